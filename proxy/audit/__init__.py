@@ -1,0 +1,1 @@
+"""What was said, how sure, and was it right."""

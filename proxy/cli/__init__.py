@@ -1,0 +1,15 @@
+"""The `hedgerow` command.
+
+Each command lives in a module of its own and imports what it needs inside its function, so that `hedgerow --help` is quick.
+"""
+
+from __future__ import annotations
+
+import typer
+
+app = typer.Typer(
+    name="hedgerow",
+    help="An OpenAI-compatible proxy that words each answer as confidently as it deserves.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)

@@ -1,0 +1,1 @@
+"""Same meaning or not: the partition of the samples."""

@@ -1,0 +1,146 @@
+"""Everything that can go wrong, as one tree.
+
+    HedgerowError
+      ConfigError              at start only: the command exits with 2 and one sentence
+      ProxyError               reaches the client as an OpenAI error object
+        BadRequest             400
+          PayloadTooLarge      413
+        Unauthorized           401
+        NotFound               404
+        Overloaded             503, with Retry-After
+        UpstreamError          502
+          UpstreamTimeout      504
+          UpstreamRejected     the upstream's own status and body, as they were
+        Internal               500
+      StepFailed               a step of the pipeline could not be done; `on_failure` of the route decides
+      StoreError               the audit store could not be written or read
+
+Foreign exceptions are turned into these at the border file that talks to the foreign part, nowhere else.
+"""
+
+from __future__ import annotations
+
+
+class HedgerowError(Exception):
+    """Root of every error that this project raises on purpose."""
+
+
+class ConfigError(HedgerowError):
+    """The configuration cannot be used; the message names the key, its value and what is allowed."""
+
+
+class ProxyError(HedgerowError):
+    """An answer to the client in the form of an OpenAI error object.
+
+    Attributes:
+        status: HTTP status.
+        type: OpenAI's coarse kind of error.
+        code: a stable word for programs.
+        param: the request field at fault, if one is.
+        retry_after_s: seconds after which trying again makes sense, if it does.
+    """
+
+    status = 500
+    type = "server_error"
+    code = "internal_error"
+
+    def __init__(
+        self, message: str, *, code: str | None = None, param: str | None = None, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or type(self).code
+        self.param = param
+        self.retry_after_s = retry_after_s
+
+    def body(self) -> dict[str, dict[str, str | None]]:
+        """The OpenAI error object."""
+        return {"error": {"message": self.message, "type": self.type, "param": self.param, "code": self.code}}
+
+
+class BadRequest(ProxyError):
+    """The request cannot be understood or served."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "bad_request"
+
+
+class PayloadTooLarge(BadRequest):
+    """The body is over `server.max_body_bytes`."""
+
+    status = 413
+    code = "payload_too_large"
+
+
+class Unauthorized(ProxyError):
+    """No key, or a key that is not listed."""
+
+    status = 401
+    type = "invalid_request_error"
+    code = "invalid_api_key"
+
+
+class NotFound(ProxyError):
+    """No such route, model or audit row."""
+
+    status = 404
+    type = "invalid_request_error"
+    code = "not_found"
+
+
+class Overloaded(ProxyError):
+    """A queue is full; try again later."""
+
+    status = 503
+    type = "server_error"
+    code = "overloaded"
+
+
+class UpstreamError(ProxyError):
+    """The upstream could not be reached or answered with something that is no answer."""
+
+    status = 502
+    type = "upstream_error"
+    code = "upstream_error"
+
+
+class UpstreamTimeout(UpstreamError):
+    """The upstream did not answer in time."""
+
+    status = 504
+    code = "upstream_timeout"
+
+
+class UpstreamRejected(UpstreamError):
+    """The upstream answered with an error of its own; status and body reach the client as they were."""
+
+    def __init__(self, status: int, body: bytes, content_type: str, retry_after: str | None = None) -> None:
+        super().__init__(f"the upstream answered with status {status}", code="upstream_rejected")
+        self.status = status
+        self.raw_body = body
+        self.content_type = content_type
+        self.retry_after = retry_after
+
+
+class Internal(ProxyError):
+    """A fault of ours."""
+
+
+class StepFailed(HedgerowError):
+    """A step of the pipeline could not be done.
+
+    Attributes:
+        step: the step's name, as in the log line.
+        reason: a stable word for the header, the counter and the audit row.
+    """
+
+    def __init__(self, step: str, reason: str, detail: str = "") -> None:
+        super().__init__(f"{step}: {reason}" + (f" ({detail})" if detail else ""))
+        self.step = step
+        self.reason = reason
+        self.detail = detail
+
+
+class StoreError(HedgerowError):
+    """The audit store could not be written or read."""

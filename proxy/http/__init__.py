@@ -1,0 +1,1 @@
+"""The HTTP edge: the OpenAI surface, errors, streams."""

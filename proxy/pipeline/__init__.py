@@ -1,0 +1,1 @@
+"""The way of one request, step by step."""

@@ -1,0 +1,1 @@
+"""Putting a confidence into words, and making sure that nothing else changed."""

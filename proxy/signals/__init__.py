@@ -1,0 +1,1 @@
+"""From samples and clusters to a raw Beta of confidence."""

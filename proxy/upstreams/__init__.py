@@ -1,0 +1,1 @@
+"""The models behind the proxy: OpenAI-compatible HTTP, LiteLLM, embedded."""
