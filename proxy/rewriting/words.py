@@ -7,7 +7,7 @@ are right for any text.
 from __future__ import annotations
 
 
-def wordword_set(words: str) -> frozenset[str]:
+def word_set(words: str) -> frozenset[str]:
     """The words of a text as a set."""
     return frozenset(words.split())
 
