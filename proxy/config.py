@@ -189,7 +189,7 @@ class Route(Section):
     """How answers are drawn."""
     map: str = "auto"
     """`auto` takes the active map of this route and model, `identity` none, anything else is a map id in the registry."""
-    lexicon: str = "people-en"
+    lexicon: str = "en"
     """Name of a built-in lexicon, or the path of a lexicon file."""
     rewriting: Rewriting = Rewriting()
     """How the answer is reworded."""
