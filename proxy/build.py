@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from proxy.config import EmbeddedUpstream, HttpUpstream, LiteLLMUpstream, Route, Settings
@@ -20,6 +20,7 @@ from proxy.values import Usage
 
 if TYPE_CHECKING:
     from calibration import ActiveMap, MapRegistry
+    from lexicon import Lexicon
     from proxy.audit.store import AuditStore
     from proxy.pipeline.job import Job
     from proxy.pipeline.run import Steps
@@ -137,11 +138,24 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
         equivalence=RuleEquivalence(),
         signal=_signal(route),
         active_map=_active_map(route, registry),
-        retriever=Retriever(lexicon, shortlist=route.rewriting.shortlist),
+        retriever=Retriever(_sayable(lexicon, route), shortlist=route.rewriting.shortlist),
         rewriters=_rewriters(route, upstreams),
         guard=FactGuard(hedges),
         needs_logprobs=route.signal == "token",
     )
+
+
+def _sayable(lexicon: Lexicon, route: Route) -> Lexicon:
+    """What the route may say: nothing surer than the plain assertion, unless it allows boosters.
+
+    A surer answer is then left plain because `no hedge` is the nearest entry there is.
+    """
+    from lexicon import NO_HEDGE
+
+    plain = lexicon.get(NO_HEDGE)
+    if plain is None or route.rewriting.boosters:
+        return lexicon
+    return replace(lexicon, hedges=tuple(hedge for hedge in lexicon if hedge.beta.mean <= plain.beta.mean))
 
 
 def _signal(route: Route) -> ConfidenceSignal:
