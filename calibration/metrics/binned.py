@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from calibration.arrays import FloatArray, beta_sample, confidence_sample
@@ -176,10 +176,16 @@ def reliability_equal_mass(confidence: ArrayLike, correct: ArrayLike, *, bins: i
     if p.size < bins:
         raise NotEnoughData(f"{bins} bins of equal mass need at least {bins} records, got {p.size}")
     order = np.sort(p)
-    starts = np.unique(np.searchsorted(order, order[(np.arange(1, bins) * p.size) // bins], side="left"))
-    starts = starts[starts > 0]
+    starts = equal_mass_starts(order, bins)
     edges = np.concatenate([[0.0], (order[starts - 1] + order[starts]) / 2.0, [1.0]])
     return _point_table(p, y, np.searchsorted(order[starts], p, side="right"), edges)
+
+
+def equal_mass_starts(ascending: FloatArray, bins: int) -> NDArray[np.intp]:
+    """Where each bin but the first begins among ascending values, equal values in one bin; at most bins - 1 places."""
+    wanted = ascending[(np.arange(1, bins) * ascending.size) // bins]
+    starts = np.unique(np.searchsorted(ascending, wanted, side="left"))
+    return starts[starts > 0]
 
 
 def _edges(bins: int) -> FloatArray:
@@ -212,7 +218,13 @@ def _masses(records: FloatArray, counts: FloatArray, edges: FloatArray) -> Float
             # I_x(a + 1, b) = I_x(a, b) - x^a (1 - x)^b / (a B(a, b)): one incomplete beta function instead of two.
             now_mean = mean * (now - np.exp(a * np.log(edge) + b * np.log1p(-edge) - scale))
         w = now - below
-        sums[:, m] = (counts @ w, counts @ (w * y), counts @ (now_mean - below_mean), counts @ (w * w))
+        weighted = counts * w  # sums, not dot products: BLAS would start threads of its own inside these
+        sums[:, m] = (
+            weighted.sum(),
+            (weighted * y).sum(),
+            (counts * (now_mean - below_mean)).sum(),
+            (weighted * w).sum(),
+        )
         below, below_mean = now, now_mean
     return sums
 
