@@ -1,0 +1,114 @@
+"""Numbers as words, digits and Roman numerals, read into one spelling.
+
+Works on lists of folded tokens. Values are decimal strings without trailing zeros, so that equality of tokens is equality of numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth "
+    "seventeenth eighteenth nineteenth"
+)
+_TENS_ORDINALS = "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth"
+SMALL = {word: value for value, word in enumerate(_UNITS.split())}
+SMALL |= {word: value for value, word in enumerate(_ORDINALS.split(), start=1)}
+TENS = {word: 20 + 10 * i for words in (_TENS, _TENS_ORDINALS) for i, word in enumerate(words.split())}
+SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
+SCALES |= {word + "th": value for word, value in SCALES.items() if word != "dozen"}
+_SHORT_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "bn": 10**9, "b": 10**9}
+DIGITS = re.compile(r"(\d[\d,]*(?:\.\d+)?|\.\d+)(st|nd|rd|th|s|k|m|mn|bn|b)?")
+ROMAN = re.compile(r"(x{0,3})(ix|iv|v?i{0,3})")
+_ROMAN_VALUES = {"": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
+
+
+def spell(value: Decimal | int) -> str:
+    """The one spelling of a number: no exponent, no trailing zeros.
+
+    >>> spell(Decimal("2500.00")), spell(3)
+    ('2500', '3')
+    """
+    text = format(Decimal(value), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def is_number(token: str) -> bool:
+    """Whether a token of the normal form is a number."""
+    return token[:1].isdigit() or (token[:1] == "-" and token[1:2].isdigit())
+
+
+def _digits(token: str) -> Decimal | None:
+    match = DIGITS.fullmatch(token)
+    if match is None:
+        return None
+    suffix = match[2] or ""
+    return Decimal(match[1].replace(",", "")) * _SHORT_SCALES.get(suffix, 1)
+
+
+def _roman(token: str) -> int | None:
+    match = ROMAN.fullmatch(token)
+    return None if match is None or len(token) < 2 else 10 * len(match[1]) + _ROMAN_VALUES[match[2]]
+
+
+def read_numbers(tokens: list[str]) -> list[str]:
+    """Replace every numeral, in words, digits or Roman, by the spelling of its value.
+
+    >>> read_numbers("twenty - one thousand 2,500 1.5 million world war ii".split())
+    ['21000', '2500', '1500000', 'world', 'war', '2']
+    """
+    out: list[str] = []
+    at = 0
+    while at < len(tokens):
+        value, after = _read_one(tokens, at)
+        if value is None:
+            out.append(tokens[at])
+            at += 1
+        else:
+            out.append(spell(value))
+            at = after
+    return out
+
+
+def _read_one(tokens: list[str], at: int) -> tuple[Decimal | None, int]:
+    """The number that starts at a token, and where it ends; None where none starts there."""
+    token = tokens[at]
+    digits = _digits(token)
+    if digits is not None:
+        end = at + 1
+        while end < len(tokens) and tokens[end] in SCALES:
+            digits *= SCALES[tokens[end]]
+            end += 1
+        return digits, end
+    if token in SMALL or token in TENS or token in SCALES:
+        return _read_words(tokens, at)
+    roman = _roman(token)
+    return (Decimal(roman), at + 1) if roman is not None and at > 0 else (None, at)
+
+
+def _continues(tokens: list[str], at: int) -> bool:
+    return at < len(tokens) and (tokens[at] in SMALL or tokens[at] in TENS)
+
+
+def _read_words(tokens: list[str], at: int) -> tuple[Decimal, int]:
+    """Read a run of number words: units and tens add up, scales multiply what came before them."""
+    total, part, end, last = 0, 0, at, ""
+    while end < len(tokens):
+        word = tokens[end]
+        if (word, last in TENS) in (("-", True), ("and", False)) and last not in SMALL and _continues(tokens, end + 1):
+            end += 1
+            continue
+        if word in SCALES:
+            scale = SCALES[word]
+            total, part = (total, (part or 1) * scale) if scale == 100 else (total + (part or 1) * scale, 0)
+        elif word in TENS and last not in SMALL and last not in TENS:
+            part += TENS[word]
+        elif word in SMALL and last not in SMALL and not (last in TENS and SMALL[word] > 9):
+            part += SMALL[word]
+        else:
+            break
+        last, end = word, end + 1
+    return Decimal(total + part), end
