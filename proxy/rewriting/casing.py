@@ -36,7 +36,12 @@ def lowers(text: str, question: str = "", context: str = "") -> bool | None:
         return False
     if word.lower() in PLAIN_OPENERS:
         return True
-    return _witness(word, f"{question}\n{context}")
+    return _witness(word, "\n".join(text for text in (question, context) if _minds_case(text)))
+
+
+def _minds_case(text: str) -> bool:
+    """Whether the text has capitals beyond its first letter; one typed all small says nothing about names."""
+    return bool(re.search(r"(?<=.)[A-Z]", text))
 
 
 def _witness(word: str, text: str) -> bool | None:

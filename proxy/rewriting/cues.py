@@ -10,7 +10,7 @@ _DEGREE = (
     r"extremely|highly|somewhat|not|100%|far from|at all|too|so|exactly|a bit|a little|overly|personally) )*"
 )
 _SURE = r"(?:sure|certain|confident|positive|convinced|unsure|uncertain)"
-_ABOUT = r"(?: (?:about|of|on|in) (?:this|that|it|my answer|the answer|the exact \w+)(?: one)?)?"
+_ABOUT = r"(?: (?:about|of|on|in) (?:this|that|it|my answer|the answer|the exact \w+|this \w+)(?: one)?)?"
 _I_AM = r"I(?:'m| am)"
 _CANNOT = r"I (?:can't|cannot|could not|couldn't)"
 
@@ -61,6 +61,11 @@ ADVERBS = (
 )  # fmt: skip
 """What stands beside the verb."""
 
-KEPT_INSIDE = frozenset({"clearly", "absolutely", "definitively", "obviously", "potentially", "likely", "assuredly", "plausibly"})
+KEPT_INSIDE = frozenset(
+    {"clearly", "absolutely", "definitively", "obviously", "potentially", "likely", "assuredly", "plausibly"}
+)
 """Adverbs that inside a sentence more often say how a thing is than how sure the speaker is ("clearly visible", "the likely
 cause"): neither put in nor taken out there, only at the start."""
+
+NOT_PUT_INSIDE = KEPT_INSIDE | {"maybe"}
+"""Taken out where a draft has them, but not put in: "it will maybe die" is no good English."""

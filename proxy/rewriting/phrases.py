@@ -49,7 +49,8 @@ def any_of(phrases: Iterable[str]) -> str:
 
 def _pattern(node: _Node) -> str:
     branches = [
-        re.escape(word) + (_tail(child) if child else "") for word, child in sorted(node.items(), key=lambda item: -len(item[0]))
+        re.escape(word) + (_tail(child) if child else "")
+        for word, child in sorted(node.items(), key=lambda item: -len(item[0]))
     ]
     return f"(?:{'|'.join(branches)})"
 

@@ -1,7 +1,8 @@
 """Cutting an answer into sentences without losing a character.
 
 `pieces` gives sentences and what lies between them, in order; joined, they are the text again. Code blocks, headings, tables
-and rules are never sentences. List markers and quotation bars lie between sentences, so a list keeps its form.
+and rules are never sentences. List markers, quotation bars and labels ("Answer: ") lie between sentences, so a list
+keeps its form.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from proxy.rewriting.shape import label_end
 from proxy.rewriting.words import word_set
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -56,7 +58,9 @@ def _prose(text: str) -> Iterator[Piece]:
         marker = _MARKER.match(line)
         start = marker.end() if marker else 0
         yield Piece(line[:start], False)
-        yield from _sentences_of_line(line[start:])
+        label = label_end(line[start:])
+        yield Piece(line[start : start + label], False)
+        yield from _sentences_of_line(line[start + label :])
 
 
 def _sentences_of_line(line: str) -> Iterator[Piece]:

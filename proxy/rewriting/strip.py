@@ -14,6 +14,7 @@ from functools import cached_property
 from lexicon import Hedge
 from proxy.rewriting import cues
 from proxy.rewriting.casing import capitalise
+from proxy.rewriting.frames import usable
 from proxy.rewriting.phrases import any_of, straight, variants
 from proxy.rewriting.sentences import pieces
 
@@ -21,6 +22,8 @@ _SLOTS = ("{clause}", "{fragment}", "{answer}")
 _NEEDS_THAT = frozenset({"i know", "i feel", "i expect", "i want to say", "i know for a fact"})
 _ROUNDS = 4
 """Layers of hedging that are taken off one sentence: "I think it was probably ..., but I am not sure" has three."""
+_NO_OBJECT = r"(?!\s+(?:that|to|of|for|about|if|whether|in|with|who|what|when|where|which|how|not)\b)"
+"""After "I think" without "that": a clause may follow, an object may not ("I think of ...", "I know what ...")."""
 _OPAQUE = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|\([^()]*\)")
 
 
@@ -41,7 +44,12 @@ class Stripper:
         return "".join(self.sentence(piece.text) if piece.is_sentence else piece.text for piece in pieces(text))
 
     def sentence(self, sentence: str) -> str:
-        """One sentence without its hedges and boosters."""
+        """One sentence without its hedges and boosters, with a capital where it had one."""
+        bare = self.bare(sentence)
+        return capitalise(bare) if sentence[:1].isupper() else bare
+
+    def bare(self, sentence: str) -> str:
+        """The same with the first letter as it stood after the hedge: small, unless it is a name's."""
         for _ in range(_ROUNDS):
             before = sentence
             sentence = self._once(sentence)
@@ -52,11 +60,10 @@ class Stripper:
     def _once(self, sentence: str) -> str:
         plain = straight(sentence)
         if opening := self._opening.match(plain):
-            head = opening.group("head") or ""
-            rest = sentence[opening.end() :]
-            return head + rest if head else capitalise(rest)
+            return (opening.group("head") or "") + sentence[opening.end() :]
         if (closing := self._closing.search(plain)) and re.search(r"\w", plain[: closing.start()]):
-            return sentence[: closing.start()] + sentence[closing.start("end") :]
+            kept, end = sentence[: closing.start()], sentence[closing.start("end") :]
+            return kept + (end[1:] if kept.endswith(".") and end.startswith(".") else end)
         return self._without_inner(sentence, plain)
 
     def _without_inner(self, sentence: str, plain: str) -> str:
@@ -69,28 +76,31 @@ class Stripper:
 
     def _frames(self, *kinds: str) -> Iterator[str]:
         for hedge in self.hedges:
-            for frame in hedge.frames:
+            for frame in usable(hedge):
                 if frame.kind in kinds:
                     yield from variants(frame.text)
 
     @cached_property
     def _opening(self) -> re.Pattern[str]:
         """What stands before an answer: "I think that ...", "Probably ...", "My best guess: ..."."""
-        slotted = {_before_slot(text) for text in self._frames("clause", "fragment", "lead")} - {""}
-        adverbial = set(self._frames("adverb", "parenthetical")) - {""}
-        strict = {p for p in slotted if p.casefold() in _NEEDS_THAT}
+        openings = [text.partition("{")[0].strip() for text in self._frames("clause", "fragment", "lead")]
+        governing = {text.removesuffix(" that") for text in openings if text.endswith(" that")}
+        strict = {text for text in governing if text.casefold() in _NEEDS_THAT}
+        plain = {text.rstrip(",:") for text in openings if not text.endswith(" that")}
+        plain.update(self._frames("adverb", "parenthetical"))
         alternatives = [
-            any_of(slotted - strict | adverbial) + r"(?:,?\s+that\b)?(?!\s+(?:to|of|for|about|if|whether)\b)\s*[,:]?\s+",
-            any_of(strict) + r"\s+that\s+",
+            any_of(governing) + r"\s+that\s+",
+            any_of(plain - {""}) + r"\s*[,:]?\s+",
+            any_of(governing - strict) + _NO_OBJECT + r"\s*[,:]?\s+",
         ]
         if self.english:
             alternatives += [
                 rf"(?:{'|'.join(cues.BEFORE_BUT)})\s*[,;—–-]*\s*(?:but|though|however)\b,?\s+",
-                rf"(?:{'|'.join(cues.BEFORE_CLAUSE)})(?:\s+that\b)?(?!\s+(?:to|of|for|about|if|whether|in|with|who|what|when|where|which|how)\b)\s*[,:]?\s+",
+                rf"(?:{'|'.join(cues.BEFORE_CLAUSE)})(?:\s+that\s+|{_NO_OBJECT}\s*[,:]?\s+)",
                 rf"(?:{'|'.join(cues.OPENING)})\s*,?\s+",
             ]
         head = r"(?P<head>(?:yes|no)\b[,:;.!–—-]*\s+)?"
-        return re.compile(rf"^{head}(?:{'|'.join(alternatives)})(?=\W*\w)", re.IGNORECASE)
+        return re.compile(rf"^{head}(?:{'|'.join(alternatives)})(?=\W*\w)(?!\W*not\b)", re.IGNORECASE)
 
     @cached_property
     def _closing(self) -> re.Pattern[str]:
@@ -114,14 +124,7 @@ class Stripper:
         if self.english:
             inner = rf"(?:{'|'.join(cues.ADVERBS)}|{inner})"
         not_after = "".join(rf"(?<!\b{word})" for word in ("the", "a", "an", "more", "less", "as", "so", "how", "of"))
-        return re.compile(rf"(?<=[^\s,;:—–-]){not_after}\s+{inner}(?=[\s.!,;:*]|$)", re.IGNORECASE)
-
-
-def _before_slot(text: str) -> str:
-    """What stands before the slot, without the "that" and the comma or colon that are matched apart."""
-    for slot in _SLOTS:
-        text = text.partition(slot)[0]
-    return re.sub(r"(?:\s+that|[,:])$", "", text.strip())
+        return re.compile(rf"(?<=[^\s;:—–-]){not_after}\s+{inner}(?=[\s.!,;:*]|$)", re.IGNORECASE)
 
 
 def _after_slot(text: str) -> str:
