@@ -10,7 +10,7 @@ _DEGREE = (
     r"extremely|highly|somewhat|not|100%|far from|at all|too|so|exactly|a bit|a little|overly|personally) )*"
 )
 _SURE = r"(?:sure|certain|confident|positive|convinced|unsure|uncertain)"
-_ABOUT = r"(?: (?:about|of|on|in) (?:this|that|it|my answer|the answer|the exact \w+|this \w+)(?: one)?)?"
+_ABOUT = r"(?: (?:about|of|on|in) (?:(?:this|that|the)(?: exact)?(?: \w+)?|it|my answer)(?: though)?)?"
 _I_AM = r"I(?:'m| am)"
 _CANNOT = r"I (?:can't|cannot|could not|couldn't)"
 
@@ -27,14 +27,19 @@ BEFORE_CLAUSE = (
     rf"{_I_AM} {_DEGREE}{_SURE}",
     r"I (?:really |honestly |strongly |firmly |do |would |personally |'d )?(?:think|believe|guess|suspect|suppose|assume|reckon|imagine|presume)",
     r"I(?:'d| would) (?:say|guess|bet|imagine|venture)",
-    r"(?:it is|it's) (?:(?:very|quite|highly|almost|fairly|entirely|extremely|generally|widely) )*(?:likely|unlikely|probable|possible|certain|clear|obvious|evident|conceivable|plausible)",
     r"it (?:seems|appears|would seem|would appear)(?: likely)?",
-    r"there (?:is|'s) (?:no|little|some) doubt",
-    r"there (?:is|'s) (?:a|some|no) (?:(?:good|fair|slim|small|strong|real) )?(?:chance|possibility|probability)",
     r"(?:my|the) (?:(?:best|random|wild|educated|most likely) )?(?:guess|answer) (?:is|would be)",
     r"chances are",
+    r"I can (?:tell you|say)",
 )
 """Openings that govern a clause, with or without "that"."""
+
+BEFORE_THAT = (
+    r"(?:it is|it's) (?:(?:very|quite|highly|almost|fairly|entirely|extremely|generally|widely) )*(?:likely|unlikely|probable|possible|certain|clear|obvious|evident|conceivable|plausible)",
+    r"there (?:is|'s) (?:no|little|some) doubt",
+    r"there (?:is|'s) (?:a|some|no) (?:(?:good|fair|slim|small|strong|real) )?(?:chance|possibility|probability)",
+)
+"""Openings that govern a clause with "that" only ("it is likely to rain" is another thing)."""
 
 OPENING = (
     r"as far as (?:I know|I can tell|I am aware|I'm aware|I can determine|I remember|I recall)", r"to (?:the best of )?my knowledge",
@@ -47,7 +52,7 @@ OPENING = (
 
 CLOSING = (
     rf"(?:but|though|although|however,?) {_I_AM} {_DEGREE}{_SURE}{_ABOUT}",
-    rf"(?:but|though|although) {_CANNOT} (?:be {_DEGREE}{_SURE}{_ABOUT}|confirm (?:it|this|that)|say for (?:sure|certain)|verify (?:it|this|that))",
+    rf"(?:but|though|although) {_CANNOT} (?:be {_DEGREE}{_SURE}{_ABOUT}|confirm (?:it|this|that)|say for (?:sure|certain)|(?:fully |independently )?verify (?:it|this|that)(?: here)?)",
     r"(?:but|though|although) I (?:could|may|might) be (?:wrong|mistaken|misremembering)",
     r"(?:but|though|although) I (?:do not|don't) (?:really )?know(?: for (?:sure|certain))?",
     r"I (?:think|believe|guess|suppose)", r"as far as I (?:know|can tell|am aware|can determine)", r"to (?:the best of )?my knowledge",
@@ -57,6 +62,7 @@ CLOSING = (
 
 ADVERBS = (
     r"(?:almost|most|virtually|nearly|quite) certainly", r"(?:very|most|quite|just) (?:probably|possibly|likely|definitely)", r"probably", r"possibly", r"perhaps", r"maybe",
+    r"(?:(?<=is )|(?<=was )|(?<=are )|(?<=were ))likely(?! to\b)",
     r"certainly", r"definitely", r"undoubtedly", r"undeniably", r"unquestionably", r"surely", r"presumably", r"conceivably", r"indisputably",
 )  # fmt: skip
 """What stands beside the verb."""

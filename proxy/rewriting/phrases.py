@@ -41,7 +41,7 @@ def any_of(phrases: Iterable[str]) -> str:
     root = _Node()
     for phrase in phrases:
         node = root
-        for word in straight(phrase).casefold().split():
+        for word in straight(phrase).lower().split():
             node = node.setdefault(word, _Node())
         node.ends = node is not root
     return _pattern(root) if root else r"(?!)"

@@ -22,6 +22,7 @@ _ABBREVIATIONS = word_set(
     "dr mr mrs ms st prof sr jr vs etc no vol fig inc ltd co corp gen col capt lt sgt rev hon gov sen rep mt ft ave dept est approx "
     "e.g i.e cf al ca jan feb mar apr jun jul aug sep sept oct nov dec bzw usw z.b d.h ca nr s p pp m mme sra ud"
 )
+_MONTH = re.compile(r"(?:jan|feb|mär|mar|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*\b", re.IGNORECASE)
 _LAST_WORD = re.compile(r"([\w.]+)\.$")
 
 
@@ -85,4 +86,6 @@ def _ends_sentence(line: str, start: int, stop: re.Match[str]) -> bool:
         last = word.group(1)
         if last.lower() in _ABBREVIATIONS or (len(last) == 1 and last.isalpha() and last != "I") or "." in last:
             return False
-    return not (following[:1].islower() and stop.group()[0] in ".…")
+        if last.isdigit() and len(last) < 3 and _MONTH.match(following):
+            return False
+    return not following[:1].islower()

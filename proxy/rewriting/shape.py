@@ -1,4 +1,4 @@
-"""What kind of utterance a sentence is, and where a hedge may go in it. English; no tagger, so unsure cases say so.
+"""What kind of utterance a sentence is, and where a hedge may go in it. No tagger, so unsure cases say so.
 
 The reading is shallow on purpose. It looks for a finite verb among words that can hardly be anything else, keeps account of
 relative clauses, and passes over quotations and brackets. Where it finds none, callers use wordings that fit any text.
@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from proxy.rewriting import words as w
+from proxy.rewriting.languages import GRAMMARS, Grammar
 
 ShapeKind = Literal["clause", "fragment", "imperative", "question", "none"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_FOREIGN_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _OPAQUE = re.compile(
     r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|\([^()]*\)|\[[^\]]*\]|https?://\S+|\$[^$\s\d][^$]*\$"
 )
@@ -25,8 +27,9 @@ _POLAR = re.compile(
     r"(?:yes|no|yeah|nope|true|false|correct)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+(?=[–—-]))", re.IGNORECASE
 )
 _CONNECTIVE = re.compile(
-    r"(?:however|therefore|moreover|furthermore|additionally|in addition|for (?:example|instance)|also|thus|hence|instead|finally|"
-    r"overall|in fact|in short|in conclusion|in summary|as a result|on the other hand|that said|so|but|and|then|yet|nevertheless|still),?\s+",
+    r"(?:(?:however|moreover|furthermore|additionally|in addition|for (?:example|instance)|instead|finally|overall|in fact|"
+    r"in short|in conclusion|in summary|as a result|on the other hand|that said|nevertheless|still|then|also),|"
+    r"(?:so|but|and|yet|thus|hence|therefore),?)\s+",
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"(?:\*\*|__)?[^.:!?\n]{1,80}:(?:\*\*|__)?[ \t]+")
@@ -67,15 +70,20 @@ class Shape:
         return bool(self.head) and not _CONNECTIVE.match(self.head)
 
 
-def shape(sentence: str, question: str = "") -> Shape:
+def shape(sentence: str, question: str = "", language: str = "en") -> Shape:
     """Take a sentence apart. The question tells advice ("Diversify your investments.") from names."""
     body, end, stopped = _end(sentence)
     if not re.search(r"\w", body):
         return Shape("none", "", body, end, stopped)
     if "?" in end or body.rstrip("*_").endswith("?"):
         return Shape("question", "", body, end, stopped)
-    head = _head(body)
+    head = leading(body, language)
     body = body[len(head) :]
+    if language != "en":
+        kind, position = _find_foreign_verb(body, GRAMMARS[language])
+        return Shape(
+            kind, head, body, end, stopped, position, kind == "fragment" and len(_FOREIGN_WORD.findall(body)) > 3
+        )
     kind, position = _find_verb(body)
     unsure = kind == "fragment" and _may_have_verb(body)
     if unsure and _HOW_TO.match(question) and body[0].isupper():
@@ -89,11 +97,16 @@ def label_end(sentence: str) -> int:
     What stands before the colon is a label where it is short and has no verb of its own.
     """
     match = _LABEL.match(sentence)
-    if match is None or not re.search(r"\w", sentence[match.end() :]):
+    if match is None or not re.search(r"\w", sentence[match.end() :]) or _is_open(match.group()):
         return 0
     label = match.group().strip("*: \t")
     asks = (label.split() or [""])[0].lower() in w.RELATIVISERS | w.AUXILIARIES
     return match.end() if asks or _find_verb(label)[0] == "fragment" else 0
+
+
+def _is_open(text: str) -> bool:
+    """True within a bracket or a quotation that the text opens and does not close."""
+    return text.count("(") != text.count(")") or text.count('"') % 2 == 1 or text.count("“") != text.count("”")
 
 
 def _end(sentence: str) -> tuple[str, str, bool]:
@@ -105,8 +118,9 @@ def _end(sentence: str) -> tuple[str, str, bool]:
     return sentence, "", bool(_STOP_WITHIN.search(sentence))
 
 
-def _head(body: str) -> str:
-    match = _POLAR.match(body) or _CONNECTIVE.match(body)
+def leading(body: str, language: str = "en") -> str:
+    """What leads on to the rest of a sentence: "Yes, ", "However, "; "" where nothing does."""
+    match = _POLAR.match(body) or _CONNECTIVE.match(body) if language == "en" else GRAMMARS[language].polar.match(body)
     return match.group() if match and re.search(r"\w", body[match.end() :]) else ""
 
 
@@ -146,6 +160,22 @@ def _find_verb(body: str) -> tuple[ShapeKind, int | None]:
         if place is not None and pending == 0:
             return "clause", None if place < 0 else _skip_space(masked, place)
         pending -= place is not None
+    return "fragment", None
+
+
+def _find_foreign_verb(body: str, grammar: Grammar) -> tuple[ShapeKind, int | None]:
+    """The first finite verb of the list; a place for an adverb only where no other clause was opened before it."""
+    masked = _masked(body)
+    tokens = list(_FOREIGN_WORD.finditer(masked))
+    opened = False
+    for i, token in enumerate(tokens):
+        lower = token.group().lower().replace("’", "'")
+        if lower in grammar.finite and (i or "'" in lower or lower in w.FOREIGN_OPENING_VERBS):
+            after = i + 1 if i + 1 < len(tokens) and tokens[i + 1].group() in grammar.subjects else i
+            return "clause", None if opened else _skip_space(masked, tokens[after].end())
+        if i == 0 and lower in grammar.relativisers:
+            return "fragment", None
+        opened |= lower in grammar.relativisers or ("," in masked[: token.start()])
     return "fragment", None
 
 
@@ -202,7 +232,7 @@ def _verb_place(tokens: list[re.Match[str]], i: int, lower: str, introduced: boo
 def _after_subject(tokens: list[re.Match[str]], i: int) -> bool:
     """An "-ed" word right after a name or a plural, with something after it, is more likely a past tense than an adjective."""
     previous = tokens[i - 1].group()
-    if previous.lower() in w.ADVERBS or previous.endswith("ly"):
+    if previous.lower() in w.ADVERBS | w.DETERMINERS or previous.endswith("ly"):
         return False
     return (previous[0].isupper() or previous.endswith("s")) and _word(tokens, i + 1) not in w.PREPOSITIONS - {
         "in",

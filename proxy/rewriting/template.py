@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from zlib import crc32
 
+from calibration import Beta, w1_exact
 from lexicon import Frame, Hedge, Match, load
 from proxy.errors import StepFailed
 from proxy.rewriting import frames
-from proxy.rewriting.casing import capitalise, lowers
+from proxy.rewriting.casing import Surroundings, capitalise, lowers
 from proxy.rewriting.cues import KEPT_INSIDE
-from proxy.rewriting.sentences import Piece, pieces
+from proxy.rewriting.languages import GRAMMARS, language_of, lexicon_of
+from proxy.rewriting.sentences import Piece
 from proxy.rewriting.shape import Shape, shape
-from proxy.rewriting.strip import Stripper
+from proxy.rewriting.strip import stripper_of
 from proxy.values import Rewrite, RewriteRequest
 
 NEAR_TIE = 0.012
@@ -30,6 +31,7 @@ NO_ASSERTION = re.compile(
 """How sentences begin that give no answer: there is nothing to be sure or unsure of."""
 
 _HEARSAY = frozenset({"reportedly", "allegedly", "supposedly", "potentially", "arguably", "theoretically"})
+_ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
 _WE = re.compile(r"(?:though )?we\b", re.IGNORECASE)
 _LAME = re.compile(
     r"(?:^|, )(?:and|which) (?:there|this|that|is)\b|^with |^as an? |^at my |"
@@ -40,12 +42,6 @@ _AFTER_ANSWER_IS = re.compile(
     r"(?:in|on|at|by|from|to|for|with|because|due|after|before|since|under|through|via|yes|no|true|false)\b",
     re.IGNORECASE,
 )
-
-
-@lru_cache(maxsize=8)
-def stripper_of(hedges: tuple[Hedge, ...]) -> Stripper:
-    """A stripper for these hedges; building one takes a third of a second, so it is kept."""
-    return Stripper(hedges)
 
 
 @dataclass(frozen=True)
@@ -69,52 +65,81 @@ class TemplateRewriter:
 
     def word(self, request: RewriteRequest) -> Rewrite:
         """The same without the ceremony of a coroutine."""
-        stripper = stripper_of(self.hedges)
-        parts = [Piece(stripper.sentence(p.text), True) if p.is_sentence else p for p in pieces(request.draft)]
-        where = main_sentence(parts)
+        language = language_of(request.draft, request.question)
+        matches = request.hedges if language == "en" else nearest_foreign(language, request.target, len(request.hedges))
+        stripper = stripper_of(self.hedges, language)
+        originals = stripper.pieces(request.draft)
+        parts = [Piece(stripper.sentence(p.text), True) if p.is_sentence else p for p in originals]
+        where = main_sentence(parts, language)
         if where is None:
             raise StepFailed("rewrite", "no_assertion", "the draft asserts nothing that could be hedged")
-        original = pieces(request.draft)[where].text
+        if matches[0].hedge.is_plain:
+            return Rewrite("".join(piece.text for piece in parts), matches[0].hedge.id)
+        if is_bare_list(parts):
+            hedge, lead = introduction(matches)
+            return Rewrite(f"{lead}\n\n{''.join(piece.text for piece in parts).lstrip()}", hedge.id)
         rest = "".join(piece.text for index, piece in enumerate(parts) if index != where)
-        chosen = choose(stripper.bare(original), request.hedges, request.question, rest)
+        around = Surroundings(request.question, rest, language)
+        chosen = choose(stripper.bare(originals[where].text), matches, around)
         if chosen is None:
             raise StepFailed("rewrite", "no_frame", "no frame of the retrieved hedges fits the draft")
-        worded = capitalise(chosen[1]) if original[:1].isupper() else chosen[1]
-        parts[where] = Piece(worded, True)
-        return Rewrite("".join(piece.text for piece in parts), chosen[0].id)
+        hedge, worded = chosen
+        parts[where] = Piece(capitalise(worded) if originals[where].text[:1].isupper() else worded, True)
+        return Rewrite("".join(piece.text for piece in parts), hedge.id)
 
 
-def main_sentence(parts: Sequence[Piece]) -> int | None:
+def nearest_foreign(language: str, target: Beta, k: int) -> tuple[Match, ...]:
+    """The nearest hedges of a language that has a dozen of them: every one is looked at."""
+    hedges = lexicon_of(language).hedges
+    found = [Match(h, float(w1_exact(h.beta.alpha, h.beta.beta, target.alpha, target.beta))) for h in hedges]
+    return tuple(sorted(found, key=lambda match: match.distance)[:k])
+
+
+def is_bare_list(parts: Sequence[Piece]) -> bool:
+    """True where the answer is a list without a sentence before it: a hedge on its first item would not speak for the others."""
+    lines = "".join(piece.text for piece in parts).strip().splitlines()
+    items = [line for line in lines if _ITEM.match(line)]
+    return len(items) > 1 and bool(lines) and items[0] == lines[0]
+
+
+def introduction(matches: Sequence[Match]) -> tuple[Hedge, str]:
+    """The nearest hedge that can stand as a line of its own before a list, and that line."""
+    for match in matches:
+        for frame in match.hedge.frames:
+            opening, _, rest = frame.text.partition("{answer}")
+            if frame.kind == "lead" and not rest and opening.rstrip().endswith(":"):
+                return match.hedge, capitalise(opening.rstrip())
+    raise StepFailed("rewrite", "no_frame", "no frame of the retrieved hedges can introduce a list")
+
+
+def main_sentence(parts: Sequence[Piece], language: str = "en") -> int | None:
     """Index of the first sentence that asserts something."""
     for index, piece in enumerate(parts):
-        if piece.is_sentence and asserts(piece.text):
+        if piece.is_sentence and asserts(piece.text, language):
             return index
     return None
 
 
-def asserts(sentence: str) -> bool:
+def asserts(sentence: str, language: str = "en") -> bool:
     """False for questions, for sentences that give no answer, and for what has no words."""
-    form = shape(sentence)
-    return form.kind not in ("none", "question") and not NO_ASSERTION.match(form.body)
+    form = shape(sentence, language=language)
+    no_answer = NO_ASSERTION if language == "en" else GRAMMARS[language].no_answer
+    return form.kind not in ("none", "question") and not no_answer.match(form.body)
 
 
-def choose(text: str, matches: Iterable[Match], question: str, context: str = "") -> tuple[Hedge, str] | None:
+def choose(text: str, matches: Iterable[Match], around: Surroundings) -> tuple[Hedge, str] | None:
     """The hedge to use and the sentence with it; None where no frame fits.
 
     The nearest hedge wins, less what is awkward about its wording here. Among wordings that are as good, the sentence itself
     decides, so that answers do not all sound alike and the same answer always sounds the same.
     """
-    sentence = shape(text, question)
+    sentence = shape(text, around.question, around.language)
     options: list[tuple[float, int, Hedge, str]] = []
     for match in matches:
         for order, frame in enumerate(frames.usable(match.hedge)):
-            worded = frames.apply(frame, sentence, question, context)
+            worded = frames.apply(frame, sentence, around)
             if worded is not None:
-                cost = (
-                    match.distance
-                    + 0.003 * order
-                    + _awkwardness(frame, match.hedge, sentence, worded, question, context)
-                )
+                cost = match.distance + 0.003 * order + _awkwardness(frame, match.hedge, sentence, worded, around)
                 options.append((cost, _lot(sentence.body, frame.text), match.hedge, worded))
     if not options:
         return None
@@ -123,14 +148,10 @@ def choose(text: str, matches: Iterable[Match], question: str, context: str = ""
     return hedge, worded
 
 
-def _awkwardness(frame: Frame, hedge: Hedge, sentence: Shape, worded: str, question: str, context: str) -> float:
+def _awkwardness(frame: Frame, hedge: Hedge, sentence: Shape, worded: str, around: Surroundings) -> float:
     """What a wording loses against a better one, in units of distance."""
     cost = _dullness(frame, hedge)
-    if (
-        sentence.kind == "clause"
-        and frames.disturbs_start(worded, sentence)
-        and lowers(sentence.body, question, context) is None
-    ):
+    if sentence.kind == "clause" and frames.disturbs_start(worded, sentence) and lowers(sentence.body, around) is None:
         cost += 0.03  # "I think that Humans ..." - or is it a name?
     if frame.kind == "lead" and sentence.kind != "imperative":
         cost += 0.03  # a label before the answer reads less naturally than a hedge in it
@@ -138,9 +159,11 @@ def _awkwardness(frame: Frame, hedge: Hedge, sentence: Shape, worded: str, quest
         cost += 0.03  # "I think the answer is because ..."
     if frame.kind == "closing" and sentence.body.count(",") > 1:
         cost += 0.02
+    if around.language != "en" and sentence.unsure and not worded.startswith(sentence.body[:1]):
+        cost += 0.1  # before a clause that was not seen as one, an adverb would call for another word order
     if sentence.is_polar and hedge.beta.mean < 0.5 and frame.kind == "clause":
         cost += 0.04  # "Yes, there is a chance that ..." half takes the yes back
-    if _WE.match(frame.text) and not re.search(r"\b[Ww]e\b|\bour\b", f"{sentence.body} {context}"):
+    if _WE.match(frame.text) and not re.search(r"\b[Ww]e\b|\bour\b", f"{sentence.body} {around.rest}"):
         cost += 0.05  # the answer speaks for one
     return cost
 
@@ -162,4 +185,4 @@ def _lot(body: str, frame: str) -> int:
     return crc32(f"{re.sub(r'[^0-9a-z]+', '', body.casefold())}|{frame}".encode())
 
 
-__all__ = ["TemplateRewriter", "asserts", "choose", "main_sentence", "stripper_of"]
+__all__ = ["TemplateRewriter", "asserts", "choose", "main_sentence"]

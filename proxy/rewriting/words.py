@@ -95,3 +95,5 @@ PLAIN_OPENERS = (
     )
 )
 """Words that are written small inside a sentence, so that their capital at its start may go."""
+FOREIGN_OPENING_VERBS = word_set("es son fue fueron era eran está están hay hubo nació murió ganó escribió")
+"""Finite verbs that open a statement where the language leaves the subject out."""
