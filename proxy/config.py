@@ -109,8 +109,11 @@ class EmbeddedUpstream(Section):
     """Threads of the model. More than one is slower where the machine has other work."""
     max_queue: Annotated[int, Field(ge=1)] = 32
     """Calls that may wait; one more is answered with status 503 and `Retry-After`."""
-    max_answer_tokens: Annotated[int, Field(ge=1)] = 256
+    max_answer_tokens: Annotated[int, Field(ge=1)] = 64
     """Longest answer where the request sets no limit, in tokens."""
+    brief: bool = True
+    """Whether a conversation without a system message begins with an instruction and two examples of brief answers. A model of this
+    size rambles without them, and then no two answers can be compared."""
 
 
 Upstream = Annotated[HttpUpstream | LiteLLMUpstream | EmbeddedUpstream, Field(discriminator="provider")]
@@ -155,6 +158,8 @@ class Rewriting(Section):
     """Hedges retrieved (RALC 5.3.1)."""
     shortlist: Annotated[int, Field(ge=1, le=10_000)] = 30
     """Hedges shortlisted by their mean before they are ranked by 1-Wasserstein distance (RALC 5.3.1)."""
+    boosters: bool = False
+    """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
     """Largest 1-Wasserstein distance between the confidence that the new wording conveys and the target."""
 
@@ -189,7 +194,7 @@ class Route(Section):
     """How answers are drawn."""
     map: str = "auto"
     """`auto` takes the active map of this route and model, `identity` none, anything else is a map id in the registry."""
-    lexicon: str = "people-en"
+    lexicon: str = "en"
     """Name of a built-in lexicon, or the path of a lexicon file."""
     rewriting: Rewriting = Rewriting()
     """How the answer is reworded."""

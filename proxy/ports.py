@@ -51,7 +51,10 @@ class Relay:
 class Upstream(Protocol):
     """A model, or a server of models."""
 
-    honours_n: bool
+    @property
+    def honours_n(self) -> bool:
+        """Whether one call may ask for several answers."""
+        ...
 
     async def complete(self, call: Call) -> Json:
         """The upstream's answer to one call, a decoded OpenAI completion object with at least one choice.
@@ -95,7 +98,10 @@ class Equivalence(Protocol):
 class ConfidenceSignal(Protocol):
     """Turns samples and their clusters into a raw Beta of confidence in the draft."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As in the configuration and in the audit."""
+        ...
 
     async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
         """Raw confidence that the draft (`samples[clustering.draft_index]`) is right.
@@ -109,7 +115,10 @@ class ConfidenceSignal(Protocol):
 class Rewriter(Protocol):
     """Words a draft at a confidence."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As in the configuration and in the audit."""
+        ...
 
     async def rewrite(self, request: RewriteRequest) -> Rewrite:
         """Reword the draft.

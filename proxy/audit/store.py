@@ -31,6 +31,7 @@ log = structlog.get_logger(__name__)
 MAX_ROWS_PER_COMMIT = 512
 Row = dict[str, Any]
 """A row of `answers`, by column name."""
+_Entry = tuple[Row, asyncio.Future[None] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class AuditStore:
     def __init__(self, engine: sa.Engine, count_lost: Callable[[int], None]) -> None:
         self._engine = engine
         self._count_lost = count_lost
-        self._queue: queue.SimpleQueue[tuple[Row, asyncio.Future[None] | None] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._write_all, name="audit-writer", daemon=True)
         self._thread.start()
@@ -88,20 +89,29 @@ class AuditStore:
                     self._queue.put(None)
                     break
                 batch.append(entry)
-            failure = self._commit([row for row, _ in batch])
-            waiting = [done for _, done in batch if done is not None]
-            if waiting and not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(_resolve, waiting, failure)
+            failure = self._commit(batch)
+            if failure is not None and len(batch) > 1:
+                for entry in batch:  # one bad row must not take the others with it
+                    self._resolve([entry], self._commit([entry]))
+            else:
+                self._resolve(batch, failure)
 
-    def _commit(self, rows: Sequence[Row]) -> StoreError | None:
+    def _commit(self, batch: Sequence[_Entry]) -> sa.exc.SQLAlchemyError | None:
         try:
             with self._engine.begin() as connection:
-                connection.execute(sa.insert(answers), [_complete(row) for row in rows])
+                connection.execute(sa.insert(answers), [_COLUMNS | row for row, _ in batch])
         except sa.exc.SQLAlchemyError as error:
-            log.error("audit_write_failed", rows=len(rows), error=error.__class__.__name__)
-            self._count_lost(len(rows))
-            return StoreError(f"the audit store could not be written: {error.__class__.__name__}")
+            return error
         return None
+
+    def _resolve(self, batch: Sequence[_Entry], failure: sa.exc.SQLAlchemyError | None) -> None:
+        """Tell those that wait; a lost row is logged and counted."""
+        if failure is not None:
+            log.error("audit_write_failed", rows=len(batch), error=type(failure).__name__)
+            self._count_lost(len(batch))
+        waiting = [done for _, done in batch if done is not None]
+        if waiting and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(_tell, waiting, failure)
 
     async def get(self, name: str) -> Json | None:
         """One row with its verdicts, by audit id or by the completion's own id; None where there is none."""
@@ -216,11 +226,6 @@ _COLUMNS = {column.name: None for column in answers.columns} | {
 }
 
 
-def _complete(row: Row) -> Row:
-    """All columns, so that rows of every kind go into one statement."""
-    return _COLUMNS | row
-
-
 def _find(connection: sa.Connection, name: str) -> Row | None:
     """By audit id first, then by the completion's id (the newest, should an upstream repeat itself)."""
     for column in (answers.c.id, answers.c.response_id):
@@ -230,11 +235,11 @@ def _find(connection: sa.Connection, name: str) -> Row | None:
     return None
 
 
-def _resolve(waiting: Sequence[asyncio.Future[None]], failure: StoreError | None) -> None:
+def _tell(waiting: Sequence[asyncio.Future[None]], failure: Exception | None) -> None:
     for done in waiting:
         if done.done():  # its request was cancelled
             continue
         if failure is None:
             done.set_result(None)
         else:
-            done.set_exception(failure)
+            done.set_exception(StoreError(f"the audit store could not be written: {type(failure).__name__}"))

@@ -88,8 +88,8 @@ class Flow:
     reason: str | None = None
     detail: str | None = None
     http_status: int | None = None
-    answer_usage: Usage = Usage()
-    sample_usage: Usage = Usage()
+    answer_usage: Usage = field(default_factory=Usage)
+    sample_usage: Usage = field(default_factory=Usage)
     timings_ms: dict[str, float] = field(default_factory=dict)
 
     @contextmanager

