@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from calibration import Beta
 from lexicon import Match
 from proxy.errors import StepFailed
 from proxy.ports import Guard, Rewriter
-from proxy.rewriting.guard import Reader, distance
+from proxy.rewriting.guard import Reader, distance, read_english
+from proxy.rewriting.languages import language_of
 from proxy.values import Rewording, Rewrite, RewriteRequest, Usage
 
 NOTHING_TO_HEDGE = frozenset({"no_assertion"})
@@ -30,14 +32,14 @@ class _Attempts:
         self, request: RewriteRequest, status: Literal["plain", "unhedged"], reason: str, reader: Reader | None
     ) -> Rewording:
         """The draft as it was."""
-        heard = reader(request.draft) if reader else None
+        heard = _heard(request, request.draft, reader)
         nearest = request.hedges[0].hedge
         plain = nearest.id if status == "plain" and nearest.is_plain else None
         return Rewording(request.draft, status, reason, plain, None, tuple(self.refused), heard, self.usage)
 
 
 async def reword(
-    request: RewriteRequest, *, rewriters: Sequence[Rewriter], guard: Guard, reader: Reader | None = None
+    request: RewriteRequest, *, rewriters: Sequence[Rewriter], guard: Guard, reader: Reader | None = read_english
 ) -> Rewording:
     """Word the draft at its confidence.
 
@@ -69,15 +71,19 @@ async def reword(
 
 
 def _is_plain_already(request: RewriteRequest, reader: Reader | None) -> bool:
-    return (
-        reader is None or distance(reader(request.draft), request.target) <= ALREADY_PLAIN + request.hedges[0].distance
-    )
+    heard = _heard(request, request.draft, reader)
+    return heard is None or distance(heard, request.target) <= ALREADY_PLAIN + request.hedges[0].distance
+
+
+def _heard(request: RewriteRequest, text: str, reader: Reader | None) -> Beta | None:
+    """What a reader hears; None where there is none, or where the text is in a language that the reader does not know."""
+    return reader(text) if reader and language_of(request.draft, request.question) == "en" else None
 
 
 def _accepted(
     request: RewriteRequest, rewrite: Rewrite, name: str, tried: _Attempts, reader: Reader | None
 ) -> Rewording:
-    heard = reader(rewrite.text) if reader else None
+    heard = _heard(request, rewrite.text, reader)
     if rewrite.text == request.draft and request.hedges[0].hedge.is_plain:
         return tried.left_alone(request, "plain", "no_hedge_needed", reader)
     return Rewording(rewrite.text, "hedged", None, rewrite.hedge, name, tuple(tried.refused), heard, tried.usage)

@@ -35,7 +35,8 @@ _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
 _WE = re.compile(r"(?:though )?we\b", re.IGNORECASE)
 _LAME = re.compile(
     r"(?:^|, )(?:and|which) (?:there|this|that|is)\b|^with |^as an? |^at my |"
-    r"inconceivable|almost no chance|next to no|hardly any|remotely possible|barely possible|extremely unlikely|highly improbable"
+    r"inconceivable|almost no chance|next to no|hardly any|remotely possible|barely possible|extremely unlikely|highly improbable|"
+    r"though (?:this|that) is (?:\w+ ){0,2}(?:unlikely|improbable|likely|doubtful)|though probably not|though I do not think so"
 )
 """Wordings that say after the answer what could be said with it, or that give an answer and call it impossible in one breath."""
 _AFTER_ANSWER_IS = re.compile(
@@ -54,6 +55,9 @@ class TemplateRewriter:
 
     hedges: tuple[Hedge, ...] = field(default_factory=lambda: load().hedges)
     name: str = field(default="template", init=False)
+
+    def __post_init__(self) -> None:
+        stripper_of(self.hedges).strip("Paris.")  # built now, not within the first request
 
     async def rewrite(self, request: RewriteRequest) -> Rewrite:
         """Word the draft at the best hedge that fits its grammar.
