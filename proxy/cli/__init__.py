@@ -9,6 +9,7 @@ import typer
 
 from proxy.cli import config
 from proxy.cli.ask import ask
+from proxy.cli.rewrite import rewrite
 from proxy.cli.serve import serve
 
 app = typer.Typer(
@@ -19,4 +20,5 @@ app = typer.Typer(
 )
 app.command()(serve)
 app.command()(ask)
+app.command()(rewrite)
 app.add_typer(config.app, name="config")

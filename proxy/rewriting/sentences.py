@@ -1,7 +1,8 @@
 """Cutting an answer into sentences without losing a character.
 
 `pieces` gives sentences and what lies between them, in order; joined, they are the text again. Code blocks, headings, tables
-and rules are never sentences. List markers and quotation bars lie between sentences, so a list keeps its form.
+and rules are never sentences. List markers, quotation bars and labels ("Answer: ") lie between sentences, so a list
+keeps its form.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from proxy.rewriting.shape import label_end
 from proxy.rewriting.words import word_set
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -20,6 +22,7 @@ _ABBREVIATIONS = word_set(
     "dr mr mrs ms st prof sr jr vs etc no vol fig inc ltd co corp gen col capt lt sgt rev hon gov sen rep mt ft ave dept est approx "
     "e.g i.e cf al ca jan feb mar apr jun jul aug sep sept oct nov dec bzw usw z.b d.h ca nr s p pp m mme sra ud"
 )
+_MONTH = re.compile(r"(?:jan|feb|mär|mar|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*\b", re.IGNORECASE)
 _LAST_WORD = re.compile(r"([\w.]+)\.$")
 
 
@@ -56,7 +59,9 @@ def _prose(text: str) -> Iterator[Piece]:
         marker = _MARKER.match(line)
         start = marker.end() if marker else 0
         yield Piece(line[:start], False)
-        yield from _sentences_of_line(line[start:])
+        label = label_end(line[start:])
+        yield Piece(line[start : start + label], False)
+        yield from _sentences_of_line(line[start + label :])
 
 
 def _sentences_of_line(line: str) -> Iterator[Piece]:
@@ -81,4 +86,6 @@ def _ends_sentence(line: str, start: int, stop: re.Match[str]) -> bool:
         last = word.group(1)
         if last.lower() in _ABBREVIATIONS or (len(last) == 1 and last.isalpha() and last != "I") or "." in last:
             return False
-    return not (following[:1].islower() and stop.group()[0] in ".…")
+        if last.isdigit() and len(last) < 3 and _MONTH.match(following):
+            return False
+    return not following[:1].islower()

@@ -38,7 +38,22 @@ PAST_VERBS = word_set(
     "consisted featured voiced portrayed defeated conquered captured signed received earned scored hosted premiered debuted "
     "opened closed started ended lasted continued used called needed wanted believed considered"
 )
+PREPOSITIONS = word_set(
+    "in on at by from to for with without of into over under between about around during within among across near above below "
+    "behind beside beyond through throughout against toward towards per via after before since until as than because due like"
+)
+ADVERBS = word_set(
+    "only also just still already never always often usually sometimes first then now ever even once generally typically currently "
+    "mainly mostly primarily originally eventually later soon again both all each not probably perhaps maybe possibly"
+)
 PRESENT_VERBS = word_set(
+    "eats drinks kills bears carries collects connects controls converts delivers drives enters finds flies forms helps hits hosts "
+    "identifies indicates joins keeps kicks knows leaves likes loses loves manages meets moves offers opens orders passes pays "
+    "prevents protects publishes reaches reads reduces releases removes returns rules sees sells sends shows speaks specializes spends "
+    "supports teaches travels turns wears wins works stays separates stores states suggests reports celebrates consumes breaks "
+    "absorbs allows attacks attends builds buys calls catches competes comprises creates decides defines determines "
+    "discovers draws earns employs encourages ensures exceeds exhibits expands explains extends fights functions gets governs "
+    "experiences cleaves regulates secretes transports stimulates fertilizes surrounds occupies "
     "means refers contains consists includes occurs begins becomes originates comes goes takes gives tells says believes "
     "thinks wants exists lives lies belongs remains appears happens depends serves lasts makes plays stars sings "
     "performs portrays voices writes requires provides represents helps uses causes produces receives holds owns runs stands costs "
@@ -80,3 +95,5 @@ PLAIN_OPENERS = (
     )
 )
 """Words that are written small inside a sentence, so that their capital at its start may go."""
+FOREIGN_OPENING_VERBS = word_set("es son fue fueron era eran está están hay hubo nació murió ganó escribió")
+"""Finite verbs that open a statement where the language leaves the subject out."""
