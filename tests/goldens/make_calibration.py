@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 
 import mpmath as mp
@@ -52,11 +53,11 @@ def w1(a1: float, b1: float, a2: float, b2: float) -> mp.mpf:
     gap = lambda x: cdf(x, a1, b1) - cdf(x, a2, b2)  # noqa: E731
     mp.mp.dps = 20
     edges = [mp.mpf(i) / 32 for i in range(33)]
-    for low, high in zip(edges[1:], edges[2:-1], strict=False):
+    for low, high in pairwise(edges[1:-1]):
         if gap(low) * gap(high) < 0 and min(abs(gap(low)), abs(gap(high))) > mp.mpf(10) ** -12:
             edges.append(mp.findroot(gap, (low, high), solver="anderson", tol=1e-30))
     edges.sort()
-    distance = sum(abs(mp.quad(gap, [low, high])) for low, high in zip(edges, edges[1:], strict=False))
+    distance = sum(abs(mp.quad(gap, [low, high])) for low, high in pairwise(edges))
     mp.mp.dps = 50
     return distance
 
