@@ -14,6 +14,8 @@ from calibration import quantile_nodes, w1_exact
 from calibration.errors import CalibrationError
 from calibration.evaluation import Evaluation, evaluate
 from calibration.fitting import FITS
+from calibration.metrics import bootstrap_interval
+from calibration.summary import METRICS
 from calibration.wasserstein import w1_nodes
 from proxy.equivalence.rules import RuleEquivalence
 from proxy.ports import ConfidenceSignal, Equivalence
@@ -31,7 +33,7 @@ SETS = {
     "Maths, Mistral-7B": "answerable_math/mistral.jsonl.gz",
     "NQ-open, Qwen2.5-1.5B": "nq_qwen25_1_5b/nq_open.jsonl",
 }
-RESAMPLES = 300
+RESAMPLES = 200
 
 
 def _graded(path: Path) -> Iterator[tuple[int, Row | BadRow]]:
@@ -52,15 +54,14 @@ def _pair(evaluation: Evaluation, metric: str) -> str:
 
 
 def _with_interval(evaluation: Evaluation, metric: str) -> str:
-    low, high = evaluation.intervals_after[metric].low, evaluation.intervals_after[metric].high
-    return f"{_pair(evaluation, metric)} ({low:.3f} to {high:.3f})"
+    columns = (*evaluation.calibrated, evaluation.correct)
+    rng = np.random.default_rng(0)
+    interval = bootstrap_interval(METRICS[metric], *columns, rng=rng, resamples=RESAMPLES)
+    return f"{_pair(evaluation, metric)} ({interval.low:.3f} to {interval.high:.3f})"
 
 
-def _evaluate(records: Records, kind: str, resamples: int = 0) -> Evaluation:
-    return evaluate(
-        records.alpha, records.beta, records.correct,
-        kind=kind, resamples=resamples, rng=np.random.default_rng(0), folds=0,
-    )  # fmt: skip
+def _evaluate(records: Records, kind: str) -> Evaluation:
+    return evaluate(records.alpha, records.beta, records.correct, kind=kind, folds=0)
 
 
 def _cases(data: Path) -> Iterator[tuple[str, str, str, Records]]:
@@ -115,7 +116,7 @@ def section(data: Path) -> str:
     ]
     cases = list(_cases(data))
     for name, signal, clusters, records in cases:
-        e = _evaluate(records, "platt", RESAMPLES)
+        e = _evaluate(records, "platt")
         lines.append(
             f"| {name} | {signal} | {clusters} | {e.correct.size} | {e.correct.mean():.3f} | {e.before['auroc']:.3f} |"
             f" {_with_interval(e, 'generalised_ece')} | {_with_interval(e, 'faithfulness_divergence')} | {_pair(e, 'smooth_ece')} |"
