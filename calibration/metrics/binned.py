@@ -16,6 +16,9 @@ from scipy import special
 from calibration.arrays import FloatArray, beta_sample, confidence_sample
 from calibration.errors import NotEnoughData, RangeError
 
+_FIRM = 1e5
+"""Concentration above which two incomplete beta functions are computed, see `_lifted`."""
+
 _BLOCK = 1 << 14
 """Records worked on at a time: temporaries stay in the processor's cache."""
 
@@ -207,7 +210,6 @@ def _masses(records: FloatArray, counts: FloatArray, edges: FloatArray) -> Float
     """Sums over records of w, w y, e and w^2 in every bin, shape (4, bins)."""
     a, b, y = records.T
     mean = a / (a + b)
-    scale = special.betaln(a, b) + np.log(a)
     below, below_mean = np.zeros_like(a), np.zeros_like(a)
     sums = np.empty((4, len(edges) - 1))
     for m, edge in enumerate(edges[1:]):
@@ -215,8 +217,7 @@ def _masses(records: FloatArray, counts: FloatArray, edges: FloatArray) -> Float
             now, now_mean = np.ones_like(a), mean
         else:
             now = special.betainc(a, b, edge)
-            # I_x(a + 1, b) = I_x(a, b) - x^a (1 - x)^b / (a B(a, b)): one incomplete beta function instead of two.
-            now_mean = mean * (now - np.exp(a * np.log(edge) + b * np.log1p(-edge) - scale))
+            now_mean = mean * _lifted(a, b, edge, now)
         w = now - below
         weighted = counts * w  # sums, not dot products: BLAS would start threads of its own inside these
         sums[:, m] = (
@@ -227,6 +228,20 @@ def _masses(records: FloatArray, counts: FloatArray, edges: FloatArray) -> Float
         )
         below, below_mean = now, now_mean
     return sums
+
+
+def _lifted(a: FloatArray, b: FloatArray, x: float, below: FloatArray) -> FloatArray:
+    """I_x(a + 1, b) from I_x(a, b) = `below`.
+
+    I_x(a + 1, b) = I_x(a, b) - x^a (1 - x)^b / (a B(a, b)) saves the second incomplete beta function; above a concentration of 1e5
+    the logarithm of B no longer has the digits for it.
+    """
+    firm = a + b > _FIRM
+    lifted = np.empty_like(a)
+    c, d = a[~firm], b[~firm]
+    lifted[~firm] = below[~firm] - np.exp(c * np.log(x) + d * np.log1p(-x) - special.betaln(c, d) - np.log(c))
+    lifted[firm] = special.betainc(a[firm] + 1.0, b[firm], x)
+    return lifted
 
 
 def _point_table(p: FloatArray, y: FloatArray, place: np.ndarray, edges: FloatArray) -> ReliabilityTable:

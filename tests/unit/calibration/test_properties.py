@@ -95,6 +95,13 @@ def test_all_bins_in_one_are_the_gap_between_accuracy_and_confidence():
     assert generalised_ece([8.0, 2.0], [2.0, 8.0], [1, 1], bins=1) == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("k", [1e3, 9e4, 1.1e5, 1e8, 1e13, 1e18])
+def test_generalised_ece_of_firm_confidence_is_that_of_points(k):
+    mean, y = np.array([0.15, 0.55, 0.83]), np.array([0, 1, 0])
+    firm = generalised_ece(mean * k, (1 - mean) * k, y)
+    assert firm == pytest.approx(ece_equal_width(mean, y), abs=1e-2 if k == 1e3 else 1e-9)
+
+
 def test_cmfg_of_wording_that_ignores_confidence_is_a_half():
     confidence = (np.arange(1000) + 0.5) / 1000
     assert cmfg(np.ones(1000), confidence) == pytest.approx(0.5, abs=1e-9)
