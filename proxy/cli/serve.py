@@ -38,6 +38,7 @@ def serve(
         log_config=None,
         log_level="critical",
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=SHUTDOWN_S,
