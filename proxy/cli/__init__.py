@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typer
 
-from proxy.cli import config
+from proxy.cli import config, lexicon
 from proxy.cli.ask import ask
 from proxy.cli.serve import serve
 
@@ -20,3 +20,4 @@ app = typer.Typer(
 app.command()(serve)
 app.command()(ask)
 app.add_typer(config.app, name="config")
+app.add_typer(lexicon.app, name="lexicon")
