@@ -127,8 +127,9 @@ def _ranges(tokens: Sequence[Token], cues: Sequence[Cue]) -> list[tuple[int, int
         if cue.first < free:
             continue
         entry = _entry(words, cue, free)
-        first, last, hedge = entry if entry else (_open(words, cue, free), cue.last, None)
-        taken.append((first, last, hedge))
+        opened = _open(words, cue, free)
+        first, last, hedge = entry if entry else (opened, cue.last, None)
+        taken.append((min(first, opened), last, hedge))
         free = last + 1
     return taken
 
