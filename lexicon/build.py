@@ -133,7 +133,9 @@ def remaining(plan: Plan, records: Iterable[Record]) -> Cost:
                 characters += len(writing_prompt(phrase, statement)) + len(statement)
             elif known.text is None:
                 continue
-            open_runs = sum((phrase, index, e, run) not in scored for e in plan.evaluators for run in range(plan.passes))
+            open_runs = sum(
+                (phrase, index, e, run) not in scored for e in plan.evaluators for run in range(plan.passes)
+            )
             scores += open_runs
             characters += open_runs * (len(scoring_prompt(statement + phrase)) + 4)
     return Cost(writes, scores, characters // 4)
@@ -211,7 +213,9 @@ def fit_scores(scores: Sequence[float]) -> Beta:
     return Beta.floored(float(alpha), float(beta))
 
 
-def entries(plan: Plan, records: Iterable[Record], frames: Callable[[str], tuple[Frame, ...]]) -> tuple[tuple[Hedge, ...], tuple[str, ...]]:
+def entries(
+    plan: Plan, records: Iterable[Record], frames: Callable[[str], tuple[Frame, ...]]
+) -> tuple[tuple[Hedge, ...], tuple[str, ...]]:
     """The fitted hedges, and the phrases for which no score could be used.
 
     Parameters

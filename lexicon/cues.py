@@ -30,7 +30,21 @@ HAPPEN = (["happen"], ["happens"], ["occur"], ["occurs"])
 DETERMINERS = frozenset({"the", "his", "her", "their", "its"})
 
 NAMEABLE = frozenset(
-    "chance confidence certainty doubt guess unsure surprise seem modal impossible unlikely possible sure".split()
+    [
+        "chance",
+        "confidence",
+        "certainty",
+        "doubt",
+        "guess",
+        "unsure",
+        "surprise",
+        "seem",
+        "modal",
+        "impossible",
+        "unlikely",
+        "possible",
+        "sure",
+    ]
 )
 """Classes that a determiner turns into the subject of the sentence."""
 
@@ -151,7 +165,9 @@ def _is_frequency(words: Sequence[str], cue: Cue) -> bool:
 def _is_named(words: Sequence[str], cue: Cue) -> bool:
     """Whether the cue is what the sentence is about: "the certainty of death", "the doubts of the clerk"."""
     before = words[cue.first - 1] if cue.first else ""
-    return cue.base in NAMEABLE and (before in DETERMINERS or (words[cue.first] in DETERMINERS and cue.last > cue.first))
+    return cue.base in NAMEABLE and (
+        before in DETERMINERS or (words[cue.first] in DETERMINERS and cue.last > cue.first)
+    )
 
 
 def _governed(words: Sequence[str], cues: list[Cue]) -> list[Cue]:
@@ -215,7 +231,12 @@ def _cue(
     if base in book.subjects and not bare and not book.subjects[base].intersection(words[max(free, index - 4) : index]):
         return None
     after = book.followers.get(word) or book.followers.get(base)
-    if after and not after.intersection(words[index + 1 : index + 2]) and words[index - 1 : index] != ["it"] and not bare:
+    if (
+        after
+        and not after.intersection(words[index + 1 : index + 2])
+        and words[index - 1 : index] != ["it"]
+        and not bare
+    ):
         return None
     modifiers = _modifiers(words, index, free, idioms, book)
     value = negated if modifiers.negated else said
@@ -269,7 +290,10 @@ def _modifiers(
     """Negation, degree and quantity before the head, back to the last cue or the first word that is none of these."""
     found = _Modifiers(first=head)
     inside = {
-        at: (name, start) for start, (stop, name, _) in idioms.items() if isinstance(name, str) for at in range(start, stop)
+        at: (name, start)
+        for start, (stop, name, _) in idioms.items()
+        if isinstance(name, str)
+        for at in range(start, stop)
     }
     index = head - 1
     skipped = 0

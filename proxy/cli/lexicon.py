@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from lexicon.build import Plan, Record
     from proxy.config import Settings
 
-app = typer.Typer(help="Hedges, the confidence that people read in them, and how confident a text sounds.", no_args_is_help=True)
+app = typer.Typer(
+    help="Hedges, the confidence that people read in them, and how confident a text sounds.", no_args_is_help=True
+)
 Which = Annotated[str, typer.Option("--lexicon", "-l", help="A shipped lexicon (en, de, ipcc, ...) or a file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 WIDTH = 40
@@ -55,7 +58,9 @@ def list_hedges(lexicon: Which = "en", as_json: AsJson = False) -> None:
 
 
 @app.command()
-def show(id: Annotated[str, typer.Argument(help="Id of the entry.")], lexicon: Which = "en", as_json: AsJson = False) -> None:
+def show(
+    id: Annotated[str, typer.Argument(help="Id of the entry.")], lexicon: Which = "en", as_json: AsJson = False
+) -> None:
     """One hedge: its Beta, where that comes from, its frames."""
     hedge = _load(lexicon).get(id)
     if hedge is None:
@@ -67,9 +72,13 @@ def show(id: Annotated[str, typer.Argument(help="Id of the entry.")], lexicon: W
         typer.echo(json.dumps(_row(hedge), ensure_ascii=False))
         return
     typer.echo(f"{hedge.phrase or '(no hedge)'}  [{hedge.register}, {hedge.language}]")
-    typer.echo(f"  mean {hedge.beta.mean:.3f}, concentration {hedge.beta.concentration:.1f}, Beta({hedge.beta.alpha:g}, {hedge.beta.beta:g})")
+    typer.echo(
+        f"  mean {hedge.beta.mean:.3f}, concentration {hedge.beta.concentration:.1f}, Beta({hedge.beta.alpha:g}, {hedge.beta.beta:g})"
+    )
     typer.echo(f"  0 {_density(hedge.beta)} 1")
-    typer.echo(f"  {hedge.source}: {hedge.basis}" + (f"; expected error of the mean {hedge.error:.3f}" if hedge.error else ""))
+    typer.echo(
+        f"  {hedge.source}: {hedge.basis}" + (f"; expected error of the mean {hedge.error:.3f}" if hedge.error else "")
+    )
     for frame in hedge.frames:
         typer.echo(f"  {frame.kind:<14} {frame.text}")
 
@@ -79,7 +88,7 @@ def _density(beta: Beta) -> str:
     from calibration.distribution import cdf
 
     edges = cdf([i / WIDTH for i in range(WIDTH + 1)], beta.alpha, beta.beta)
-    mass = [float(high - low) for low, high in zip(edges, edges[1:], strict=False)]
+    mass = [float(high - low) for low, high in itertools.pairwise(edges)]
     return "".join(" ▁▂▃▄▅▆▇█"[min(8, round(8 * m / max(mass)))] for m in mass)
 
 
@@ -115,13 +124,16 @@ def _doubts(lexicon: Lexicon) -> list[str]:
             notes.append(f"{hedge.id}: {error}")
             continue
         if heard and heard.spans and abs(heard.beta.mean - hedge.beta.mean) > 0.35:
-            notes.append(f"{hedge.id}: its mean is {hedge.beta.mean:.2f}, but {hedge.phrase!r} sounds like {heard.beta.mean:.2f}")
+            notes.append(
+                f"{hedge.id}: its mean is {hedge.beta.mean:.2f}, but {hedge.phrase!r} sounds like {heard.beta.mean:.2f}"
+            )
     return notes
 
 
 @app.command()
 def perceive(
-    texts: Annotated[list[str] | None, typer.Argument(help="Texts; without one, lines of standard input.")] = None, as_json: AsJson = False
+    texts: Annotated[list[str] | None, typer.Argument(help="Texts; without one, lines of standard input.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """How confident each text sounds to readers, whether or not it is true. One text a line."""
     from lexicon import LexiconError
@@ -136,11 +148,22 @@ def perceive(
             failed = True
             continue
         spans = [
-            {"start": s.start, "end": s.end, "text": s.text, "kind": s.kind, "mean": round(s.beta.mean, 4), "hedge": s.hedge}
+            {
+                "start": s.start,
+                "end": s.end,
+                "text": s.text,
+                "kind": s.kind,
+                "mean": round(s.beta.mean, 4),
+                "hedge": s.hedge,
+            }
             for s in heard.spans
         ]
         if as_json:
-            figures = {"mean": round(heard.beta.mean, 4), "alpha": round(heard.beta.alpha, 4), "beta": round(heard.beta.beta, 4)}
+            figures = {
+                "mean": round(heard.beta.mean, 4),
+                "alpha": round(heard.beta.alpha, 4),
+                "beta": round(heard.beta.beta, 4),
+            }
             typer.echo(json.dumps({**figures, "spans": spans}, ensure_ascii=False))
         else:
             marks = ", ".join(f"{span['text']} ({span['mean']:.2f})" for span in spans)
@@ -190,7 +213,10 @@ def build(
     log = output.with_suffix(".records.jsonl")
     records = _records(log)
     cost = remaining(plan, records)
-    typer.echo(f"{cost.writes} sentences to write and {cost.scores} scores to ask, some {cost.tokens:,} tokens; {len(records)} on record", err=True)
+    typer.echo(
+        f"{cost.writes} sentences to write and {cost.scores} scores to ask, some {cost.tokens:,} tokens; {len(records)} on record",
+        err=True,
+    )
     if (cost.writes or cost.scores) and not yes and not typer.confirm("Ask?", err=True):
         raise typer.Exit(1)
     try:
@@ -208,7 +234,9 @@ def _phrases(path: Path | None, english: dict[str, Hedge]) -> tuple[str, ...]:
     if path is None:
         return tuple(phrase for phrase, hedge in english.items() if phrase and hedge.frames)
     try:
-        return tuple(dict.fromkeys(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()))
+        return tuple(
+            dict.fromkeys(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+        )
     except (OSError, UnicodeDecodeError) as error:
         stop(f"{path} cannot be read: {error}")
 
@@ -255,7 +283,12 @@ async def _construct(settings: Settings, writer: str, model: str, plan: Plan, re
         task = progress.add_task("asking", total=cost.writes + cost.scores)
 
         async def ask(name: str, prompt: str, temperature: float) -> str:
-            body = {"model": model, "messages": [{"role": "user", "content": prompt}], "temperature": temperature, "max_tokens": 80}
+            body = {
+                "model": model,
+                "messages": [{"role": "user", "content": prompt}],
+                "temperature": temperature,
+                "max_tokens": 80,
+            }
             answer = await upstreams[name].complete(Call("/chat/completions", body))
             return sample_of(answer["choices"][0]).text
 
@@ -265,4 +298,10 @@ async def _construct(settings: Settings, writer: str, model: str, plan: Plan, re
             file.flush()
             progress.advance(task)
 
-        await construct(plan, tuple(records), lambda prompt: ask(writer, prompt, 1.0), lambda name, prompt: ask(name, prompt, 1.0), report)
+        await construct(
+            plan,
+            tuple(records),
+            lambda prompt: ask(writer, prompt, 1.0),
+            lambda name, prompt: ask(name, prompt, 1.0),
+            report,
+        )

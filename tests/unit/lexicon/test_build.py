@@ -47,7 +47,9 @@ def test_a_stopped_build_goes_on_where_it_was() -> None:
     assert len(records) == len({repr(record) for record in records}) == 6 + 12
 
 
-@pytest.mark.parametrize(("text", "value"), [("85", 0.85), ("I'd say 7.5 of 100", 0.075), ("none", None), ("1000", None), ("250", None)])
+@pytest.mark.parametrize(
+    ("text", "value"), [("85", 0.85), ("I'd say 7.5 of 100", 0.075), ("none", None), ("1000", None), ("250", None)]
+)
 def test_scores_are_read(text: str, value: float | None) -> None:
     """The first number from 0 to 100."""
     assert parse_score(text) == value

@@ -34,7 +34,10 @@ def test_people_hear_the_second_as_surer(less: str, more: str) -> None:
     assert mean(less) < mean(more)
 
 
-@given(st.sampled_from(["Rome", "Oslo", "1974", "Harold Pinter", "nine"]), st.sampled_from(["Paris", "the Nile", "May 1814"]))
+@given(
+    st.sampled_from(["Rome", "Oslo", "1974", "Harold Pinter", "nine"]),
+    st.sampled_from(["Paris", "the Nile", "May 1814"]),
+)
 def test_the_claim_itself_is_not_heard(one: str, other: str) -> None:
     """Only the wording counts: another answer in the same words sounds the same."""
     assert mean(f"I'm fairly sure it was {one}.") == mean(f"I'm fairly sure it was {other}.")

@@ -25,7 +25,10 @@ def test_the_error_of_a_fit_is_honest() -> None:
 def test_a_big_survey_does_not_drown_a_small_one() -> None:
     """With surveys that differ, 5,000 readers weigh little more than 50."""
     rng = np.random.default_rng(3)
-    phrases = [[fit_source(rng.beta(14 + 4 * d, 6 - 2 * d, 5000)), fit_source(rng.beta(14 - 4 * d, 6 + 2 * d, 50))] for d in (1, -1, 0.5)]
+    phrases = [
+        [fit_source(rng.beta(14 + 4 * d, 6 - 2 * d, 5000)), fit_source(rng.beta(14 - 4 * d, 6 + 2 * d, 50))]
+        for d in (1, -1, 0.5)
+    ]
     betas, (tau, _) = pool_phrases(phrases)
     assert tau > 0.2
     low, high = sorted(1 / (1 + np.exp(-fit.logit)) for fit in phrases[0])
