@@ -31,6 +31,7 @@ def _commit() -> str:
     described = subprocess.run(  # noqa: S603
         ["git", "describe", "--always", "--dirty", "--exclude", "*"],  # noqa: S607
         cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     return described.stdout.strip() or "unknown"
 
 

@@ -4,5 +4,22 @@ Pure functions over numpy arrays. No HTTP, no model, no database, no clock; file
 """
 
 from calibration.beta import Beta
+from calibration.divergence import faithfulness_divergence
+from calibration.fitted import FittedMap, Provenance
+from calibration.maps import CalibrationMap, IdentityMap, PlattMap
+from calibration.registry import ActiveMap, MapRegistry
+from calibration.wasserstein import quantile_nodes, w1_exact
 
-__all__ = ["Beta"]
+__all__ = [
+    "ActiveMap",
+    "Beta",
+    "CalibrationMap",
+    "FittedMap",
+    "IdentityMap",
+    "MapRegistry",
+    "PlattMap",
+    "Provenance",
+    "faithfulness_divergence",
+    "quantile_nodes",
+    "w1_exact",
+]

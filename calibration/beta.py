@@ -46,12 +46,12 @@ class Beta:
 
     @property
     def mean(self) -> float:
-        """alpha / (alpha + beta), in (0, 1)."""
+        """The mean, alpha / (alpha + beta), in (0, 1)."""
         return self.alpha / (self.alpha + self.beta)
 
     @property
     def concentration(self) -> float:
-        """alpha + beta: how sure the distribution is of its mean. Higher = surer."""
+        """The sum alpha + beta: how sure the distribution is of its mean. Higher = surer."""
         return self.alpha + self.beta
 
     @property

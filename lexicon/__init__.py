@@ -1,5 +1,29 @@
 """Hedges with the confidence that people read in them: finding them, spotting them, hearing them."""
 
-from lexicon.entries import Frame, FrameKind, Hedge, Match
+from lexicon.entries import NO_HEDGE, Frame, FrameKind, Hedge, Lexicon, Match, Register
+from lexicon.errors import LexiconError, LexiconFileError, TextTooLong
+from lexicon.loading import builtin_names, load
+from lexicon.perception import Perceived, Sentence, perceive
+from lexicon.retrieval import Retriever
+from lexicon.spotting import Span, spot
 
-__all__ = ["Frame", "FrameKind", "Hedge", "Match"]
+__all__ = [
+    "NO_HEDGE",
+    "Frame",
+    "FrameKind",
+    "Hedge",
+    "Lexicon",
+    "LexiconError",
+    "LexiconFileError",
+    "Match",
+    "Perceived",
+    "Register",
+    "Retriever",
+    "Sentence",
+    "Span",
+    "TextTooLong",
+    "builtin_names",
+    "load",
+    "perceive",
+    "spot",
+]

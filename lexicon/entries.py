@@ -1,14 +1,20 @@
-"""The values of the lexicon: a hedge, its grammatical frames, a retrieved match."""
+"""The values of the lexicon: a hedge, its grammatical frames, the lexicon they stand in, a retrieved match."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from calibration import Beta
 
 FrameKind = Literal["clause", "fragment", "adverb", "parenthetical", "closing", "lead"]
 Register = Literal["plain", "formal", "casual"]
+Source = Literal["people", "modelled", "standard"]
+
+NO_HEDGE = "no-hedge"
+"""The id of the plain assertion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +56,74 @@ class Hedge:
     readers : int
         How many people's readings stand behind it; 0 where none.
     frames : tuple[Frame, ...]
-        Ways of saying it, best first; empty for `no-hedge`.
+        Ways of saying it, best first; empty for `no-hedge`, and for words that are only heard: put into an answer,
+        "usually" would change what is claimed and not how sure it sounds.
     register : {"plain", "formal", "casual"}
     language : str
         ISO 639-1.
+    basis : str
+        How `beta` was obtained, for people to read: the surveys with their numbers of readers, or what it was modelled by.
+    error : float or None
+        Expected absolute error of the mean, in [0, 1], where it was modelled and the error was measured on phrases that
+        the model had not seen.
     """
 
     id: str
     phrase: str
     beta: Beta
-    source: Literal["people", "modelled", "standard"]
+    source: Source
     readers: int
     frames: tuple[Frame, ...]
     register: Register = "plain"
     language: str = "en"
+    basis: str = ""
+    error: float | None = None
 
     @property
     def is_plain(self) -> bool:
         """True for `no-hedge`: the answer stands as it is."""
-        return not self.frames
+        return self.id == NO_HEDGE
+
+    @property
+    def is_sayable(self) -> bool:
+        """True where an answer can be worded with it: it has frames, or it is the plain assertion."""
+        return bool(self.frames) or self.is_plain
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Hedges of one language, in the order of their file; ids are unique.
+
+    Examples
+    --------
+    >>> from lexicon import load
+    >>> load()["i-think"].phrase
+    'I think'
+    """
+
+    hedges: tuple[Hedge, ...]
+    language: str = "en"
+    title: str = ""
+    by_id: Mapping[str, Hedge] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_id", MappingProxyType({hedge.id: hedge for hedge in self.hedges}))
+
+    def __getitem__(self, id: str) -> Hedge:
+        return self.by_id[id]
+
+    def __len__(self) -> int:
+        return len(self.hedges)
+
+    def __iter__(self) -> Iterator[Hedge]:
+        return iter(self.hedges)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self.by_id
+
+    def get(self, id: str) -> Hedge | None:
+        """The hedge of this id, or None."""
+        return self.by_id.get(id)
 
 
 @dataclass(frozen=True, slots=True)

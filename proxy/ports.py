@@ -5,11 +5,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from calibration import Beta
-from proxy.values import Clustering, Rewrite, RewriteRequest, Sample, Verdict
+from proxy.values import Clustering, Json, Rewrite, RewriteRequest, Sample, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One generation call: what the pipeline asks of a model.
+
+    Attributes:
+        path: "/chat/completions" or "/completions".
+        body: the request object; never a stream.
+        headers: the client's headers that go upstream (its key, its organisation, ...), lower-case names.
+    """
+
+    path: str
+    body: Json
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RawCall:
+    """One request to be relayed as it came. `path` is relative to the upstream's base address, with its query."""
+
+    method: str
+    path: str
+    headers: Sequence[tuple[str, str]]
+    body: bytes | AsyncIterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Relay:
+    """An upstream's answer as it comes: status, end-to-end headers, raw body."""
+
+    status: int
+    headers: Sequence[tuple[bytes, bytes]]
+    chunks: AsyncIterator[bytes]
+
+
+class Upstream(Protocol):
+    """A model, or a server of models."""
+
+    @property
+    def honours_n(self) -> bool:
+        """Whether one call may ask for several answers."""
+        ...
+
+    async def complete(self, call: Call) -> Json:
+        """The upstream's answer to one call, a decoded OpenAI completion object with at least one choice.
+
+        Raises:
+            UpstreamRejected: the upstream answered with an error; its status and body are inside.
+            UpstreamError: it could not be reached, took too long, or its answer is no completion.
+            Overloaded: its queue is full.
+        """
+        ...
+
+    def relay(self, call: RawCall) -> AbstractAsyncContextManager[Relay]:
+        """Pass a request on as it is. Cancelling inside the context ends the upstream's work.
+
+        Raises:
+            UpstreamError: it could not be reached or broke off; also from the iterator.
+        """
+        ...
+
+    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+        """The models on offer, as OpenAI model objects."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections and free the model."""
+        ...
 
 
 class Equivalence(Protocol):
@@ -27,7 +98,10 @@ class Equivalence(Protocol):
 class ConfidenceSignal(Protocol):
     """Turns samples and their clusters into a raw Beta of confidence in the draft."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As in the configuration and in the audit."""
+        ...
 
     async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
         """Raw confidence that the draft (`samples[clustering.draft_index]`) is right.
@@ -41,7 +115,10 @@ class ConfidenceSignal(Protocol):
 class Rewriter(Protocol):
     """Words a draft at a confidence."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As in the configuration and in the audit."""
+        ...
 
     async def rewrite(self, request: RewriteRequest) -> Rewrite:
         """Reword the draft.

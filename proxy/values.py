@@ -28,6 +28,7 @@ class Usage:
 
     @property
     def total(self) -> int:
+        """Prompt and completion together."""
         return self.prompt + self.completion
 
 
@@ -72,6 +73,7 @@ class Clustering:
 
     @property
     def largest(self) -> tuple[int, ...]:
+        """The largest cluster, the earliest among equals."""
         return self.clusters[0]
 
     @property

@@ -7,9 +7,18 @@ from __future__ import annotations
 
 import typer
 
+from proxy.cli import config
+from proxy.cli.ask import ask
+from proxy.cli.rewrite import rewrite
+from proxy.cli.serve import serve
+
 app = typer.Typer(
     name="hedgerow",
     help="An OpenAI-compatible proxy that words each answer as confidently as it deserves.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.command()(serve)
+app.command()(ask)
+app.command()(rewrite)
+app.add_typer(config.app, name="config")

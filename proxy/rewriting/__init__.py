@@ -1,1 +1,27 @@
 """Putting a confidence into words, and making sure that nothing else changed."""
+
+from proxy.rewriting.editor import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter
+from proxy.rewriting.guard import Entailment, FactGuard, Reader, read_english
+from proxy.rewriting.long import reword_sentences
+from proxy.rewriting.sentences import sentences
+from proxy.rewriting.step import Tally, reword
+from proxy.rewriting.stream import closing_sentence, natural_pieces
+from proxy.rewriting.template import TemplateRewriter
+
+__all__ = [
+    "Ask",
+    "DirectBetaRewriter",
+    "EditorRewriter",
+    "Entailment",
+    "FactGuard",
+    "HedgedQaRewriter",
+    "Reader",
+    "Tally",
+    "TemplateRewriter",
+    "closing_sentence",
+    "natural_pieces",
+    "read_english",
+    "reword",
+    "reword_sentences",
+    "sentences",
+]

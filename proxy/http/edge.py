@@ -1,0 +1,163 @@
+"""The edge: every `/v1/*` request enters here, is decided upon, and leaves with one answer and one audit row.
+
+Raw ASGI, because a route that is off must cost next to nothing; FastAPI serves the proxy's own few endpoints (`own.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, cast
+
+import orjson
+import structlog
+
+from proxy.build import Parts
+from proxy.config import Mode, Route
+from proxy.errors import BadRequest, HedgerowError, Internal, NotFound, ProxyError, Unauthorized
+from proxy.http import calibrated, forward
+from proxy.http.exchange import ClientGone, Exchange, Receive, Scope, Send
+from proxy.pipeline.hedgeable import GENERATING, checked_body, question_of, request_reason
+from proxy.pipeline.job import Job, new_id
+from proxy.values import Json
+
+log = structlog.get_logger(__name__)
+
+OWN = ("/v1/feedback", "/v1/audit", "/v1/models", "/v1/perceive")
+"""Paths that the proxy answers itself."""
+
+
+class Edge:
+    """The outermost ASGI application; `own` answers what is not an upstream's.
+
+    Attributes:
+        start_failure: why the parts could not be opened, if they could not.
+    """
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+        self.start_failure: HedgerowError | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Dispatch one connection."""
+        if scope["type"] != "http" or not scope["path"].startswith("/v1/") or scope["path"].startswith(OWN):
+            await self._own(scope, receive, send)
+            return
+        exchange = Exchange(scope, receive, send)
+        parts: Parts = scope["state"]["parts"]
+        started = time.perf_counter()
+        try:
+            await _answer(exchange, parts)
+        except ClientGone:
+            _tell_failure(exchange, parts, "cancelled", "client_gone", started)
+        except ProxyError as error:
+            _tell_failure(exchange, parts, "failed", error.code, started, error.status)
+            await exchange.send_error(error)
+        except Exception:  # the last resort: whatever was not foreseen is a 500 and a line with its cause
+            log.exception("request_fault", path=exchange.path)
+            fault = Internal("something went wrong inside the proxy; the operator's log says what")
+            _tell_failure(exchange, parts, "failed", fault.code, started, fault.status)
+            if exchange.status is None:
+                await exchange.send_error(fault)
+
+
+async def _answer(exchange: Exchange, parts: Parts) -> None:
+    """Authorise, read, decide, answer."""
+    key_hash = authorise(exchange.headers, parts)
+    body: Json | None = None
+    if not (exchange.method == "POST" and exchange.path in GENERATING):
+        model, data = await _peek(exchange, parts)
+        route = _route(parts, exchange.headers, model, key_hash)
+        job = Job(new_id(), route, exchange.path, {"model": model}, exchange.headers, "")
+        return await forward.forward(exchange, parts, job, data, mode="off", reason="not_generating")
+
+    data = await exchange.body(parts.settings.server.max_body_bytes)
+    body = checked_body(exchange.path, data, parts.settings.server.max_messages)
+    route = _route(parts, exchange.headers, body.get("model"), key_hash)
+    mode = _mode(route, exchange.headers)
+    job = Job(new_id(), route, exchange.path, body, exchange.headers, question_of(exchange.path, body))
+    if mode == "off":
+        return await forward.forward(exchange, parts, job, data, mode=mode, reason="mode_off")
+    if (reason := request_reason(exchange.path, body)) is not None:
+        return await forward.forward(exchange, parts, job, data, mode=mode, reason=reason)
+    if mode == "shadow":
+        return await forward.shadow(exchange, parts, job, data)
+    return await calibrated.answer(exchange, parts, job)
+
+
+def authorise(headers: Mapping[str, str], parts: Parts) -> str | None:
+    """The hash of the client's key, if it sent one.
+
+    Raises:
+        Unauthorized: keys are listed in the configuration and this one is not among them.
+    """
+    kind, _, key = headers.get("authorization", "").partition(" ")
+    if not parts.settings.keys and not any(route.match.keys for route in parts.settings.routes):
+        return None
+    found = hashlib.sha256(key.strip().encode()).hexdigest() if kind.lower() == "bearer" and key else None
+    if parts.settings.keys and found not in parts.settings.keys:
+        raise Unauthorized("no API key was sent" if found is None else "this API key is not known here")
+    return found
+
+
+async def _peek(exchange: Exchange, parts: Parts) -> tuple[str | None, bytes | AsyncIterator[bytes]]:
+    """The model a request names, if it is JSON, and its body. Other bodies (audio, files) are passed on piece by piece."""
+    if exchange.method in ("GET", "HEAD", "DELETE"):
+        return None, b""
+    if not exchange.headers.get("content-type", "").startswith("application/json"):
+        return None, exchange.body_stream()
+    data = await exchange.body(parts.settings.server.max_body_bytes)
+    try:
+        body = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None, data  # the upstream's to judge: nothing here depends on it
+    model = body.get("model") if isinstance(body, dict) else None
+    return model if isinstance(model, str) else None, data
+
+
+def _route(parts: Parts, headers: Mapping[str, str], model: str | None, key_hash: str | None) -> Route:
+    """The first route that takes the request.
+
+    Raises:
+        NotFound: none does.
+    """
+    for route in parts.settings.routes:
+        if route.takes(model, headers, key_hash):
+            return route
+    raise NotFound(f"no route takes the model {model!r}" if model else "no route takes this request", code="no_route")
+
+
+def _mode(route: Route, headers: Mapping[str, str]) -> Mode:
+    """The route's mode, or the client's wish where the route allows one.
+
+    Raises:
+        BadRequest: the wish is no mode.
+    """
+    wish = headers.get("x-hedgerow-mode")
+    if wish is None or not route.allow_override:
+        return route.mode
+    if wish in ("off", "shadow", "on"):
+        return cast(Mode, wish)
+    raise BadRequest(f"the header x-hedgerow-mode is {wish!r}; allowed are off, shadow and on", code="invalid_mode")
+
+
+def _tell_failure(
+    exchange: Exchange, parts: Parts, status: str, reason: str, started: float, http_status: int | None = None
+) -> None:
+    """Row, counter and line of a request that no route answered, or whose route's own answer failed before its row was written."""
+    if exchange.told:
+        return
+    row = {
+        "id": new_id(),
+        "created_at": time.time(),
+        "path": f"/v1{exchange.path}"[:256],
+        "status": status,
+        "reason": reason,
+        "http_status": http_status,
+        "duration_ms": (time.perf_counter() - started) * 1e3,
+    }
+    if parts.audit is not None:
+        parts.audit.enqueue(row)
+    parts.metrics.requests.labels("", "", status, reason).inc()
+    log.info("request", id=row["id"], route=None, status=status, reason=reason, http_status=http_status)

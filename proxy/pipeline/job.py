@@ -1,0 +1,131 @@
+"""One request on its way down the pipeline: what came in (`Job`), and what became of it (`Flow`)."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+from calibration import Beta
+from lexicon import Match
+from proxy.config import Route
+from proxy.values import Clustering, Json, Rewording, Sample, Usage
+
+Status = Literal["hedged", "plain", "unhedged", "passed", "degraded", "failed", "cancelled"]
+"""What the client got: reworded; left plain because that is what the confidence calls for; left plain because no wording passed the
+guard; not calibrated at all (with a reason); the plain draft because a step failed; an error; nothing, it had left."""
+
+
+def new_id() -> str:
+    """An audit id: sorts by time, unguessable."""
+    return f"hr_{time.time_ns() // 1_000_000:011x}{secrets.token_hex(8)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A request for a calibrated answer.
+
+    Attributes:
+        id: the audit id.
+        path: "/chat/completions" or "/completions".
+        body: the request object as the client sent it.
+        headers: the client's headers, lower-case names.
+        question: the user's last message as plain text.
+    """
+
+    id: str
+    route: Route
+    path: str
+    body: Json
+    headers: Mapping[str, str]
+    question: str
+
+    @property
+    def model(self) -> str:
+        """The model that is asked for."""
+        return self.route.model or str(self.body.get("model") or "")
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedMap:
+    """The calibration map that was applied. `id` is None for the identity: the confidence is uncalibrated."""
+
+    id: str | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Flow:
+    """What became of a job. Only `pipeline/run.py` and the edge that answers write here; steps never see it.
+
+    Attributes:
+        answers: the upstream's completion objects, in the order they came.
+        choices: all their choices, with the completion each stands in.
+        samples: the choices as samples, index by index; those without text are left out of `compared`.
+        compared: indices into `samples` that were clustered.
+        clustering: a partition of `compared` (its index i is `samples[compared[i]]`).
+        timings_ms: milliseconds per step, in the order of the steps.
+    """
+
+    job: Job
+    started: float = field(default_factory=time.perf_counter)
+    answers: list[Json] = field(default_factory=list)
+    choices: list[tuple[Json, Json]] = field(default_factory=list)
+    samples: tuple[Sample, ...] = ()
+    compared: tuple[int, ...] = ()
+    clustering: Clustering | None = None
+    raw: Beta | None = None
+    calibrated: Beta | None = None
+    applied: AppliedMap | None = None
+    matches: tuple[Match, ...] = ()
+    rewording: Rewording | None = None
+    served: str | None = None
+    served_agrees: bool | None = None
+    status: Status = "failed"
+    reason: str | None = None
+    detail: str | None = None
+    http_status: int | None = None
+    answer_usage: Usage = field(default_factory=Usage)
+    sample_usage: Usage = field(default_factory=Usage)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Time a step."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.timings_ms[name] = (time.perf_counter() - start) * 1e3
+
+    @property
+    def duration_ms(self) -> float:
+        """Milliseconds since the request came in."""
+        return (time.perf_counter() - self.started) * 1e3
+
+    @property
+    def draft_choice(self) -> tuple[Json, Json]:
+        """The completion and the choice that hold the draft: the first of the largest cluster; before clustering, the first of all."""
+        if self.clustering is None:
+            return self.choices[0]
+        return self.choices[self.compared[self.clustering.draft_index]]
+
+    @property
+    def draft(self) -> str:
+        """The plain answer."""
+        if self.clustering is None:
+            return self.samples[0].text
+        return self.samples[self.compared[self.clustering.draft_index]].text
+
+    @property
+    def rewrite_usage(self) -> Usage:
+        """Tokens that rewriting spent."""
+        return self.rewording.usage if self.rewording else Usage()
+
+    @property
+    def usage(self) -> Usage:
+        """All tokens spent."""
+        return self.answer_usage + self.sample_usage + self.rewrite_usage

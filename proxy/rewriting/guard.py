@@ -1,0 +1,100 @@
+"""The guard: nothing but the confidence may have changed, and the confidence must be the one that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from calibration import Beta, w1_exact
+from lexicon import Hedge, load, perceive
+from proxy.rewriting.content import difference
+from proxy.rewriting.languages import language_of
+from proxy.rewriting.spans import first_difference
+from proxy.rewriting.strip import stripper_of
+from proxy.values import Rewrite, RewriteRequest, Verdict
+
+Reader = Callable[[str], Beta]
+"""How confident a text sounds."""
+Entailment = Callable[[str, str], Awaitable[float]]
+"""(premise, hypothesis) -> p(entailed) + 0.5 p(neutral), in [0, 1] (RALC 5.3.1); an NLI model behind it."""
+
+LENGTH_FACTOR = 1.5
+LENGTH_ALLOWANCE = 300
+"""Characters that a hedge may add on top of the factor."""
+MINIMUM_ENTAILMENT = 0.5
+
+
+def read_english(text: str) -> Beta:
+    """How confident an English text sounds, by the lexicon's reader."""
+    return perceive(text).beta
+
+
+@dataclass(frozen=True)
+class FactGuard:
+    """Compares what draft and rewrite say once the words of confidence are taken out of both, then listens to the rewrite.
+
+    Attributes:
+        hedges: the lexicon's entries; their frames are words of confidence.
+        tolerance: how much farther than the best hedge the perceived confidence may lie from the target, as a 1-Wasserstein
+            distance. Words can only come so near to a flat Beta, so the best hedge's own distance is not held against a rewrite.
+        reader: hears the confidence of an English text; None leaves that check out.
+        entailment: an NLI score asked both ways; None leaves that check out.
+    """
+
+    hedges: tuple[Hedge, ...] = field(default_factory=lambda: load().hedges)
+    tolerance: float = 0.25
+    reader: Reader | None = read_english
+    entailment: Entailment | None = None
+
+    async def check(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
+        """Compare the rewrite with the draft. Never raises for bad text: bad text is a refusal."""
+        verdict = self.judge(request, rewrite)
+        if not verdict.accepted or self.entailment is None:
+            return verdict
+        for premise, hypothesis in ((request.draft, rewrite.text), (rewrite.text, request.draft)):
+            if await self.entailment(premise, hypothesis) < MINIMUM_ENTAILMENT:
+                return Verdict(False, "not_entailed", "the rewrite and the draft do not entail each other")
+        return verdict
+
+    def judge(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
+        """Everything that needs no model."""
+        if not rewrite.text.strip():
+            return Verdict(False, "empty", "the rewrite is empty")
+        limit = LENGTH_FACTOR * len(request.draft) + LENGTH_ALLOWANCE
+        if len(rewrite.text) > limit:
+            return Verdict(
+                False, "too_long", f"the rewrite has {len(rewrite.text)} characters; {limit:.0f} are allowed"
+            )
+        return self._facts(request, rewrite) or self._confidence(request, rewrite) or Verdict(True)
+
+    def _facts(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict | None:
+        language = language_of(request.draft, request.question)
+        stripper = stripper_of(self.hedges, language)
+        before, after = stripper.strip(request.draft), stripper.strip(rewrite.text)
+        if (kind := first_difference(before, after)) is not None:
+            return Verdict(False, f"{kind}_changed", f"a {kind} of the answer was changed, added or dropped")
+        if (kind := difference(before, after)) is not None:
+            return Verdict(False, f"content_{kind}", _CONTENT[kind])
+        return None
+
+    def _confidence(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict | None:
+        if self.reader is None or language_of(request.draft, request.question) != "en":
+            return None
+        heard = self.reader(rewrite.text)
+        excess = distance(heard, request.target) - request.hedges[0].distance
+        if excess <= self.tolerance:
+            return None
+        detail = f"it sounds {heard.mean:.0%} sure where {request.target.mean:.0%} is right"
+        return Verdict(False, "confidence_off", detail)
+
+
+_CONTENT = {
+    "added": "words were added that are neither in the answer nor words of confidence",
+    "dropped": "words of the answer were dropped or moved",
+    "negation": "a negation was added or dropped",
+}
+
+
+def distance(a: Beta, b: Beta) -> float:
+    """1-Wasserstein distance of two Betas, in [0, 1]."""
+    return float(w1_exact(a.alpha, a.beta, b.alpha, b.beta))

@@ -1,0 +1,247 @@
+"""What kind of utterance a sentence is, and where a hedge may go in it. No tagger, so unsure cases say so.
+
+The reading is shallow on purpose. It looks for a finite verb among words that can hardly be anything else, keeps account of
+relative clauses, and passes over quotations and brackets. Where it finds none, callers use wordings that fit any text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from proxy.rewriting import words as w
+from proxy.rewriting.languages import GRAMMARS, Grammar
+
+ShapeKind = Literal["clause", "fragment", "imperative", "question", "none"]
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_FOREIGN_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_OPAQUE = re.compile(
+    r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|\([^()]*\)|\[[^\]]*\]|https?://\S+|\$[^$\s\d][^$]*\$"
+)
+_STOP = re.compile(r"[.!?…]+(?:\[\^?\d+\])*$")
+_STOP_WITHIN = re.compile(r"[.!?…]['’]?[\"”»“*_)\]]+$")
+_ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\.(?:[^\W\d_]\.)+|\b(?:Jr|Sr|Inc|Ltd|Co|Corp|etc|St|Dr)\.)$")
+_POLAR = re.compile(
+    r"(?:yes|no|yeah|nope|true|false|correct)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+(?=[–—-]))", re.IGNORECASE
+)
+_CONNECTIVE = re.compile(
+    r"(?:(?:however|moreover|furthermore|additionally|in addition|for (?:example|instance)|instead|finally|overall|in fact|"
+    r"in short|in conclusion|in summary|as a result|on the other hand|that said|nevertheless|still|then|also),|"
+    r"(?:so|but|and|yet|thus|hence|therefore),?)\s+",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"(?:\*\*|__)?[^.:!?\n]{1,80}:(?:\*\*|__)?[ \t]+")
+_INTRODUCTION = re.compile(
+    r"(?:in|on|at|by|during|after|before|since|according|as|for|to|from|with|under|based|despite|throughout|among|if|when|while|"
+    r"because|although|though|unless|once|until)\b[^,;:]*,\s+",
+    re.IGNORECASE,
+)
+_HOW_TO = re.compile(r"^\W*(?:how (?:can|could|do|does|should|would|to)\b|what (?:should|can|could)\b)", re.IGNORECASE)
+_CONTRACTED = re.compile(r"(?:i|he|she|it|they|we|you|that|there|who|what|here|this)'(?:s|re|m|ve|ll|d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A sentence taken apart; head + body + end is the sentence.
+
+    Attributes:
+        kind: clause (a finite verb was found), fragment (none was), imperative, question, none (no words).
+        head: what leads on to the rest ("Yes, ", "However, "); "" elsewhere. A bare "Yes" is a fragment with no head.
+        body: what a hedge is put into or before.
+        end: the closing punctuation.
+        stopped: True where the sentence ends with a stop, in `end` or within the body ('... said "Stop."').
+        adverb_at: offset in `body` where an adverb may stand, None where no place is sure.
+        unsure: True for a fragment that may be a clause with a verb we do not know.
+    """
+
+    kind: ShapeKind
+    head: str
+    body: str
+    end: str
+    stopped: bool
+    adverb_at: int | None = None
+    unsure: bool = False
+
+    @property
+    def is_polar(self) -> bool:
+        """True where the head is a yes or a no."""
+        return bool(self.head) and not _CONNECTIVE.match(self.head)
+
+
+def shape(sentence: str, question: str = "", language: str = "en") -> Shape:
+    """Take a sentence apart. The question tells advice ("Diversify your investments.") from names."""
+    body, end, stopped = _end(sentence)
+    if not re.search(r"\w", body):
+        return Shape("none", "", body, end, stopped)
+    if "?" in end or body.rstrip("*_").endswith("?"):
+        return Shape("question", "", body, end, stopped)
+    head = leading(body, language)
+    body = body[len(head) :]
+    if language != "en":
+        kind, position = _find_foreign_verb(body, GRAMMARS[language])
+        return Shape(
+            kind, head, body, end, stopped, position, kind == "fragment" and len(_FOREIGN_WORD.findall(body)) > 3
+        )
+    kind, position = _find_verb(body)
+    unsure = kind == "fragment" and _may_have_verb(body)
+    if unsure and _HOW_TO.match(question) and body[0].isupper():
+        kind = "imperative"
+    return Shape(kind, head, body, end, stopped, position, unsure)
+
+
+def label_end(sentence: str) -> int:
+    """Length of a label before the answer ("Answer: ", "**Capital:** "), 0 where there is none.
+
+    What stands before the colon is a label where it is short and has no verb of its own.
+    """
+    match = _LABEL.match(sentence)
+    if match is None or not re.search(r"\w", sentence[match.end() :]) or _is_open(match.group()):
+        return 0
+    label = match.group().strip("*: \t")
+    asks = (label.split() or [""])[0].lower() in w.RELATIVISERS | w.AUXILIARIES
+    return match.end() if asks or _find_verb(label)[0] == "fragment" else 0
+
+
+def _is_open(text: str) -> bool:
+    """True within a bracket or a quotation that the text opens and does not close."""
+    return text.count("(") != text.count(")") or text.count('"') % 2 == 1 or text.count("“") != text.count("”")
+
+
+def _end(sentence: str) -> tuple[str, str, bool]:
+    """Body, closing punctuation, and whether there is a stop."""
+    if stop := _STOP.search(sentence):
+        if stop.group() == "." and _ABBREVIATION.search(sentence):
+            return sentence, "", True
+        return sentence[: stop.start()].rstrip(), stop.group(), True
+    return sentence, "", bool(_STOP_WITHIN.search(sentence))
+
+
+def leading(body: str, language: str = "en") -> str:
+    """What leads on to the rest of a sentence: "Yes, ", "However, "; "" where nothing does."""
+    match = _POLAR.match(body) or _CONNECTIVE.match(body) if language == "en" else GRAMMARS[language].polar.match(body)
+    return match.group() if match and re.search(r"\w", body[match.end() :]) else ""
+
+
+def _masked(body: str) -> str:
+    """The body with quotations, brackets, code and addresses blanked out, offsets kept."""
+    return _OPAQUE.sub(lambda m: "0" * len(m.group()), body)
+
+
+def _may_have_verb(body: str) -> bool:
+    """True for a longer fragment with a word that may be a verb form ("Einstein flunked maths", "new crust forms there")."""
+    tokens = _WORD.findall(_masked(body))
+    if len(tokens) < 3 or tokens[0].lower() in w.PREPOSITIONS | w.RELATIVISERS:
+        return False
+    return any(t[0].islower() and t.endswith(("s", "ed")) and t not in w.PREPOSITIONS for t in tokens[1:])
+
+
+def _find_verb(body: str) -> tuple[ShapeKind, int | None]:
+    """The kind of the body and where an adverb may go."""
+    masked = _masked(body)
+    introduction = _INTRODUCTION.match(masked)
+    offset = introduction.end() if introduction else 0
+    tokens = list(_WORD.finditer(masked, offset))
+    if not tokens:
+        return "fragment", None
+    first = tokens[0].group().lower()
+    if not introduction and first in w.RELATIVISERS - {"that"}:
+        return "fragment", None
+    if first in w.IMPERATIVES and not introduction and not _is_subject(tokens):
+        return "imperative", None
+    pending = 0
+    for i, token in enumerate(tokens):
+        lower = token.group().lower().replace("’", "'")
+        if i and _opens_clause(tokens, i, lower):
+            pending += not _has_unknown_verb(tokens, i)
+            continue
+        place = _verb_place(tokens, i, lower, bool(introduction))
+        if place is not None and pending == 0:
+            return "clause", None if place < 0 else _skip_space(masked, place)
+        pending -= place is not None
+    return "fragment", None
+
+
+def _find_foreign_verb(body: str, grammar: Grammar) -> tuple[ShapeKind, int | None]:
+    """The first finite verb of the list; a place for an adverb only where no other clause was opened before it."""
+    masked = _masked(body)
+    tokens = list(_FOREIGN_WORD.finditer(masked))
+    opened = False
+    for i, token in enumerate(tokens):
+        lower = token.group().lower().replace("’", "'")
+        if lower in grammar.finite and (i or "'" in lower or lower in w.FOREIGN_OPENING_VERBS):
+            after = i + 1 if i + 1 < len(tokens) and tokens[i + 1].group() in grammar.subjects else i
+            return "clause", None if opened else _skip_space(masked, tokens[after].end())
+        if i == 0 and lower in grammar.relativisers:
+            return "fragment", None
+        opened |= lower in grammar.relativisers or ("," in masked[: token.start()])
+    return "fragment", None
+
+
+def _word(tokens: list[re.Match[str]], i: int) -> str:
+    return tokens[i].group().lower().replace("’", "'") if 0 <= i < len(tokens) else ""
+
+
+def _is_subject(tokens: list[re.Match[str]]) -> bool:
+    """In "Work is done" the auxiliary shows that the first word is a noun."""
+    return _word(tokens, 1) in w.AUXILIARIES | w.FINITE_VERBS
+
+
+def _opens_clause(tokens: list[re.Match[str]], i: int, lower: str) -> bool:
+    if lower in w.RELATIVISERS:
+        return True
+    return lower in w.CONJUNCTIVE_PREPOSITIONS and _word(tokens, i + 1) in w.SUBJECT_PRONOUNS
+
+
+def _has_unknown_verb(tokens: list[re.Match[str]], i: int) -> bool:
+    """True where the clause opened at i shows a verb by its place alone ("that only eats", "which we drink")."""
+    after = i + 1
+    while _word(tokens, after) in w.ADVERBS or _word(tokens, after).endswith("ly"):
+        after += 1
+    if _word(tokens, after) in w.SUBJECT_PRONOUNS:
+        after += 1
+    verb = _word(tokens, after)
+    known = verb in w.AUXILIARIES | w.FINITE_VERBS
+    return not known and verb.endswith(("s", "ed")) and after < len(tokens) and tokens[after].group()[0].islower()
+
+
+def _verb_place(tokens: list[re.Match[str]], i: int, lower: str, introduced: bool) -> int | None:
+    """Where an adverb goes if token i is a finite verb, -1 where it is one but no place is sure, None where it is none."""
+    token, following, previous = tokens[i], _word(tokens, i + 1), _word(tokens, i - 1)
+    small = token.group()[0].islower()
+    if _CONTRACTED.fullmatch(lower) and (i == 0 or small):
+        return token.end()
+    if i == 0 or not small:
+        return None
+    if lower in w.AUXILIARIES:
+        before = lower in w.DO or lower == "cannot" or lower.endswith("n't")
+        main = lower in w.HAVE and not (
+            following in w.PARTICIPLES or following.endswith("ed") or following in w.ADVERBS | {"not"}
+        )
+        return token.start() if before or main else token.end()
+    if i == 1 and previous in w.CERTAIN_SUBJECTS and not lower.endswith("ly") and lower not in w.ADVERBS:
+        return token.start() if not introduced else -1
+    if lower in w.FINITE_VERBS and previous not in w.DETERMINERS | w.PREPOSITIONS | {"and", "or"} | w.BE:
+        return token.start()
+    if lower.endswith("ed") and len(lower) > 4 and i + 1 < len(tokens) and _after_subject(tokens, i):
+        return -1
+    return None
+
+
+def _after_subject(tokens: list[re.Match[str]], i: int) -> bool:
+    """An "-ed" word right after a name or a plural, with something after it, is more likely a past tense than an adjective."""
+    previous = tokens[i - 1].group()
+    if previous.lower() in w.ADVERBS | w.DETERMINERS or previous.endswith("ly"):
+        return False
+    return (previous[0].isupper() or previous.endswith("s")) and _word(tokens, i + 1) not in w.PREPOSITIONS - {
+        "in",
+        "on",
+        "at",
+    }
+
+
+def _skip_space(text: str, position: int) -> int:
+    while position < len(text) and text[position] == " ":
+        position += 1
+    return position

@@ -1,0 +1,49 @@
+"""What a rewrite must hand on unchanged: numbers, dates, addresses, code, maths, quotations, citations and the form of lists."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
+    r"dec(?:ember)?|januar|februar|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|"
+    r"novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
+)
+_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("code", re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`", re.DOTALL)),
+    ("maths", re.compile(r"\$\$.+?\$\$|\\\[.+?\\\]|\\\(.+?\\\)|\$(?=[^\s\d])[^$\n]+?(?<=\S)\$(?!\d)", re.DOTALL)),
+    ("url", re.compile(r"(?:https?|ftp)://[^\s<>)\]]*[^\s<>)\].,;:!?]|\bwww\.[^\s<>)\]]+[^\s<>)\].,;:!?]")),
+    ("email", re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")),
+    ("quotation", re.compile(r"\"[^\"\n]+\"|“[^”\n]+”|«[^»\n]+»|„[^“”\n]+[“”]")),
+    ("citation", re.compile(r"\[\^?\d+(?:\s*[,–-]\s*\d+)*\]|\([A-Z][\w'’-]+(?: (?:et al\.|(?:and|&) [A-Z][\w'’-]+))?,? \d{4}[a-z]?\)")),
+    ("date", re.compile(rf"\b(?:\d{{1,2}}(?:st|nd|rd|th|\.)? (?:de )?{_MONTH}(?:,? (?:de )?\d{{4}})?|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|"
+                        rf"{_MONTH} (?:de )?\d{{4}}|\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}})\b", re.IGNORECASE)),
+    ("number", re.compile(
+        r"(?<![\w.])[-−±~≈]?[$€£¥]?\d+(?:[.,:/×^]\d+)*(?:e[+-]?\d+)?(?:\s?(?:%|‰|°[CFK]?|percent\b|(?:[kKMGTµnpcm]?(?:m|g|s|b|B|Hz|W|V|A|J|Pa|l|L|t|K|N)|"
+        r"mph|km/h|mi|ft|in|lbs?|oz|hours?|minutes?|seconds?|days?|weeks?|months?|years?|miles?|feet|inches|pounds?|dollars?|euros?|degrees?|"
+        r"thousand|million|billion|trillion)\b)|(?:st|nd|rd|th|s)\b)?[⁰¹²³⁴⁵⁶⁷⁸⁹]*|[½¼¾⅓⅔]", )),
+)  # fmt: skip
+_MARKER = re.compile(r"[ \t]*(?:[-*+•–](?=\s)|\d{1,3}[.)](?=\s)|#{1,6}(?=\s)|>|\|.*\|[ \t]*$|$)?")
+
+
+def protected(text: str) -> dict[str, Counter[str]]:
+    """Every protected span by kind, as multisets; a number inside a quotation counts as the quotation only."""
+    found: dict[str, Counter[str]] = {}
+    for kind, pattern in _KINDS:
+        found[kind] = Counter(re.sub(r"\s+", " ", match.group()) for match in pattern.finditer(text))
+        text = pattern.sub(" ", text)
+    return found
+
+
+def structure(text: str) -> list[str]:
+    """The form of each line that is not blank: its marker with its indent, a table row, or plain."""
+    lines = (line for line in text.splitlines() if line.strip())
+    return [match.group().rstrip() for line in lines if (match := _MARKER.match(line)) is not None]
+
+
+def first_difference(before: str, after: str) -> str | None:
+    """The first kind of span in which the texts differ ("structure" for the form of lines), None where there is none."""
+    left, right = protected(before), protected(after)
+    spans = next((kind for kind, _ in _KINDS if left[kind] != right[kind]), None)
+    return spans or ("structure" if structure(before) != structure(after) else None)

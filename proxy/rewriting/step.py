@@ -1,0 +1,117 @@
+"""The rewriting step: try, check, try again, fall back, and in the end leave the draft as it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from calibration import Beta
+from lexicon import Match
+from proxy.errors import StepFailed
+from proxy.ports import Guard, Rewriter
+from proxy.rewriting.guard import Reader, distance, read_english
+from proxy.rewriting.languages import language_of
+from proxy.values import Rewording, Rewrite, RewriteRequest, Usage
+
+NOTHING_TO_HEDGE = frozenset({"no_assertion"})
+"""Reasons for which the draft stands without being counted as a failure."""
+ALREADY_PLAIN = 0.1
+"""1-Wasserstein distance to the target within which a draft that needs no hedge is left alone, its own wording included."""
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """What was tried, and what it cost."""
+
+    refused: list[str] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+
+    def left_alone(
+        self, request: RewriteRequest, status: Literal["plain", "unhedged"], reason: str, reader: Reader | None
+    ) -> Rewording:
+        """The draft as it was."""
+        heard = _heard(request, request.draft, reader)
+        nearest = request.hedges[0].hedge
+        plain = nearest.id if status == "plain" and nearest.is_plain else None
+        return Rewording(request.draft, status, reason, plain, None, tuple(self.refused), heard, self.usage)
+
+
+async def reword(
+    request: RewriteRequest, *, rewriters: Sequence[Rewriter], guard: Guard, reader: Reader | None = read_english
+) -> Rewording:
+    """Word the draft at its confidence.
+
+    Rewriters are tried in order: an editor once more with the guard's complaint, the template once more with each other hedge.
+    Where all are refused the draft stands, marked "unhedged". Where no hedge is the nearest, the draft stands as "plain", unless
+    the reader hears in it that its own words say something else: then those come out. `usage` counts refused attempts too.
+    """
+    tried = _Attempts()
+    if request.hedges[0].hedge.is_plain and _is_plain_already(request, reader):
+        return tried.left_alone(request, "plain", "no_hedge_needed", reader)
+    for rewriter in rewriters:
+        asked: RewriteRequest | None = request
+        while asked is not None:
+            try:
+                rewrite = await rewriter.rewrite(asked)
+            except StepFailed as failure:
+                if failure.reason in NOTHING_TO_HEDGE:
+                    return tried.left_alone(request, "plain", failure.reason, reader)
+                tried.refused.append(f"{rewriter.name}:{failure.reason}")
+                break
+            tried.usage += rewrite.usage
+            verdict = await guard.check(asked, rewrite)
+            if verdict.accepted:
+                return _accepted(request, rewrite, rewriter.name, tried, reader)
+            tried.refused.append(f"{rewriter.name}:{verdict.reason}")
+            asked = _next(asked, rewriter, rewrite, verdict.detail or verdict.reason or "refused")
+    last = tried.refused[-1].partition(":")[2] if tried.refused else "no_rewriter"
+    return tried.left_alone(request, "unhedged", last, reader)
+
+
+def _is_plain_already(request: RewriteRequest, reader: Reader | None) -> bool:
+    heard = _heard(request, request.draft, reader)
+    return heard is None or distance(heard, request.target) <= ALREADY_PLAIN + request.hedges[0].distance
+
+
+def _heard(request: RewriteRequest, text: str, reader: Reader | None) -> Beta | None:
+    """What a reader hears; None where there is none, or where the text is in a language that the reader does not know."""
+    return reader(text) if reader and language_of(request.draft, request.question) == "en" else None
+
+
+def _accepted(
+    request: RewriteRequest, rewrite: Rewrite, name: str, tried: _Attempts, reader: Reader | None
+) -> Rewording:
+    heard = _heard(request, rewrite.text, reader)
+    if rewrite.text == request.draft and request.hedges[0].hedge.is_plain:
+        return tried.left_alone(request, "plain", "no_hedge_needed", reader)
+    return Rewording(rewrite.text, "hedged", None, rewrite.hedge, name, tuple(tried.refused), heard, tried.usage)
+
+
+def _next(asked: RewriteRequest, rewriter: Rewriter, rewrite: Rewrite, complaint: str) -> RewriteRequest | None:
+    """What the same rewriter is asked next: an editor the same with the complaint, once; the template another hedge."""
+    if rewriter.name == "template":
+        hedges: tuple[Match, ...] = tuple(
+            m for m in asked.hedges if m.hedge.id != rewrite.hedge and not m.hedge.is_plain
+        )
+        return replace(asked, hedges=hedges) if hedges and rewrite.hedge in {m.hedge.id for m in asked.hedges} else None
+    return replace(asked, complaint=complaint) if asked.complaint is None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How rewordings ended, for a report: by status, by rewriter, and the refusals on the way."""
+
+    status: Counter[str]
+    rewriter: Counter[str]
+    refused: Counter[str]
+
+    @classmethod
+    def of(cls, rewordings: Sequence[Rewording]) -> Tally:
+        """Count."""
+        return cls(
+            Counter(r.status for r in rewordings),
+            Counter(r.rewriter or "none" for r in rewordings),
+            Counter(reason for r in rewordings for reason in r.attempts),
+        )

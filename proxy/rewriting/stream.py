@@ -1,0 +1,89 @@
+"""What a stream needs of the rewriting, without the stream: natural pieces of a text, and the closing sentence of `append`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from lexicon import Frame, Hedge, Match
+from proxy.rewriting.casing import Surroundings, capitalise
+from proxy.rewriting.frames import apply
+from proxy.rewriting.languages import language_of, lexicon_of
+from proxy.rewriting.shape import Shape
+
+_WORD = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+")
+WORDS_A_PIECE = 4
+"""About what a model's server sends at once when it is quick."""
+_LONGEST = 48
+"""Characters after which even a text without spaces is cut."""
+
+_CONCESSIONS = (" but", " aber", " mais", " pero")
+_THIS_IS_RIGHT = {
+    "en": Shape("clause", "", "this is right", ".", True, len("this is ")),
+    "de": Shape("clause", "", "das stimmt", ".", True, len("das stimmt")),
+    "fr": Shape("clause", "", "c'est exact", ".", True, len("c'est ")),
+    "es": Shape("clause", "", "esto es correcto", ".", True, len("esto es ")),
+}
+
+
+def natural_pieces(text: str) -> Iterator[str]:
+    """The text in pieces of a few words, as a model would send it; joined, they are the text."""
+    piece, count = "", 0
+    for match in _WORD.finditer(text):
+        piece += match.group()
+        count += 1
+        if count >= WORDS_A_PIECE or len(piece) >= _LONGEST or piece[-1:] in ".!?\n":
+            yield from _cut(piece)
+            piece, count = "", 0
+    if piece:
+        yield from _cut(piece)
+
+
+def _cut(piece: str) -> Iterator[str]:
+    for start in range(0, len(piece), _LONGEST):
+        yield piece[start : start + _LONGEST]
+
+
+def closing_sentence(answer: str, matches: Sequence[Match], question: str = "") -> str:
+    """A sentence that says how sure the answer is, to be sent after it ("This is probably right."); "" where no hedge is due.
+
+    It starts with the break that sets it apart from the answer.
+    """
+    language = language_of(answer, question)
+    if not matches or matches[0].hedge.is_plain:
+        return ""
+    hedges = [match.hedge for match in matches] if language == "en" else _like(matches[0].hedge, language)
+    for hedge in hedges:
+        for said in _sayings(hedge, language):
+            return _break(answer) + capitalise(said)
+    return ""
+
+
+def _sayings(hedge: Hedge, language: str) -> Iterator[str]:
+    """Ways of saying of an answer how sure it is. A doubt may be said outright here: the answer itself stands before it."""
+    shape, around = _THIS_IS_RIGHT[language], Surroundings(language=language)
+    for kind in ("clause", "adverb"):
+        for frame in hedge.frames:
+            if frame.kind == kind and not _concedes(frame) and (worded := apply(frame, shape, around)) is not None:
+                yield worded
+    for frame in hedge.frames:
+        if frame.kind == "lead" or _concedes(frame):
+            yield re.split(r",? (?:but|aber|mais|pero)\b| ?[:{]|, würde", frame.text)[0] + "."
+
+
+def _concedes(frame: Frame) -> bool:
+    """True for "I am not sure, but {clause}"."""
+    return frame.kind == "clause" and frame.text.partition("{")[0].rstrip().endswith(_CONCESSIONS)
+
+
+def _like(hedge: Hedge, language: str) -> list[Hedge]:
+    """The hedges of another language, the one nearest in mean first."""
+    sayable = (other for other in lexicon_of(language).hedges if other.frames)
+    return sorted(sayable, key=lambda other: abs(other.beta.mean - hedge.beta.mean))
+
+
+def _break(answer: str) -> str:
+    """A blank line after a longer answer or one with lines of its own, else a space; a full stop first where there is none."""
+    if "\n" in answer.strip() or len(answer) > 280:
+        return "\n\n"
+    return " " if re.search(r"[.!?…][\"”»')\]*_]*\s*$", answer) else ". "

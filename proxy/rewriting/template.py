@@ -1,0 +1,192 @@
+"""The rewriter that calls no model: the best-ranked hedge goes into the answer's own grammar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from zlib import crc32
+
+from calibration import Beta, w1_exact
+from lexicon import Frame, Hedge, Match, load
+from proxy.errors import StepFailed
+from proxy.rewriting import frames
+from proxy.rewriting.casing import Surroundings, capitalise, lowers
+from proxy.rewriting.cues import KEPT_INSIDE
+from proxy.rewriting.languages import GRAMMARS, language_of, lexicon_of
+from proxy.rewriting.sentences import Piece
+from proxy.rewriting.shape import Shape, shape
+from proxy.rewriting.strip import stripper_of
+from proxy.values import Rewrite, RewriteRequest
+
+NEAR_TIE = 0.012
+"""Wordings whose costs differ by less than this are equally good; which is taken depends on the answer, so that they vary."""
+
+NO_ASSERTION = re.compile(
+    r"(?:(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
+    r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|There is no (?:reliable|verified|record)|"
+    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|Sorry\b|I don['’]t know)",
+    re.IGNORECASE,
+)
+"""How sentences begin that give no answer: there is nothing to be sure or unsure of."""
+
+_HEARSAY = frozenset({"reportedly", "allegedly", "supposedly", "potentially", "arguably", "theoretically"})
+_ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
+_WE = re.compile(r"(?:though )?we\b", re.IGNORECASE)
+_LAME = re.compile(
+    r"(?:^|, )(?:and|which) (?:there|this|that|is)\b|^with |^as an? |^at my |"
+    r"inconceivable|almost no chance|next to no|hardly any|remotely possible|barely possible|extremely unlikely|highly improbable|"
+    r"though (?:this|that) is (?:\w+ ){0,2}(?:unlikely|improbable|likely|doubtful)|though probably not|though I do not think so"
+)
+"""Wordings that say after the answer what could be said with it, or that give an answer and call it impossible in one breath."""
+_AFTER_ANSWER_IS = re.compile(
+    r"(?:in|on|at|by|from|to|for|with|because|due|after|before|since|under|through|via|yes|no|true|false)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class TemplateRewriter:
+    """Puts a hedge into the answer by its grammatical frames.
+
+    Attributes:
+        hedges: every hedge that may stand in a draft already and has to come out first; the shipped English ones by default.
+    """
+
+    hedges: tuple[Hedge, ...] = field(default_factory=lambda: load().hedges)
+    name: str = field(default="template", init=False)
+
+    def __post_init__(self) -> None:
+        stripper_of(self.hedges).strip("Paris.")  # built now, not within the first request
+
+    async def rewrite(self, request: RewriteRequest) -> Rewrite:
+        """Word the draft at the best hedge that fits its grammar.
+
+        Raises:
+            StepFailed: where the draft asserts nothing, or no frame of any hedge fits.
+        """
+        return self.word(request)
+
+    def word(self, request: RewriteRequest) -> Rewrite:
+        """The same without the ceremony of a coroutine."""
+        language = language_of(request.draft, request.question)
+        matches = request.hedges if language == "en" else nearest_foreign(language, request.target, len(request.hedges))
+        stripper = stripper_of(self.hedges, language)
+        originals = stripper.pieces(request.draft)
+        parts = [Piece(stripper.sentence(p.text), True) if p.is_sentence else p for p in originals]
+        where = main_sentence(parts, language)
+        if where is None:
+            raise StepFailed("rewrite", "no_assertion", "the draft asserts nothing that could be hedged")
+        if matches[0].hedge.is_plain:
+            return Rewrite("".join(piece.text for piece in parts), matches[0].hedge.id)
+        if is_bare_list(parts):
+            hedge, lead = introduction(matches)
+            return Rewrite(f"{lead}\n\n{''.join(piece.text for piece in parts).lstrip()}", hedge.id)
+        rest = "".join(piece.text for index, piece in enumerate(parts) if index != where)
+        around = Surroundings(request.question, rest, language)
+        chosen = choose(stripper.bare(originals[where].text), matches, around)
+        if chosen is None:
+            raise StepFailed("rewrite", "no_frame", "no frame of the retrieved hedges fits the draft")
+        hedge, worded = chosen
+        parts[where] = Piece(capitalise(worded) if originals[where].text[:1].isupper() else worded, True)
+        return Rewrite("".join(piece.text for piece in parts), hedge.id)
+
+
+def nearest_foreign(language: str, target: Beta, k: int) -> tuple[Match, ...]:
+    """The nearest hedges of a language that has a dozen of them: every one is looked at."""
+    hedges = lexicon_of(language).hedges
+    found = [Match(h, float(w1_exact(h.beta.alpha, h.beta.beta, target.alpha, target.beta))) for h in hedges]
+    return tuple(sorted(found, key=lambda match: match.distance)[:k])
+
+
+def is_bare_list(parts: Sequence[Piece]) -> bool:
+    """True where the answer is a list without a sentence before it: a hedge on its first item would not speak for the others."""
+    lines = "".join(piece.text for piece in parts).strip().splitlines()
+    items = [line for line in lines if _ITEM.match(line)]
+    return len(items) > 1 and bool(lines) and items[0] == lines[0]
+
+
+def introduction(matches: Sequence[Match]) -> tuple[Hedge, str]:
+    """The nearest hedge that can stand as a line of its own before a list, and that line."""
+    for match in matches:
+        for frame in match.hedge.frames:
+            opening, _, rest = frame.text.partition("{answer}")
+            if frame.kind == "lead" and not rest and opening.rstrip().endswith(":"):
+                return match.hedge, capitalise(opening.rstrip())
+    raise StepFailed("rewrite", "no_frame", "no frame of the retrieved hedges can introduce a list")
+
+
+def main_sentence(parts: Sequence[Piece], language: str = "en") -> int | None:
+    """Index of the first sentence that asserts something."""
+    for index, piece in enumerate(parts):
+        if piece.is_sentence and asserts(piece.text, language):
+            return index
+    return None
+
+
+def asserts(sentence: str, language: str = "en") -> bool:
+    """False for questions, for sentences that give no answer, and for what has no words."""
+    form = shape(sentence, language=language)
+    no_answer = NO_ASSERTION if language == "en" else GRAMMARS[language].no_answer
+    return form.kind not in ("none", "question") and not no_answer.match(form.body)
+
+
+def choose(text: str, matches: Iterable[Match], around: Surroundings) -> tuple[Hedge, str] | None:
+    """The hedge to use and the sentence with it; None where no frame fits.
+
+    The nearest hedge wins, less what is awkward about its wording here. Among wordings that are as good, the sentence itself
+    decides, so that answers do not all sound alike and the same answer always sounds the same.
+    """
+    sentence = shape(text, around.question, around.language)
+    options: list[tuple[float, int, Hedge, str]] = []
+    for match in matches:
+        for order, frame in enumerate(frames.usable(match.hedge)):
+            worded = frames.apply(frame, sentence, around)
+            if worded is not None:
+                cost = match.distance + 0.003 * order + _awkwardness(frame, match.hedge, sentence, worded, around)
+                options.append((cost, _lot(sentence.body, frame.text), match.hedge, worded))
+    if not options:
+        return None
+    best = min(cost for cost, *_ in options)
+    _, _, hedge, worded = min((o for o in options if o[0] <= best + NEAR_TIE), key=lambda option: option[1])
+    return hedge, worded
+
+
+def _awkwardness(frame: Frame, hedge: Hedge, sentence: Shape, worded: str, around: Surroundings) -> float:
+    """What a wording loses against a better one, in units of distance."""
+    cost = _dullness(frame, hedge)
+    if sentence.kind == "clause" and frames.disturbs_start(worded, sentence) and lowers(sentence.body, around) is None:
+        cost += 0.03  # "I think that Humans ..." - or is it a name?
+    if frame.kind == "lead" and sentence.kind != "imperative":
+        cost += 0.03  # a label before the answer reads less naturally than a hedge in it
+    if "answer is" in frame.text and (sentence.unsure or _AFTER_ANSWER_IS.match(sentence.body)):
+        cost += 0.03  # "I think the answer is because ..."
+    if frame.kind == "closing" and sentence.body.count(",") > 1:
+        cost += 0.02
+    if around.language != "en" and sentence.unsure and not worded.startswith(sentence.body[:1]):
+        cost += 0.1  # before a clause that was not seen as one, an adverb would call for another word order
+    if sentence.is_polar and hedge.beta.mean < 0.5 and frame.kind == "clause":
+        cost += 0.04  # "Yes, there is a chance that ..." half takes the yes back
+    if _WE.match(frame.text) and not re.search(r"\b[Ww]e\b|\bour\b", f"{sentence.body} {around.rest}"):
+        cost += 0.05  # the answer speaks for one
+    return cost
+
+
+def _dullness(frame: Frame, hedge: Hedge) -> float:
+    """What a wording loses whatever the sentence."""
+    cost = 0.008 if frame.kind == "parenthetical" else 0.0
+    if _LAME.search(frame.text):
+        cost += 0.03
+    if frame.kind == "closing" and frame.text in KEPT_INSIDE:
+        cost += 0.02  # "..., definitively."
+    if hedge.id in _HEARSAY:
+        cost += 0.03  # says that others say so
+    return cost
+
+
+def _lot(body: str, frame: str) -> int:
+    """A number drawn for this wording of this answer, the same every time."""
+    return crc32(f"{re.sub(r'[^0-9a-z]+', '', body.casefold())}|{frame}".encode())
+
+
+__all__ = ["TemplateRewriter", "asserts", "choose", "main_sentence"]

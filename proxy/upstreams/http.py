@@ -1,0 +1,158 @@
+"""Any server that speaks the OpenAI protocol, over aiohttp.
+
+The only file that knows aiohttp's client: its exceptions end here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+
+import aiohttp
+import orjson
+import stamina
+from yarl import URL
+
+from proxy.config import HttpUpstream
+from proxy.errors import ConfigError, UpstreamError, UpstreamRejected, UpstreamTimeout
+from proxy.ports import Call, RawCall, Relay
+from proxy.upstreams.answers import checked_completion
+from proxy.values import Json
+
+HOP_BY_HOP = frozenset(
+    [
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    ]
+)
+NOT_FORWARDED = HOP_BY_HOP | {"host", "content-length", "expect", "x-hedgerow-mode"}
+MAX_RETRY_AFTER_S = 30.0
+"""A longer `Retry-After` is not waited for: the answer goes to the client as it is, with that header."""
+
+
+@contextmanager
+def _foreign_errors(name: str) -> Iterator[None]:
+    """Turn aiohttp's exceptions into ours; the most specific first."""
+    try:
+        yield
+    except TimeoutError as error:  # aiohttp's timeouts are TimeoutErrors as well
+        raise UpstreamTimeout(f"the upstream {name!r} did not answer in time") from error
+    except aiohttp.ClientConnectorError as error:
+        raise UpstreamError(f"the upstream {name!r} cannot be reached", code="upstream_unreachable") from error
+    except (aiohttp.ClientError, ValueError) as error:  # ValueError: a body that breaks HTTP's framing
+        raise UpstreamError(f"the upstream {name!r} broke off its answer", code="upstream_broken") from error
+
+
+def _retry_wait(error: Exception) -> bool | float:
+    """Whether a call is worth repeating; seconds, where the upstream says how long to wait."""
+    if isinstance(error, UpstreamRejected):
+        if error.status != 429 and error.status < 500:
+            return False
+        if error.retry_after is None:
+            return True
+        try:
+            wait = float(error.retry_after)
+        except ValueError:  # an HTTP date: rare, and the clocks need not agree
+            return True
+        return wait if 0 <= wait <= MAX_RETRY_AFTER_S else False
+    return isinstance(error, UpstreamError) and error.code == "upstream_unreachable"
+
+
+class HttpModel:
+    """An OpenAI-compatible server. Opened inside a running event loop; `aclose` closes its connections."""
+
+    def __init__(self, name: str, settings: HttpUpstream) -> None:
+        self.honours_n = settings.honours_n
+        self._name = name
+        self._retries = settings.retries
+        self._base = settings.base_url.rstrip("/")
+        if URL(self._base).scheme not in ("http", "https"):
+            raise ConfigError(
+                f"upstreams.{name}.base_url is {settings.base_url!r}: it must start with http:// or https://"
+            )
+        self._key = settings.api_key.get_secret_value() if settings.api_key else None
+        self._slots = asyncio.Semaphore(settings.max_sampling_calls)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=settings.max_connections),
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=settings.connect_timeout_s, sock_read=settings.timeout_s
+            ),
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+        )
+
+    async def complete(self, call: Call) -> Json:
+        """See `Upstream`. Repeats after 429, 5xx and failed connections, with jitter."""
+        async with self._slots:
+            async for attempt in stamina.retry_context(
+                on=_retry_wait,
+                attempts=self._retries + 1,
+                timeout=None,
+                wait_initial=0.2,
+                wait_max=5.0,
+                wait_jitter=0.3,
+            ):
+                with attempt:
+                    return await self._complete_once(call)
+        raise AssertionError("unreachable: retry_context returns or raises")
+
+    async def _complete_once(self, call: Call) -> Json:
+        headers = self._headers(
+            call.headers.items(), ("content-type", "application/json"), ("accept-encoding", "identity")
+        )
+        with _foreign_errors(self._name):
+            async with self._session.post(
+                self._base + call.path, data=orjson.dumps(call.body), headers=headers, allow_redirects=False
+            ) as answer:
+                body = await answer.read()
+        if answer.status >= 300:
+            kind = answer.headers.get("content-type", "application/json")
+            raise UpstreamRejected(answer.status, body, kind, answer.headers.get("retry-after"))
+        return checked_completion(self._name, body)
+
+    @asynccontextmanager
+    async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
+        """See `Upstream`. Nothing is repeated: the client sees what the upstream said."""
+        url = URL(self._base + call.path, encoded=True)
+        with _foreign_errors(self._name):
+            async with self._session.request(
+                call.method, url, data=call.body or None, headers=self._headers(call.headers), allow_redirects=False
+            ) as answer:
+                headers = [pair for pair in answer.raw_headers if pair[0].lower().decode("latin-1") not in HOP_BY_HOP]
+                yield Relay(answer.status, headers, answer.content.iter_any())
+
+    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+        """See `Upstream`."""
+        with _foreign_errors(self._name):
+            async with self._session.get(
+                self._base + "/models", headers=self._headers(headers.items(), ("accept-encoding", "identity"))
+            ) as answer:
+                body = await answer.read()
+        if answer.status >= 300:
+            raise UpstreamRejected(answer.status, body, answer.headers.get("content-type", "application/json"))
+        try:
+            listed = orjson.loads(body)["data"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise UpstreamError(f"the upstream {self._name!r} lists its models in no known form") from error
+        return [model for model in listed if isinstance(model, dict)]
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+    def _headers(self, pairs: Iterable[tuple[str, str]], *set_here: tuple[str, str]) -> list[tuple[str, str]]:
+        """The end-to-end headers, with our own key in place of the client's where one is configured."""
+        replaced = {name for name, _ in set_here} | ({"authorization"} if self._key is not None else set())
+        kept = [(name, value) for name, value in pairs if name not in NOT_FORWARDED and name not in replaced]
+        if self._key is not None:
+            kept.append(("authorization", f"Bearer {self._key}"))
+        return [*kept, *set_here]

@@ -1,0 +1,137 @@
+"""Every provider that LiteLLM knows.
+
+Importing the library costs more than a second and, left alone, a network fetch: it is imported when a route needs it, on a worker
+thread, with its bundled price map. The only file that knows it: its exceptions end here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio.to_thread
+import orjson
+
+from proxy import sse
+from proxy.config import LiteLLMUpstream
+from proxy.errors import ConfigError, NotFound, UpstreamError, UpstreamRejected, UpstreamTimeout
+from proxy.ports import Call, RawCall, Relay
+from proxy.upstreams.answers import checked_completion
+from proxy.values import Json
+
+INSTALL = "pip install 'hedgerow[litellm]'"
+
+
+def _import() -> Any:
+    """Import the library with its bundled price map.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        import litellm
+    except ImportError as error:
+        raise ConfigError(f"LiteLLM is not installed; install it with: {INSTALL}") from error
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    return litellm
+
+
+class LiteLLMModel:
+    """LiteLLM as an upstream. `open` it before use."""
+
+    def __init__(self, name: str, settings: LiteLLMUpstream) -> None:
+        self.honours_n = settings.honours_n
+        self._name = name
+        self._settings = settings
+        self._slots = asyncio.Semaphore(settings.max_sampling_calls)
+        self._library: Any = None
+
+    async def open(self) -> None:
+        """Import the library, off the event loop."""
+        self._library = await anyio.to_thread.run_sync(_import)
+
+    async def complete(self, call: Call) -> Json:
+        """See `Upstream`."""
+        async with self._slots:
+            answer = await self._ask(call.path, call.body, call.headers)
+        return checked_completion(self._name, orjson.dumps(answer.model_dump(mode="json", exclude_none=True)))
+
+    async def _ask(self, path: str, body: Json, headers: Mapping[str, str]) -> Any:
+        """One call of the library. Fields that a provider does not know are forwarded, not refused."""
+        functions = {"/chat/completions": self._library.acompletion, "/completions": self._library.atext_completion}
+        if path not in functions:
+            raise NotFound(f"LiteLLM upstreams serve chat and plain completions, not /v1{path}", code="unknown_path")
+        settings = self._settings
+        key = settings.api_key.get_secret_value() if settings.api_key else _bearer(headers)
+        arguments = body | {
+            "model": settings.model_prefix + str(body.get("model", "")),
+            "timeout": settings.timeout_s,
+            "num_retries": settings.retries,
+        }
+        try:
+            return await functions[path](**arguments, api_key=key, api_base=settings.api_base)
+        except self._library.exceptions.Timeout as error:
+            raise UpstreamTimeout(f"the upstream {self._name!r} did not answer in time") from error
+        except self._library.exceptions.APIConnectionError as error:
+            raise UpstreamError(
+                f"the upstream {self._name!r} cannot be reached", code="upstream_unreachable"
+            ) from error
+        except self._library.exceptions.OpenAIError as error:  # the root of the library's errors
+            status = getattr(error, "status_code", None)
+            if not isinstance(status, int) or status < 400:
+                raise UpstreamError(f"the upstream {self._name!r} failed") from error
+            raise UpstreamRejected(status, _error_body(error, status), "application/json") from error
+
+    @asynccontextmanager
+    async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
+        """See `Upstream`."""
+        if not isinstance(call.body, bytes) or call.method != "POST":
+            raise NotFound(f"LiteLLM upstreams serve no {call.method} /v1{call.path}", code="unknown_path")
+        body: Json = orjson.loads(call.body)
+        answer = await self._ask(call.path, body, dict(call.headers))
+        if body.get("stream"):
+            yield Relay(200, [(b"content-type", b"text/event-stream; charset=utf-8")], self._stream(answer))
+        else:
+            data = orjson.dumps(answer.model_dump(mode="json", exclude_none=True))
+            yield Relay(200, [(b"content-type", b"application/json")], _once(data))
+
+    async def _stream(self, answer: Any) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in answer:
+                yield sse.event(chunk.model_dump(mode="json", exclude_none=True))
+        except self._library.exceptions.OpenAIError as error:
+            raise UpstreamError(f"the upstream {self._name!r} broke off its answer", code="upstream_broken") from error
+        yield sse.DONE
+
+    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+        """See `Upstream`. LiteLLM lists no models of a provider's account: none are named."""
+        return []
+
+    async def aclose(self) -> None:
+        """Nothing is held open between calls."""
+
+
+def _bearer(headers: Mapping[str, str]) -> str | None:
+    kind, _, key = headers.get("authorization", "").partition(" ")
+    return key if kind.lower() == "bearer" and key else None
+
+
+def _error_body(error: Any, status: int) -> bytes:
+    """The provider's own error object, where LiteLLM kept it; else one with its message."""
+    body = getattr(error, "body", None)
+    if isinstance(body, dict) and body:
+        return orjson.dumps(body if "error" in body else {"error": body})
+    message = str(getattr(error, "message", "")) or "the provider refused the request"
+    kind = "invalid_request_error" if status < 500 else "upstream_error"
+    return orjson.dumps(
+        {"error": {"message": message, "type": kind, "param": None, "code": getattr(error, "code", None)}}
+    )
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    yield data

@@ -1,0 +1,124 @@
+"""Fixtures of the whole suite: a scripted upstream, the proxy before it, and a network that ends at this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+import structlog
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+from proxy.config import Settings
+from tests.support.servers import serving
+from tests.support.upstream import Upstream
+
+hypothesis_settings.register_profile("fast", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.register_profile("deep", max_examples=2000, deadline=None)
+hypothesis_settings.load_profile("fast")
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The recorded answers and people's readings beside the checkout; tests without them are skipped."""
+    folder = Path(__file__).parent.parent.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the recorded data is not beside the checkout (../shared/data)")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def only_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection to anywhere but the loopback is a failure."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            host = address[0]
+            assert host == "localhost" or ipaddress.ip_address(host).is_loopback, f"a test connects to {host}"
+        return connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+class Lines(list[dict[str, Any]]):
+    """Log lines, newest last."""
+
+    def of(self, event: str) -> list[dict[str, Any]]:
+        """Those of one event."""
+        return [line for line in self if line["event"] == event]
+
+
+@pytest.fixture(autouse=True)
+def lines() -> Iterator[Lines]:
+    """What the proxy logs, as it would be written."""
+    from proxy.telemetry import redact
+
+    kept = Lines()
+
+    def keep(_logger: Any, method: str, line: dict[str, Any]) -> dict[str, Any]:
+        kept.append({"level": method} | line)
+        raise structlog.DropEvent
+
+    structlog.configure(
+        processors=[structlog.processors.format_exc_info, redact, keep], cache_logger_on_first_use=False
+    )
+    yield kept
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    """A scripted upstream on a real server."""
+    app = Upstream()
+    with serving(app) as address:
+        app.url = address + "/v1"
+        yield app
+
+
+Serve = Callable[..., str]
+
+
+@pytest.fixture
+def serve(upstream: Upstream, tmp_path: Path) -> Iterator[Serve]:
+    """Start the proxy before the scripted upstream: `serve(mode="on", ...)` gives its address.
+
+    Keyword arguments are the route's; `settings=` and `upstream_settings=` reach the rest of the configuration.
+    """
+    from proxy.http.own import application
+
+    with contextlib.ExitStack() as stack:
+
+        def start(
+            *, settings: dict[str, Any] | None = None, upstream_settings: dict[str, Any] | None = None, **route: Any
+        ) -> str:
+            defaults: dict[str, Any] = {
+                "upstreams": {
+                    "scripted": {"provider": "openai", "base_url": upstream.url, "retries": 0} | (upstream_settings or {})
+                },
+                "routes": [{"name": "test", "upstream": "scripted", "mode": "on"} | route],
+                "audit": {"url": f"sqlite:///{tmp_path}/audit.db", "synchronous": "normal"},
+                "maps": {"folder": str(tmp_path / "maps")},
+            }
+            edge = application(Settings(**(defaults | (settings or {}))), address="test")
+            return stack.enter_context(serving(edge, lifespan="on"))
+
+        yield start
+
+
+@pytest.fixture
+def client_of() -> Iterator[Callable[..., openai.OpenAI]]:
+    """The real client, pointed at an address; closed at the end."""
+    with contextlib.ExitStack() as stack:
+
+        def make(address: str, **options: Any) -> openai.OpenAI:
+            fixed: dict[str, Any] = {"api_key": "sk-test-client", "max_retries": 0} | options
+            return stack.enter_context(openai.OpenAI(base_url=address + "/v1", **fixed))
+
+        yield make

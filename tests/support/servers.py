@@ -1,0 +1,37 @@
+"""Real uvicorn servers in threads, on free ports of 127.0.0.1."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import uvicorn
+
+
+@contextlib.contextmanager
+def serving(app: Any, *, lifespan: str = "off") -> Iterator[str]:
+    """Serve an application; gives its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    address = "http://127.0.0.1:{}".format(listener.getsockname()[1])
+    options = uvicorn.Config(
+        app, lifespan=lifespan, log_config=None, log_level="critical", loop="uvloop", http="httptools", access_log=False
+    )
+    server = uvicorn.Server(options)
+    server.install_signal_handlers = lambda: None  # type: ignore[method-assign]
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while not server.started:
+        if not thread.is_alive() or time.monotonic() > deadline:
+            raise RuntimeError(f"the server did not start: {getattr(app, 'start_failure', None)}")
+        time.sleep(0.005)
+    try:
+        yield address
+    finally:
+        server.should_exit = True
+        thread.join(timeout=30)
+        listener.close()
