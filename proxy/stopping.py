@@ -30,9 +30,9 @@ class StoppingRule:
     """
 
     budget: int
-    first: int = 5
-    batch: int = 2
-    tolerance: float = 0.1
+    first: int = 3
+    batch: int = 1
+    tolerance: float = 0.2
     probability: float = 0.95
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ import typer
 from proxy.cli import config
 from proxy.cli.ask import ask
 from proxy.cli.rewrite import rewrite
+from proxy.cli.same_meaning import same_meaning
 from proxy.cli.serve import serve
 
 app = typer.Typer(
@@ -21,4 +22,5 @@ app = typer.Typer(
 app.command()(serve)
 app.command()(ask)
 app.command()(rewrite)
+app.command()(same_meaning)
 app.add_typer(config.app, name="config")
