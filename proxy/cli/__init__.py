@@ -12,6 +12,7 @@ from proxy.cli.ask import ask
 from proxy.cli.evaluate import evaluate
 from proxy.cli.fit import fit
 from proxy.cli.rewrite import rewrite
+from proxy.cli.same_meaning import same_meaning
 from proxy.cli.serve import serve
 
 app = typer.Typer(
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.command()(serve)
 app.command()(ask)
 app.command()(rewrite)
+app.command()(same_meaning)
 app.command()(fit)
 app.command()(evaluate)
 app.add_typer(maps.app, name="maps")
