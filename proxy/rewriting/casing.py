@@ -61,8 +61,8 @@ def decapitalise(text: str, around: Surroundings) -> str:
 
 
 def _minds_case(text: str) -> bool:
-    """Whether the text has capitals beyond its first letter; one typed all small says nothing about names."""
-    return bool(re.search(r"(?<=.)[A-Z]", text))
+    """Whether the text has capitals; one typed all small says nothing about names."""
+    return bool(re.search(r"[A-Z]", text))
 
 
 def _witness(word: str, text: str) -> bool | None:

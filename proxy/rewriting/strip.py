@@ -18,7 +18,7 @@ from proxy.rewriting.frames import usable
 from proxy.rewriting.languages import lexicon_of
 from proxy.rewriting.phrases import any_of, straight, variants
 from proxy.rewriting.sentences import Piece, pieces
-from proxy.rewriting.shape import leading
+from proxy.rewriting.shape import ABBREVIATION, leading
 
 _SLOTS = ("{clause}", "{fragment}", "{answer}")
 _NEEDS_THAT = frozenset({"i know", "i feel", "i expect", "i want to say", "i know for a fact"})
@@ -83,6 +83,8 @@ class Stripper:
             return head + sentence[opening.end() :]
         if (closing := self._closing.search(plain)) and re.search(r"\w", plain[: closing.start()]):
             kept, end = sentence[: closing.start()], sentence[closing.start("end") :]
+            if not kept.endswith(".") and ABBREVIATION.search(kept + end):
+                return kept  # "Sammy Davis Jr" had no stop of its own
             return kept + (end[1:] if kept.endswith(".") and end.startswith(".") else end)
         return self._without_inner(sentence, plain)
 
