@@ -166,10 +166,31 @@ def _after_slot(text: str) -> str:
     return next((text[len(slot) :].strip(" ,") for slot in _SLOTS if text.startswith(slot)), "")
 
 
-@lru_cache(maxsize=16)
-def stripper_of(hedges: tuple[Hedge, ...], language: str = "en") -> Stripper:
-    """The stripper for texts of a language, kept: building one takes a third of a second.
+@dataclass(frozen=True)
+class Strippers:
+    """The strippers of all languages; building one takes a third of a second, so they are kept.
 
-    `hedges` are the English ones; the other languages bring their own.
+    Attributes:
+        hedges: the English ones; the other languages bring their own.
     """
-    return Stripper(hedges) if language == "en" else Stripper(lexicon_of(language).hedges, language)
+
+    hedges: tuple[Hedge, ...]
+
+    def of(self, language: str) -> Stripper:
+        """The stripper for texts of this language."""
+        return self._english if language == "en" else _foreign(language)
+
+    @cached_property
+    def _english(self) -> Stripper:
+        return _built(self.hedges)
+
+
+@lru_cache(maxsize=16)
+def _built(hedges: tuple[Hedge, ...]) -> Stripper:
+    """Asked once by each who keeps it: hashing a lexicon is not free."""
+    return Stripper(hedges)
+
+
+@lru_cache(maxsize=8)
+def _foreign(language: str) -> Stripper:
+    return Stripper(lexicon_of(language).hedges, language)

@@ -21,9 +21,8 @@ def recorded_answers(data: Path, count: int, *, seed: int = 20) -> Iterator[tupl
 
 
 def _rows(file: Path) -> Iterator[tuple[str, str]]:
-    opened = gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
-    with opened as lines:
-        for line in lines:
-            row: dict[str, Any] = json.loads(line)
-            answers = [row["vanilla"], row["hedged"]] if "vanilla" in row else row["samples"][:1]
-            yield from ((row["question"], answer["text"]) for answer in answers)
+    text = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    for line in text.splitlines():
+        row: dict[str, Any] = json.loads(line)
+        answers = [row["vanilla"], row["hedged"]] if "vanilla" in row else row["samples"][:1]
+        yield from ((row["question"], answer["text"]) for answer in answers)

@@ -59,7 +59,7 @@ def test_english_grammar(case: list[str]) -> None:
 
 @pytest.mark.parametrize("case", list(_english()))
 def test_what_the_template_writes_passes_the_guard(case: list[str]) -> None:
-    name, draft, expected, *question = case
+    name, draft, _, *question = case
     match = _match(GOLDEN["frames"][name])
     guard = FactGuard((*load().hedges, match.hedge), reader=None)
     request = RewriteRequest(question[0] if question else "", draft, Beta(7, 3), (match,))
