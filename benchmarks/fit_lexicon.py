@@ -1,7 +1,7 @@
-"""Fit the shipped figures: `python -m benchmarks.fit_lexicon`. Deterministic; about a minute; rewrites two data files in place.
+"""Fit the shipped figures: `python -m benchmarks.fit_lexicon`. Deterministic; about a minute; rewrites its data files in place.
 
 1. People's readings of phrases, one Beta by survey, pooled with a random source effect: the entries whose source is "people".
-2. The model of perceived confidence (lexicon/data/perception.json), on the survey phrases and on first-person sentences.
+2. The model of perceived confidence (lexicon/data/hearing/perception.json), on the survey phrases and on first-person sentences.
 3. What that model hears in the frames of every other entry: the entries whose source is "modelled".
 
 `rows()` and `fit()` are used by the evidence for cross-validation.
@@ -134,12 +134,8 @@ def fit(found: Sequence[dict[str, float]], chosen: Sequence[Row], spread: tuple[
     x = sparse.csr_matrix((v, (i, j)), shape=(len(found), len(names)))
     y, w = np.array([row.score for row in chosen]), np.array([row.weight for row in chosen])
     labels = np.r_[np.ones(y.size), np.zeros(y.size)]
-    fitted = LogisticRegression(C=PENALTY, max_iter=5000).fit(
-        sparse.vstack([x, x]), labels, sample_weight=np.r_[w * y, w * (1 - y)]
-    )
-    weights = {
-        name: round(float(value), 4) for name, value in zip(names, fitted.coef_[0], strict=True) if abs(value) >= 5e-4
-    }
+    fitted = LogisticRegression(C=PENALTY, max_iter=5000).fit(sparse.vstack([x, x]), labels, sample_weight=np.r_[w * y, w * (1 - y)])
+    weights = {name: round(float(value), 4) for name, value in zip(names, fitted.coef_[0], strict=True) if abs(value) >= 5e-4}
     return Model(round(float(fitted.intercept_[0]), 4), weights, spread)
 
 
@@ -183,9 +179,7 @@ def people(data: Path) -> tuple[dict[str, Hedge], dict[str, Beta], tuple[float, 
 
 def _measured(hedge: Hedge, beta: Beta, fits: dict[str, SourceFit], asked: str) -> Hedge:
     basis = "; ".join(f"{source} n={fit.readers}" for source, fit in sorted(fits.items())) + asked
-    return replace(
-        hedge, beta=beta, source="people", readers=sum(fit.readers for fit in fits.values()), basis=basis, error=None
-    )
+    return replace(hedge, beta=beta, source="people", readers=sum(fit.readers for fit in fits.values()), basis=basis, error=None)
 
 
 def wordings(hedge: Hedge) -> list[str]:
@@ -193,9 +187,7 @@ def wordings(hedge: Hedge) -> list[str]:
     filled = []
     for frame in hedge.frames:
         text = frame.text.replace("{clause}", PLACE).replace("{fragment}", "Xanswer").replace("{answer}", "Xanswer")
-        filled.append(
-            f"it was {text} Xanswer" if frame.kind == "adverb" else text if "{" in frame.text else f"{PLACE}, {text}"
-        )
+        filled.append(f"it was {text} Xanswer" if frame.kind == "adverb" else text if "{" in frame.text else f"{PLACE}, {text}")
     return filled or [hedge.phrase]
 
 
@@ -226,6 +218,12 @@ def held_out_survey(data: Path, spread: tuple[float, float, float], folds: int =
     return pairs
 
 
+def _translate(lexicon: Lexicon, english: dict[str, Beta]) -> None:
+    """Give every entry of another language the Beta of the English one that its basis names."""
+    hedges = tuple(replace(hedge, beta=english[hedge.basis.partition("en:")[2]]) for hedge in lexicon)
+    (SHIPPED / f"{lexicon.language}.json").write_text(to_json(replace(lexicon, hedges=hedges)), encoding="utf-8")
+
+
 def main() -> int:
     """Fit, and rewrite the data files."""
     entries, betas, deviations = people(DATA)
@@ -235,18 +233,14 @@ def main() -> int:
     error = float(np.mean([abs(a - b) for a, b in held_out_survey(DATA, spread).values()]))
     about = "made by benchmarks/fit_lexicon.py from people's readings; see docs/lexicon.md"
     written = {"about": about, "intercept": model.intercept, "spread": list(spread), "weights": dict(model.weights)}
-    (SHIPPED / "perception.json").write_text(json.dumps(written, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+    (SHIPPED / "hearing" / "perception.json").write_text(json.dumps(written, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
     old = load()
     hedges = [entries.get(hedge.id) or modelled(hedge, model, error) for hedge in old]
     (SHIPPED / "en.json").write_text(to_json(Lexicon(tuple(hedges), "en", old.title)), encoding="utf-8")
-    print(
-        f"{len(entries)} entries from people, {len(hedges) - len(entries)} modelled; {len(model.weights)} weights",
-        file=sys.stderr,
-    )
-    print(
-        f"held-out survey phrases: mean absolute error {error:.4f}; deviation between sources {deviations}",
-        file=sys.stderr,
-    )
+    for language in ("de", "es", "fr"):
+        _translate(load(language), {hedge.id: hedge.beta for hedge in hedges})
+    print(f"{len(entries)} entries from people, {len(hedges) - len(entries)} modelled; {len(model.weights)} weights", file=sys.stderr)
+    print(f"held-out survey phrases: mean absolute error {error:.4f}; deviation between sources {deviations}", file=sys.stderr)
     return 0
 
 

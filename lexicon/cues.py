@@ -1,7 +1,7 @@
 """Cues: the words of a sentence that say how sure its speaker is, each put together with what modifies it.
 
 "not at all sure" is one cue, of the class *sure*, negated and strengthened; "a very good chance" one of the class *chance*.
-A cue has a coarse value on the logit scale of confidence, composed by rule from a hand-set vocabulary (`data/vocabulary.json`); what
+A cue has a coarse value on the logit scale of confidence, composed by rule from a hand-set vocabulary (`data/hearing/vocabulary.json`); what
 people hear in it is learned on top (perception.py).
 """
 
@@ -83,7 +83,7 @@ class Vocabulary:
 @cache
 def vocabulary() -> Vocabulary:
     """The English vocabulary."""
-    raw: dict[str, Any] = json.loads((DATA / "vocabulary.json").read_text(encoding="utf-8"))
+    raw: dict[str, Any] = json.loads((DATA / "hearing" / "vocabulary.json").read_text(encoding="utf-8"))
     idioms: dict[str, list[tuple[tuple[str, ...], float | str | None]]] = {}
     for phrase, value in raw["idioms"].items():
         words = tuple(phrase.split())
