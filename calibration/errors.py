@@ -4,6 +4,7 @@ CalibrationError(ValueError)
   ShapeError       arrays do not fit together
   RangeError       a value lies outside what the definition allows
   NotEnoughData    a fit or an estimate was asked of too little data
+  NegativeSlope    a fit would turn the order of confidence round
   MapFileError     a stored map cannot be read, or must not be overwritten
 """
 
@@ -22,6 +23,10 @@ class RangeError(CalibrationError):
 
 class NotEnoughData(CalibrationError):
     """Too little data, or data of one class only; the message says how much is needed."""
+
+
+class NegativeSlope(CalibrationError):
+    """Wrong answers are more confident than right ones; the message gives the slope."""
 
 
 class MapFileError(CalibrationError):

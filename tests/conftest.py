@@ -113,6 +113,12 @@ def serve(upstream: Upstream, tmp_path: Path) -> Iterator[Serve]:
 
 
 @pytest.fixture
-def client_of() -> Callable[..., openai.OpenAI]:
-    """The real client, pointed at an address."""
-    return lambda address, **kw: openai.OpenAI(base_url=address + "/v1", **({"api_key": "sk-test-client", "max_retries": 0} | kw))
+def client_of() -> Iterator[Callable[..., openai.OpenAI]]:
+    """The real client, pointed at an address; closed at the end."""
+    with contextlib.ExitStack() as stack:
+
+        def make(address: str, **options: Any) -> openai.OpenAI:
+            fixed: dict[str, Any] = {"api_key": "sk-test-client", "max_retries": 0} | options
+            return stack.enter_context(openai.OpenAI(base_url=address + "/v1", **fixed))
+
+        yield make

@@ -21,7 +21,7 @@ TENS = {word: 20 + 10 * i for words in (_TENS, _TENS_ORDINALS) for i, word in en
 SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 SCALES |= {word + "th": value for word, value in SCALES.items() if word != "dozen"}
 _SHORT_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "bn": 10**9, "b": 10**9}
-DIGITS = re.compile(r"(\d[\d,]*(?:\.\d+)?|\.\d+)(st|nd|rd|th|s|k|m|mn|bn|b)?")
+DIGITS = re.compile(r"(-?\d[\d,]*(?:\.\d+)?|-?\.\d+)(st|nd|rd|th|s|k|m|mn|bn|b)?")
 ROMAN = re.compile(r"(x{0,3})(ix|iv|v?i{0,3})")
 _ROMAN_VALUES = {"": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
 

@@ -1,9 +1,9 @@
 """From judgements about pairs to a partition.
 
 Pair judgements need not be transitive ("Clinton" is both "Bill Clinton" and "Hillary Clinton", who are not each other).
-The rule: pairs are merged strongest first, and two groups with a pair judged different between them never merge. Pairs of
-equal strength are taken by the weight of what they join, then by the text itself. So the partition depends on what the
-answers say and how often, never on the order in which they were drawn.
+The rule is complete linkage: two groups become one only where every answer of the one means the same as every answer of the
+other. Pairs are taken strongest first, then by how many samples they join, then by the text itself. So the partition
+depends on what the answers say and how often, never on the order in which they were drawn.
 """
 
 from __future__ import annotations
@@ -59,15 +59,12 @@ def partition(
 def _merge(
     members: Mapping[str, Sequence[int]], judgements: Mapping[tuple[str, str], Judgement]
 ) -> list[frozenset[str]]:
-    """Merge keys along the pairs judged the same, unless a pair judged different stands between the two groups."""
+    """Merge groups of keys, strongest pair first, where every pair across the two groups means the same."""
     group = {key: frozenset((key,)) for key in members}
-    different = {pair for pair, judgement in judgements.items() if judgement.same is False}
-    merges = sorted(
-        (pair for pair, judgement in judgements.items() if judgement.same),
-        key=lambda pair: (-judgements[pair].strength, -sum(len(members[key]) for key in pair), pair),
-    )
-    for a, b in merges:
-        if group[a] is group[b] or any((min(x, y), max(x, y)) in different for x in group[a] for y in group[b]):
+    same = {pair for pair, judgement in judgements.items() if judgement.same}
+    order = sorted(same, key=lambda pair: (-judgements[pair].strength, -sum(len(members[key]) for key in pair), pair))
+    for a, b in order:
+        if group[a] is group[b] or any((min(x, y), max(x, y)) not in same for x in group[a] for y in group[b]):
             continue
         merged = group[a] | group[b]
         for key in merged:

@@ -4,25 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proxy.equivalence.normal import normalise
+from proxy.equivalence.containment import acronym, says_the_same
+from proxy.equivalence.normal import Normal, normalise
 from proxy.equivalence.partition import Judgement, partition
-from proxy.equivalence.veto import contradiction
+from proxy.equivalence.veto import contradiction, reversed_arguments, same_quantities
 from proxy.values import Clustering
 
 
 def judge_pair(question: str, a: str, b: str) -> Judgement:
     """What the rules say about two answers to a question; `same` is None where they cannot tell."""
-    x, y = normalise(a), normalise(b)
-    if x.key == y.key:
+    return compare(normalise(a, question), normalise(b, question))
+
+
+def compare(a: Normal, b: Normal) -> Judgement:
+    """What the rules say about two answers in normal form."""
+    if not a.tokens or not b.tokens:
+        return Judgement(a.key == b.key and bool(a.key), "normal")
+    if a.key == b.key or same_quantities(a, b) or _joined(a) == _joined(b):
         return Judgement(True, "normal")
-    if reason := contradiction(x, y):
+    if a.alias and a.alias == b.alias:
+        return Judgement(True, "alias")
+    if reason := contradiction(a, b):
         return Judgement(False, f"veto:{reason}")
+    if a.yes is not None and a.yes == b.yes:
+        return Judgement(True, "normal")
+    if sorted(a.content) == sorted(b.content) and _same_choice(a, b):
+        return Judgement(True, "normal", 0.95)
+    if reversed_arguments(a, b) is False:
+        return Judgement(True, "normal", 0.95)
+    if acronym(a, b):
+        return Judgement(True, "alias", 0.9)
+    shorter, longer = sorted((a, b), key=lambda x: (len(x.content), len(x.tokens), x.key))
+    if says_the_same(shorter, longer):
+        return Judgement(True, "containment", 0.5 + 0.4 * len(shorter.content) / len(longer.content))
     return Judgement(None, "undecided")
+
+
+def _joined(answer: Normal) -> str:
+    """The words run together: "back-flow", "back flow" and "backflow" are one."""
+    return "".join(answer.tokens)
+
+
+def _same_choice(a: Normal, b: Normal) -> bool:
+    """Whether the words that only the question gave differ on one side at most: "Alice won" is not "Bob won"."""
+    first, second = frozenset(a.tokens) - frozenset(a.content), frozenset(b.tokens) - frozenset(b.content)
+    return not (first - second and second - first)
 
 
 def cluster_by_rules(question: str, answers: Sequence[str]) -> Clustering:
     """Partition answers by the rules; undecided pairs stay apart."""
-    return partition([normalise(answer).key for answer in answers], lambda a, b: judge_pair(question, a, b))
+    normals = [normalise(answer, question) for answer in answers]
+    by_key = {n.key: n for n in normals}
+    return partition([n.key for n in normals], lambda a, b: compare(by_key[a], by_key[b]))
 
 
 class RuleEquivalence:

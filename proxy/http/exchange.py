@@ -30,6 +30,7 @@ class Exchange:
         path: relative to `/v1`, e.g. "/chat/completions".
         status: what was sent; None while nothing was.
         told: whether the audit has its row.
+        sized: whether the answer's length was declared, so that nothing can be added to it.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -38,6 +39,7 @@ class Exchange:
         self.path: str = scope["path"][len("/v1") :]
         self.status: int | None = None
         self.told = False
+        self.sized = False
 
     @cached_property
     def header_pairs(self) -> list[tuple[str, str]]:
@@ -126,7 +128,9 @@ class Exchange:
     async def start(self, status: int, headers: Headers) -> None:
         """Send status and headers."""
         self.status = status
-        await self._send({"type": "http.response.start", "status": status, "headers": list(headers)})
+        sent = list(headers)
+        self.sized = any(name.lower() == b"content-length" for name, _ in sent)
+        await self._send({"type": "http.response.start", "status": status, "headers": sent})
 
     async def write(self, data: bytes, *, more: bool = True) -> None:
         """Send a piece of the body."""

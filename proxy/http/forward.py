@@ -106,11 +106,14 @@ async def _relay(
 
 
 async def _fail(exchange: Exchange, error: ProxyError) -> None:
-    """An error object with its status, or, where the answer has begun, as the last event of its stream."""
+    """An error object with its status, or, where the answer has begun, as the last event of its stream.
+
+    An answer of declared length can only be broken off: the server closes a connection whose answer was not completed.
+    """
     if exchange.status is None:
         await exchange.send_error(error)
-        return
-    await exchange.write(event(error_event_body(error)), more=False)
+    elif not exchange.sized:
+        await exchange.write(event(error_event_body(error)), more=False)
 
 
 def served_text(data: bytes) -> tuple[str | None, str | None]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import structlog
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import ORJSONResponse
+from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
@@ -167,12 +167,12 @@ async def _proxy_error(_request: Request, error: Exception) -> Response:
     raw = getattr(error, "raw_body", None)
     if raw is not None:
         return Response(raw, error.status, media_type=getattr(error, "content_type", None))
-    return ORJSONResponse(error.body(), error.status)
+    return JSONResponse(error.body(), error.status)
 
 
 async def _store_error(_request: Request, error: Exception) -> Response:
     log.error("audit_unavailable", error=str(error))
-    return ORJSONResponse(Internal("the audit store is not available", code="store_unavailable").body(), 503)
+    return JSONResponse(Internal("the audit store is not available", code="store_unavailable").body(), 503)
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:
@@ -180,10 +180,10 @@ async def _invalid(_request: Request, error: Exception) -> Response:
     fault = error.errors()[0]
     param = ".".join(str(part) for part in fault["loc"][1:]) or None
     refusal = BadRequest(f"{param or 'the body'}: {fault['msg']}", param=param, code="invalid_type")
-    return ORJSONResponse(refusal.body(), refusal.status)
+    return JSONResponse(refusal.body(), refusal.status)
 
 
 async def _unknown_path(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     message = f"there is no {request.method} {request.url.path} here"
-    return ORJSONResponse(NotFound(message, code="unknown_path").body(), status)
+    return JSONResponse(NotFound(message, code="unknown_path").body(), status)

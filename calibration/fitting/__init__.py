@@ -1,0 +1,31 @@
+"""Learning calibration maps from (alpha, beta, correct). `fit_*` return frozen maps with their provenance.
+
+Also the fits of one Beta to scores: by moments and by likelihood.
+"""
+
+from calibration.fitting.fits import (
+    FITS,
+    fit_beta_calibration,
+    fit_histogram,
+    fit_identity,
+    fit_isotonic,
+    fit_map,
+    fit_platt,
+    fit_temperature,
+    fit_venn_abers,
+)
+from calibration.fitting.scores import fit_likelihood, fit_moments
+
+__all__ = [
+    "FITS",
+    "fit_beta_calibration",
+    "fit_histogram",
+    "fit_identity",
+    "fit_isotonic",
+    "fit_likelihood",
+    "fit_map",
+    "fit_moments",
+    "fit_platt",
+    "fit_temperature",
+    "fit_venn_abers",
+]

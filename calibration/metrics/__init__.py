@@ -1,0 +1,46 @@
+"""Metrics, each named by its estimator, called with (alpha, beta, correct) or (confidence, correct).
+
+`faithfulness_divergence`, `kl_update`, `expected_brier` and `expected_nll` give one value per answer; the others one number.
+"""
+
+from calibration.divergence import faithfulness_divergence, kl_update
+from calibration.metrics.binned import (
+    ReliabilityTable,
+    ece_equal_mass,
+    ece_equal_width,
+    generalised_ece,
+    generalised_reliability,
+    reliability_equal_mass,
+    reliability_equal_width,
+    wilson_interval,
+)
+from calibration.metrics.bootstrap import Interval, bootstrap_interval
+from calibration.metrics.expected import expected_brier, expected_nll
+from calibration.metrics.faithful import cmfg, faithfulness
+from calibration.metrics.ranking import RiskCoverage, aurc, auroc, risk_coverage
+from calibration.metrics.smooth import smooth_ece, smooth_ece_at
+
+__all__ = [
+    "Interval",
+    "ReliabilityTable",
+    "RiskCoverage",
+    "aurc",
+    "auroc",
+    "bootstrap_interval",
+    "cmfg",
+    "ece_equal_mass",
+    "ece_equal_width",
+    "expected_brier",
+    "expected_nll",
+    "faithfulness",
+    "faithfulness_divergence",
+    "generalised_ece",
+    "generalised_reliability",
+    "kl_update",
+    "reliability_equal_mass",
+    "reliability_equal_width",
+    "risk_coverage",
+    "smooth_ece",
+    "smooth_ece_at",
+    "wilson_interval",
+]

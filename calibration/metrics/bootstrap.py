@@ -1,0 +1,97 @@
+"""Bootstrap intervals for every metric: resample the records, measure again, take percentiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibration.arrays import FloatArray, numbers, sample
+from calibration.errors import NotEnoughData, RangeError
+
+Metric = Callable[..., float | FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate and the interval around it."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def bootstrap_interval(
+    metric: Metric,
+    *columns: ArrayLike,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    resamples: int = 1000,
+    on_resample: Callable[[], None] | None = None,
+) -> Interval:
+    """Percentile bootstrap interval of a metric.
+
+    Parameters
+    ----------
+    metric : callable
+        Any metric of this package: called with resampled columns; one that gives a value per answer is averaged.
+    *columns : array_like, shape (n,)
+        What the metric is called with: (alpha, beta, correct) or (confidence, correct).
+    rng : numpy.random.Generator
+        Source of the resamples.
+    level : float
+        Confidence level, in (0, 1).
+    resamples : int
+        >= 2.
+    on_resample : callable, optional
+        Called after each resample (a progress bar, say).
+
+    Returns
+    -------
+    Interval
+        The metric on the data, and the percentiles (1 - level) / 2 and (1 + level) / 2 of the resamples. Resamples on which the
+        metric is not defined (AUROC of one class) are left out.
+
+    Raises
+    ------
+    NotEnoughData
+        If the metric is undefined on more than half of the resamples, or on the data.
+    RangeError, ShapeError
+        If a value is out of range or the columns are not equally long.
+
+    Notes
+    -----
+    **Source**: Efron & Tibshirani 1993, chapter 13. **Deviates**: none. Binned calibration errors are biased upwards on few records,
+    and their resamples more so: the interval may lie above the estimate's true value.
+
+    Examples
+    --------
+    >>> from calibration.metrics import auroc
+    >>> rng = np.random.default_rng(0)
+    >>> interval = bootstrap_interval(auroc, [0.9, 0.8, 0.8, 0.1] * 25, [1, 1, 0, 0] * 25, rng=rng)
+    >>> interval.estimate, interval.low < 0.875 < interval.high
+    (0.875, True)
+    """
+    if not 0.0 < level < 1.0:
+        raise RangeError(f"level must be in (0, 1), got {level!r}")
+    if resamples < 2:
+        raise RangeError(f"resamples must be >= 2, got {resamples!r}")
+    named = {f"column {i}": numbers(f"column {i}", column) for i, column in enumerate(columns, start=1)}
+    arrays = sample(**named)
+    estimate = float(np.mean(metric(*arrays)))
+    values = []
+    for _ in range(resamples):
+        chosen = rng.integers(0, arrays[0].size, arrays[0].size)
+        try:
+            values.append(float(np.mean(metric(*(array[chosen] for array in arrays)))))
+        except NotEnoughData:
+            continue
+        finally:
+            if on_resample is not None:
+                on_resample()
+    if len(values) * 2 < resamples:
+        raise NotEnoughData(f"the metric was undefined on {resamples - len(values)} of {resamples} resamples")
+    low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    return Interval(estimate, float(low), float(high))
