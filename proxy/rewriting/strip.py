@@ -133,8 +133,9 @@ class Stripper:
 
     @cached_property
     def _lead(self) -> re.Pattern[str]:
-        """A lead that ends with a colon, by itself."""
-        return re.compile(any_of(text.partition("{")[0] for text in self._frames("lead")) + r"\s*", re.IGNORECASE)
+        """What ends with a colon before an answer, by itself."""
+        openings = [text.partition("{")[0].strip() for text in self._frames("lead", "clause", "fragment")]
+        return re.compile(any_of(text for text in openings if text.endswith(":")) + r"\s*", re.IGNORECASE)
 
     @cached_property
     def _closing(self) -> re.Pattern[str]:
