@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from calibration import Beta, quantile_nodes
-from lexicon import Hedge, load, perceive
+from lexicon import Hedge, LexiconError, load, perceive
 from proxy.rewriting.content import difference
 from proxy.rewriting.languages import language_of
 from proxy.rewriting.spans import first_difference
 from proxy.rewriting.strip import Strippers
 from proxy.values import Rewrite, RewriteRequest, Verdict
 
-Reader = Callable[[str], Beta]
-"""How confident a text sounds."""
+Reader = Callable[[str], Beta | None]
+"""How confident a text sounds; None where it cannot be read."""
 Entailment = Callable[[str, str], Awaitable[float]]
 """(premise, hypothesis) -> p(entailed) + 0.5 p(neutral), in [0, 1] (RALC 5.3.1); an NLI model behind it."""
 
@@ -25,9 +25,12 @@ LENGTH_ALLOWANCE = 300
 MINIMUM_ENTAILMENT = 0.5
 
 
-def read_english(text: str) -> Beta:
-    """How confident an English text sounds, by the lexicon's reader."""
-    return perceive(text).beta
+def read_english(text: str) -> Beta | None:
+    """How confident an English text sounds, by the lexicon's reader; None where that has nothing to read."""
+    try:
+        return perceive(text).beta
+    except LexiconError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,8 @@ class FactGuard:
         if self.reader is None or language_of(request.draft, request.question) != "en":
             return None
         heard = self.reader(rewrite.text)
+        if heard is None:
+            return None
         excess = distance(heard, request.target) - request.hedges[0].distance
         if excess <= self.tolerance:
             return None
