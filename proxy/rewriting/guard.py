@@ -10,6 +10,7 @@ from calibration import Beta, quantile_nodes
 from lexicon import Hedge, LexiconError, load, perceive
 from proxy.rewriting.content import difference
 from proxy.rewriting.languages import language_of
+from proxy.rewriting.sentences import sentences
 from proxy.rewriting.spans import first_difference
 from proxy.rewriting.strip import Strippers
 from proxy.values import Rewrite, RewriteRequest, Verdict
@@ -89,7 +90,7 @@ class FactGuard:
     def _confidence(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict | None:
         if self.reader is None or language_of(request.draft, request.question) != "en":
             return None
-        heard = self.reader(rewrite.text)
+        heard = self.reader(reworded_part(request.draft, rewrite.text))
         if heard is None:
             return None
         excess = distance(heard, request.target) - request.hedges[0].distance
@@ -97,6 +98,12 @@ class FactGuard:
             return None
         detail = f"it sounds {heard.mean:.0%} sure where {request.target.mean:.0%} is right"
         return Verdict(False, "confidence_off", detail)
+
+
+def reworded_part(draft: str, rewrite: str) -> str:
+    """The sentences of a rewrite that the draft has not: the others may speak of chances and doubts that are not the speaker's."""
+    kept = set(sentences(draft))
+    return " ".join(sentence for sentence in sentences(rewrite) if sentence not in kept) or rewrite
 
 
 _CONTENT = {

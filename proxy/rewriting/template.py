@@ -38,7 +38,7 @@ _WE = re.compile(r"(?:though )?we\b", re.IGNORECASE)
 _LAME = re.compile(
     r"(?:^|, )(?:and|which) (?:there|this|that|is)\b|^with |^as an? |^at my |"
     r"inconceivable|almost no chance|next to no|hardly any|remotely possible|barely possible|extremely unlikely|highly improbable|"
-    r"though (?:this|that) is (?:\w+ ){0,2}(?:unlikely|improbable|likely|doubtful)|though probably not|though I do not think so"
+    r"though (?:this|that) is (?:\w+ ){0,2}(?:unlikely|improbable|likely|doubtful)|though probably not|though there is |but \{fragment|though I do not think so"
 )
 """Wordings that say after the answer what could be said with it, or that give an answer and call it impossible in one breath."""
 _AFTER_ANSWER_IS = re.compile(
