@@ -222,6 +222,8 @@ def _verb_place(tokens: list[re.Match[str]], i: int, lower: str, introduced: boo
         return token.start() if before or main else token.end()
     if i == 1 and previous in w.CERTAIN_SUBJECTS and not lower.endswith("ly") and lower not in w.ADVERBS:
         return token.start() if not introduced else -1
+    if lower in w.PRESENT_VERBS and i + 1 == len(tokens):
+        return None  # "judicial functions"
     if lower in w.FINITE_VERBS and previous not in w.DETERMINERS | w.PREPOSITIONS | {"and", "or"} | w.BE:
         return token.start()
     if lower.endswith("ed") and len(lower) > 4 and i + 1 < len(tokens) and _after_subject(tokens, i):
