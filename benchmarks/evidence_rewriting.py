@@ -47,7 +47,7 @@ answers assert nothing (refusals, questions back) and are left alone; the figure
 The paper reports Spearman above .9 for its editor, a model of 20 billion parameters, heard by other models (RALC D.8); answers, targets
 and readers differ, so the two are not one scale. The independent reader is fitted on people's scores of phrases other than the one
 it hears, with the features of the lexicon's reader and none of its weights or entries; on single sentences with phrases that it had not met
-its correlation with people is {listener.held_out():.3f}, which bounds what the figure above can show. Interval: 95 % bootstrap over answers.
+its correlation with people is {listener.held_out():.3f}, scores that are noisy themselves. Interval: 95 % bootstrap over answers.
 Times are of one thread of {os.cpu_count()} shared cores.
 
 ![Target and heard confidence](evidence/rewriting.svg)"""
