@@ -19,7 +19,9 @@ from proxy.config import Settings
 from tests.support.servers import serving
 from tests.support.upstream import Upstream
 
-hypothesis_settings.register_profile("fast", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.register_profile(
+    "fast", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 hypothesis_settings.register_profile("deep", max_examples=2000, deadline=None)
 hypothesis_settings.load_profile("fast")
 
@@ -100,7 +102,8 @@ def serve(upstream: Upstream, tmp_path: Path) -> Iterator[Serve]:
         ) -> str:
             defaults: dict[str, Any] = {
                 "upstreams": {
-                    "scripted": {"provider": "openai", "base_url": upstream.url, "retries": 0} | (upstream_settings or {})
+                    "scripted": {"provider": "openai", "base_url": upstream.url, "retries": 0}
+                    | (upstream_settings or {})
                 },
                 "routes": [{"name": "test", "upstream": "scripted", "mode": "on"} | route],
                 "audit": {"url": f"sqlite:///{tmp_path}/audit.db", "synchronous": "normal"},

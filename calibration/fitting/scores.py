@@ -126,4 +126,4 @@ def _newton_step(logs: FloatArray, target: FloatArray) -> FloatArray:
     if np.linalg.eigvalsh(hessian).max() >= 0.0:  # far from the top: the curvature in (alpha, beta) is always negative
         hessian = curvature
     step = -np.linalg.solve(hessian, gradient)
-    return np.asarray(step * min(1.0, 1.0 / np.abs(step).max()), dtype=np.float64)
+    return np.asarray(step / max(1.0, float(np.abs(step).max())), dtype=np.float64)

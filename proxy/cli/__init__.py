@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import typer
 
-from proxy.cli import config
+from proxy.cli import config, lexicon, maps
 from proxy.cli.ask import ask
+from proxy.cli.evaluate import evaluate
+from proxy.cli.fit import fit
 from proxy.cli.rewrite import rewrite
 from proxy.cli.serve import serve
 
@@ -21,4 +23,8 @@ app = typer.Typer(
 app.command()(serve)
 app.command()(ask)
 app.command()(rewrite)
+app.command()(fit)
+app.command()(evaluate)
+app.add_typer(maps.app, name="maps")
+app.add_typer(lexicon.app, name="lexicon")
 app.add_typer(config.app, name="config")

@@ -11,7 +11,18 @@ import pytest
 from tests.support.upstream import Upstream, completion, fails, ignores_n, raw, says
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
-UNSURE = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.", "Sydney.", "Canberra.", "Perth.", "Canberra.", "Canberra.")
+UNSURE = (
+    "Canberra.",
+    "Sydney.",
+    "Canberra.",
+    "Melbourne.",
+    "Canberra.",
+    "Sydney.",
+    "Canberra.",
+    "Perth.",
+    "Canberra.",
+    "Canberra.",
+)
 
 
 def test_an_unsure_answer_is_hedged(serve: Any, client_of: Any, upstream: Upstream) -> None:

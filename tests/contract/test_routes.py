@@ -22,7 +22,9 @@ def test_off_forwards_byte_for_byte(serve: Any, upstream: Upstream, tmp_path: An
     sent = b'{"model":"m",  "messages":[{"role":"user","content":"x"}], "x_own": [1,2]}'
     back = b'{"id": "y",\n "choices": [],  "more": true}'
     upstream.default = raw(back)
-    reply = httpx.post(serve(mode="off") + CHAT, content=sent, headers={"authorization": "Bearer sk-1", "x-own": "kept"})
+    reply = httpx.post(
+        serve(mode="off") + CHAT, content=sent, headers={"authorization": "Bearer sk-1", "x-own": "kept"}
+    )
     assert upstream.raw_bodies == [sent]
     assert reply.content == back
     assert upstream.headers[0]["authorization"] == "Bearer sk-1"
@@ -193,7 +195,9 @@ def test_the_admin_key_guards_audit_and_feedback(serve: Any) -> None:
     assert httpx.get(address + "/health").json() == {"status": "ok"}
 
 
-def test_without_text_the_audit_keeps_figures_only(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any) -> None:
+def test_without_text_the_audit_keeps_figures_only(
+    serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any
+) -> None:
     """`store_text: none`: neither question nor answers are in the file."""
     upstream.default = says(*UNSURE)
     audit = {"url": f"sqlite:///{tmp_path}/private.db", "store_text": "none"}
@@ -210,7 +214,9 @@ def test_models_of_all_upstreams_are_listed(serve: Any, client_of: Any, upstream
     assert [model.id for model in client_of(serve()).models.list()] == ["m-1"]
 
 
-def test_the_active_map_of_the_registry_is_applied(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any) -> None:
+def test_the_active_map_of_the_registry_is_applied(
+    serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any
+) -> None:
     """A fitted map moves the mean, keeps the concentration, and the answer says which map it was."""
     from datetime import UTC, datetime
 

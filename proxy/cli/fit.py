@@ -1,0 +1,73 @@
+"""`hedgerow fit`: learn a calibration map from labelled answers and store it in the registry."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from proxy.cli.common import ConfigPath, configuration, stop
+from proxy.cli.records import Clusters, Map, Signal, load_records
+
+
+def registry_folder(folder: Path | None, config: Path) -> Path:
+    """The folder given, else the configuration's, else `maps` where there is no configuration."""
+    if folder is not None:
+        return folder
+    return configuration(config).maps.folder if config.exists() else Path("maps")
+
+
+def fit(
+    data: Annotated[Path, typer.Option("--data", help="JSONL of labelled answers, plain or .gz.")],
+    signal: Annotated[Signal, typer.Option(help="What measures the confidence.")] = "semantic",
+    kind: Annotated[Map, typer.Option("--map", help="The kind of map to fit.")] = "platt",
+    clusters: Annotated[
+        Clusters, typer.Option(help="How answers are grouped: the proxy's rules, or equal text.")
+    ] = "rules",
+    version: Annotated[
+        str | None, typer.Option(help="Name to store the map under; made from its parts by default.")
+    ] = None,
+    activate: Annotated[bool, typer.Option(help="Use the map from now on.")] = False,
+    route: Annotated[str | None, typer.Option(help="With --activate: for this route only.")] = None,
+    model: Annotated[str | None, typer.Option(help="With --activate: for this model only.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="The registry; the configuration's by default.")] = None,
+    config: ConfigPath = Path("config.yaml"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the stored map as JSON.")] = False,
+    skip_bad: Annotated[bool, typer.Option(help="Go on without rows that cannot be used.")] = False,
+    allow_negative_slope: Annotated[bool, typer.Option(help="Accept a Platt map that turns the order round.")] = False,
+) -> None:
+    """Learn a calibration map from labelled answers and store it."""
+    from calibration import MapRegistry
+    from calibration.errors import CalibrationError
+    from calibration.fitting import fit_map
+
+    if (route or model) and not activate:
+        stop("--route and --model say where a map is active; add --activate")
+    registry = MapRegistry(registry_folder(folder, config))
+    records = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
+    options: dict[str, Any] = {"allow_negative_slope": True} if allow_negative_slope and kind == "platt" else {}
+    try:
+        fitted = fit_map(
+            kind, records.alpha, records.beta, records.correct, signal=signal, model=records.model, **options
+        )
+        made = fitted.provenance
+        name = version or f"{kind}-{signal}-{made.fitted_at:%Y%m%d-%H%M%S}-{made.data_hash[:8]}"
+        path = registry.add(name, fitted)
+        if activate:
+            registry.activate(name, route=route, model=model)
+    except (CalibrationError, OSError) as error:
+        stop(str(error))
+    if as_json:
+        typer.echo(json.dumps({"version": name, **fitted.to_dict()}, indent=2))
+        return
+    typer.echo(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right; stored as {path}")
+    for metric in ("generalised_ece", "smooth_ece", "faithfulness_divergence"):
+        if metric in made.cross_validation:
+            held = made.cross_validation[metric]
+            typer.echo(f"  {metric}: {held['before']:.3f} before, {held['after']:.3f} after (cross-validation)")
+    for note in made.notes:
+        typer.echo(f"  note: {note}")
+    if not activate:
+        typer.echo(f"not active yet; hedgerow maps activate {name}")

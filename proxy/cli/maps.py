@@ -1,0 +1,136 @@
+"""`hedgerow maps`: what the registry holds, what is active where, and how two maps differ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from proxy.cli.common import ConfigPath, stop
+from proxy.cli.fit import registry_folder
+
+if TYPE_CHECKING:
+    from calibration import FittedMap, MapRegistry
+
+app = typer.Typer(no_args_is_help=True, help="List, show, activate and compare stored calibration maps.")
+
+Folder = Annotated[Path | None, typer.Option(help="The registry; the configuration's by default.")]
+CONFIG = Path("config.yaml")
+
+
+@app.command("list")
+def list_maps(
+    folder: Folder = None,
+    config: ConfigPath = CONFIG,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """List stored maps and where they are active."""
+    registry = _registry(folder, config)
+    rows = [_row(registry, version) for version in registry.versions()]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+    elif not rows:
+        typer.echo(f"no maps in {registry.folder} yet; hedgerow fit makes one")
+    else:
+        for row in rows:
+            active = f"  active for {'; '.join(row['active'])}" if row["active"] else ""
+            typer.echo(
+                f"{row['version']}  {row['kind']}  n={row['n']}  {row['signal'] or '-'}  {row['fitted_at'][:10]}{active}"
+            )
+
+
+@app.command()
+def show(version: str, folder: Folder = None, config: ConfigPath = CONFIG) -> None:
+    """Print a stored map and its provenance as JSON."""
+    typer.echo(json.dumps(_load(_registry(folder, config), version).to_dict(), indent=2))
+
+
+@app.command()
+def activate(
+    version: str,
+    route: Annotated[str | None, typer.Option(help="For this route only.")] = None,
+    model: Annotated[str | None, typer.Option(help="For this model only.")] = None,
+    folder: Folder = None,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Use a stored map from now on: for a route, a model, both, or (neither given) as the default."""
+    from calibration.errors import CalibrationError
+
+    registry = _registry(folder, config)
+    try:
+        registry.activate(version, route=route, model=model)
+    except (CalibrationError, OSError) as error:
+        stop(str(error))
+    typer.echo(f"{version} is active for {_place(route, model)}")
+
+
+@app.command()
+def diff(first: str, second: str, folder: Folder = None, config: ConfigPath = CONFIG) -> None:
+    """Show where two stored maps differ: their parts, and the calibrated mean at ten raw means."""
+    import numpy as np
+
+    registry = _registry(folder, config)
+    one, other = _load(registry, first), _load(registry, second)
+    for name, left, right in _differences(one, other):
+        typer.echo(f"{name}: {left} -> {right}")
+    raw = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99])
+    typer.echo("raw mean -> calibrated mean")
+    for mean, left, right in zip(raw, one.map.means(raw), other.map.means(raw), strict=True):
+        typer.echo(f"  {mean:.2f} -> {left:.3f}, {right:.3f} ({right - left:+.3f})")
+
+
+def _registry(folder: Path | None, config: Path) -> MapRegistry:
+    from calibration import MapRegistry
+
+    return MapRegistry(registry_folder(folder, config))
+
+
+def _load(registry: MapRegistry, version: str) -> FittedMap:
+    from calibration.errors import CalibrationError
+
+    try:
+        return registry.load(version)
+    except CalibrationError as error:
+        stop(str(error))
+
+
+def _row(registry: MapRegistry, version: str) -> dict[str, Any]:
+    from calibration.errors import CalibrationError
+
+    fitted = _load(registry, version)
+    try:
+        places = [_place(a.route, a.model) for a in registry.assignments() if a.version == version]
+    except CalibrationError as error:
+        stop(str(error))
+    made = fitted.provenance
+    return {
+        "version": version,
+        "kind": fitted.map.kind,
+        "n": made.n,
+        "accuracy": made.accuracy,
+        "signal": made.signal,
+        "model": made.model,
+        "fitted_at": made.fitted_at.isoformat(),
+        "active": places,
+    }
+
+
+def _place(route: str | None, model: str | None) -> str:
+    if route is None and model is None:
+        return "everything (the default)"
+    return ", ".join(f"{word} {name}" for word, name in (("route", route), ("model", model)) if name is not None)
+
+
+def _differences(one: FittedMap, other: FittedMap) -> list[tuple[str, object, object]]:
+    """Entries of maps and provenances that differ, flat."""
+    left, right = _flat(one.to_dict()), _flat(other.to_dict())
+    return [(key, left.get(key), right.get(key)) for key in {**left, **right} if left.get(key) != right.get(key)]
+
+
+def _flat(content: dict[str, object], prefix: str = "") -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in content.items():
+        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return found

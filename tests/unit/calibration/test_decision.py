@@ -1,0 +1,51 @@
+"""Thresholds from costs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibration.decision import Costs, cost_curve, decide, expected_costs, incurred_cost, thresholds
+from calibration.errors import RangeError
+
+costs = st.builds(
+    Costs,
+    wrong=st.floats(0.1, 100),
+    needless_abstention=st.floats(0, 10),
+    escalation=st.one_of(st.just(float("inf")), st.floats(0, 10)),
+    escalated_accuracy=st.floats(0, 1),
+    hedged_wrong=st.one_of(st.none(), st.floats(0, 100)),
+    hedged_right=st.floats(0, 5),
+)
+
+
+@given(costs, st.floats(0, 1))
+def test_the_decision_is_never_dearer_than_any_other(costs, mean):
+    by_action = expected_costs(mean, costs)
+    chosen = by_action[decide(mean, thresholds(costs))]
+    assert chosen <= min(by_action.values()) + 1e-9 * costs.wrong + 1e-9
+
+
+def test_the_bar_is_chows():
+    assert thresholds(Costs(wrong=9.0, needless_abstention=1.0)).starts[1] == pytest.approx(0.9)
+
+
+def test_a_dear_hedge_leaves_sure_answers_plain():
+    policy = thresholds(Costs(wrong=10.0, needless_abstention=4.0, hedged_wrong=3.0, hedged_right=0.5))
+    assert policy.actions == ("abstain", "hedge", "answer")
+
+
+def test_on_calibrated_answers_the_thresholds_cost_least():
+    rng = np.random.default_rng(5)
+    mean = rng.uniform(0, 1, 20_000)
+    correct, price = rng.random(20_000) < mean, Costs(wrong=3.0, needless_abstention=1.0)
+    curve = cost_curve(mean, correct, price)
+    incurred = incurred_cost(mean, correct, price, thresholds(price))
+    assert incurred - curve.cost.min() < 0.005
+    assert abs(curve.threshold[curve.cost.argmin()] - 0.75) < 0.05
+
+
+@pytest.mark.parametrize("bad", [{"wrong": 0.0}, {"needless_abstention": -1.0}, {"escalated_accuracy": 2.0}])
+def test_costs_that_make_no_sense_are_refused(bad):
+    with pytest.raises(RangeError, match=next(iter(bad))):
+        Costs(**{"wrong": 1.0, "needless_abstention": 1.0, **bad})

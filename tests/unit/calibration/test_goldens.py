@@ -1,0 +1,56 @@
+"""The mathematics against values from other tools (tests/goldens/make_calibration.py)."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibration import faithfulness_divergence, w1_exact
+from calibration.distribution import kl_divergence
+from calibration.fitting import fit_platt
+from calibration.metrics import auroc, generalised_ece, smooth_ece, smooth_ece_at
+
+GOLDEN = json.loads((Path(__file__).parents[2] / "goldens" / "calibration.json").read_text(encoding="utf-8"))
+POINTS = GOLDEN["points"]
+
+
+def test_faithfulness_divergence_holds_its_digits_where_digammas_lose_theirs():
+    rows = GOLDEN["faithfulness_divergence"]
+    expected = np.array([float(row["value"]) for row in rows])
+    columns = [np.array([row[name] for row in rows], dtype=float) for name in ("alpha", "beta", "correct")]
+    np.testing.assert_allclose(faithfulness_divergence(*columns), expected, rtol=1e-12)
+    scalars = [faithfulness_divergence(row["alpha"], row["beta"], row["correct"]) for row in rows]
+    np.testing.assert_allclose(scalars, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("row", GOLDEN["kl_divergence"])
+def test_kl_divergence(row):
+    assert kl_divergence(*row["betas"]).item() == pytest.approx(float(row["value"]), rel=1e-11)
+
+
+def test_generalised_ece_equals_quadrature():
+    golden = GOLDEN["generalised_ece"]
+    assert generalised_ece(*zip(*golden["rows"], strict=True)) == pytest.approx(float(golden["value"]), abs=1e-10)
+
+
+@pytest.mark.parametrize("row", GOLDEN["w1"])
+def test_w1_exact(row):
+    assert w1_exact(*row["betas"]).item() == pytest.approx(float(row["value"]), abs=1e-9)
+
+
+def test_platt_equals_unpenalised_logistic_regression():
+    confidence = np.array(POINTS["confidence"])
+    fitted = fit_platt(10 * confidence, 10 * (1 - confidence), POINTS["correct"], folds=0).map.to_dict()
+    assert fitted["w"] == pytest.approx(POINTS["platt"]["w"], abs=1e-6)
+    assert fitted["b"] == pytest.approx(POINTS["platt"]["b"], abs=1e-6)
+
+
+def test_auroc_equals_scikit_learn():
+    assert auroc(POINTS["confidence"], POINTS["correct"]) == pytest.approx(POINTS["auroc"], abs=1e-12)
+
+
+def test_smooth_ece_agrees_with_relplot_to_its_grid():
+    p, y = POINTS["confidence"], POINTS["correct"]
+    assert smooth_ece(p, y) == pytest.approx(POINTS["smooth_ece"], abs=1e-3)
+    assert smooth_ece_at(p, y, bandwidth=0.05) == pytest.approx(POINTS["smooth_ece_at_0.05"], abs=1e-3)

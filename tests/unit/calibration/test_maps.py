@@ -1,0 +1,125 @@
+"""Maps, their fits, and what the fits say of awkward data."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+
+from calibration import Beta, FittedMap, PlattMap
+from calibration.errors import CalibrationError, NegativeSlope, NotEnoughData, RangeError
+from calibration.fitting import FITS, fit_histogram, fit_isotonic, fit_map, fit_platt, fit_venn_abers
+from calibration.maps import apply_map, map_from_dict
+
+
+def traffic(n=300, seed=0):
+    """Ten samples an answer, overconfident: the accuracy is the square of the confidence."""
+    rng = np.random.default_rng(seed)
+    alpha = np.maximum(rng.binomial(10, rng.beta(3, 1.2, n)), 1e-6).astype(float)
+    beta = np.maximum(10 - alpha, 1e-6)
+    correct = (rng.random(n) < (alpha / (alpha + beta)) ** 2).astype(float)
+    return alpha, beta, correct
+
+
+@pytest.fixture(params=FITS)
+def fitted(request):
+    return fit_map(request.param, *traffic(), signal="semantic", model="m")
+
+
+def test_scalar_and_array_forms_of_a_map_agree_and_keep_the_concentration(fitted):
+    alpha, beta, _ = traffic(40, seed=2)
+    mapped = np.stack(apply_map(fitted.map, alpha, beta))
+    singles = np.array(
+        [(b.alpha, b.beta) for b in (fitted.map.apply(Beta(*row)) for row in zip(alpha, beta, strict=True))]
+    )
+    np.testing.assert_allclose(mapped.T, singles, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(mapped.sum(axis=0), alpha + beta, atol=3e-6)
+
+
+def test_maps_do_not_turn_the_order_round(fitted):
+    if fitted.map.kind != "venn-abers":  # its point is not promised to be monotone
+        assert (np.diff(fitted.map.means(np.linspace(0, 1, 101))) >= -1e-12).all()
+
+
+def test_a_fitted_map_survives_json(fitted):
+    assert FittedMap.from_dict(fitted.to_dict()) == fitted
+
+
+def test_fits_do_not_depend_on_the_order_of_the_records(fitted):
+    order = np.random.default_rng(1).permutation(300)
+    again = fit_map(fitted.map.kind, *(column[order] for column in traffic()))
+    grid = np.linspace(0, 1, 21)
+    np.testing.assert_allclose(again.map.means(grid), fitted.map.means(grid), atol=1e-9)
+    for metric, held in fitted.provenance.cross_validation.items():
+        assert again.provenance.cross_validation[metric]["after"] == pytest.approx(held["after"], rel=1e-6)
+
+
+def test_provenance_says_where_a_map_comes_from():
+    made = fit_platt(*traffic(), signal="token", model="x").provenance
+    assert (made.n, made.signal, made.model, made.notes) == (300, "token", "x", ())
+    assert set(made.standard_errors) == {"w", "b"}
+    assert made.cross_validation["generalised_ece"]["after"] < made.cross_validation["generalised_ece"]["before"]
+
+
+def test_isotonic_equals_scikit_learn():
+    alpha, beta, correct = traffic()
+    mean, grid = alpha / (alpha + beta), np.linspace(0, 1, 57)
+    expected = IsotonicRegression(out_of_bounds="clip").fit(mean, correct).predict(grid)
+    np.testing.assert_allclose(fit_isotonic(alpha, beta, correct).map.means(grid), expected, atol=1e-12)
+
+
+def test_venn_abers_interval_brackets_its_point():
+    venn = fit_venn_abers(*traffic()).map
+    for mean in (0.0, 0.05, 0.5, 0.93, 1.0):
+        low, high = venn.interval(mean)
+        assert low <= venn.means([mean]).item() <= high
+
+
+def test_histogram_of_certain_bins_stays_short_of_certainty():
+    fitted = fit_histogram([9.0] * 40 + [1.0] * 40, [1.0] * 40 + [9.0] * 40, [1] * 40 + [0] * 40)
+    low, high = fitted.map.means([0.1, 0.9])
+    assert 0.0 < low < 0.05
+    assert 0.95 < high < 1.0
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FITS if kind != "identity"])
+def test_one_class_and_one_confidence_are_refused(kind):
+    with pytest.raises(NotEnoughData, match="all 50 answers are right"):
+        fit_map(kind, np.arange(1.0, 51.0), 1.0, np.ones(50))
+    with pytest.raises(NotEnoughData, match=r"all 4 confidences are 0\.9"):
+        fit_map(kind, [9.0] * 4, [1.0] * 4, [1, 0, 1, 0])
+
+
+@pytest.mark.parametrize("kind", ["platt", "temperature", "beta"])
+def test_separable_and_tiny_data_give_a_regularised_fit_that_says_so(kind):
+    separable = fit_map(kind, [9.0] * 30 + [1.0] * 30, [1.0] * 30 + [9.0] * 30, [1] * 30 + [0] * 30)
+    assert "separable" in separable.provenance.notes[0]
+    assert 0.9 < separable.map.means([0.9]).item() < 1.0
+    tiny = fit_map(kind, [9.0, 8.0, 7.0, 2.0], [1.0, 2.0, 3.0, 8.0], [1, 1, 0, 1])
+    assert "4 records" in tiny.provenance.notes[0] or "separable" in tiny.provenance.notes[0]
+
+
+def test_a_negative_slope_is_refused_unless_asked_for():
+    alpha, beta, correct = traffic()
+    with pytest.raises(NegativeSlope, match="slope is -"):
+        fit_platt(alpha, beta, 1 - correct)
+    assert fit_platt(alpha, beta, 1 - correct, allow_negative_slope=True).map.to_dict()["w"] < 0
+
+
+@given(st.floats(1e-6, 1e8), st.floats(1e-6, 1e8), st.floats(-5, 5), st.floats(-5, 5))
+def test_platt_always_gives_a_beta(alpha, beta, w, b):
+    assert 0.0 <= PlattMap(w, b).apply(Beta(alpha, beta)).mean <= 1.0
+
+
+@pytest.mark.parametrize("content", [{"kind": "oracle"}, {"kind": "platt", "w": float("nan"), "b": 0.0}])
+def test_a_stored_map_that_makes_no_sense_is_refused(content):
+    with pytest.raises((CalibrationError, RangeError)):
+        map_from_dict(content)
+
+
+def test_importing_the_mathematics_does_not_import_scikit_learn_or_plots():
+    code = "import calibration, calibration.fitting, sys; print({'sklearn', 'matplotlib', 'torch'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

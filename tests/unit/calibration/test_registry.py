@@ -1,0 +1,88 @@
+"""Stored maps: immutable versions, fallback order, warnings, and files that cannot be trusted."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from calibration import FittedMap, MapRegistry, PlattMap, Provenance
+from calibration.errors import MapFileError
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+def fitted(w=1.0, n=500, signal="semantic", fitted_at=NOW):
+    return FittedMap(PlattMap(w, 0.0), Provenance(n, 0.5, "0" * 64, signal, "m", fitted_at))
+
+
+@pytest.fixture
+def registry(tmp_path):
+    return MapRegistry(tmp_path / "maps", clock=lambda: NOW)
+
+
+def test_an_empty_registry_answers_with_the_identity(registry):
+    active = registry.active(route="r", model="m")
+    assert (active.map.kind, active.version, active.scope) == ("identity", None, "identity")
+
+
+def test_fallback_is_exact_then_model_then_route_then_default(registry):
+    for name, place in (("d", {}), ("r", {"route": "r"}), ("m", {"model": "m"}), ("x", {"route": "r", "model": "m"})):
+        registry.add(name, fitted())
+        registry.activate(name, **place)
+    found = [registry.active(route=r, model=m) for r, m in (("r", "m"), ("q", "m"), ("r", "n"), ("q", "n"))]
+    assert [(a.version, a.scope) for a in found] == [("x", "exact"), ("m", "model"), ("r", "route"), ("d", "default")]
+    registry.deactivate(route="r", model="m")
+    assert registry.active(route="r", model="m").version == "m"
+
+
+def test_a_running_registry_notices_what_another_process_activates(registry):
+    registry.add("one", fitted())
+    assert registry.active(route="r", model="m").version is None
+    MapRegistry(registry.folder).activate("one")
+    assert registry.active(route="r", model="m").version == "one"
+
+
+def test_versions_are_never_overwritten(registry):
+    path = registry.add("one", fitted(w=1.0))
+    before = path.read_bytes()
+    with pytest.raises(MapFileError, match=r"one\.json: exists"):
+        registry.add("one", fitted(w=2.0))
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["one.json"]
+
+
+@pytest.mark.parametrize("name", ["../one", "", "One", "a/b", ".hidden"])
+def test_version_names_cannot_leave_the_folder(registry, name):
+    with pytest.raises(MapFileError, match="version name"):
+        registry.add(name, fitted())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("{", "cannot be read"), ("[]", "schema"), ('{"schema": 99}', "newer"), ('{"schema": 1}', "no stored map")],
+)
+def test_a_damaged_or_newer_file_is_named_and_kept(registry, text, said):
+    path = registry.add("one", fitted())
+    registry.activate("one")
+    path.write_text(text)
+    with pytest.raises(MapFileError, match=said) as caught:
+        MapRegistry(registry.folder).active(route="r", model="m")
+    assert str(path) in str(caught.value)
+    assert path.read_text() == text
+
+
+def test_a_damaged_list_of_active_maps_stops_activation(registry):
+    registry.add("one", fitted())
+    path = registry.folder / "active.json"
+    path.write_text(json.dumps({"schema": 1, "active": [{"route": 1, "model": None, "version": "one"}]}))
+    with pytest.raises(MapFileError, match=r"active\.json"):
+        registry.activate("one")
+
+
+def test_old_small_and_foreign_maps_draw_warnings(registry):
+    registry.add("old", fitted(n=50, fitted_at=NOW - timedelta(days=200)))
+    registry.activate("old")
+    assert len(registry.active(route="r", model="m", signal="semantic").warnings) == 2
+    other = registry.active(route="r", model="m", signal="token")
+    assert other.version is None
+    assert "fitted for the signal semantic" in other.warnings[0]
