@@ -1,7 +1,7 @@
-"""Fit the shipped figures: `python -m benchmarks.fit_lexicon`. Deterministic; about a minute; rewrites two data files in place.
+"""Fit the shipped figures: `python -m benchmarks.fit_lexicon`. Deterministic; about a minute; rewrites its data files in place.
 
 1. People's readings of phrases, one Beta by survey, pooled with a random source effect: the entries whose source is "people".
-2. The model of perceived confidence (lexicon/data/perception.json), on the survey phrases and on first-person sentences.
+2. The model of perceived confidence (lexicon/data/hearing/perception.json), on the survey phrases and on first-person sentences.
 3. What that model hears in the frames of every other entry: the entries whose source is "modelled".
 
 `rows()` and `fit()` are used by the evidence for cross-validation.
@@ -226,6 +226,12 @@ def held_out_survey(data: Path, spread: tuple[float, float, float], folds: int =
     return pairs
 
 
+def _translate(lexicon: Lexicon, english: dict[str, Beta]) -> None:
+    """Give every entry of another language the Beta of the English one that its basis names."""
+    hedges = tuple(replace(hedge, beta=english[hedge.basis.partition("en:")[2]]) for hedge in lexicon)
+    (SHIPPED / f"{lexicon.language}.json").write_text(to_json(replace(lexicon, hedges=hedges)), encoding="utf-8")
+
+
 def main() -> int:
     """Fit, and rewrite the data files."""
     entries, betas, deviations = people(DATA)
@@ -235,10 +241,14 @@ def main() -> int:
     error = float(np.mean([abs(a - b) for a, b in held_out_survey(DATA, spread).values()]))
     about = "made by benchmarks/fit_lexicon.py from people's readings; see docs/lexicon.md"
     written = {"about": about, "intercept": model.intercept, "spread": list(spread), "weights": dict(model.weights)}
-    (SHIPPED / "perception.json").write_text(json.dumps(written, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+    (SHIPPED / "hearing" / "perception.json").write_text(
+        json.dumps(written, indent=0, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     old = load()
     hedges = [entries.get(hedge.id) or modelled(hedge, model, error) for hedge in old]
     (SHIPPED / "en.json").write_text(to_json(Lexicon(tuple(hedges), "en", old.title)), encoding="utf-8")
+    for language in ("de", "es", "fr"):
+        _translate(load(language), {hedge.id: hedge.beta for hedge in hedges})
     print(
         f"{len(entries)} entries from people, {len(hedges) - len(entries)} modelled; {len(model.weights)} weights",
         file=sys.stderr,

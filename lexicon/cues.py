@@ -1,7 +1,7 @@
 """Cues: the words of a sentence that say how sure its speaker is, each put together with what modifies it.
 
 "not at all sure" is one cue, of the class *sure*, negated and strengthened; "a very good chance" one of the class *chance*.
-A cue has a coarse value on the logit scale of confidence, composed by rule from a hand-set vocabulary (`data/vocabulary.json`); what
+A cue has a coarse value on the logit scale of confidence, composed by rule from a hand-set vocabulary (`data/hearing/vocabulary.json`); what
 people hear in it is learned on top (perception.py).
 """
 
@@ -19,13 +19,34 @@ from lexicon.tokens import Token
 REACH = 4
 """How many words before a cue's head may modify it: "not at all very sure"."""
 
-BARE = 4
+BARE = 3
 """A text of so few words is a phrase quoted by itself."""
 
-FREQUENCY = frozenset({"always", "sometimes", "rarely", "never"})
+FREQUENCY = frozenset({"always", "often", "sometimes", "rarely", "never"})
 """Classes that say how often and not how surely, unless they are quoted alone or stand before "happen(s)"."""
 
 HAPPEN = (["happen"], ["happens"], ["occur"], ["occurs"])
+
+DETERMINERS = frozenset({"the", "his", "her", "their", "its"})
+
+NAMEABLE = frozenset(
+    [
+        "chance",
+        "confidence",
+        "certainty",
+        "doubt",
+        "guess",
+        "unsure",
+        "surprise",
+        "seem",
+        "modal",
+        "impossible",
+        "unlikely",
+        "possible",
+        "sure",
+    ]
+)
+"""Classes that a determiner turns into the subject of the sentence."""
 
 GOVERNING = frozenset({"doubt", "unlikely", "think", "impossible"})
 """Classes that turn what follows them round, where their value is low."""
@@ -83,7 +104,7 @@ class Vocabulary:
 @cache
 def vocabulary() -> Vocabulary:
     """The English vocabulary."""
-    raw: dict[str, Any] = json.loads((DATA / "vocabulary.json").read_text(encoding="utf-8"))
+    raw: dict[str, Any] = json.loads((DATA / "hearing" / "vocabulary.json").read_text(encoding="utf-8"))
     idioms: dict[str, list[tuple[tuple[str, ...], float | str | None]]] = {}
     for phrase, value in raw["idioms"].items():
         words = tuple(phrase.split())
@@ -123,8 +144,8 @@ def find_cues(tokens: Sequence[Token]) -> list[Cue]:
     index = 0
     bare = sum(word.isalpha() for word in words) <= BARE
     while index < len(words):
-        cue = _idiom_cue(words, index, free, idioms, book) or _cue(tokens, words, index, free, idioms, book)
-        if cue is not None and cue.base in FREQUENCY and not (bare or words[index + 1 : index + 2] in HAPPEN):
+        cue = _idiom_cue(words, index, free, idioms, book) or _cue(tokens, words, index, free, bare, idioms, book)
+        if cue is not None and not bare and (_is_frequency(words, cue) or _is_named(words, cue)):
             cue = None
         if cue is not None:
             cues.append(cue)
@@ -134,6 +155,19 @@ def find_cues(tokens: Sequence[Token]) -> list[Cue]:
     if not cues and words[-1:] == ["?"]:
         return [Cue(len(words) - 1, len(words) - 1, -0.5, "asked", "asked")]
     return _governed(words, cues)
+
+
+def _is_frequency(words: Sequence[str], cue: Cue) -> bool:
+    """Whether the cue says how often something is and not how surely."""
+    return cue.base in FREQUENCY and words[cue.last + 1 : cue.last + 2] not in HAPPEN
+
+
+def _is_named(words: Sequence[str], cue: Cue) -> bool:
+    """Whether the cue is what the sentence is about: "the certainty of death", "the doubts of the clerk"."""
+    before = words[cue.first - 1] if cue.first else ""
+    return cue.base in NAMEABLE and (
+        before in DETERMINERS or (words[cue.first] in DETERMINERS and cue.last > cue.first)
+    )
 
 
 def _governed(words: Sequence[str], cues: list[Cue]) -> list[Cue]:
@@ -181,28 +215,36 @@ def _idiom_cue(
 
 
 def _cue(
-    tokens: Sequence[Token], words: Sequence[str], index: int, free: int,
+    tokens: Sequence[Token], words: Sequence[str], index: int, free: int, bare: bool,
     idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary,
 ) -> Cue | None:  # fmt: skip
     word = words[index]
     if word == "either" and "or" in words[index + 1 : index + 12]:
         return Cue(index, index, 0.0, "either", "either")
     if word in book.quantified:
+        if tokens[index].capital and index and not bare:
+            return None  # a name: "the Chance family"
         return _degree(words, index, free, idioms, book)
     if word not in book.bases or _is_month(tokens, index):
         return None
     base, said, negated = book.bases[word]
-    if base in book.subjects and not book.subjects[base].intersection(words[max(free, index - 4) : index]):
+    if base in book.subjects and not bare and not book.subjects[base].intersection(words[max(free, index - 4) : index]):
         return None
-    if base in book.followers and not book.followers[base].intersection(words[index + 1 : index + 2]):
+    after = book.followers.get(word) or book.followers.get(base)
+    if (
+        after
+        and not after.intersection(words[index + 1 : index + 2])
+        and words[index - 1 : index] != ["it"]
+        and not bare
+    ):
         return None
     modifiers = _modifiers(words, index, free, idioms, book)
     value = negated if modifiers.negated else said
     if value is None:
         return None
     last = index
-    if (after := idioms.get(index + 1)) and after[1] == "full":
-        last, modifiers.outer = after[0] - 1, "full"
+    if (idiom := idioms.get(index + 1)) and idiom[1] == "full":
+        last, modifiers.outer = idiom[0] - 1, "full"
     names = ("neg" if modifiers.negated else "", modifiers.outer or "", modifiers.factor or "", base)
     return Cue(modifiers.first, last, value * _strength(modifiers), ".".join(filter(None, names)), base)
 
@@ -248,7 +290,10 @@ def _modifiers(
     """Negation, degree and quantity before the head, back to the last cue or the first word that is none of these."""
     found = _Modifiers(first=head)
     inside = {
-        at: (name, start) for start, (stop, name, _) in idioms.items() if isinstance(name, str) for at in range(start, stop)
+        at: (name, start)
+        for start, (stop, name, _) in idioms.items()
+        if isinstance(name, str)
+        for at in range(start, stop)
     }
     index = head - 1
     skipped = 0

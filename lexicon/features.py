@@ -5,6 +5,7 @@ The names and numbers of a sentence are no features, so a claim about Paris soun
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from lexicon.cues import Cue, vocabulary
@@ -46,8 +47,8 @@ def features(tokens: Sequence[Token], cues: Sequence[Cue]) -> dict[str, float]:
     symbols = [cue.symbol for cue in cues]
     found.update((f"s:{symbol}", 1.0) for symbol in symbols)
     found.update((f"b:{base}", 1.0) for base in bases)
-    found.update((f"ss:{a} {b}", 1.0) for a, b in zip(symbols, symbols[1:], strict=False))
-    found.update((f"bb:{a} {b}", 1.0) for a, b in zip(bases, bases[1:], strict=False))
+    found.update((f"ss:{a} {b}", 1.0) for a, b in itertools.pairwise(symbols))
+    found.update((f"bb:{a} {b}", 1.0) for a, b in itertools.pairwise(bases))
     return found | _numbers(tokens, cues)
 
 

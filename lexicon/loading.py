@@ -129,9 +129,7 @@ def beta_of_range(low: float, high: float) -> Beta:
 
 def builtin_names() -> tuple[str, ...]:
     """Names of the shipped lexicons: languages ("en", "de", ...) and official scales ("ipcc", "nato", ...)."""
-    return tuple(
-        sorted(path.stem for path in DATA.iterdir() if path.suffix in {".json", ".yaml"} and path.stem != "perception")
-    )
+    return tuple(sorted(path.stem for path in DATA.iterdir() if path.suffix in {".json", ".yaml"}))
 
 
 def load(path: Path | str | None = None, *, language: str | None = None) -> Lexicon:

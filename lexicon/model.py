@@ -1,6 +1,6 @@
 """The small model behind perception: a logistic regression on the features of a sentence, fitted on people's readings.
 
-Its weights are data (`data/perception.json`), made by `python -m benchmarks.fit_lexicon`.
+Its weights are data (`data/hearing/perception.json`), made by `python -m benchmarks.fit_lexicon`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Model:
 @cache
 def model() -> Model:
     """The shipped model."""
-    raw = json.loads((DATA / "perception.json").read_text(encoding="utf-8"))
+    raw = json.loads((DATA / "hearing" / "perception.json").read_text(encoding="utf-8"))
     constant, linear, square = raw["spread"]
     return Model(raw["intercept"], raw["weights"], (constant, linear, square))
 

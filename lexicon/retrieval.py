@@ -1,4 +1,9 @@
-"""From a confidence to hedges: the nearest by 1-Wasserstein distance."""
+"""From a confidence to hedges: the nearest by 1-Wasserstein distance.
+
+Two ways to the same ranking. RALC's: shortlist by the mean, rank the shortlist by W1. The direct one (`shortlist=None`): W1 is the
+L1 distance of quantile vectors, so one flat FAISS search ranks the whole lexicon. Both measure W1 on the stored vectors, within 2e-4
+of `calibration.wasserstein.w1_exact`, which for thirty pairs takes some fifty times as long as a whole request may.
+"""
 
 from __future__ import annotations
 
@@ -6,50 +11,112 @@ from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from calibration import Beta
+from calibration.wasserstein import quantile_nodes, w1_nodes
 from lexicon.entries import Lexicon, Match, Register
+from lexicon.errors import LexiconError
 
-_X, _W = np.polynomial.legendre.leggauss(64)
+NEAR_TIE = 0.02
+"""W1 below which two hedges are as good as each other: readers of one phrase differ by six times as much."""
 
-
-def quantile_nodes(alpha: NDArray[np.float64] | float, beta: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Stand-in until calibration has it."""
-    nodes = betaincinv(np.asarray(alpha)[..., None], np.asarray(beta)[..., None], (_X + 1) / 2) * _W / 2
-    return np.asarray(nodes)
+SPARE = 24
+"""Candidates fetched beyond k, so that a near-tie outside the first k can still be preferred."""
 
 
 class Retriever:
-    """Ranks the hedges of a lexicon for a target Beta."""
+    """Ranks the hedges of a lexicon for a target Beta. Immutable after construction; safe to share between threads.
 
-    NEAR_TIE = 0.02
+    Parameters
+    ----------
+    lexicon : Lexicon
+        Hedges that are only heard are left out.
+    shortlist : int or None
+        How many hedges, nearest by mean, are ranked by W1 (RALC 4.2: 30). None: all of them, by one search.
 
-    def __init__(self, lexicon: Lexicon, shortlist: int = 30) -> None:
+    Raises
+    ------
+    LexiconError
+        If no hedge of the lexicon can be said, or the shortlist is below 1.
+
+    Notes
+    -----
+    **Source**: RALC 4.2 and D.5 (k = 5). **Deviates**: W1 by quadrature instead of Monte Carlo (deterministic, and two orders
+    nearer to the truth).
+    """
+
+    def __init__(self, lexicon: Lexicon, shortlist: int | None = 30) -> None:
         import faiss
 
         self.hedges = tuple(hedge for hedge in lexicon if hedge.is_sayable)
+        if not self.hedges:
+            raise LexiconError("no hedge of the lexicon has a frame, so none can be retrieved")
+        if shortlist is not None and shortlist < 1:
+            raise LexiconError(f"the shortlist must hold one hedge at least, got {shortlist}")
         self.shortlist = shortlist
-        a = np.array([hedge.beta.alpha for hedge in self.hedges])
-        b = np.array([hedge.beta.beta for hedge in self.hedges])
-        self._nodes = quantile_nodes(a, b)
-        self._means = faiss.IndexFlatL2(1)
-        self._means.add((a / (a + b)).astype(np.float32)[:, None])
+        faiss.omp_set_num_threads(1)  # one query at a time: waking threads costs a thousand times the search
+        alpha = np.array([hedge.beta.alpha for hedge in self.hedges])
+        beta = np.array([hedge.beta.beta for hedge in self.hedges])
+        self._nodes = quantile_nodes(alpha, beta)
+        if shortlist is None:
+            self._index = faiss.IndexFlat(self._nodes.shape[1], faiss.METRIC_L1)
+            self._index.add(self._nodes.astype(np.float32))
+        else:
+            self._index = faiss.IndexFlatL2(1)
+            self._index.add((alpha / (alpha + beta)).astype(np.float32)[:, None])
 
     def nearest(
         self, target: Beta, k: int = 5, *, register: Register | None = None, avoid: Collection[str] = frozenset()
     ) -> tuple[Match, ...]:
-        """The k nearest hedges, best first."""
-        count = min(max(self.shortlist, k), len(self.hedges))
-        _, found = self._means.search(np.array([[target.mean]], np.float32), count)
-        distances = np.abs(self._nodes[found[0]] - quantile_nodes(target.alpha, target.beta)).sum(1)
-        rank = []
-        for index, distance in zip(found[0], distances, strict=True):
-            hedge = self.hedges[index]
-            penalty = 0.0
-            if not hedge.is_plain:
-                penalty = self.NEAR_TIE * (hedge.id in avoid) + self.NEAR_TIE / 2 * (
-                    register is not None and hedge.register != register
-                )
-            rank.append((float(distance) + penalty, int(index), float(distance)))
-        return tuple(Match(self.hedges[index], distance) for _, index, distance in sorted(rank)[:k])
+        """The k nearest hedges, best first.
+
+        Parameters
+        ----------
+        target : Beta
+            The confidence that the wording should convey.
+        k : int
+            How many, >= 1; fewer are returned where the lexicon has fewer.
+        register : {"plain", "formal", "casual"}, optional
+            The tone of the answer. Among near-ties a hedge of this register comes first.
+        avoid : collection of str
+            Ids used lately in the conversation: among near-ties they come last, because people tire of one formula. The plain
+            assertion is no formula and is never avoided.
+
+        Returns
+        -------
+        tuple of Match
+            `distance` is W1 to the target; preferences move the order by at most 0.03 of it and never the distance.
+
+        Raises
+        ------
+        LexiconError
+            If k < 1.
+        """
+        if k < 1:
+            raise LexiconError(f"k must be >= 1, got {k}")
+        nodes = quantile_nodes(target.alpha, target.beta)
+        found = self._candidates(target, nodes, k)
+        distances = w1_nodes(self._nodes[found], nodes)
+        ranked = sorted(
+            (float(distance) + self._reluctance(int(index), register, avoid), int(index), float(distance))
+            for index, distance in zip(found, distances, strict=True)
+        )
+        return tuple(Match(self.hedges[index], distance) for _, index, distance in ranked[:k])
+
+    def _candidates(self, target: Beta, nodes: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+        """Indices of the hedges that are worth ranking."""
+        if self.shortlist is None:
+            query, count = nodes.astype(np.float32)[None, :], k + SPARE
+        else:
+            query, count = np.array([[target.mean]], np.float32), max(self.shortlist, k)
+        _, found = self._index.search(query, min(count, len(self.hedges)))
+        indices: NDArray[np.int64] = found[0]
+        return indices
+
+    def _reluctance(self, index: int, register: Register | None, avoid: Collection[str]) -> float:
+        """Distance added to a hedge that does not suit: less than a near-tie for its tone, a near-tie for being used lately."""
+        hedge = self.hedges[index]
+        if hedge.is_plain:
+            return 0.0
+        unsuited = register is not None and hedge.register != register
+        return NEAR_TIE * (hedge.id in avoid) + NEAR_TIE / 2 * unsuited

@@ -21,14 +21,108 @@ LIMIT = 500_000
 BOOSTER = 2.5
 """Composed value, logits, from which a cue stresses a claim: "sure", "certainly", "beyond doubt"; "almost certain" stays below."""
 
-_ADVERBIAL = frozenset({"surely", "modal", "must", "should", "often", "hearsay", "always", "never", "rarely", "sometimes", "either"})
+_ADVERBIAL = frozenset(
+    {"surely", "modal", "must", "should", "often", "hearsay", "always", "never", "rarely", "sometimes", "either"}
+)
 _OPENING = frozenset(
-    "i we it there that this my our a an the am is are was were be been being have has had do does would will can could "
-    "seems seem as to in with from for if at of all what any some here must say honestly frankly me just".split()
+    [
+        "i",
+        "we",
+        "it",
+        "there",
+        "that",
+        "this",
+        "my",
+        "our",
+        "a",
+        "an",
+        "the",
+        "am",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "have",
+        "has",
+        "had",
+        "do",
+        "does",
+        "would",
+        "will",
+        "can",
+        "could",
+        "seems",
+        "seem",
+        "as",
+        "to",
+        "in",
+        "with",
+        "from",
+        "for",
+        "if",
+        "at",
+        "of",
+        "all",
+        "what",
+        "any",
+        "some",
+        "here",
+        "must",
+        "say",
+        "honestly",
+        "frankly",
+        "me",
+        "just",
+    ]
 )
 """Words that belong to a cue where they stand right before it: "I am" of "I am not sure", "there is a" of "there is a chance"."""
-_COMMAS = {",", ".", ";", ":", "—", "–", "(", ")", '"', "“", "”", "?", "!", "but", "and", "or", "though", "although", "because"}
-_VERBS = frozenset("am is are was were be been have has had do does would will can could seems seem must".split())
+_COMMAS = {
+    ",",
+    ".",
+    ";",
+    ":",
+    "—",
+    "–",
+    "(",
+    ")",
+    '"',
+    "“",
+    "”",
+    "?",
+    "!",
+    "but",
+    "and",
+    "or",
+    "though",
+    "although",
+    "because",
+}
+_VERBS = frozenset(
+    [
+        "am",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "have",
+        "has",
+        "had",
+        "do",
+        "does",
+        "would",
+        "will",
+        "can",
+        "could",
+        "seems",
+        "seem",
+        "must",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +221,9 @@ def _ranges(tokens: Sequence[Token], cues: Sequence[Cue]) -> list[tuple[int, int
         if cue.first < free:
             continue
         entry = _entry(words, cue, free)
-        first, last, hedge = entry if entry else (_open(words, cue, free), cue.last, None)
-        taken.append((first, last, hedge))
+        opened = _open(words, cue, free)
+        first, last, hedge = entry if entry else (opened, cue.last, None)
+        taken.append((min(first, opened), last, hedge))
         free = last + 1
     return taken
 
@@ -150,7 +245,9 @@ def _entry(words: Sequence[str], cue: Cue, free: int) -> tuple[int, int, Hedge] 
 def _open(words: Sequence[str], cue: Cue, free: int) -> int:
     """The first word of a span: adverbs stand alone, other cues take "I am", "there is a", "it seems" before them."""
     first = cue.first
-    if cue.base in _ADVERBIAL or (cue.base in {"likely", "possible", "unlikely"} and "that" not in words[cue.last + 1 : cue.last + 2]):
+    if cue.base in _ADVERBIAL or (
+        cue.base in {"likely", "possible", "unlikely"} and "that" not in words[cue.last + 1 : cue.last + 2]
+    ):
         return first
     while first > free and words[first - 1] in _OPENING and words[first - 1] not in _COMMAS:
         first -= 1

@@ -5,10 +5,14 @@ Lines hold codes and figures, never a user's text; a processor takes out whateve
 
 from __future__ import annotations
 
+import atexit
 import logging
 import re
 import sys
-from typing import Any
+import threading
+import time
+from collections import deque
+from typing import Any, BinaryIO, cast
 
 import orjson
 import structlog
@@ -18,6 +22,8 @@ from proxy.config import Log
 
 _KEY = re.compile(r"\b(?:sk-|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
 _REDACTED = "[redacted]"
+GATHER_S = 0.05
+"""Longest that a log line waits to be written."""
 
 
 def redact(_logger: Any, _method: str, line: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +45,7 @@ def set_up_logging(settings: Log) -> None:
             redact,
             structlog.processors.JSONRenderer(orjson.dumps),
         ]
-        factory: Any = structlog.BytesLoggerFactory(sys.stderr.buffer)
+        factory: Any = structlog.BytesLoggerFactory(cast(BinaryIO, _Gathered(sys.stderr.buffer)))
     else:
         finish = [redact, structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
         factory = structlog.WriteLoggerFactory(sys.stderr)
@@ -47,8 +53,44 @@ def set_up_logging(settings: Log) -> None:
         processors=shared + finish,
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, settings.level.upper())),
         logger_factory=factory,
-        cache_logger_on_first_use=False,
+        cache_logger_on_first_use=True,
     )
+
+
+class _Gathered:
+    """Lines are gathered for a moment and written by a thread of their own.
+
+    A write to a terminal or a full pipe may block, and must not block the event loop. What is gathered is written at the exit.
+    """
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._lines: deque[bytes] = deque()
+        self._some = threading.Event()
+        atexit.register(self._write)
+        threading.Thread(target=self._write_all, name="log-writer", daemon=True).start()
+
+    def write(self, data: bytes) -> int:
+        """Keep a line for the writer."""
+        self._lines.append(data)
+        if not self._some.is_set():
+            self._some.set()
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing: the writer flushes."""
+
+    def _write_all(self) -> None:
+        while True:
+            self._some.wait()
+            time.sleep(GATHER_S)
+            self._some.clear()
+            self._write()
+
+    def _write(self) -> None:
+        while self._lines:
+            self._out.write(self._lines.popleft())
+        self._out.flush()
 
 
 class Metrics:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import typer
 
-from proxy.cli import config, maps
+from proxy.cli import config, lexicon, maps
 from proxy.cli.ask import ask
 from proxy.cli.evaluate import evaluate
 from proxy.cli.fit import fit
 from proxy.cli.rewrite import rewrite
+from proxy.cli.same_meaning import same_meaning
 from proxy.cli.serve import serve
 
 app = typer.Typer(
@@ -23,7 +24,9 @@ app = typer.Typer(
 app.command()(serve)
 app.command()(ask)
 app.command()(rewrite)
-app.add_typer(config.app, name="config")
+app.command()(same_meaning)
 app.command()(fit)
 app.command()(evaluate)
 app.add_typer(maps.app, name="maps")
+app.add_typer(lexicon.app, name="lexicon")
+app.add_typer(config.app, name="config")

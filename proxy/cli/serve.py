@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from proxy.cli.common import ConfigPath, configuration, stop
+
+if TYPE_CHECKING:
+    import uvicorn
 
 SHUTDOWN_S = 30
 """Seconds that requests under way have to end when the proxy is told to stop."""
@@ -38,14 +44,32 @@ def serve(
         log_config=None,
         log_level="critical",
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=SHUTDOWN_S,
     )
     with listener:
-        uvicorn.Server(options).run(sockets=[listener])
+        _server(options).run(sockets=[listener])
     if edge.start_failure is not None:
         stop(str(edge.start_failure))
+
+
+def _server(options: uvicorn.Config) -> uvicorn.Server:
+    """A server that ends with status 0 when it is told to stop, instead of by the signal: what waits in the log is written."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+            try:
+                yield
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+    return Server(options)
 
 
 def _listen(host: str, port: int) -> socket.socket:

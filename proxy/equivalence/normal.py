@@ -226,12 +226,12 @@ def _letters(tokens: list[str]) -> list[str]:
     out: list[str] = []
     run = ""
     for token in tokens:
-        if len(token) == 1 and token.isalpha() and token.isascii() and token != "s":
+        if len(token) == 1 and token.isalpha() and token.isascii() and token != "s":  # noqa: S105
             run += token
             continue
         if run:
-            out.append("us" if run == "u" and token == "s" else run)
-            if run == "u" and token == "s":
+            out.append("us" if run == "u" and token == "s" else run)  # noqa: S105
+            if run == "u" and token == "s":  # noqa: S105
                 run = ""
                 continue
         run = ""
@@ -239,11 +239,16 @@ def _letters(tokens: list[str]) -> list[str]:
     return [*out, run] if run else out
 
 
+_SCALES = frozenset({"celsius", "fahrenheit"})
+
+
 def _units(tokens: list[str]) -> list[str]:
     """Units after a number in their one spelling; currency signs behind their number."""
     out: list[str] = []
     sign = ""
-    for token in tokens:
+    for at, token in enumerate(tokens):
+        if token in ("degree", "degrees", "°") and UNITS.get(tokens[min(at + 1, len(tokens) - 1)], ("",))[0] in _SCALES:
+            continue
         if token in CURRENCIES:
             if out and is_number(out[-1]) and not sign:
                 out.append(UNITS[token][0])
@@ -277,7 +282,7 @@ def _items(marked: list[str], asked: frozenset[str]) -> tuple[frozenset[str], ..
     for token in marked:
         if token in (",", ";", "and", "&"):
             parts.append([])
-        elif token == "(":
+        elif token == "(":  # noqa: S105
             break
         elif token not in FILLERS and token not in _SEPARATORS and stem(token) not in asked:
             parts[-1].append(token)

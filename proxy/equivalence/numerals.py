@@ -86,6 +86,8 @@ def _read_one(tokens: list[str], at: int) -> tuple[Decimal | None, int]:
     if token in SMALL or token in TENS or token in SCALES:
         return _read_words(tokens, at)
     roman = _roman(token)
+    if token == "i" and 0 < at == len(tokens) - 1 and len(tokens[at - 1]) > 2:  # noqa: S105
+        return Decimal(1), at + 1
     return (Decimal(roman), at + 1) if roman is not None and at > 0 else (None, at)
 
 

@@ -35,7 +35,9 @@ def compare(a: Normal, b: Normal) -> Judgement:
     if acronym(a, b):
         return Judgement(True, "alias", 0.9)
     shorter, longer = sorted((a, b), key=lambda x: (len(x.content), len(x.tokens), x.key))
-    if says_the_same(shorter, longer):
+    if says_the_same(shorter, longer) or (
+        len(shorter.content) == len(longer.content) and says_the_same(longer, shorter)
+    ):
         return Judgement(True, "containment", 0.5 + 0.4 * len(shorter.content) / len(longer.content))
     return Judgement(None, "undecided")
 

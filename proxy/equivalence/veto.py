@@ -96,9 +96,15 @@ def reversed_arguments(a: Normal, b: Normal) -> bool | None:
     if first and second:
         return _compare_comparisons(first, second)
     words_a, words_b = _ordered_words(a), _ordered_words(b)
+    if (
+        words_a != words_b
+        and sorted(words_a) == sorted(words_b)
+        and all({"from", "to"} <= set(x.tokens) for x in (a, b))
+    ):
+        return True
     if words_a == words_b or len(words_a) < 3 or sorted(words_a) != sorted(words_b):
         return None
-    if a.items and b.items or not (_is_relation(a) or _is_relation(b) or len(words_a) > 3):
+    if (a.items and b.items) or not (_is_relation(a) or _is_relation(b) or len(words_a) > 3):
         return None
     return _passive(a) == _passive(b)
 

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-ARTICLES = frozenset({"a", "an", "the"})
 
-FILLERS = frozenset(
-    """a an the is are was were be been being it its this that these those there here he she they his her their i my you your we our
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ARTICLES = _words("a an the")
+
+FILLERS = _words("""a an the is are was were be been being it its this that these those there here he she they his her their i my you your we our
     of in on at by for from to with as and or & about around approximately roughly some typically usually generally often
     mostly mainly primarily commonly also known called named simply just only actually currently originally officially specifically
     does do did has have had who which what when where how whose can could would will s e g ie eg mr mrs ms dr sir
     answer estimated located exactly go goes went gone come comes came out took take takes place happened happen happens premiered released
-    release aired began begun begin begins started start starts""".split()
-)
+    release aired began begun begin begins started start starts""")
 """Words that say nothing of their own in a short answer."""
 
 NEGATIONS = frozenset({"no", "not", "never", "none", "neither", "nor", "without", "nobody", "nothing", "hardly"})
-QUALIFIERS = frozenset(
-    """north south east west northern southern eastern western northeast northwest southeast southwest northeastern northwestern southeastern
-    southwestern new greater lesser upper lower inner outer anti non half former step pre post sub semi quasi great grand grandson law mid central""".split()
-)
+QUALIFIERS = _words("""north south east west northern southern eastern western northeast northwest southeast southwest northeastern northwestern southeastern
+    southwestern new greater lesser upper lower inner outer anti non half former step pre post sub semi quasi great grand grandson law mid central""")
 """Words that make another thing of the name or noun that they stand beside."""
-KINDS = frozenset(
-    """city town village state county country province region district republic kingdom island islands river mountain mountains range lake sea ocean
+KINDS = _words("""city town village state county country province region district republic kingdom island islands river mountain mountains range lake sea ocean
     desert street road avenue airport university college school church building company corporation inc ltd co movie film book novel song
     album series show season episode band family family's sir dr mr mrs ms lord lady saint president king queen prince princess emperor pope general captain
     colonel professor doctor senator governor minister count duke earl baron hrh effect tv television jr sr junior senior esq obe mbe
-    year years times people total number force game""".split()
-)
+    year years times people total number force game""")
 """Words that say what kind of thing a name or number is of, and add nothing to it."""
 YES = frozenset(
     {"yes", "yeah", "yep", "yup", "true", "correct", "indeed", "right", "definitely", "certainly", "absolutely"}
 )
 NO = frozenset({"no", "nope", "nah", "false", "incorrect", "wrong", "untrue"})
-AUXILIARIES = frozenset(
-    """is are was were am do does did has have had can could will would should shall may might must isn't aren't wasn't weren't don't
-    doesn't didn't hasn't haven't can't couldn't won't wouldn't shouldn't""".split()
-)
+AUXILIARIES = _words("""is are was were am do does did has have had can could will would should shall may might must isn't aren't wasn't weren't don't
+    doesn't didn't hasn't haven't can't couldn't won't wouldn't shouldn't""")
 PASSIVE = frozenset({"is", "are", "was", "were", "been", "being", "be", "got"})
 RELATIONS = frozenset(
     {
@@ -56,13 +53,21 @@ RELATIONS = frozenset(
     }
 )
 
-MONTHS = dict(
-    zip(
-        "january february march april may june july august september october november december".split(),
-        range(1, 13),
-        strict=True,
-    )
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 )
+MONTHS = {name: number for number, name in enumerate(_MONTHS, start=1)}
 MONTH_SHORT = {name[:3]: name for name in MONTHS} | {"sept": "september"}
 
 _ANTONYMS = """

@@ -30,7 +30,7 @@ class Exchange:
         path: relative to `/v1`, e.g. "/chat/completions".
         status: what was sent; None while nothing was.
         told: whether the audit has its row.
-        sized: whether the answer's length was declared, so that nothing can be added to it.
+        missing: bytes of the answer still to be sent, where its length was declared; nothing can be added to such an answer.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -39,7 +39,8 @@ class Exchange:
         self.path: str = scope["path"][len("/v1") :]
         self.status: int | None = None
         self.told = False
-        self.sized = False
+        self._ended = False
+        self.missing: int | None = None
 
     @cached_property
     def header_pairs(self) -> list[tuple[str, str]]:
@@ -129,12 +130,23 @@ class Exchange:
         """Send status and headers."""
         self.status = status
         sent = list(headers)
-        self.sized = any(name.lower() == b"content-length" for name, _ in sent)
+        for name, value in sent:
+            if name.lower() == b"content-length":
+                self.missing = int(value)
         await self._send({"type": "http.response.start", "status": status, "headers": sent})
 
     async def write(self, data: bytes, *, more: bool = True) -> None:
-        """Send a piece of the body."""
+        """Send a piece of the body; the piece that fills a declared length is the last."""
+        if self.missing is not None:
+            self.missing -= len(data)
+            more = more and self.missing > 0
+        self._ended = not more
         await self._send({"type": "http.response.body", "body": data, "more_body": more})
+
+    async def end(self) -> None:
+        """Say that the body is complete, where no piece was known to be the last."""
+        if not self._ended:
+            await self.write(b"", more=False)
 
     async def send_json(self, status: int, content: Any, headers: Headers = ()) -> None:
         """Answer with JSON."""

@@ -100,7 +100,7 @@ async def _relay(
                 if copy is not None and len(copy) <= MAX_CAPTURED_BYTES:
                     copy.extend(chunk)
                 await exchange.write(chunk)
-        await exchange.write(b"", more=False)
+        await exchange.end()
 
     await exchange.unless_gone(run()) if isinstance(body, bytes) else await run()
 
@@ -112,7 +112,7 @@ async def _fail(exchange: Exchange, error: ProxyError) -> None:
     """
     if exchange.status is None:
         await exchange.send_error(error)
-    elif not exchange.sized:
+    elif exchange.missing is None:
         await exchange.write(event(error_event_body(error)), more=False)
 
 

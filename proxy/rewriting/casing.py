@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from proxy.rewriting.languages import GRAMMARS
-from proxy.rewriting.words import PLAIN_OPENERS
+from proxy.rewriting.words import CLOSED_CLASS, PLAIN_OPENERS
 
 _FIRST_WORD = re.compile(r"^([*_\"“”'‘«„(\[]*)([^\W\d_]+)(['’][^\W\d_]+)?")
 _TITLE = re.compile(r"^[*_]*An?\s+(?:[A-Z][\w'’-]*\s+(?:(?:of|the|and|in|to|for|on)\s+)*)+[A-Z][\w'’-]*[*_]*[.!]?$")
@@ -47,7 +47,7 @@ def lowers(text: str, around: Surroundings) -> bool | None:
     if word == "I" or _TITLE.match(text):
         return False
     if word.lower() in PLAIN_OPENERS:
-        return True
+        return word.lower() in CLOSED_CLASS or not re.match(r"\s+[A-Z]", text[match.end() :])  # "Red" in "Red Sea"
     return _witness(word, "\n".join(text for text in (around.question, around.rest) if _minds_case(text)))
 
 
@@ -61,8 +61,8 @@ def decapitalise(text: str, around: Surroundings) -> str:
 
 
 def _minds_case(text: str) -> bool:
-    """Whether the text has capitals beyond its first letter; one typed all small says nothing about names."""
-    return bool(re.search(r"(?<=.)[A-Z]", text))
+    """Whether the text has capitals; one typed all small says nothing about names."""
+    return bool(re.search(r"[A-Z]", text))
 
 
 def _witness(word: str, text: str) -> bool | None:

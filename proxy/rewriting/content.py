@@ -81,6 +81,8 @@ def _fault(inserted: Sequence[str], ahead: Sequence[str]) -> str | None:
             return "negation"
     if CORE & set(inserted) and set(inserted) <= GRAMMAR | CORE | COMPANIONS | NEGATIONS:
         return None
+    if next((word for word in ahead if not _may_go(word)), "").lower() in NEGATIONS:
+        return "negation"
     return "dropped" if set(inserted) <= {word.lower() for word in ahead} else "added"
 
 
@@ -93,7 +95,8 @@ def _lost(rest: Sequence[str]) -> str | None:
 
 
 def _may_go(word: str) -> bool:
-    return word.lower() in GRAMMAR | DOUBT
+    """Grammar and doubt may go; a capital makes grammar a part of a name ("The Caretaker") and May a month."""
+    return (word in GRAMMAR and word.islower()) or (word.lower() in DOUBT and word != "May")
 
 
 def _same(left: str, right: str) -> bool:

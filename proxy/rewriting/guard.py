@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from calibration import Beta, w1_exact
-from lexicon import Hedge, load, perceive
+from calibration import Beta, quantile_nodes
+from lexicon import Hedge, LexiconError, load, perceive
 from proxy.rewriting.content import difference
 from proxy.rewriting.languages import language_of
+from proxy.rewriting.sentences import sentences
 from proxy.rewriting.spans import first_difference
-from proxy.rewriting.strip import stripper_of
+from proxy.rewriting.strip import Strippers
 from proxy.values import Rewrite, RewriteRequest, Verdict
 
-Reader = Callable[[str], Beta]
-"""How confident a text sounds."""
+Reader = Callable[[str], Beta | None]
+"""How confident a text sounds; None where it cannot be read."""
 Entailment = Callable[[str, str], Awaitable[float]]
 """(premise, hypothesis) -> p(entailed) + 0.5 p(neutral), in [0, 1] (RALC 5.3.1); an NLI model behind it."""
 
@@ -24,9 +26,12 @@ LENGTH_ALLOWANCE = 300
 MINIMUM_ENTAILMENT = 0.5
 
 
-def read_english(text: str) -> Beta:
-    """How confident an English text sounds, by the lexicon's reader."""
-    return perceive(text).beta
+def read_english(text: str) -> Beta | None:
+    """How confident an English text sounds, by the lexicon's reader; None where that has nothing to read."""
+    try:
+        return perceive(text).beta
+    except LexiconError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,11 @@ class FactGuard:
     tolerance: float = 0.25
     reader: Reader | None = read_english
     entailment: Entailment | None = None
+
+    @cached_property
+    def strippers(self) -> Strippers:
+        """What takes the words of confidence out, by language."""
+        return Strippers(self.hedges)
 
     async def check(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
         """Compare the rewrite with the draft. Never raises for bad text: bad text is a refusal."""
@@ -69,7 +79,7 @@ class FactGuard:
 
     def _facts(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict | None:
         language = language_of(request.draft, request.question)
-        stripper = stripper_of(self.hedges, language)
+        stripper = self.strippers.of(language)
         before, after = stripper.strip(request.draft), stripper.strip(rewrite.text)
         if (kind := first_difference(before, after)) is not None:
             return Verdict(False, f"{kind}_changed", f"a {kind} of the answer was changed, added or dropped")
@@ -80,12 +90,20 @@ class FactGuard:
     def _confidence(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict | None:
         if self.reader is None or language_of(request.draft, request.question) != "en":
             return None
-        heard = self.reader(rewrite.text)
+        heard = self.reader(reworded_part(request.draft, rewrite.text))
+        if heard is None:
+            return None
         excess = distance(heard, request.target) - request.hedges[0].distance
         if excess <= self.tolerance:
             return None
         detail = f"it sounds {heard.mean:.0%} sure where {request.target.mean:.0%} is right"
         return Verdict(False, "confidence_off", detail)
+
+
+def reworded_part(draft: str, rewrite: str) -> str:
+    """The sentences of a rewrite that the draft has not: the others may speak of chances and doubts that are not the speaker's."""
+    kept = set(sentences(draft))
+    return " ".join(sentence for sentence in sentences(rewrite) if sentence not in kept) or rewrite
 
 
 _CONTENT = {
@@ -96,5 +114,5 @@ _CONTENT = {
 
 
 def distance(a: Beta, b: Beta) -> float:
-    """1-Wasserstein distance of two Betas, in [0, 1]."""
-    return float(w1_exact(a.alpha, a.beta, b.alpha, b.beta))
+    """1-Wasserstein distance of two Betas, in [0, 1], within 2e-4; a tenth of the time of the exact one."""
+    return float(abs(quantile_nodes(a.alpha, a.beta) - quantile_nodes(b.alpha, b.beta)).sum())

@@ -1,19 +1,13 @@
-"""German, French and Spanish: which language a text is in, its hedges, and as much grammar as their frames need.
-
-The hedges of a language lie in a lexicon file beside this module; their Betas are those of the English phrases they translate.
-"""
+"""German, French and Spanish: which language a text is in, and as much grammar as the frames of its lexicon need."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 from lexicon import Lexicon, load
 from proxy.rewriting.words import word_set
-
-_HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +61,6 @@ _SPANISH = Grammar(
     no_answer=re.compile(r"no (?:lo )?sé|no puedo|no tengo|no dispongo|lo siento|lamentablemente|desconozco", re.IGNORECASE),
 )  # fmt: skip
 GRAMMARS: dict[str, Grammar] = {"de": _GERMAN, "fr": _FRENCH, "es": _SPANISH}
-_FILES = {"de": "german.yaml", "fr": "french.yaml", "es": "spanish.yaml"}
 _ENGLISH = word_set(
     "the of and is was are were in to what who when where which how why did does do it that by with for from on at as has have not"
 )
@@ -94,5 +87,5 @@ def _counts(text: str) -> dict[str, int]:
 
 @lru_cache(maxsize=8)
 def lexicon_of(language: str) -> Lexicon:
-    """The hedges of a language."""
-    return load() if language == "en" else load(_HERE / _FILES[language], language=language)
+    """The shipped hedges of a language."""
+    return load(language=language)

@@ -15,7 +15,6 @@ from proxy.rewriting.casing import Surroundings, capitalise
 from proxy.rewriting.guard import FactGuard, distance
 from proxy.rewriting.languages import language_of
 from proxy.rewriting.sentences import Piece, pieces
-from proxy.rewriting.strip import stripper_of
 from proxy.rewriting.template import TemplateRewriter, asserts, choose, nearest_foreign
 from proxy.values import Rewording, Rewrite, RewriteRequest
 
@@ -56,7 +55,7 @@ def reword_sentences(
     if len(indices) != len(confidences):
         raise ValueError(f"the answer has {len(indices)} sentences and {len(confidences)} confidences were given")
     language = language_of(draft, question)
-    stripper = stripper_of(template.hedges, language)
+    stripper = template.strippers.of(language)
     done: list[_Hedged] = []
     refused: list[str] = []
     shared: Beta | None = None

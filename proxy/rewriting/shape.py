@@ -22,7 +22,7 @@ _OPAQUE = re.compile(
 )
 _STOP = re.compile(r"[.!?…]+(?:\[\^?\d+\])*$")
 _STOP_WITHIN = re.compile(r"[.!?…]['’]?[\"”»“*_)\]]+$")
-_ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\.(?:[^\W\d_]\.)+|\b(?:Jr|Sr|Inc|Ltd|Co|Corp|etc|St|Dr)\.)$")
+ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\.(?:[^\W\d_]\.)+|\b(?:Jr|Sr|Inc|Ltd|Co|Corp|etc|St|Dr)\.)$")
 _POLAR = re.compile(
     r"(?:yes|no|yeah|nope|true|false|correct)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+(?=[–—-]))", re.IGNORECASE
 )
@@ -112,7 +112,7 @@ def _is_open(text: str) -> bool:
 def _end(sentence: str) -> tuple[str, str, bool]:
     """Body, closing punctuation, and whether there is a stop."""
     if stop := _STOP.search(sentence):
-        if stop.group() == "." and _ABBREVIATION.search(sentence):
+        if stop.group() == "." and ABBREVIATION.search(sentence):
             return sentence, "", True
         return sentence[: stop.start()].rstrip(), stop.group(), True
     return sentence, "", bool(_STOP_WITHIN.search(sentence))
@@ -125,8 +125,8 @@ def leading(body: str, language: str = "en") -> str:
 
 
 def _masked(body: str) -> str:
-    """The body with quotations, brackets, code and addresses blanked out, offsets kept."""
-    return _OPAQUE.sub(lambda m: "0" * len(m.group()), body)
+    """The body with quotations, brackets, code and addresses made one long name each, offsets kept."""
+    return _OPAQUE.sub(lambda m: "Q" * len(m.group()), body)
 
 
 def _may_have_verb(body: str) -> bool:
@@ -170,7 +170,7 @@ def _find_foreign_verb(body: str, grammar: Grammar) -> tuple[ShapeKind, int | No
     opened = False
     for i, token in enumerate(tokens):
         lower = token.group().lower().replace("’", "'")
-        if lower in grammar.finite and (i or "'" in lower or lower in w.FOREIGN_OPENING_VERBS):
+        if lower in grammar.finite and (token.start() or "'" in lower or lower in w.FOREIGN_OPENING_VERBS):
             after = i + 1 if i + 1 < len(tokens) and tokens[i + 1].group() in grammar.subjects else i
             return "clause", None if opened else _skip_space(masked, tokens[after].end())
         if i == 0 and lower in grammar.relativisers:
@@ -222,6 +222,8 @@ def _verb_place(tokens: list[re.Match[str]], i: int, lower: str, introduced: boo
         return token.start() if before or main else token.end()
     if i == 1 and previous in w.CERTAIN_SUBJECTS and not lower.endswith("ly") and lower not in w.ADVERBS:
         return token.start() if not introduced else -1
+    if lower in w.PRESENT_VERBS and i + 1 == len(tokens):
+        return None  # "judicial functions"
     if lower in w.FINITE_VERBS and previous not in w.DETERMINERS | w.PREPOSITIONS | {"and", "or"} | w.BE:
         return token.start()
     if lower.endswith("ed") and len(lower) > 4 and i + 1 < len(tokens) and _after_subject(tokens, i):

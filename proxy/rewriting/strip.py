@@ -18,7 +18,7 @@ from proxy.rewriting.frames import usable
 from proxy.rewriting.languages import lexicon_of
 from proxy.rewriting.phrases import any_of, straight, variants
 from proxy.rewriting.sentences import Piece, pieces
-from proxy.rewriting.shape import leading
+from proxy.rewriting.shape import ABBREVIATION, leading
 
 _SLOTS = ("{clause}", "{fragment}", "{answer}")
 _NEEDS_THAT = frozenset({"i know", "i feel", "i expect", "i want to say", "i know for a fact"})
@@ -83,6 +83,8 @@ class Stripper:
             return head + sentence[opening.end() :]
         if (closing := self._closing.search(plain)) and re.search(r"\w", plain[: closing.start()]):
             kept, end = sentence[: closing.start()], sentence[closing.start("end") :]
+            if not kept.endswith(".") and ABBREVIATION.search(kept + end):
+                return kept  # "Sammy Davis Jr" had no stop of its own
             return kept + (end[1:] if kept.endswith(".") and end.startswith(".") else end)
         return self._without_inner(sentence, plain)
 
@@ -131,8 +133,9 @@ class Stripper:
 
     @cached_property
     def _lead(self) -> re.Pattern[str]:
-        """A lead that ends with a colon, by itself."""
-        return re.compile(any_of(text.partition("{")[0] for text in self._frames("lead")) + r"\s*", re.IGNORECASE)
+        """What ends with a colon before an answer, by itself."""
+        openings = [text.partition("{")[0].strip() for text in self._frames("lead", "clause", "fragment")]
+        return re.compile(any_of(text for text in openings if text.endswith(":")) + r"\s*", re.IGNORECASE)
 
     @cached_property
     def _closing(self) -> re.Pattern[str]:
@@ -164,10 +167,31 @@ def _after_slot(text: str) -> str:
     return next((text[len(slot) :].strip(" ,") for slot in _SLOTS if text.startswith(slot)), "")
 
 
-@lru_cache(maxsize=16)
-def stripper_of(hedges: tuple[Hedge, ...], language: str = "en") -> Stripper:
-    """The stripper for texts of a language, kept: building one takes a third of a second.
+@dataclass(frozen=True)
+class Strippers:
+    """The strippers of all languages; building one takes a third of a second, so they are kept.
 
-    `hedges` are the English ones; the other languages bring their own.
+    Attributes:
+        hedges: the English ones; the other languages bring their own.
     """
-    return Stripper(hedges) if language == "en" else Stripper(lexicon_of(language).hedges, language)
+
+    hedges: tuple[Hedge, ...]
+
+    def of(self, language: str) -> Stripper:
+        """The stripper for texts of this language."""
+        return self._english if language == "en" else _foreign(language)
+
+    @cached_property
+    def _english(self) -> Stripper:
+        return _built(self.hedges)
+
+
+@lru_cache(maxsize=16)
+def _built(hedges: tuple[Hedge, ...]) -> Stripper:
+    """Asked once by each who keeps it: hashing a lexicon is not free."""
+    return Stripper(hedges)
+
+
+@lru_cache(maxsize=8)
+def _foreign(language: str) -> Stripper:
+    return Stripper(lexicon_of(language).hedges, language)

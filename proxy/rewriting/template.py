@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from zlib import crc32
 
-from calibration import Beta, w1_exact
+from calibration import Beta
 from lexicon import Frame, Hedge, Match, load
 from proxy.errors import StepFailed
 from proxy.rewriting import frames
 from proxy.rewriting.casing import Surroundings, capitalise, lowers
 from proxy.rewriting.cues import KEPT_INSIDE
+from proxy.rewriting.guard import distance
 from proxy.rewriting.languages import GRAMMARS, language_of, lexicon_of
 from proxy.rewriting.sentences import Piece
 from proxy.rewriting.shape import Shape, shape
-from proxy.rewriting.strip import stripper_of
+from proxy.rewriting.strip import Strippers
 from proxy.values import Rewrite, RewriteRequest
 
 NEAR_TIE = 0.012
@@ -25,7 +27,7 @@ NEAR_TIE = 0.012
 NO_ASSERTION = re.compile(
     r"(?:(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
     r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|There is no (?:reliable|verified|record)|"
-    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|Sorry\b|I don['’]t know)",
+    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|Sorry\b|I don['’]t know)",
     re.IGNORECASE,
 )
 """How sentences begin that give no answer: there is nothing to be sure or unsure of."""
@@ -36,7 +38,7 @@ _WE = re.compile(r"(?:though )?we\b", re.IGNORECASE)
 _LAME = re.compile(
     r"(?:^|, )(?:and|which) (?:there|this|that|is)\b|^with |^as an? |^at my |"
     r"inconceivable|almost no chance|next to no|hardly any|remotely possible|barely possible|extremely unlikely|highly improbable|"
-    r"though (?:this|that) is (?:\w+ ){0,2}(?:unlikely|improbable|likely|doubtful)|though probably not|though I do not think so"
+    r"though (?:this|that) is (?:\w+ ){0,2}(?:unlikely|improbable|likely|doubtful)|though probably not|though there is |but \{fragment|though I do not think so"
 )
 """Wordings that say after the answer what could be said with it, or that give an answer and call it impossible in one breath."""
 _AFTER_ANSWER_IS = re.compile(
@@ -57,7 +59,12 @@ class TemplateRewriter:
     name: str = field(default="template", init=False)
 
     def __post_init__(self) -> None:
-        stripper_of(self.hedges).strip("Paris.")  # built now, not within the first request
+        self.strippers.of("en").strip("Paris.")  # built now, not within the first request
+
+    @cached_property
+    def strippers(self) -> Strippers:
+        """What takes a draft's own words of confidence out, by language."""
+        return Strippers(self.hedges)
 
     async def rewrite(self, request: RewriteRequest) -> Rewrite:
         """Word the draft at the best hedge that fits its grammar.
@@ -71,7 +78,7 @@ class TemplateRewriter:
         """The same without the ceremony of a coroutine."""
         language = language_of(request.draft, request.question)
         matches = request.hedges if language == "en" else nearest_foreign(language, request.target, len(request.hedges))
-        stripper = stripper_of(self.hedges, language)
+        stripper = self.strippers.of(language)
         originals = stripper.pieces(request.draft)
         parts = [Piece(stripper.sentence(p.text), True) if p.is_sentence else p for p in originals]
         where = main_sentence(parts, language)
@@ -95,7 +102,7 @@ class TemplateRewriter:
 def nearest_foreign(language: str, target: Beta, k: int) -> tuple[Match, ...]:
     """The nearest hedges of a language that has a dozen of them: every one is looked at."""
     hedges = lexicon_of(language).hedges
-    found = [Match(h, float(w1_exact(h.beta.alpha, h.beta.beta, target.alpha, target.beta))) for h in hedges]
+    found = [Match(h, distance(h.beta, target)) for h in hedges]
     return tuple(sorted(found, key=lambda match: match.distance)[:k])
 
 

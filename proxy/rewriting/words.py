@@ -95,5 +95,13 @@ PLAIN_OPENERS = (
     )
 )
 """Words that are written small inside a sentence, so that their capital at its start may go."""
+CLOSED_CLASS = (
+    DETERMINERS
+    | (SUBJECT_PRONOUNS - {"i"})
+    | PREPOSITIONS
+    | RELATIVISERS
+    | word_set("yes no and or both either neither")
+)
+"""Openers that are small even before a name ("the Beatles", "in Paris"); the others may be a part of it ("Red Sea")."""
 FOREIGN_OPENING_VERBS = word_set("es son fue fueron era eran está están hay hubo nació murió ganó escribió")
 """Finite verbs that open a statement where the language leaves the subject out."""

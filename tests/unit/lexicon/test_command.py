@@ -1,0 +1,58 @@
+"""`hedgerow lexicon` answers people and programs, and ends bad input with one sentence."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from proxy.cli import app
+
+RUN = CliRunner()
+
+
+def test_perceive_reads_lines_and_prints_json() -> None:
+    """One object a line, with mean, alpha, beta and spans."""
+    done = RUN.invoke(app, ["lexicon", "perceive", "--json"], input="It was probably Pinter.\nIt was Pinter.\n")
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert done.exit_code == 0
+    assert set(first) == {"mean", "alpha", "beta", "spans"}
+    assert first["spans"][0]["hedge"] == "probably"
+    assert first["mean"] < second["mean"]
+
+
+def test_a_line_that_cannot_be_read_does_not_stop_the_others() -> None:
+    """The line is named on standard error, the rest is answered, the exit code tells."""
+    done = RUN.invoke(app, ["lexicon", "perceive", "--json"], input="\nIt was Pinter.\n")
+    assert done.exit_code == 2
+    assert "line 1" in done.stderr
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_list_and_show() -> None:
+    """The table runs from least to most confident; an entry tells where it comes from; a misspelt id gets a hint."""
+    means = [json.loads(line)["mean"] for line in RUN.invoke(app, ["lexicon", "list", "--json"]).stdout.splitlines()]
+    assert means == sorted(means)
+    assert "mauboussin" in RUN.invoke(app, ["lexicon", "show", "probably"]).stdout
+    missing = RUN.invoke(app, ["lexicon", "show", "probabl"])
+    assert missing.exit_code == 2
+    assert "probably" in missing.stderr
+
+
+def test_check_finds_an_inverted_meaning(tmp_path: Path) -> None:
+    """A file that can be used but says that "almost certainly" is doubt is noted; one that cannot be used ends with 1."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("version: 1\nhedges:\n  - {id: a, phrase: almost certainly, mean: 0.1, concentration: 9}\n")
+    done = RUN.invoke(app, ["lexicon", "check", str(path)])
+    assert done.exit_code == 0
+    assert "sounds like" in done.stdout
+    path.write_text("version: 1\nhedges:\n  - {id: a, phrase: b, mean: .nan, concentration: 9}\n")
+    assert RUN.invoke(app, ["lexicon", "check", str(path)]).exit_code == 1
+
+
+@pytest.mark.parametrize("arguments", [["list", "-l", "nowhere.yaml"], ["show", "x", "-l", "nowhere.yaml"]])
+def test_a_missing_lexicon_is_one_sentence(arguments: list[str]) -> None:
+    """No traceback."""
+    done = RUN.invoke(app, ["lexicon", *arguments])
+    assert done.exit_code == 2
+    assert "no such file" in done.stderr

@@ -1,0 +1,87 @@
+"""Perceived confidence follows people's order, scope and negation, and says so where it cannot read."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lexicon import NO_HEDGE, LexiconError, load, perceive
+
+
+def mean(text: str) -> float:
+    return perceive(text).beta.mean
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        ("It is unlikely that it was Rome.", "It is likely that it was Rome."),
+        ("It is not likely that it was Rome.", "It is likely that it was Rome."),
+        ("I'm not at all sure, but it was Rome.", "I'm not entirely sure, but it was Rome."),
+        ("I doubt that it was Rome.", "I doubt that it is unlikely to be Rome."),
+        ("It might be Rome.", "It must be Rome."),
+        ("There is little chance that it was Rome.", "There is a very good chance that it was Rome."),
+        ("I think it was Rome, but I could be wrong.", "I think it was Rome."),
+        ("Was it Rome?", "It was Rome."),
+        ("It was either Rome or Naples.", "It was Rome."),
+        ("I have no doubts about Rome, I just have no idea.", "I have no doubt that it was Rome."),
+    ],
+)
+def test_people_hear_the_second_as_surer(less: str, more: str) -> None:
+    """Negation, scope, degree, questions and alternatives."""
+    assert mean(less) < mean(more)
+
+
+@given(
+    st.sampled_from(["Rome", "Oslo", "1974", "Harold Pinter", "nine"]),
+    st.sampled_from(["Paris", "the Nile", "May 1814"]),
+)
+def test_the_claim_itself_is_not_heard(one: str, other: str) -> None:
+    """Only the wording counts: another answer in the same words sounds the same."""
+    assert mean(f"I'm fairly sure it was {one}.") == mean(f"I'm fairly sure it was {other}.")
+
+
+def test_a_plain_sentence_is_the_plain_assertion() -> None:
+    """A month, an ability and a name are no hedges."""
+    plain = load()[NO_HEDGE].beta
+    for text in ("It was Harold Pinter.", "It was signed in May 1814.", "He could swim before he was five.", "1974"):
+        assert perceive(text).beta.mean == pytest.approx(plain.mean)
+
+
+def test_an_entry_is_heard_as_people_heard_it() -> None:
+    """What was measured wins over what is modelled."""
+    heard, entry = perceive("It was probably Harold Pinter.").beta, load()["probably"].beta
+    assert (heard.alpha, heard.beta) == pytest.approx((entry.alpha, entry.beta))
+
+
+def test_an_opening_hedge_governs_a_short_answer() -> None:
+    """The doubt of one sentence reaches the next, and sentences keep their own reading."""
+    heard = perceive("I am not sure about this. It was Harold Pinter.")
+    assert heard.beta.mean < 0.45
+    assert [round(sentence.beta.mean, 2) for sentence in heard.sentences][1] > 0.9
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "...", "你好，世界", "Привет"])
+def test_what_cannot_be_read_is_an_error(text: str) -> None:
+    """No silent default."""
+    with pytest.raises(LexiconError):
+        perceive(text)
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=200))
+def test_any_latin_text_is_heard(text: str) -> None:
+    """A Beta or a LexiconError, whatever the text."""
+    try:
+        heard = perceive("a " + text)
+    except LexiconError:
+        return
+    assert 0 < heard.beta.mean < 1
+
+
+def test_importing_is_light() -> None:
+    """No FAISS, no scikit-learn, no torch until they are needed."""
+    code = "import sys, lexicon; lexicon.perceive('Maybe.'); print([m for m in ('faiss', 'sklearn', 'torch') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

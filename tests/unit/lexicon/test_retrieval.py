@@ -1,0 +1,76 @@
+"""Retrieval ranks by 1-Wasserstein distance, either way, and prefers what suits among near-ties."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calibration import Beta
+from calibration.wasserstein import w1_exact
+from lexicon import NO_HEDGE, Lexicon, LexiconError, Retriever, load
+
+LEXICON = load()
+DIRECT = Retriever(LEXICON, shortlist=None)
+WHOLE = Retriever(LEXICON, shortlist=len(LEXICON))
+BETAS = st.builds(Beta.from_mean, st.floats(0.01, 0.99), st.floats(0.5, 200))
+
+
+@given(BETAS)
+def test_both_ways_rank_the_same(target: Beta) -> None:
+    """A shortlist as long as the lexicon and one L1 search of the quantile vectors give one ranking."""
+    assert DIRECT.nearest(target) == WHOLE.nearest(target)
+
+
+@settings(max_examples=15, deadline=None)
+@given(BETAS)
+def test_the_first_is_the_nearest_by_the_exact_distance(target: Beta) -> None:
+    """No hedge is nearer than the first by more than the error of the quadrature."""
+    alphas, betas = ([h.beta.alpha for h in DIRECT.hedges], [h.beta.beta for h in DIRECT.hedges])
+    best = float(w1_exact(alphas, betas, target.alpha, target.beta).min())
+    match = DIRECT.nearest(target, 1)[0]
+    exact = float(w1_exact(match.hedge.beta.alpha, match.hedge.beta.beta, target.alpha, target.beta))
+    assert match.distance == pytest.approx(exact, abs=2.5e-4)
+    assert exact <= best + 5e-4
+
+
+def test_a_confident_answer_stays_plain() -> None:
+    """At the confidence that readers hear in a plain assertion, no hedge is the nearest."""
+    assert Retriever(LEXICON).nearest(LEXICON[NO_HEDGE].beta)[0].hedge.is_plain
+
+
+def test_words_that_are_only_heard_are_not_retrieved() -> None:
+    """To say "usually" would change the claim."""
+    assert "usually" not in {match.hedge.id for match in Retriever(LEXICON).nearest(LEXICON["usually"].beta, 30)}
+
+
+def test_the_last_phrase_is_not_repeated_among_near_ties() -> None:
+    """What was said last gives way to something as good, and comes back when nothing is."""
+    retriever = Retriever(LEXICON)
+    target = LEXICON["i-am-fairly-sure"].beta
+    first = retriever.nearest(target)[0].hedge.id
+    assert retriever.nearest(target, avoid={first})[0].hedge.id != first
+    alone = Retriever(replace(LEXICON, hedges=(LEXICON["never"], LEXICON["probably"], LEXICON[NO_HEDGE])))
+    assert alone.nearest(LEXICON["probably"].beta, avoid={"probably"})[0].hedge.id == "probably"
+
+
+@pytest.mark.parametrize("register", ["plain", "formal", "casual"])
+def test_the_tone_decides_among_near_ties(register: str) -> None:
+    """The first hedge near .7 has the tone that was asked for."""
+    match = Retriever(LEXICON).nearest(Beta.from_mean(0.7, 11), register=register)[0]  # type: ignore[arg-type]
+    assert match.hedge.register == register
+
+
+def test_asking_for_more_than_there_is_gives_all() -> None:
+    """k beyond the lexicon is no error."""
+    assert len(DIRECT.nearest(Beta(2, 2), 10_000)) == len(DIRECT.hedges)
+
+
+def test_nothing_to_retrieve_is_refused() -> None:
+    """An empty lexicon, one of heard-only words, a shortlist or k of 0."""
+    with pytest.raises(LexiconError, match="no hedge"):
+        Retriever(Lexicon((LEXICON["never"],)))
+    with pytest.raises(LexiconError, match="shortlist"):
+        Retriever(LEXICON, shortlist=0)
+    with pytest.raises(LexiconError, match="k must"):
+        DIRECT.nearest(Beta(2, 2), 0)

@@ -1,0 +1,215 @@
+"""The rewriting step, long answers, streams and the command."""
+
+from __future__ import annotations
+
+import anyio
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from calibration import Beta
+from lexicon import Match, Retriever, load
+from proxy.cli import app
+from proxy.errors import StepFailed
+from proxy.rewriting import (
+    DirectBetaRewriter,
+    EditorRewriter,
+    FactGuard,
+    HedgedQaRewriter,
+    Tally,
+    TemplateRewriter,
+    closing_sentence,
+    natural_pieces,
+    reword,
+    reword_sentences,
+    sentences,
+)
+from proxy.rewriting.sentences import pieces
+from proxy.values import Rewording, RewriteRequest, Usage
+
+RETRIEVER = Retriever(load())
+TEMPLATE = TemplateRewriter()
+GUARD = FactGuard()
+
+
+def _request(draft: str, mean: float = 0.6) -> RewriteRequest:
+    target = Beta.from_mean(mean, 10)
+    return RewriteRequest("What is so?", draft, target, RETRIEVER.nearest(target, 5))
+
+
+class Editor:
+    """A model that answers what it is told to, and remembers what it was asked."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, str]] = []
+
+    async def __call__(self, system: str, user: str) -> tuple[str, Usage]:
+        self.asked.append((system, user))
+        return self.answers.pop(0), Usage(100, 10)
+
+
+def _reword(request: RewriteRequest, editor: Editor | None = None) -> Rewording:
+    rewriters = [*([EditorRewriter(editor)] if editor else []), TEMPLATE]
+    return anyio.run(lambda: reword(request, rewriters=rewriters, guard=GUARD))
+
+
+def test_an_editor_that_does_well_is_taken_at_its_word() -> None:
+    done = _reword(_request("It was Paris.", 0.65), Editor("<answer>I believe it was Paris.</answer>"))
+    assert (done.text, done.status, done.rewriter, done.hedge) == ("I believe it was Paris.", "hedged", "llm", None)
+    assert done.usage == Usage(100, 10)
+    assert done.perceived is not None
+
+
+def test_an_editor_is_told_why_it_was_refused_and_asked_once_more() -> None:
+    editor = Editor("I believe it was London.", "I believe it was Paris.")
+    done = _reword(_request("It was Paris.", 0.65), editor)
+    assert (done.text, done.attempts) == ("I believe it was Paris.", ("llm:content_added",))
+    assert "words were added" in editor.asked[1][1]
+    assert "words were added" not in editor.asked[0][1]
+
+
+def test_the_template_follows_a_failing_editor_and_every_refusal_is_counted() -> None:
+    done = _reword(_request("It was Paris."), Editor("London.", "Rome."))
+    assert (done.status, done.rewriter) == ("hedged", "template")
+    assert done.attempts == ("llm:content_added", "llm:content_added")
+    assert Tally.of([done, done]).refused["llm:content_added"] == 4
+
+
+def test_an_editor_that_cannot_be_asked_is_passed_over() -> None:
+    async def down(system: str, user: str) -> tuple[str, Usage]:
+        raise StepFailed("rewrite", "editor_timeout")
+
+    done = anyio.run(lambda: reword(_request("It was Paris."), rewriters=[EditorRewriter(down), TEMPLATE], guard=GUARD))
+    assert (done.rewriter, done.attempts) == ("template", ("llm:editor_timeout",))
+
+
+def test_where_nothing_passes_the_draft_stands_marked() -> None:
+    done = anyio.run(lambda: reword(_request("It was Paris."), rewriters=[EditorRewriter(Editor("", ""))], guard=GUARD))
+    assert (done.text, done.status, done.reason, done.rewriter) == ("It was Paris.", "unhedged", "empty", None)
+
+
+def test_the_draft_stands_where_no_hedge_is_nearest() -> None:
+    request = RewriteRequest("", "It was Paris.", load()["no-hedge"].beta, (Match(load()["no-hedge"], 0.0),))
+    done = _reword(request)
+    assert (done.text, done.status, done.hedge) == ("It was Paris.", "plain", "no-hedge")
+
+
+def test_a_right_answer_loses_the_doubts_it_does_not_deserve() -> None:
+    plain = load()["no-hedge"]
+    done = _reword(RewriteRequest("", "It was Paris, though I have no idea.", plain.beta, (Match(plain, 0.0),)))
+    assert (done.text, done.status, done.hedge) == ("It was Paris.", "hedged", "no-hedge")
+
+
+def test_what_asserts_nothing_stands_and_is_no_failure() -> None:
+    done = _reword(_request("I don't know."))
+    assert (done.text, done.status, done.reason) == ("I don't know.", "plain", "no_assertion")
+
+
+def test_the_baselines_see_what_the_paper_lets_them_see() -> None:
+    beta, qa = Editor("x"), Editor("y")
+    request = _request("It was Paris.")
+    anyio.run(DirectBetaRewriter(beta).rewrite, request)
+    anyio.run(HedgedQaRewriter(qa).rewrite, request)
+    assert "Beta(6.00, 4.00)" in beta.asked[0][1]
+    assert request.hedges[0].hedge.phrase not in beta.asked[0][1]
+    assert qa.asked[0][1] == "What is so?"
+
+
+LONG = "Paris is the capital of France. It was founded by the Parisii. It lies on the Seine. It hosted the Olympics in 1900."
+
+
+def _long(confidences: list[Beta | None]) -> Rewording:
+    return reword_sentences(
+        "", LONG, confidences, nearest=lambda target, avoid: RETRIEVER.nearest(target, 5, avoid=avoid), template=TEMPLATE, guard=GUARD
+    )  # fmt: skip
+
+
+def test_only_sentences_that_deserve_a_hedge_get_one() -> None:
+    plain = load()["no-hedge"].beta
+    done = _long([plain, Beta(3, 7), plain, plain])
+    before, after = sentences(LONG), sentences(done.text)
+    assert [a == b for a, b in zip(before, after, strict=True)] == [True, False, True, True]
+    assert done.status == "hedged"
+
+
+def test_neighbours_of_like_confidence_share_a_hedge_and_phrases_vary() -> None:
+    done = _long([Beta(4, 6), Beta(4.1, 5.9), Beta(8, 2), Beta(4, 6)])
+    before, after = sentences(LONG), sentences(done.text)
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, True, False, False]
+    assert len({a.replace(b.rstrip("."), "") for a, b in zip(before, after, strict=True) if a != b}) == 3
+
+
+def test_a_long_answer_that_deserves_no_hedge_stands() -> None:
+    done = _long([load()["no-hedge"].beta, None, None, None])
+    assert (done.text, done.status) == (LONG, "plain")
+
+
+def test_confidences_must_go_with_the_sentences() -> None:
+    with pytest.raises(ValueError, match="4 sentences and 1 confidences"):
+        _long([None])
+
+
+@given(st.text(alphabet=st.sampled_from(list("ab. !?\n-*1`#\"'()A,:…[]é|>")), max_size=200))
+def test_nothing_is_lost_in_cutting(text: str) -> None:
+    assert "".join(piece.text for piece in pieces(text)) == text
+    assert "".join(natural_pieces(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It was Dr. Who. He left.", ("It was Dr. Who.", "He left.")),
+        ("Born in the U.S. in 1990. Died.", ("Born in the U.S. in 1990.", "Died.")),
+        ("J. K. Rowling wrote it. Yes.", ("J. K. Rowling wrote it.", "Yes.")),
+        ("It costs 1.5 million. Wow!", ("It costs 1.5 million.", "Wow!")),
+        ("1. One.\n2. Two.", ("One.", "Two.")),
+        ("# Title\n\nText.\n\n```\nx. y\n```", ("Text.",)),
+        ("Er kam am 9. November. Gut.", ("Er kam am 9. November.", "Gut.")),
+        ('He said "Stop." Then he left.', ('He said "Stop."', "Then he left.")),
+    ],
+)
+def test_sentences(text: str, expected: tuple[str, ...]) -> None:
+    assert sentences(text) == expected
+
+
+@pytest.mark.parametrize("mean", [0.03, 0.1, 0.25, 0.4, 0.55, 0.7, 0.8])
+def test_the_closing_sentence_sounds_as_sure_as_it_should(mean: float) -> None:
+    from lexicon import perceive
+
+    said = closing_sentence("It was Paris.", _request("x", mean).hedges)
+    assert said.endswith(".")
+    assert abs(perceive(said).beta.mean - mean) < 0.25
+
+
+def test_a_plain_answer_gets_no_closing_sentence_and_german_gets_a_german_one() -> None:
+    assert closing_sentence("It was Paris.", (Match(load()["no-hedge"], 0.0),)) == ""
+    assert closing_sentence("Die Stadt ist Wien und nicht Graz", _request("x").hedges).startswith(". ")
+    assert "stimmt" in closing_sentence("Die Stadt ist Wien und nicht Graz.", _request("x", 0.7).hedges)
+
+
+def test_the_command_is_a_filter() -> None:
+    lines = '{"question":"Who?","answer":"It was definitely Ann.","alpha":6,"beta":4}\n\n{"answer":"Paris","alpha":1,"beta":9}\n'
+    result = CliRunner().invoke(app, ["rewrite", "--json"], input=lines)
+    assert result.exit_code == 0, result.output
+    rows = [orjson.loads(line) for line in result.stdout.splitlines()]
+    assert [set(row) for row in rows] == [{"text", "status", "reason", "hedge", "perceived"}] * 2
+    assert "definitely" not in rows[0]["text"]
+    assert rows[1]["perceived"]["mean"] < 0.4
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("nonsense", "line 1 is no JSON"),
+        ("[1]", "line 1 is no object"),
+        ('{"answer":3}', "line 1: each line"),
+        ('{"answer":"x","alpha":-1,"beta":1}', "line 1: alpha must be"),
+    ],
+)
+def test_the_command_names_the_line_that_it_cannot_read(line: str, sentence: str) -> None:
+    result = CliRunner().invoke(app, ["rewrite", "--json"], input=line)
+    assert result.exit_code == 2
+    assert sentence in result.stderr

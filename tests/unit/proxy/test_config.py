@@ -1,0 +1,120 @@
+"""Configuration: a wrong value names key, value and what is allowed; what is right is read as written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from proxy.cli import app
+from proxy.config import Settings, load
+from proxy.config_docs import page
+from proxy.errors import ConfigError
+
+ROOT = Path(__file__).parent.parent.parent.parent
+GOOD = """
+upstreams:
+  here: {provider: openai, base_url: "http://127.0.0.1:1/v1"}
+routes:
+  - {name: a, upstream: here, mode: on}
+"""
+
+
+def _load(tmp_path: Path, text: str) -> Settings:
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    return load(path)
+
+
+def test_bare_on_and_off_are_words(tmp_path: Path) -> None:
+    """YAML 1.1 reads them as booleans; nobody who writes `mode: on` means true."""
+    assert _load(tmp_path, GOOD).routes[0].mode == "on"
+    assert _load(tmp_path, GOOD.replace("mode: on", "mode: off")).routes[0].mode == "off"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("mode: on", "mode: loud", ["routes.0.mode", "'loud'", "'off', 'shadow' or 'on'"]),
+        ("mode: on", "mood: on", ["routes.0.mood", "no such key"]),
+        ("upstream: here", "upstream: there", ["routes.0.upstream", "'there'", "here"]),
+        ("name: a", "name: A b", ["routes.0.name", "'A b'"]),
+        ("mode: on", "sampling: {n: 1}", ["routes.0.sampling.n", "1", "greater than or equal to 2"]),
+        ("mode: on", "sampling: {n: 2, min_n: 3}", ["sampling.min_n", "3", "at most"]),
+        ("provider: openai", "provider: magic", ["upstreams.here", "'openai', 'litellm', 'embedded'"]),
+        ("routes:", "routes: []\nroots:", ["routes", "at least 1"]),
+        ("routes:", "server: {port: 99999}\nroutes:", ["server.port", "99999", "65535"]),
+        ("http://127.0.0.1:1/v1", "${NO_SUCH_VARIABLE}", ["upstreams.here.base_url", "NO_SUCH_VARIABLE"]),
+    ],
+)
+def test_a_wrong_value_is_named(tmp_path: Path, old: str, new: str, words: list[str]) -> None:
+    """Key, value, and what is allowed, in one line."""
+    with pytest.raises(ConfigError) as caught:
+        _load(tmp_path, GOOD.replace(old, new))
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_secret_is_never_shown(tmp_path: Path) -> None:
+    """Not even where its type is wrong."""
+    with pytest.raises(ConfigError) as caught:
+        _load(tmp_path, GOOD.replace("provider: openai", "provider: openai, api_key: [sk-secret]"))
+    assert "api_key" in str(caught.value)
+    assert "sk-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"a: [", "is not YAML"), (b"- 1", "must hold keys"), (b"\xff\xfe", "is not YAML"), (None, "cannot be read")],
+)
+def test_a_file_that_is_no_configuration(tmp_path: Path, content: bytes | None, words: str) -> None:
+    """One sentence that names the file."""
+    path = tmp_path / "broken.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError, match=words):
+        load(path)
+
+
+def test_the_environment_overrides_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By section and key."""
+    monkeypatch.setenv("HEDGEROW_SERVER__PORT", "4321")
+    monkeypatch.setenv("THE_KEY", "sk-from-environment")
+    settings = _load(tmp_path, GOOD.replace("provider: openai", 'provider: openai, api_key: "${THE_KEY}"'))
+    assert settings.server.port == 4321
+    assert settings.upstreams["here"].api_key.get_secret_value() == "sk-from-environment"  # type: ignore[union-attr]
+    assert "sk-from" not in repr(settings)
+
+
+def test_the_committed_configuration_is_fine() -> None:
+    """`hedgerow config check` says so, and names the routes."""
+    done = CliRunner().invoke(app, ["config", "check", "--config", str(ROOT / "config.yaml")])
+    assert done.exit_code == 0, done.output
+    assert "default (on)" in done.output
+
+
+def test_check_exits_with_2_and_one_line(tmp_path: Path) -> None:
+    """A lexicon that is not there, a model file that is not there."""
+    path = tmp_path / "config.yaml"
+    path.write_text(GOOD.replace("mode: on", "mode: on, lexicon: nowhere.yaml"))
+    done = CliRunner().invoke(app, ["config", "check", "--config", str(path)])
+    assert done.exit_code == 2
+    assert "nowhere.yaml" in done.stderr
+    path.write_text(
+        GOOD.replace('provider: openai, base_url: "http://127.0.0.1:1/v1"', "provider: embedded, model_path: no.gguf")
+    )
+    done = CliRunner().invoke(app, ["config", "check", "--config", str(path)])
+    assert done.exit_code == 2
+    assert "no.gguf does not exist" in done.stderr
+
+
+def test_hash_key_reads_standard_input() -> None:
+    """The hash of the key without its line end; the value is from `printf %s sk-1 | sha256sum`."""
+    done = CliRunner().invoke(app, ["config", "hash-key"], input="sk-1\n")
+    assert done.stdout.strip() == "0f2c10bf3d128c719c6bfa4ecbae94b7fceebaea6e4438fef38a90e5acc326f3"
+
+
+def test_the_page_of_the_documentation_is_current() -> None:
+    """docs/config.md is generated from the settings: `python -m proxy.config_docs > docs/config.md`."""
+    assert (ROOT / "docs" / "config.md").read_text(encoding="utf-8") == page()
