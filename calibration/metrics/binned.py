@@ -216,7 +216,7 @@ def _masses(records: FloatArray, counts: FloatArray, edges: FloatArray) -> Float
         if edge == 1.0:
             now, now_mean = np.ones_like(a), mean
         else:
-            now = special.betainc(a, b, edge)
+            now = _below(a, b, edge)
             now_mean = mean * _lifted(a, b, edge, now)
         w = now - below
         weighted = counts * w  # sums, not dot products: BLAS would start threads of its own inside these
@@ -230,6 +230,12 @@ def _masses(records: FloatArray, counts: FloatArray, edges: FloatArray) -> Float
     return sums
 
 
+def _below(a: FloatArray, b: FloatArray, x: float) -> FloatArray:
+    """I_x(a, b); a step at the mean where scipy finds no number (concentrations of 1e30, whose width is 1e-15)."""
+    below = np.asarray(special.betainc(a, b, x), dtype=np.float64)
+    return np.where(np.isnan(below), np.heaviside(x - a / (a + b), 0.5), below)
+
+
 def _lifted(a: FloatArray, b: FloatArray, x: float, below: FloatArray) -> FloatArray:
     """I_x(a + 1, b) from I_x(a, b) = `below`.
 
@@ -240,7 +246,7 @@ def _lifted(a: FloatArray, b: FloatArray, x: float, below: FloatArray) -> FloatA
     lifted = np.empty_like(a)
     c, d = a[~firm], b[~firm]
     lifted[~firm] = below[~firm] - np.exp(c * np.log(x) + d * np.log1p(-x) - special.betaln(c, d) - np.log(c))
-    lifted[firm] = special.betainc(a[firm] + 1.0, b[firm], x)
+    lifted[firm] = _below(a[firm] + 1.0, b[firm], x)
     return lifted
 
 

@@ -102,6 +102,10 @@ def test_generalised_ece_of_firm_confidence_is_that_of_points(k):
     assert firm == pytest.approx(ece_equal_width(mean, y), abs=1e-2 if k == 1e3 else 1e-9)
 
 
+def test_generalised_ece_of_a_point_on_an_edge_is_a_number():
+    assert generalised_ece([5.07994791e30], [4.57195312e31], [1]) == pytest.approx(0.9, abs=1e-9)
+
+
 def test_cmfg_of_wording_that_ignores_confidence_is_a_half():
     confidence = (np.arange(1000) + 0.5) / 1000
     assert cmfg(np.ones(1000), confidence) == pytest.approx(0.5, abs=1e-9)
