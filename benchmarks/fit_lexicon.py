@@ -134,12 +134,8 @@ def fit(found: Sequence[dict[str, float]], chosen: Sequence[Row], spread: tuple[
     x = sparse.csr_matrix((v, (i, j)), shape=(len(found), len(names)))
     y, w = np.array([row.score for row in chosen]), np.array([row.weight for row in chosen])
     labels = np.r_[np.ones(y.size), np.zeros(y.size)]
-    fitted = LogisticRegression(C=PENALTY, max_iter=5000).fit(
-        sparse.vstack([x, x]), labels, sample_weight=np.r_[w * y, w * (1 - y)]
-    )
-    weights = {
-        name: round(float(value), 4) for name, value in zip(names, fitted.coef_[0], strict=True) if abs(value) >= 5e-4
-    }
+    fitted = LogisticRegression(C=PENALTY, max_iter=5000).fit(sparse.vstack([x, x]), labels, sample_weight=np.r_[w * y, w * (1 - y)])
+    weights = {name: round(float(value), 4) for name, value in zip(names, fitted.coef_[0], strict=True) if abs(value) >= 5e-4}
     return Model(round(float(fitted.intercept_[0]), 4), weights, spread)
 
 
@@ -183,9 +179,7 @@ def people(data: Path) -> tuple[dict[str, Hedge], dict[str, Beta], tuple[float, 
 
 def _measured(hedge: Hedge, beta: Beta, fits: dict[str, SourceFit], asked: str) -> Hedge:
     basis = "; ".join(f"{source} n={fit.readers}" for source, fit in sorted(fits.items())) + asked
-    return replace(
-        hedge, beta=beta, source="people", readers=sum(fit.readers for fit in fits.values()), basis=basis, error=None
-    )
+    return replace(hedge, beta=beta, source="people", readers=sum(fit.readers for fit in fits.values()), basis=basis, error=None)
 
 
 def wordings(hedge: Hedge) -> list[str]:
@@ -193,9 +187,7 @@ def wordings(hedge: Hedge) -> list[str]:
     filled = []
     for frame in hedge.frames:
         text = frame.text.replace("{clause}", PLACE).replace("{fragment}", "Xanswer").replace("{answer}", "Xanswer")
-        filled.append(
-            f"it was {text} Xanswer" if frame.kind == "adverb" else text if "{" in frame.text else f"{PLACE}, {text}"
-        )
+        filled.append(f"it was {text} Xanswer" if frame.kind == "adverb" else text if "{" in frame.text else f"{PLACE}, {text}")
     return filled or [hedge.phrase]
 
 
@@ -239,14 +231,8 @@ def main() -> int:
     old = load()
     hedges = [entries.get(hedge.id) or modelled(hedge, model, error) for hedge in old]
     (SHIPPED / "en.json").write_text(to_json(Lexicon(tuple(hedges), "en", old.title)), encoding="utf-8")
-    print(
-        f"{len(entries)} entries from people, {len(hedges) - len(entries)} modelled; {len(model.weights)} weights",
-        file=sys.stderr,
-    )
-    print(
-        f"held-out survey phrases: mean absolute error {error:.4f}; deviation between sources {deviations}",
-        file=sys.stderr,
-    )
+    print(f"{len(entries)} entries from people, {len(hedges) - len(entries)} modelled; {len(model.weights)} weights", file=sys.stderr)
+    print(f"held-out survey phrases: mean absolute error {error:.4f}; deviation between sources {deviations}", file=sys.stderr)
     return 0
 
 
