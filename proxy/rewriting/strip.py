@@ -117,6 +117,8 @@ class Stripper:
         plain = {text.rstrip(",:") for text in openings if not text.endswith((" that", " que"))}
         plain.update(self._frames("adverb", "parenthetical"))
         alternatives = [
+            any_of(text for text in plain if " that " in text)
+            + r"\s*[,:]\s+",  # "there is a chance that this is right:"
             any_of(governing) + r"\s+that\s+",
             any_of(governing_que) + r"\s+qu(?:e\s+|')",
             any_of(plain - {""}) + r"\s*[,:]?\s+",
