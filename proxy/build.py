@@ -140,7 +140,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
         active_map=_active_map(route, registry),
         retriever=Retriever(_sayable(lexicon, route), shortlist=route.rewriting.shortlist),
         rewriters=_rewriters(route, upstreams),
-        guard=FactGuard(hedges),
+        guard=FactGuard(hedges, tolerance=route.rewriting.tolerance),
         needs_logprobs=route.signal == "token",
     )
 

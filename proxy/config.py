@@ -161,7 +161,7 @@ class Rewriting(Section):
     boosters: bool = False
     """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
-    """Largest 1-Wasserstein distance between the confidence that the new wording conveys and the target."""
+    """How much farther than the best hedge the new wording may be heard from the target, as a 1-Wasserstein distance."""
 
 
 class Expose(Section):

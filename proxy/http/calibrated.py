@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterator
 
 from proxy import sse
@@ -14,9 +13,9 @@ from proxy.http.exchange import ClientGone, Exchange, error_event_body
 from proxy.pipeline import record
 from proxy.pipeline.job import Flow, Job
 from proxy.pipeline.run import calibrate
+from proxy.rewriting import natural_pieces
 from proxy.values import Json
 
-_PIECE = re.compile(r"\s*\S+\s*")
 STREAM_HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
 
 
@@ -107,7 +106,7 @@ def chunks(answer: Json, *, include_usage: bool) -> Iterator[bytes]:
     message = choice.get("message") or {}
     text = message.get("content") or choice.get("text") or ""
     yield sse.opening(answer)
-    for piece in _PIECE.findall(text):
+    for piece in natural_pieces(text):
         yield sse.content(answer, piece)
     if rest := _rest(message):
         yield sse.message(answer, rest)

@@ -18,7 +18,7 @@ from proxy.config import Mode, Route
 from proxy.errors import BadRequest, HedgerowError, Internal, NotFound, ProxyError, Unauthorized
 from proxy.http import calibrated, forward
 from proxy.http.exchange import ClientGone, Exchange, Receive, Scope, Send
-from proxy.pipeline.hedgeable import GENERATING, checked_body, question_of, request_reason
+from proxy.pipeline.hedgeable import GENERATING, checked_body, last_message, question_of, request_reason
 from proxy.pipeline.job import Job, new_id
 from proxy.values import Json
 
@@ -76,7 +76,8 @@ async def _answer(exchange: Exchange, parts: Parts) -> None:
     body = checked_body(exchange.path, data, parts.settings.server.max_messages)
     route = _route(parts, exchange.headers, body.get("model"), key_hash)
     mode = _mode(route, exchange.headers)
-    job = Job(new_id(), route, exchange.path, body, exchange.headers, question_of(exchange.path, body))
+    question, last_answer = question_of(exchange.path, body), last_message(body, "assistant")
+    job = Job(new_id(), route, exchange.path, body, exchange.headers, question, last_answer)
     if mode == "off":
         return await forward.forward(exchange, parts, job, data, mode=mode, reason="mode_off")
     if (reason := request_reason(exchange.path, body)) is not None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
+import anyio.to_thread
 import structlog
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -59,6 +60,7 @@ def application(settings: Settings, address: str) -> Edge:
     app.add_exception_handler(405, _unknown_path)
     app.post("/v1/feedback")(feedback)
     app.get("/v1/audit/{name}")(audit)
+    app.post("/v1/perceive")(perceive)
     app.get("/v1/models")(models)
     app.get("/health")(health)
     app.get("/metrics")(metrics)
@@ -132,6 +134,32 @@ async def audit(name: str, parts: PartsOf, _: Annotated[None, Depends(admitted)]
     if row is None:
         raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
     return row
+
+
+class Wording(BaseModel):
+    """A text to listen to."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Annotated[str, Field(description="English text.")]
+
+
+async def perceive(request: Request, wording: Wording, parts: PartsOf) -> Json:
+    """How confident a wording sounds to readers, as a whole and sentence by sentence; whether it is true is not asked."""
+    from lexicon import LexiconError
+    from lexicon import perceive as listen
+
+    authorise(request.headers, parts)
+    try:
+        heard = await anyio.to_thread.run_sync(listen, wording.text)
+    except LexiconError as error:
+        raise BadRequest(str(error), param="text", code="unreadable_text") from error
+    sentences = [
+        {"text": s.text, "mean": s.beta.mean, "alpha": s.beta.alpha, "beta": s.beta.beta} for s in heard.sentences
+    ]
+    spans = [{"start": s.start, "end": s.end, "text": s.text, "kind": s.kind, "hedge": s.hedge} for s in heard.spans]
+    beta = heard.beta
+    return {"mean": beta.mean, "alpha": beta.alpha, "beta": beta.beta, "sentences": sentences, "spans": spans}
 
 
 async def models(request: Request, parts: PartsOf) -> Json:

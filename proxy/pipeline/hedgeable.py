@@ -136,8 +136,13 @@ def question_of(path: str, body: Json) -> str:
     """The user's last message as plain text; "" where there is none."""
     if path == "/completions":
         return body["prompt"] if isinstance(body["prompt"], str) else ""
-    for message in reversed(body["messages"]):
-        if message["role"] == "user":
+    return last_message(body, "user")
+
+
+def last_message(body: Json, role: str) -> str:
+    """The last chat message of a role as plain text; "" where there is none."""
+    for message in reversed(body.get("messages", ())):
+        if message["role"] == role:
             content = message.get("content")
             if isinstance(content, list):
                 parts = [part.get("text") for part in content if isinstance(part, dict)]

@@ -45,6 +45,7 @@ class Job:
         body: the request object as the client sent it.
         headers: the client's headers, lower-case names.
         question: the user's last message as plain text.
+        last_answer: the assistant's message before it; its phrase is not repeated if another is about as near.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Job:
     body: Json
     headers: Mapping[str, str]
     question: str
+    last_answer: str = ""
 
     @property
     def model(self) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import structlog
 
 from calibration import ActiveMap
-from lexicon import Retriever
+from lexicon import Retriever, spot
 from proxy.errors import HedgerowError, Internal, ProxyError, StepFailed, UpstreamTimeout
 from proxy.pipeline.hedgeable import answer_reason, draft_reason, offers_tools
 from proxy.pipeline.job import AppliedMap, Flow, Job
@@ -27,6 +27,9 @@ from proxy.upstreams.answers import sample_of, usage_of
 from proxy.values import Clustering, Json, RewriteRequest
 
 log = structlog.get_logger(__name__)
+
+LAST_ANSWER_CHARS = 500
+"""How much of the last answer is searched for its hedge: it stands near the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,9 @@ async def _run(job: Job, steps: Steps, flow: Flow) -> None:
         flow.calibrated = active.map.apply(flow.raw)
 
     with _step(flow, "retrieve"):
-        flow.matches = steps.retriever.nearest(flow.calibrated, job.route.rewriting.k)
+        flow.matches = steps.retriever.nearest(
+            flow.calibrated, job.route.rewriting.k, avoid=_said_before(job.last_answer)
+        )
 
     with _step(flow, "rewrite"):
         request = RewriteRequest(job.question, flow.draft, flow.calibrated, flow.matches)
@@ -144,6 +149,11 @@ async def _cluster(job: Job, equivalence: Equivalence, texts: Sequence[str], flo
     home = next(cluster for cluster in whole.clusters if served in cluster)
     flow.served_agrees = ordered[0][0] in home
     return Clustering(tuple(ordered), whole.decided_by)
+
+
+def _said_before(answer: str) -> frozenset[str]:
+    """Hedges of the last answer of the conversation; people hate to read the same phrase again."""
+    return frozenset(span.hedge for span in spot(answer[:LAST_ANSWER_CHARS]) if span.hedge is not None)
 
 
 def _pass(flow: Flow, reason: str) -> None:

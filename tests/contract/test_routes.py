@@ -260,3 +260,28 @@ def test_the_request_line_has_the_figures(serve: Any, client_of: Any, upstream: 
     assert set(line["steps_ms"]) == {"sample", "cluster", "confidence", "calibrate", "retrieve", "rewrite"}
     assert line["fd_if_right"] < line["fd_if_wrong"]
     assert line["tokens"] == {"answer": 37, "samples": 0, "rewrite": 0}
+
+
+def test_perceive_hears_how_sure_a_wording_sounds(serve: Any) -> None:
+    """The lower word is heard lower; text that cannot be read is one clear error."""
+    address = serve()
+
+    def heard(text: str) -> Any:
+        return httpx.post(address + "/v1/perceive", json={"text": text})
+
+    unsure, sure = heard("It might be Sydney."), heard("It is almost certainly Sydney.")
+    assert unsure.json()["mean"] < sure.json()["mean"]
+    assert unsure.json()["spans"][0]["text"] == "might"
+    assert (heard("").status_code, heard("").json()["error"]["code"]) == (400, "unreadable_text")
+
+
+def test_the_phrase_of_the_last_answer_is_not_repeated(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """In one conversation, two answers of equal confidence are worded differently."""
+    upstream.default = says(*UNSURE)
+    client = client_of(serve())
+    first = client.chat.completions.create(model="m", messages=ASK)
+    said = first.choices[0].message.content
+    again = [*ASK, {"role": "assistant", "content": said}, *ASK]
+    second = client.chat.completions.create(model="m", messages=again)
+    assert first.model_extra["hedgerow"]["raw"] == second.model_extra["hedgerow"]["raw"]
+    assert second.choices[0].message.content != said
