@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, cast
 
 from proxy.config import EmbeddedUpstream, HttpUpstream, LiteLLMUpstream, Route, Settings
@@ -20,6 +21,7 @@ from proxy.values import Usage
 
 if TYPE_CHECKING:
     from calibration import ActiveMap, MapRegistry
+    from calibration.decision import Action
     from lexicon import Lexicon
     from proxy.audit.store import AuditStore
     from proxy.pipeline.job import Job
@@ -63,12 +65,17 @@ async def open_parts(settings: Settings, *, with_audit: bool = True) -> AsyncIte
             stack.push_async_callback(audit.aclose)
         upstreams = {}
         for name, upstream_settings in settings.upstreams.items():
-            if any(name in (route.upstream, route.rewriting.upstream) for route in settings.routes):
+            if any(name in _named(route) for route in settings.routes):
                 upstreams[name] = await open_upstream(name, upstream_settings)
                 stack.push_async_callback(upstreams[name].aclose)
         steps = _steps(settings, upstreams)
         background = await stack.enter_async_context(asyncio.TaskGroup())
         yield Parts(settings, upstreams, steps, audit, metrics, background)
+
+
+def _named(route: Route) -> set[str | None]:
+    """The upstreams that a route may call."""
+    return {route.upstream, route.rewriting.upstream, route.policy.escalate_to if route.policy else None}
 
 
 def check_parts(settings: Settings) -> None:
@@ -138,6 +145,8 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
         equivalence=RuleEquivalence(),
         signal=_signal(route),
         active_map=_active_map(route, registry),
+        decide=_decide(route),
+        stronger=upstreams[route.policy.escalate_to] if route.policy and route.policy.escalate_to else None,
         retriever=Retriever(_sayable(lexicon, route), shortlist=route.rewriting.shortlist),
         rewriters=_rewriters(route, upstreams),
         guard=FactGuard(hedges, tolerance=route.rewriting.tolerance),
@@ -163,6 +172,25 @@ def _signal(route: Route) -> ConfidenceSignal:
     from proxy.signals.token import TokenSignal
 
     return SemanticSignal() if route.signal == "semantic" else TokenSignal()
+
+
+def _decide(route: Route) -> Callable[[float], Action]:
+    """What the route does at a calibrated mean; without a policy, always hedge."""
+    from calibration.decision import Costs, decide, thresholds
+
+    if (policy := route.policy) is None:
+        return lambda _: "hedge"
+    found = thresholds(
+        Costs(
+            wrong=policy.wrong,
+            needless_abstention=policy.needless_abstention,
+            escalation=policy.escalation if policy.escalate_to else inf,
+            escalated_accuracy=policy.escalated_accuracy,
+            hedged_wrong=policy.hedged_wrong,
+            hedged_right=policy.hedged_right,
+        )
+    )
+    return lambda mean: decide(mean, found)
 
 
 def _active_map(route: Route, registry: MapRegistry) -> Callable[[str], ActiveMap]:

@@ -164,6 +164,29 @@ class Rewriting(Section):
     """How much farther than the best hedge the new wording may be heard from the target, as a 1-Wasserstein distance."""
 
 
+class Policy(Section):
+    """What to do at which confidence, from what outcomes cost. Costs are in any one unit; only their ratios matter."""
+
+    wrong: Annotated[float, Field(gt=0)] = 1.0
+    """Cost of a wrong answer."""
+    needless_abstention: Annotated[float, Field(ge=0)]
+    """Cost of refusing where the answer would have been right."""
+    hedged_wrong: Annotated[float, Field(ge=0)] | None = None
+    """Cost of a wrong answer that was hedged. Unset: as much as a plain one; what is answered is then worded by its confidence alone."""
+    hedged_right: Annotated[float, Field(ge=0)] = 0.0
+    """Cost of a right answer that was hedged."""
+    refusal: Annotated[str, Field(min_length=1)] = "I am not sure enough of an answer to give you one."
+    """What is said in place of an answer."""
+    escalate_to: str | None = None
+    """Upstream of the stronger model that is asked in place of a poor answer. Unset: nobody is."""
+    escalate_model: str | None = None
+    """Model asked there. Unset: the model of the request."""
+    escalation: Annotated[float, Field(ge=0)] = 0.1
+    """Cost of asking the stronger model."""
+    escalated_accuracy: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of the stronger model's answers that are right."""
+
+
 class Expose(Section):
     """What the client may see of the work."""
 
@@ -196,6 +219,8 @@ class Route(Section):
     """`auto` takes the active map of this route and model, `identity` none, anything else is a map id in the registry."""
     lexicon: str = "en"
     """Name of a built-in lexicon, or the path of a lexicon file."""
+    policy: Policy | None = None
+    """When to answer plainly, hedge, abstain or escalate. Unset: every answer is worded by its confidence."""
     rewriting: Rewriting = Rewriting()
     """How the answer is reworded."""
     deadline_s: Annotated[float, Field(gt=0)] = 60.0
@@ -285,7 +310,9 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _names_exist(self) -> Settings:
         for index, route in enumerate(self.routes):
-            for key, name in (("upstream", route.upstream), ("rewriting.upstream", route.rewriting.upstream)):
+            named = [("upstream", route.upstream), ("rewriting.upstream", route.rewriting.upstream)]
+            named.append(("policy.escalate_to", route.policy.escalate_to if route.policy else None))
+            for key, name in named:
                 if name is not None and name not in self.upstreams:
                     known = ", ".join(sorted(self.upstreams)) or "none"
                     raise ValueError(f"routes.{index}.{key} is {name!r}; the upstreams are: {known}")

@@ -42,6 +42,8 @@ def _section(model: type[BaseModel], name: str) -> Iterator[str]:
     for key, field in model.model_fields.items():
         section, repeated = _inner(field.annotation)
         if section is not None:
+            if field.default is None:
+                rows.append(f"| `{key}` | section | unset | {' '.join((field.description or '').split())} |\n")
             inner.append((f"{name}.{key}".lstrip(".") + "[]" * repeated, section))
         else:
             rows.append(
@@ -59,6 +61,8 @@ def _inner(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
     """The section that a key holds, and whether it holds a list of them."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation, False
+    if type(None) in get_args(annotation):
+        return _inner(get_args(annotation)[0])
     if get_origin(annotation) is tuple and (found := _inner(get_args(annotation)[0])[0]):
         return found, True
     return None, False

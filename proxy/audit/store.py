@@ -250,7 +250,7 @@ def settle(row: Row, correct: float) -> tuple[float | None, float | None]:
 
 
 _EMPTY: Row = {column.name: None for column in answers.columns} | dict.fromkeys(
-    ("tokens_answer", "tokens_samples", "tokens_rewrite"), 0
+    ("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalation"), 0
 )
 
 

@@ -24,9 +24,7 @@ answers = sa.Table(
     sa.Column("route", sa.String(64), index=True, comment="null where no route took the request"),
     sa.Column("path", sa.String(256), nullable=False),
     sa.Column("mode", sa.String(8), comment="off, shadow, on"),
-    sa.Column(
-        "status", sa.String(16), nullable=False, comment="hedged, plain, unhedged, passed, degraded, failed, cancelled"
-    ),
+    sa.Column("status", sa.String(16), nullable=False, comment="what the client got, see docs/api.md"),
     sa.Column("reason", sa.String(64), comment="why, where the answer was not hedged"),
     sa.Column("http_status", sa.Integer, comment="what the client got; null where it left first"),
     sa.Column("model", sa.String(256)),
@@ -47,6 +45,7 @@ answers = sa.Table(
     sa.Column("tokens_answer", sa.Integer, nullable=False, default=0, comment="prompt and draft"),
     sa.Column("tokens_samples", sa.Integer, nullable=False, default=0),
     sa.Column("tokens_rewrite", sa.Integer, nullable=False, default=0),
+    sa.Column("tokens_escalation", sa.Integer, nullable=False, default=0),
     sa.Column("duration_ms", sa.Float, nullable=False),
     sa.Column("story", sa.JSON, comment="the work step by step; holds text only where the route stores text"),
 )

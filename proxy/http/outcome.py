@@ -81,6 +81,7 @@ def _count(parts: Parts, flow: Flow, mode: str) -> None:
         ("answer", flow.answer_usage),
         ("samples", flow.sample_usage),
         ("rewrite", flow.rewrite_usage),
+        ("escalation", flow.escalation_usage),
     ):
         metrics.tokens.labels(route, purpose).inc(usage.total)
     for attempt in flow.rewording.attempts if flow.rewording else ():

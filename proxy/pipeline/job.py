@@ -12,11 +12,13 @@ from typing import Literal
 from calibration import Beta
 from lexicon import Match
 from proxy.config import Route
+from proxy.upstreams.answers import usage_of
 from proxy.values import Clustering, Json, Rewording, Sample, Usage
 
-Status = Literal["hedged", "plain", "unhedged", "passed", "degraded", "failed", "cancelled"]
+Status = Literal["hedged", "plain", "unhedged", "abstained", "escalated", "passed", "degraded", "failed", "cancelled"]
 """What the client got: reworded; left plain because that is what the confidence calls for; left plain because no wording passed the
-guard; not calibrated at all (with a reason); the plain draft because a step failed; an error; nothing, it had left."""
+guard; the route's refusal; a stronger model's answer; not calibrated at all (with a reason); the plain draft because a step failed; an
+error; nothing, it had left."""
 
 
 def _random_words() -> Iterator[str]:
@@ -80,6 +82,7 @@ class Flow:
         samples: the choices as samples, index by index; those without text are left out of `compared`.
         compared: indices into `samples` that were clustered.
         clustering: a partition of `compared` (its index i is `samples[compared[i]]`).
+        escalated: the stronger model's completion, where it was asked.
         timings_ms: milliseconds per step, in the order of the steps.
     """
 
@@ -95,6 +98,7 @@ class Flow:
     applied: AppliedMap | None = None
     matches: tuple[Match, ...] = ()
     rewording: Rewording | None = None
+    escalated: Json | None = None
     served: str | None = None
     served_agrees: bool | None = None
     status: Status = "failed"
@@ -141,4 +145,9 @@ class Flow:
     @property
     def usage(self) -> Usage:
         """All tokens spent."""
-        return self.answer_usage + self.sample_usage + self.rewrite_usage
+        return self.answer_usage + self.sample_usage + self.rewrite_usage + self.escalation_usage
+
+    @property
+    def escalation_usage(self) -> Usage:
+        """Tokens that the stronger model spent."""
+        return usage_of(self.escalated) if self.escalated else Usage()

@@ -10,17 +10,25 @@ from typing import Any
 
 from calibration import Beta, faithfulness_divergence
 from proxy.pipeline.job import Flow, Job
+from proxy.upstreams.answers import sample_of
 from proxy.values import Json, Usage
 
 
 def final_text(flow: Flow) -> str:
-    """What the client reads: the rewording, or the draft."""
+    """What the client reads: the rewording, the refusal, the stronger model's answer, or the draft."""
+    if flow.status == "abstained" and flow.job.route.policy is not None:
+        return flow.job.route.policy.refusal
+    if flow.escalated is not None:
+        return sample_of(flow.escalated["choices"][0]).text
     return flow.rewording.text if flow.rewording else flow.draft
 
 
 def final_answer(flow: Flow) -> Json:
     """The completion object for the client: the draft's own, with the final text, one choice, all tokens and our field."""
     envelope, choice = flow.draft_choice
+    if flow.escalated is not None:
+        answer = flow.escalated | {"usage": usage_object(flow)}
+        return answer | {"hedgerow": field(flow)} if flow.job.route.expose.field else answer
     choice = choice | {"index": 0}
     choice.pop("logprobs", None) if "logprobs" not in flow.job.body else None
     text = final_text(flow)
@@ -74,6 +82,7 @@ def field(flow: Flow) -> Json:
         "answer": _counts(flow.answer_usage),
         "samples": _counts(flow.sample_usage),
         "rewrite": _counts(flow.rewrite_usage),
+        "escalation": _counts(flow.escalation_usage),
     }
     return told
 
@@ -108,6 +117,7 @@ def row(flow: Flow, *, mode: str, store_text: bool) -> dict[str, Any]:
         "tokens_answer": flow.answer_usage.total,
         "tokens_samples": flow.sample_usage.total,
         "tokens_rewrite": flow.rewrite_usage.total,
+        "tokens_escalation": flow.escalation_usage.total,
         "duration_ms": flow.duration_ms,
         "story": story(flow, store_text=store_text),
     }
@@ -186,6 +196,7 @@ def log_line(flow: Flow, *, mode: str) -> Json:
             "answer": flow.answer_usage.total,
             "samples": flow.sample_usage.total,
             "rewrite": flow.rewrite_usage.total,
+            "escalation": flow.escalation_usage.total,
         },
     }
     if flow.clustering is not None:

@@ -1,6 +1,6 @@
 """The way of one request, from top to bottom. This is the method; read it first.
 
-    sample -> cluster -> confidence -> calibrate -> retrieve -> rewrite (with its guard)
+    sample -> cluster -> confidence -> calibrate -> decide -> retrieve -> rewrite (with its guard)
 
 Every step takes values and gives values; only `Flow` here holds them all. A step that fails leaves the plain draft, marked: never an
 unchecked rewrite, never a made-up confidence. Where not even a draft could be drawn, the upstream's error is the answer.
@@ -16,12 +16,13 @@ from dataclasses import dataclass
 import structlog
 
 from calibration import ActiveMap
+from calibration.decision import Action
 from lexicon import Retriever, spot
 from proxy.errors import HedgerowError, Internal, ProxyError, StepFailed, UpstreamTimeout
 from proxy.pipeline.hedgeable import answer_reason, draft_reason, offers_tools
-from proxy.pipeline.job import AppliedMap, Flow, Job
+from proxy.pipeline.job import AppliedMap, Flow, Job, Status
 from proxy.pipeline.sampling import draw
-from proxy.ports import ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
+from proxy.ports import Call, ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
 from proxy.rewriting import reword
 from proxy.upstreams.answers import sample_of, usage_of
 from proxy.values import Clustering, Json, RewriteRequest
@@ -38,6 +39,8 @@ class Steps:
 
     Attributes:
         active_map: the calibration map for a model, as the registry has it now.
+        decide: what to do at a calibrated mean.
+        stronger: the upstream that is asked when the decision is to escalate.
         rewriters: makes the rewriters for one request, in the order they are tried.
         needs_logprobs: whether the signal asks the upstream for log-probabilities.
     """
@@ -46,9 +49,11 @@ class Steps:
     equivalence: Equivalence
     signal: ConfidenceSignal
     active_map: Callable[[str], ActiveMap]
+    decide: Callable[[float], Action]
     retriever: Retriever
     rewriters: Callable[[Job], Sequence[Rewriter]]
     guard: Guard
+    stronger: Upstream | None = None
     needs_logprobs: bool = False
 
 
@@ -79,13 +84,13 @@ async def _run(job: Job, steps: Steps, flow: Flow) -> None:
     with _step(flow, "sample"):
         await _sample(job, steps, flow)
     if (reason := answer_reason(flow.samples, [choice for _, choice in flow.choices])) is not None:
-        return _pass(flow, reason)
+        return _stand(flow, "passed", reason)
 
     with _step(flow, "cluster"):
         texts = [flow.samples[i].text for i in flow.compared]
         flow.clustering = await _cluster(job, steps.equivalence, texts, flow)
     if (reason := draft_reason(flow.samples[flow.compared[flow.clustering.draft_index]])) is not None:
-        return _pass(flow, reason)
+        return _stand(flow, "passed", reason)
 
     with _step(flow, "confidence"):
         compared = [flow.samples[i] for i in flow.compared]
@@ -95,6 +100,16 @@ async def _run(job: Job, steps: Steps, flow: Flow) -> None:
         active = steps.active_map(job.model)
         flow.applied = AppliedMap(active.version, active.warnings)
         flow.calibrated = active.map.apply(flow.raw)
+
+    with _step(flow, "decide"):
+        action = steps.decide(flow.calibrated.mean)
+        if action == "answer":
+            return _stand(flow, "plain", "sure_enough")
+        if action == "abstain":
+            return _stand(flow, "abstained", "not_sure_enough")
+        if action == "escalate":
+            flow.escalated = await _escalate(job, steps)
+            return _stand(flow, "escalated", "not_sure_enough")
 
     with _step(flow, "retrieve"):
         flow.matches = steps.retriever.nearest(
@@ -156,9 +171,27 @@ def _said_before(answer: str) -> frozenset[str]:
     return frozenset(span.hedge for span in spot(answer[:LAST_ANSWER_CHARS]) if span.hedge is not None)
 
 
-def _pass(flow: Flow, reason: str) -> None:
-    """The draft stands as it is: this kind of answer is never rewritten."""
-    flow.status, flow.reason = "passed", reason
+async def _escalate(job: Job, steps: Steps) -> Json:
+    """The stronger model's answer to the request as the client sent it.
+
+    Raises:
+        StepFailed: it could not be asked; the plain draft is better than nothing.
+    """
+    policy = job.route.policy
+    assert policy is not None  # only a policy escalates  # noqa: S101
+    assert steps.stronger is not None  # and only to an upstream that it names  # noqa: S101
+    body = {key: value for key, value in job.body.items() if key not in ("stream", "stream_options")}
+    if model := policy.escalate_model or job.model:
+        body["model"] = model
+    try:
+        return await steps.stronger.complete(Call(job.path, body, job.headers))
+    except ProxyError as error:
+        raise StepFailed("decide", "escalation_failed", error.code) from error
+
+
+def _stand(flow: Flow, status: Status, reason: str) -> None:
+    """What stands is decided: nothing is reworded."""
+    flow.status, flow.reason = status, reason
 
 
 def _degrade(flow: Flow, reason: str, detail: str) -> None:

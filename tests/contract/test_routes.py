@@ -257,9 +257,9 @@ def test_the_request_line_has_the_figures(serve: Any, client_of: Any, upstream: 
     assert line["status"] == "hedged"
     assert (line["n"], line["clusters"], line["raw_mean"], line["raw_concentration"]) == (10, 3, 0.6, 10.0)
     assert line["map"] == "uncalibrated"
-    assert set(line["steps_ms"]) == {"sample", "cluster", "confidence", "calibrate", "retrieve", "rewrite"}
+    assert set(line["steps_ms"]) == {"sample", "cluster", "confidence", "calibrate", "decide", "retrieve", "rewrite"}
     assert line["fd_if_right"] < line["fd_if_wrong"]
-    assert line["tokens"] == {"answer": 37, "samples": 0, "rewrite": 0}
+    assert line["tokens"] == {"answer": 37, "samples": 0, "rewrite": 0, "escalation": 0}
 
 
 def test_perceive_hears_how_sure_a_wording_sounds(serve: Any) -> None:

@@ -28,7 +28,7 @@ def upgrade() -> None:
             "status",
             sa.String(length=16),
             nullable=False,
-            comment="hedged, plain, unhedged, passed, degraded, failed, cancelled",
+            comment="what the client got, see docs/api.md",
         ),
         sa.Column("reason", sa.String(length=64), nullable=True, comment="why, where the answer was not hedged"),
         sa.Column("http_status", sa.Integer(), nullable=True, comment="what the client got; null where it left first"),
@@ -57,6 +57,7 @@ def upgrade() -> None:
         sa.Column("tokens_answer", sa.Integer(), nullable=False, comment="prompt and draft"),
         sa.Column("tokens_samples", sa.Integer(), nullable=False),
         sa.Column("tokens_rewrite", sa.Integer(), nullable=False),
+        sa.Column("tokens_escalation", sa.Integer(), nullable=False),
         sa.Column("duration_ms", sa.Float(), nullable=False),
         sa.Column(
             "story",

@@ -1,0 +1,78 @@
+"""The policy of a route: answer, hedge, abstain or escalate, by what outcomes cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.upstream import Upstream, completion, fails, raw, says
+
+ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
+UNSURE = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.")
+
+
+def _ask(client: Any) -> Any:
+    return client.chat.completions.create(model="m", messages=ASK)
+
+
+def test_too_unsure_an_answer_is_refused_in_the_routes_words(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """At mean .6 a wrong answer costs .4 x 9 = 3.6, a refusal .6 x 1: refusing is cheaper."""
+    upstream.default = says(*UNSURE)
+    policy = {"wrong": 9, "needless_abstention": 1, "refusal": "Ask a librarian."}
+    answer = _ask(client_of(serve(policy=policy)))
+    assert answer.choices[0].message.content == "Ask a librarian."
+    assert answer.model_extra["hedgerow"]["status"] == "abstained"
+    assert answer.model_extra["hedgerow"]["confidence"] == pytest.approx(0.6)
+
+
+def test_where_refusing_is_dear_the_answer_is_hedged(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """At mean .6 a wrong answer costs .4 x 1, a refusal .6 x 9."""
+    upstream.default = says(*UNSURE)
+    answer = _ask(client_of(serve(policy={"wrong": 1, "needless_abstention": 9})))
+    assert answer.model_extra["hedgerow"]["status"] == "hedged"
+
+
+def test_a_hedge_that_costs_more_than_it_saves_is_left_out(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """At mean .6, plain: .4 x 1 = .4; hedged: .4 x .9 + .6 x .5 = .66."""
+    upstream.default = says(*UNSURE)
+    policy = {"wrong": 1, "needless_abstention": 9, "hedged_wrong": 0.9, "hedged_right": 0.5}
+    answer = _ask(client_of(serve(policy=policy)))
+    assert answer.choices[0].message.content == "Canberra."
+    told = answer.model_extra["hedgerow"]
+    assert (told["status"], told["reason"]) == ("plain", "sure_enough")
+
+
+@pytest.fixture
+def strong(upstream: Upstream) -> dict[str, Any]:
+    """A configuration with a second name for the scripted upstream: the stronger model."""
+    named = {"provider": "openai", "base_url": upstream.url, "retries": 0}
+    return {"upstreams": {"scripted": named, "strong": named}}
+
+
+POLICY = {"wrong": 9, "needless_abstention": 9, "escalate_to": "strong", "escalate_model": "big", "escalation": 0.5}
+
+
+def test_a_stronger_model_is_asked(serve: Any, client_of: Any, upstream: Upstream, strong: Any) -> None:
+    """Its answer is the client's, its tokens are in the bill, and the row says so."""
+    import json
+
+    upstream.enqueue(says(*UNSURE), raw(json.dumps(completion("Canberra, since 1913.", usage=(50, 9))).encode()))
+    answer = _ask(client_of(serve(settings=strong, policy=POLICY)))
+    told = answer.model_extra["hedgerow"]
+    assert answer.choices[0].message.content == "Canberra, since 1913."
+    assert told["status"] == "escalated"
+    assert told["usage"]["escalation"] == {"prompt_tokens": 50, "completion_tokens": 9}
+    assert answer.usage.total_tokens == 37 + 59
+    assert upstream.calls[-1]["model"] == "big"
+
+
+def test_a_stronger_model_that_fails_leaves_the_draft(
+    serve: Any, client_of: Any, upstream: Upstream, strong: Any
+) -> None:
+    """Marked as degraded, with the reason."""
+    upstream.enqueue(says(*UNSURE), fails(500, {"error": {"message": "down"}}))
+    answer = _ask(client_of(serve(settings=strong, policy=POLICY)))
+    told = answer.model_extra["hedgerow"]
+    assert answer.choices[0].message.content == "Canberra."
+    assert (told["status"], told["reason"]) == ("degraded", "escalation_failed")
