@@ -88,7 +88,7 @@ def field(flow: Flow) -> Json:
 
 
 def _beta(beta: Beta) -> Json:
-    return {"alpha": beta.alpha, "beta": beta.beta, "mean": round(beta.mean, 6)}
+    return {"alpha": round(beta.alpha, 9), "beta": round(beta.beta, 9), "mean": round(beta.mean, 6)}
 
 
 def headers(flow: Flow) -> list[tuple[bytes, bytes]]:

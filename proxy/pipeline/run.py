@@ -25,7 +25,7 @@ from proxy.pipeline.sampling import draw
 from proxy.ports import Call, ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
 from proxy.rewriting import reword
 from proxy.upstreams.answers import sample_of, usage_of
-from proxy.values import Clustering, Json, RewriteRequest
+from proxy.values import Clustering, Json, RewriteRequest, Usage
 
 log = structlog.get_logger(__name__)
 
@@ -127,11 +127,13 @@ async def _sample(job: Job, steps: Steps, flow: Flow) -> None:
     """Draw the answers. Where tools are on offer one is drawn first: a tool call needs no others."""
 
     def arrived(answer: Json) -> None:
-        usage = usage_of(answer)
-        if flow.answers:
-            flow.sample_usage += usage
-        else:
-            flow.answer_usage += usage
+        usage, share = usage_of(answer), len(answer["choices"])
+        if (
+            not flow.answers
+        ):  # one of the choices of the first call is the answer; upstreams do not say how long each is
+            flow.answer_usage = Usage(usage.prompt, round(usage.completion / share))
+            usage = Usage(0, usage.completion - flow.answer_usage.completion)
+        flow.sample_usage += usage
         flow.answers.append(answer)
         flow.choices.extend((answer, choice) for choice in answer["choices"])
         flow.samples = tuple(sample_of(choice) for _, choice in flow.choices)

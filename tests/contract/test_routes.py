@@ -245,7 +245,7 @@ def test_metrics_count_what_became_of_requests(serve: Any, client_of: Any, upstr
     client_of(address).chat.completions.create(model="m", messages=ASK)
     text = httpx.get(address + "/metrics").text
     assert 'hedgerow_requests_total{mode="on",reason="",route="test",status="hedged"} 1.0' in text
-    assert 'hedgerow_tokens_total{purpose="answer",route="test"} 37.0' in text
+    assert 'hedgerow_tokens_total{purpose="answer",route="test"} 10.0' in text
 
 
 def test_the_request_line_has_the_figures(serve: Any, client_of: Any, upstream: Upstream, lines: Any) -> None:
@@ -259,7 +259,7 @@ def test_the_request_line_has_the_figures(serve: Any, client_of: Any, upstream: 
     assert line["map"] == "uncalibrated"
     assert set(line["steps_ms"]) == {"sample", "cluster", "confidence", "calibrate", "decide", "retrieve", "rewrite"}
     assert line["fd_if_right"] < line["fd_if_wrong"]
-    assert line["tokens"] == {"answer": 37, "samples": 0, "rewrite": 0, "escalation": 0}
+    assert line["tokens"] == {"answer": 10, "samples": 27, "rewrite": 0, "escalation": 0}
 
 
 def test_perceive_hears_how_sure_a_wording_sounds(serve: Any) -> None:
