@@ -50,10 +50,14 @@ class LiteLLMModel:
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_sampling_calls)
         self._library: Any = None
+        self._root: type[Exception] = Exception
 
     async def open(self) -> None:
         """Import the library, off the event loop."""
         self._library = await anyio.to_thread.run_sync(_import)
+        from openai import OpenAIError  # LiteLLM's own errors are its children
+
+        self._root = OpenAIError
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`."""
@@ -81,7 +85,7 @@ class LiteLLMModel:
             raise UpstreamError(
                 f"the upstream {self._name!r} cannot be reached", code="upstream_unreachable"
             ) from error
-        except self._library.exceptions.OpenAIError as error:  # the root of the library's errors
+        except self._root as error:
             status = getattr(error, "status_code", None)
             if not isinstance(status, int) or status < 400:
                 raise UpstreamError(f"the upstream {self._name!r} failed") from error
@@ -104,7 +108,7 @@ class LiteLLMModel:
         try:
             async for chunk in answer:
                 yield sse.event(chunk.model_dump(mode="json", exclude_none=True))
-        except self._library.exceptions.OpenAIError as error:
+        except self._root as error:
             raise UpstreamError(f"the upstream {self._name!r} broke off its answer", code="upstream_broken") from error
         yield sse.DONE
 

