@@ -87,7 +87,7 @@ def check_parts(settings: Settings) -> None:
     upstreams = {name: _Unopened() for name in settings.upstreams}
     for upstream in settings.upstreams.values():
         if isinstance(upstream, EmbeddedUpstream):
-            from proxy.upstreams.embedded import model_file
+            from proxy.upstreams.llama import model_file
 
             model_file(upstream.model_path)
     _steps(settings, cast(Mapping[str, Upstream], upstreams))

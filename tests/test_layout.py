@@ -27,7 +27,7 @@ HEAVY = {
 LIBRARIES = {
     "aiohttp": {"proxy/upstreams/http.py"},
     "sqlalchemy": {"proxy/audit/"},
-    "llama_cpp": {"proxy/upstreams/embedded.py"},
+    "llama_cpp": {"proxy/upstreams/llama.py"},
     "litellm": {"proxy/upstreams/litellm.py"},
     "fastapi": {"proxy/http/own.py"},
 }

