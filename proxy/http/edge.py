@@ -6,10 +6,12 @@ Raw ASGI, because a route that is off must cost next to nothing; FastAPI serves 
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, cast
 
+import anyio.to_thread
 import orjson
 import structlog
 
@@ -24,8 +26,10 @@ from proxy.values import Json
 
 log = structlog.get_logger(__name__)
 
-OWN = ("/v1/feedback", "/v1/audit", "/v1/models", "/v1/perceive")
-"""Paths that the proxy answers itself."""
+OWN = re.compile(r"(?!/v1/)|/v1/(?:feedback|models|perceive|audit/[^/]+)$")
+"""Paths that the proxy answers itself; every other one under `/v1/` is an upstream's."""
+LARGE_BODY_BYTES = 100_000
+"""From this size on a body is decoded on a worker thread: decoding must not hold up other requests."""
 
 
 class Edge:
@@ -41,7 +45,7 @@ class Edge:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Dispatch one connection."""
-        if scope["type"] != "http" or not scope["path"].startswith("/v1/") or scope["path"].startswith(OWN):
+        if scope["type"] != "http" or OWN.match(scope["path"]):
             await self._own(scope, receive, send)
             return
         exchange = Exchange(scope, receive, send)
@@ -73,7 +77,11 @@ async def _answer(exchange: Exchange, parts: Parts) -> None:
         return await forward.forward(exchange, parts, job, data, mode="off", reason="not_generating")
 
     data = await exchange.body(parts.settings.server.max_body_bytes)
-    body = checked_body(exchange.path, data, parts.settings.server.max_messages)
+    limit = parts.settings.server.max_messages
+    if len(data) < LARGE_BODY_BYTES:
+        body = checked_body(exchange.path, data, limit)
+    else:
+        body = await anyio.to_thread.run_sync(checked_body, exchange.path, data, limit)
     route = _route(parts, exchange.headers, body.get("model"), key_hash)
     mode = _mode(route, exchange.headers)
     question, last_answer = question_of(exchange.path, body), last_message(body, "assistant")

@@ -91,7 +91,10 @@ async def _relay(
     data = body
     if isinstance(body, bytes) and job.route.model is not None and job.body.get("messages", job.body.get("prompt")):
         data = orjson.dumps(job.body | {"model": job.route.model})
-    call = RawCall(exchange.method, exchange.target, exchange.header_pairs, data)
+    sent = exchange.header_pairs
+    if copy is not None:  # a compressed copy could not be read
+        sent = [*((name, value) for name, value in sent if name != "accept-encoding"), ("accept-encoding", "identity")]
+    call = RawCall(exchange.method, exchange.target, sent, data)
 
     async def run() -> None:
         async with parts.upstreams[job.route.upstream].relay(call) as answer:
