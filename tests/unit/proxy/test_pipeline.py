@@ -1,0 +1,112 @@
+"""What the pipeline never rewrites, what it takes for a question, and laws over arbitrary requests."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy import sse
+from proxy.errors import BadRequest
+from proxy.http.calibrated import chunks
+from proxy.http.forward import served_text
+from proxy.pipeline.hedgeable import checked_body, draft_reason, last_message, question_of, request_reason
+from proxy.values import Sample
+from tests.support.upstream import completion, stream_chunks
+
+CHAT = "/chat/completions"
+scalars = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8)
+jsons = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+)
+
+
+@given(body=st.dictionaries(st.sampled_from(["messages", "prompt", "model", "n", "stream", "stop"]), jsons))
+def test_any_json_is_either_refused_or_understood(body: Any) -> None:
+    """A body that passes the check can be asked for its question and its reason; nothing else is raised."""
+    for path in (CHAT, "/completions"):
+        try:
+            checked = checked_body(path, json.dumps(body).encode(), 100)
+        except BadRequest:
+            continue
+        assert checked == body
+        assert isinstance(question_of(path, checked), str)
+        assert request_reason(path, checked) is None or request_reason(path, checked)
+
+
+@given(data=st.binary(max_size=60))
+def test_any_bytes_are_refused_with_a_sentence(data: bytes) -> None:
+    """No other exception, whatever comes."""
+    with pytest.raises(BadRequest, match=r"\w+ \w+"):  # so few bytes hold no request
+        checked_body(CHAT, data, 100)
+
+
+def test_the_question_is_the_last_message_of_the_user() -> None:
+    """Parts in words are joined, pictures are left out."""
+    parts = [
+        {"type": "text", "text": "Which city?"},
+        {"type": "image_url", "image_url": {}},
+        {"type": "text", "text": "Now."},
+    ]
+    body: Any = {
+        "messages": [
+            {"role": "user", "content": "first"},
+            {"role": "user", "content": parts},
+            {"role": "assistant", "content": "Oslo."},
+        ]
+    }
+    assert question_of(CHAT, body) == "Which city?\nNow."
+    assert last_message(body, "assistant") == "Oslo."
+    assert last_message({"messages": []}, "assistant") == ""
+
+
+@pytest.mark.parametrize(
+    ("sample", "reason"),
+    [
+        (Sample("I can't.", refusal="I can't."), "refusal"),
+        (Sample("x", finish_reason="content_filter"), "content_filter"),
+        (Sample("```\nx\n```"), "code"),
+        (Sample("~~~\nx\n~~~"), "code"),
+        (Sample('{"a": 1}'), "structured_output"),
+        (Sample("[1, 2]"), "structured_output"),
+        (Sample("[sic] Paris."), None),
+        (Sample("{curly} words"), None),
+        (Sample("Paris."), None),
+    ],
+)
+def test_which_drafts_stand_as_they_are(sample: Sample, reason: str | None) -> None:
+    """A bracket alone makes no JSON."""
+    assert draft_reason(sample) == reason
+
+
+@given(text=st.text(max_size=200), finish=st.sampled_from(["stop", "length"]))
+def test_a_stream_says_what_the_object_says(text: str, finish: str) -> None:
+    """Encoding an answer as a stream and reading it back gives its text."""
+    answer = completion(text)
+    answer["choices"][0]["finish_reason"] = finish
+    stream = b"".join([*chunks(answer, include_usage=True), sse.DONE])
+    events = [json.loads(line[6:]) for line in stream.splitlines() if line.startswith(b"data: {")]
+    deltas = [event["choices"][0]["delta"] for event in events if event["choices"]]
+    assert "".join(delta.get("content", "") for delta in deltas) == text
+    assert deltas[0]["role"] == "assistant"
+    assert [e["choices"][0]["finish_reason"] for e in events if e["choices"]][-1] == finish
+    assert events[-1]["usage"] == answer["usage"]
+    assert served_text(stream)[0] == (text or None)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"nonsense", b"[]", b"data: {", b'{"choices": []}', b'{"choices": [{}]}', b"\xff", b'{"choices": [5]}'],
+)
+def test_a_copy_that_holds_no_text_is_no_answer(data: bytes) -> None:
+    """Shadow then says `no_text` instead of comparing with nothing."""
+    assert served_text(data)[0] is None
+
+
+def test_a_relayed_stream_is_read_back() -> None:
+    """As an upstream sends it."""
+    data = b"".join(sse.event(chunk) for chunk in stream_chunks("It is Oslo.")) + sse.DONE
+    assert served_text(b": keep-alive\n\n" + data) == ("It is Oslo.", "chatcmpl-streamed")
