@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from proxy.config import Route, Settings
     from proxy.pipeline.job import Flow
 
-WIDTH = 48
+WIDTH = 36
 """Columns of a drawn density."""
 BARS = " ▁▂▃▄▅▆▇█"
 MAX_SHOWN_CLUSTERS = 8
