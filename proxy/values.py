@@ -61,15 +61,19 @@ class Clustering:
         clusters: indices into the samples; each index stands in exactly one cluster. Largest cluster first, ties by the
             earliest index; indices ascend within a cluster.
         decided_by: how many pairs each step of the equivalence decided, e.g. {"normal": 31, "veto": 12, "judge": 2}.
+        draft: the sample that speaks for the largest cluster, one of its indices; None where the equivalence has no opinion.
     """
 
     clusters: tuple[tuple[int, ...], ...]
     decided_by: Mapping[str, int] = field(default_factory=dict)
+    draft: int | None = None
 
     def __post_init__(self) -> None:
         seen = sorted(i for cluster in self.clusters for i in cluster)
         if seen != list(range(len(seen))) or not all(self.clusters):
             raise ValueError(f"clusters are no partition of 0..{len(seen) - 1}: {self.clusters!r}")
+        if self.draft is not None and self.draft not in self.largest:
+            raise ValueError(f"the draft {self.draft} is not in the largest cluster {self.largest!r}")
 
     @property
     def largest(self) -> tuple[int, ...]:
@@ -78,8 +82,8 @@ class Clustering:
 
     @property
     def draft_index(self) -> int:
-        """The first sample of the largest cluster."""
-        return self.largest[0]
+        """The sample that the answer is worded from: the equivalence's choice, else the first of the largest cluster."""
+        return self.largest[0] if self.draft is None else self.draft
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 
 from proxy.equivalence.normal import Normal, stem
 from proxy.equivalence.numerals import is_number
-from proxy.equivalence.words import KINDS, MONTHS, NICKNAMES, QUALIFIERS
+from proxy.equivalence.words import AUXILIARIES, KINDS, MONTHS, NICKNAMES, QUALIFIERS
 
 SPELLING = 0.85
 """Least similarity of two spellings of one word, of five letters or more."""
@@ -88,10 +88,27 @@ def says_the_same(shorter: Normal, longer: Normal) -> bool:
     taken = covered(shorter, longer)
     if taken is None:
         return False
+    if (longer.owners - shorter.owners) & taken or (shorter.items and len(longer.items) > len(shorter.items)):
+        return False
     extra = frozenset(longer.content) - taken
     if extra & QUALIFIERS or longer.tokens[-1] in extra & {"city"} or _counts_more(shorter, longer, taken):
         return False
     return bool(longer.heads & taken) or extra <= KINDS or _first_name(shorter, longer)
+
+
+SENTENCE = 4
+"""Least number of words by which a sentence is longer than the answer that it holds."""
+
+
+def stands_in_sentence(shorter: Normal, longer: Normal) -> bool:
+    """Whether the longer answer is a sentence around the shorter one, word by word, that denies nothing."""
+    n, tokens = len(shorter.tokens), longer.tokens
+    if len(tokens) < n + SENTENCE or shorter.negations or longer.negations or shorter.yes is not None:
+        return False
+    if not AUXILIARIES.isdisjoint(shorter.tokens) or not shorter.numbers <= longer.numbers:
+        return False
+    at = next((i for i in range(len(tokens) - n + 1) if tokens[i : i + n] == shorter.tokens), None)
+    return at is not None and not longer.owners & set(shorter.tokens[-1:])
 
 
 def _counts_more(shorter: Normal, longer: Normal, taken: frozenset[str]) -> bool:

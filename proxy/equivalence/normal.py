@@ -26,9 +26,6 @@ from proxy.equivalence.words import (
     YES,
 )
 
-MAX_CHARS = 2_000
-"""Longer answers are compared by their first characters only in the fine steps; the key is made of the whole text."""
-
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "’": "'", "‘": "'", "–": "-", "—": "-", "−": "-"}
 )
@@ -50,6 +47,7 @@ _FRACTION = re.compile(r"\b(?:(\d+)\s+)?(\d{1,2})[/⁄](2|3|4|5|6|8|10|16)\b(?![
 _TOKEN = re.compile(
     r"x\d{3}0|(?<![\w.)])-?\.?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?|°[cf]\b|[^\W\d_]+(?:'[^\W\d_]+)*|[%°$€£¥₱₹&=<>+*/,;:()-]"
 )
+_OWNER = re.compile(r"([^\W\d_]+)'s\s+[a-z]")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _NUMBER_OF_LETTER = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)")
 
@@ -69,6 +67,8 @@ class Normal:
         alias: the agreed name of what the answer names, where it is known by several; else "".
         yes: the answer's direction where it is a yes or a no (also spelled out against a yes/no question), else None.
         negated: an odd number of negations stands in it.
+        owners: words that something else belongs to ("Dorothy" in "Dorothy's dog"); an answer's last word is none.
+        negations: how many negations stand in it.
     """
 
     key: str
@@ -80,6 +80,8 @@ class Normal:
     alias: str
     yes: bool | None
     negated: bool
+    owners: frozenset[str]
+    negations: int
 
 
 def fold(text: str) -> str:
@@ -140,6 +142,7 @@ def normalise(answer: str, question: str = "") -> Normal:
     tokens = tuple(t for t in marked if t not in ARTICLES and t not in _SEPARATORS)
     asked = question_words(question)
     content = _content(tokens, asked)
+    negations = sum(t in NEGATIONS for t in tokens)
     return Normal(
         key=" ".join(tokens) or answer.strip(),
         tokens=tokens,
@@ -149,7 +152,9 @@ def normalise(answer: str, question: str = "") -> Normal:
         heads=_heads(marked, frozenset(content), asked),
         alias=ALIASES.get(" ".join(tokens), ""),
         yes=_direction(marked, tokens, question, asked),
-        negated=sum(t in NEGATIONS for t in tokens) % 2 == 1,
+        negated=negations % 2 == 1,
+        owners=frozenset(_OWNER.findall(fold(answer))) if "'s" in answer or "’s" in answer else frozenset(),
+        negations=negations,
     )
 
 

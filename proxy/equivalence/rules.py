@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proxy.equivalence.containment import acronym, says_the_same
+from proxy.equivalence.containment import acronym, says_the_same, stands_in_sentence
 from proxy.equivalence.normal import Normal, normalise
 from proxy.equivalence.partition import Judgement, partition
 from proxy.equivalence.veto import contradiction, reversed_arguments, same_quantities
@@ -24,13 +24,14 @@ def compare(a: Normal, b: Normal) -> Judgement:
         return Judgement(True, "normal")
     if a.alias and a.alias == b.alias:
         return Judgement(True, "alias")
-    if reason := contradiction(a, b):
+    swapped = reversed_arguments(a, b)
+    if reason := contradiction(a, b, swapped):
         return Judgement(False, f"veto:{reason}")
     if a.yes is not None and a.yes == b.yes:
         return Judgement(True, "normal")
     if sorted(a.content) == sorted(b.content) and _same_choice(a, b):
         return Judgement(True, "normal", 0.95)
-    if reversed_arguments(a, b) is False:
+    if swapped is False:
         return Judgement(True, "normal", 0.95)
     if acronym(a, b):
         return Judgement(True, "alias", 0.9)
@@ -39,6 +40,8 @@ def compare(a: Normal, b: Normal) -> Judgement:
         len(shorter.content) == len(longer.content) and says_the_same(longer, shorter)
     ):
         return Judgement(True, "containment", 0.5 + 0.4 * len(shorter.content) / len(longer.content))
+    if stands_in_sentence(shorter, longer):
+        return Judgement(True, "sentence", 0.5)
     return Judgement(None, "undecided")
 
 

@@ -13,8 +13,11 @@ from proxy.equivalence.words import ANTONYMS, FILLERS, MONTHS, NEGATIONS, PASSIV
 Quantities = dict[str, frozenset[float]]
 
 
-def contradiction(a: Normal, b: Normal) -> str | None:
-    """The first contradiction between two answers, by name; None where none can be seen."""
+def contradiction(a: Normal, b: Normal, swapped: bool | None) -> str | None:
+    """The first contradiction between two answers, by name; None where none can be seen.
+
+    `swapped` is what `reversed_arguments` says of them.
+    """
     if a.yes is not None and b.yes is not None and a.yes != b.yes:
         return "negation"
     if a.numbers and b.numbers and (reason := _numbers(a, b)):
@@ -25,7 +28,6 @@ def contradiction(a: Normal, b: Normal) -> str | None:
         return "date"
     if a.items and b.items and _different_items(a, b):
         return "list"
-    swapped = reversed_arguments(a, b)
     if swapped is not None:
         return "order" if swapped else None
     return "antonym" if opposites(a, b) else None
