@@ -209,6 +209,9 @@ class Route(Section):
     """Model name sent upstream. Unset: the client's."""
     mode: Annotated[Mode, BeforeValidator(_yaml_switch)] = "off"
     """`off` forwards byte for byte, `shadow` does the work and changes nothing, `on` answers with the reworded text."""
+    stream: Literal["buffer", "append"] = "buffer"
+    """How a streamed chat answer is hedged in mode `on`: `buffer` holds it back and sends the reworded text; `append` sends the upstream's
+    own tokens at once and says in a closing sentence how sure the answer is. A policy then only decides whether that sentence comes."""
     allow_override: bool = False
     """Whether the header `x-hedgerow-mode` may set another mode for one request."""
     signal: Literal["semantic", "token"] = "semantic"
@@ -319,6 +322,11 @@ class Settings(BaseSettings):
             if route.sampling.min_n > route.sampling.n:
                 raise ValueError(
                     f"routes.{index}.sampling.min_n is {route.sampling.min_n}; at most sampling.n ({route.sampling.n})"
+                )
+            if route.stream == "append" and route.signal == "token":
+                raise ValueError(
+                    f"routes.{index}.stream is 'append', which needs routes.{index}.signal to be 'semantic': what is sent on as it "
+                    "comes brings no log-probabilities"
                 )
         names = [route.name for route in self.routes]
         if twice := {name for name in names if names.count(name) > 1}:

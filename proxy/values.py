@@ -59,7 +59,8 @@ class Clustering:
 
     Attributes:
         clusters: indices into the samples; each index stands in exactly one cluster. Largest cluster first, ties by the
-            earliest index; indices ascend within a cluster.
+            earliest index; indices ascend within a cluster. Where an answer was sent before the others were there (`stream: append`),
+            its cluster comes first and counts as the largest.
         decided_by: how many pairs each step of the equivalence decided, e.g. {"normal": 31, "veto": 12, "judge": 2}.
         draft: the sample that speaks for the largest cluster, one of its indices; None where the equivalence has no opinion.
     """
@@ -77,7 +78,7 @@ class Clustering:
 
     @property
     def largest(self) -> tuple[int, ...]:
-        """The largest cluster, the earliest among equals."""
+        """The cluster of the draft: the largest, the earliest among equals."""
         return self.clusters[0]
 
     @property

@@ -69,7 +69,7 @@ async def _stream(exchange: Exchange, parts: Parts, flow: Flow) -> None:
         return
     if exchange.status is None:
         await exchange.start(200, [*STREAM_HEADERS, *outcome.headers(flow)])
-    for chunk in chunks(final, include_usage=_wants_usage(flow.job.body)):
+    for chunk in chunks(final, include_usage=wants_usage(flow.job.body)):
         await exchange.write(chunk)
     await exchange.write(sse.DONE, more=False)
 
@@ -95,7 +95,8 @@ async def _finish(parts: Parts, flow: Flow) -> Json:
     return record.final_answer(flow)
 
 
-def _wants_usage(body: Json) -> bool:
+def wants_usage(body: Json) -> bool:
+    """Whether the last chunk of a stream tells the tokens spent."""
     options = body.get("stream_options")
     return isinstance(options, dict) and bool(options.get("include_usage"))
 

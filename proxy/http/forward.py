@@ -43,7 +43,7 @@ async def forward(
         flow.status, flow.reason = "cancelled", "client_gone"
     except ProxyError as error:
         flow.status, flow.reason, flow.http_status = "failed", error.code, error.status
-        await _fail(exchange, error)
+        await fail(exchange, error)
     flow.http_status = exchange.status
     outcome.tell_passed(exchange, parts, flow, mode=mode)
 
@@ -58,7 +58,7 @@ async def shadow(exchange: Exchange, parts: Parts, job: Job, body: bytes) -> Non
         flow.status, flow.reason = "cancelled", "client_gone"
     except ProxyError as error:
         flow.reason, flow.http_status = error.code, error.status
-        await _fail(exchange, error)
+        await fail(exchange, error)
     flow.http_status = exchange.status
     flow.served, response_id = served_text(bytes(copy)) if exchange.status == 200 else (None, None)
     if flow.served is None:
@@ -108,7 +108,7 @@ async def _relay(
     await exchange.unless_gone(run()) if isinstance(body, bytes) else await run()
 
 
-async def _fail(exchange: Exchange, error: ProxyError) -> None:
+async def fail(exchange: Exchange, error: ProxyError) -> None:
     """An error object with its status, or, where the answer has begun, as the last event of its stream.
 
     An answer of declared length can only be broken off: the server closes a connection whose answer was not completed.

@@ -9,7 +9,7 @@ unchecked rewrite, never a made-up confidence. Where not even a draft could be d
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -21,9 +21,9 @@ from lexicon import Retriever, spot
 from proxy.errors import HedgerowError, Internal, ProxyError, StepFailed, UpstreamTimeout
 from proxy.pipeline.hedgeable import answer_reason, draft_reason, offers_tools
 from proxy.pipeline.job import AppliedMap, Flow, Job, Status
-from proxy.pipeline.sampling import draw
+from proxy.pipeline.sampling import Arrived, draw
 from proxy.ports import Call, ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
-from proxy.rewriting import reword
+from proxy.rewriting import close, reword
 from proxy.upstreams.answers import sample_of, usage_of
 from proxy.values import Clustering, Json, RewriteRequest, Usage
 
@@ -57,15 +57,18 @@ class Steps:
     needs_logprobs: bool = False
 
 
-async def calibrate(job: Job, steps: Steps, flow: Flow) -> None:
+async def calibrate(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None = None) -> None:
     """Answer a job; what became of it stands in `flow`.
+
+    `serving` is the completion that the client is reading already (`stream: append`), once it has come to its end. It is the draft, and
+    one of the answers that are compared; the confidence is that of its cluster, and it is reworded by a closing sentence.
 
     Raises:
         ProxyError: no answer could be drawn at all; `flow` says so too.
     """
     try:
         async with asyncio.timeout(job.route.deadline_s):
-            await _run(job, steps, flow)
+            await _run(job, steps, flow, serving)
     except TimeoutError:
         _degrade(flow, "deadline", f"the deadline of {job.route.deadline_s:g} s passed")
     except StepFailed as failure:
@@ -80,15 +83,20 @@ async def calibrate(job: Job, steps: Steps, flow: Flow) -> None:
         raise Internal("no answer could be drawn", code=flow.reason)
 
 
-async def _run(job: Job, steps: Steps, flow: Flow) -> None:
+async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
     with _step(flow, "sample"):
-        await _sample(job, steps, flow)
+        await _sample(job, steps, flow, serving)
     if (reason := answer_reason(flow.samples, [choice for _, choice in flow.choices])) is not None:
         return _stand(flow, "passed", reason)
+    if serving is not None and 0 not in flow.compared:
+        return _stand(flow, "passed", "no_text")
 
     with _step(flow, "cluster"):
         texts = [flow.samples[i].text for i in flow.compared]
         flow.clustering = await _cluster(job, steps.equivalence, texts, flow)
+        if serving is not None:
+            flow.served_agrees = flow.clustering.draft_index == 0
+            flow.clustering = _served_first(flow.clustering)
     if (reason := draft_reason(flow.samples[flow.compared[flow.clustering.draft_index]])) is not None:
         return _stand(flow, "passed", reason)
 
@@ -105,9 +113,9 @@ async def _run(job: Job, steps: Steps, flow: Flow) -> None:
         action = steps.decide(flow.calibrated.mean)
         if action == "answer":
             return _stand(flow, "plain", "sure_enough")
-        if action == "abstain":
+        if action == "abstain" and serving is None:
             return _stand(flow, "abstained", "not_sure_enough")
-        if action == "escalate":
+        if action == "escalate" and serving is None:
             flow.escalated = await _escalate(job, steps)
             return _stand(flow, "escalated", "not_sure_enough")
 
@@ -118,13 +126,18 @@ async def _run(job: Job, steps: Steps, flow: Flow) -> None:
 
     with _step(flow, "rewrite"):
         request = RewriteRequest(job.question, flow.draft, flow.calibrated, flow.matches)
-        flow.rewording = await reword(request, rewriters=steps.rewriters(job), guard=steps.guard)
+        if serving is not None:
+            flow.rewording = await close(request)
+        else:
+            flow.rewording = await reword(request, rewriters=steps.rewriters(job), guard=steps.guard)
     flow.status, flow.reason = flow.rewording.status, flow.rewording.reason
     return None
 
 
-async def _sample(job: Job, steps: Steps, flow: Flow) -> None:
-    """Draw the answers. Where tools are on offer one is drawn first: a tool call needs no others."""
+async def _sample(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
+    """Draw the answers, beside the one that is being served if there is one. Where tools are on offer one answer comes first: a tool
+    call needs no others.
+    """
 
     def arrived(answer: Json) -> None:
         usage, share = usage_of(answer), len(answer["choices"])
@@ -140,12 +153,50 @@ async def _sample(job: Job, steps: Steps, flow: Flow) -> None:
 
     n = job.route.sampling.n
     if offers_tools(job.body):
-        await draw(job, steps.upstream, 1, arrived, logprobs=steps.needs_logprobs)
+        if serving is not None:
+            arrived(await serving)
+        else:
+            await draw(job, steps.upstream, 1, arrived, logprobs=steps.needs_logprobs)
         if answer_reason(flow.samples, [choice for _, choice in flow.choices]) is not None:
             return
         n -= 1
-    await draw(job, steps.upstream, n, arrived, logprobs=steps.needs_logprobs)
+    elif serving is not None:
+        await _sample_beside(job, steps, serving, arrived)
+        n = 0
+    if n > 0:
+        await draw(job, steps.upstream, n, arrived, logprobs=steps.needs_logprobs)
     flow.compared = tuple(i for i, sample in enumerate(flow.samples) if sample.text.strip() or sample.refusal)
+
+
+async def _sample_beside(job: Job, steps: Steps, serving: Awaitable[Json], arrived: Arrived) -> None:
+    """Draw the other answers while one is being served, which counts as the first.
+
+    Raises:
+        ProxyError: no other answer could be drawn.
+    """
+    drawn: list[Json] = []
+    failure: ProxyError | None = None
+
+    async def others() -> None:
+        nonlocal failure
+        try:
+            await draw(job, steps.upstream, job.route.sampling.n - 1, drawn.append)
+        except ProxyError as error:  # told after the group, which would wrap it and end the wait for the served answer
+            failure = error
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(others())
+        arrived(await serving)
+    for answer in drawn:
+        arrived(answer)
+    if failure is not None:
+        raise failure
+
+
+def _served_first(clustering: Clustering) -> Clustering:
+    """The same partition with the served answer's cluster before the others: the confidence is in what the client reads."""
+    clusters = sorted(clustering.clusters, key=lambda cluster: 0 not in cluster)
+    return Clustering(tuple(clusters), clustering.decided_by)
 
 
 async def _cluster(job: Job, equivalence: Equivalence, texts: Sequence[str], flow: Flow) -> Clustering:

@@ -5,7 +5,7 @@ from proxy.rewriting.guard import Entailment, FactGuard, Reader, read_english
 from proxy.rewriting.long import reword_sentences
 from proxy.rewriting.sentences import sentences
 from proxy.rewriting.step import Tally, reword
-from proxy.rewriting.stream import closing_sentence, natural_pieces
+from proxy.rewriting.stream import close, closing_sentence, natural_pieces
 from proxy.rewriting.template import TemplateRewriter
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Reader",
     "Tally",
     "TemplateRewriter",
+    "close",
     "closing_sentence",
     "natural_pieces",
     "read_english",

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import anyio.to_thread
+
 from calibration import Beta, quantile_nodes
 from lexicon import Hedge, LexiconError, load, perceive
 from proxy.rewriting.content import difference
@@ -20,6 +22,8 @@ Reader = Callable[[str], Beta | None]
 Entailment = Callable[[str, str], Awaitable[float]]
 """(premise, hypothesis) -> p(entailed) + 0.5 p(neutral), in [0, 1] (RALC 5.3.1); an NLI model behind it."""
 
+LONG = 4000
+"""Characters from which an answer is worked on beside the event loop: there it would be held up for milliseconds."""
 LENGTH_FACTOR = 1.5
 LENGTH_ALLOWANCE = 300
 """Characters that a hedge may add on top of the factor."""
@@ -58,7 +62,10 @@ class FactGuard:
 
     async def check(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
         """Compare the rewrite with the draft. Never raises for bad text: bad text is a refusal."""
-        verdict = self.judge(request, rewrite)
+        if len(request.draft) + len(rewrite.text) < 2 * LONG:
+            verdict = self.judge(request, rewrite)
+        else:
+            verdict = await anyio.to_thread.run_sync(self.judge, request, rewrite)
         if not verdict.accepted or self.entailment is None:
             return verdict
         for premise, hypothesis in ((request.draft, rewrite.text), (rewrite.text, request.draft)):

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import anyio.to_thread
 
 from lexicon import Frame, Hedge, Match
 from proxy.rewriting.casing import Surroundings, capitalise
 from proxy.rewriting.frames import apply
+from proxy.rewriting.guard import read_english
 from proxy.rewriting.languages import language_of, lexicon_of
+from proxy.rewriting.sentences import sentences
 from proxy.rewriting.shape import Shape
+from proxy.rewriting.template import asserts
+from proxy.values import Rewording, RewriteRequest
 
 _WORD = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+")
 WORDS_A_PIECE = 4
@@ -44,19 +51,42 @@ def _cut(piece: str) -> Iterator[str]:
         yield piece[start : start + _LONGEST]
 
 
+async def close(request: RewriteRequest) -> Rewording:
+    """The draft with its closing sentence, where one is due."""
+    return await anyio.to_thread.run_sync(_close, request)
+
+
+def _close(request: RewriteRequest) -> Rewording:
+    language = language_of(request.draft, request.question)
+    plain = Rewording(request.draft, "plain", "no_hedge_needed", None, None)
+    if request.hedges[0].hedge.is_plain:
+        return replace(plain, hedge=request.hedges[0].hedge.id)
+    if not any(asserts(sentence, language) for sentence in sentences(request.draft)):
+        return replace(plain, reason="no_assertion")
+    if (closing := _closing(request.draft, request.hedges, language)) is None:
+        return replace(plain, status="unhedged", reason="no_frame")
+    hedge, said = closing
+    heard = read_english(said) if language == "en" else None
+    return Rewording(request.draft + said, "hedged", None, hedge.id, "closing", perceived=heard)
+
+
 def closing_sentence(answer: str, matches: Sequence[Match], question: str = "") -> str:
     """A sentence that says how sure the answer is, to be sent after it ("This is probably right."); "" where no hedge is due.
 
     It starts with the break that sets it apart from the answer.
     """
-    language = language_of(answer, question)
     if not matches or matches[0].hedge.is_plain:
         return ""
+    closing = _closing(answer, matches, language_of(answer, question))
+    return closing[1] if closing else ""
+
+
+def _closing(answer: str, matches: Sequence[Match], language: str) -> tuple[Hedge, str] | None:
     hedges = [match.hedge for match in matches] if language == "en" else _like(matches[0].hedge, language)
     for hedge in hedges:
         for said in _sayings(hedge, language):
-            return _break(answer) + capitalise(said)
-    return ""
+            return hedge, _break(answer) + capitalise(said)
+    return None
 
 
 def _sayings(hedge: Hedge, language: str) -> Iterator[str]:

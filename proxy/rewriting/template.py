@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from zlib import crc32
 
+import anyio.to_thread
+
 from calibration import Beta
 from lexicon import Frame, Hedge, Match, load
 from proxy.errors import StepFailed
 from proxy.rewriting import frames
 from proxy.rewriting.casing import Surroundings, capitalise, lowers
 from proxy.rewriting.cues import KEPT_INSIDE
-from proxy.rewriting.guard import distance
+from proxy.rewriting.guard import LONG, distance
 from proxy.rewriting.languages import GRAMMARS, language_of, lexicon_of
 from proxy.rewriting.sentences import Piece
 from proxy.rewriting.shape import Shape, shape
@@ -72,7 +74,9 @@ class TemplateRewriter:
         Raises:
             StepFailed: where the draft asserts nothing, or no frame of any hedge fits.
         """
-        return self.word(request)
+        if len(request.draft) < LONG:
+            return self.word(request)
+        return await anyio.to_thread.run_sync(self.word, request)
 
     def word(self, request: RewriteRequest) -> Rewrite:
         """The same without the ceremony of a coroutine."""
