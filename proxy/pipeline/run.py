@@ -18,15 +18,21 @@ import structlog
 from calibration import ActiveMap
 from lexicon import Retriever
 from proxy.errors import HedgerowError, Internal, ProxyError, StepFailed, UpstreamTimeout
+from proxy.pipeline.adaptive import draw_until_settled
 from proxy.pipeline.hedgeable import answer_reason, draft_reason, offers_tools
 from proxy.pipeline.job import AppliedMap, Flow, Job
 from proxy.pipeline.sampling import draw
 from proxy.ports import ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
 from proxy.rewriting import reword
+from proxy.stopping import CalibratedMean
 from proxy.upstreams.answers import sample_of, usage_of
-from proxy.values import Clustering, Json, RewriteRequest
+from proxy.values import Clustering, Json, RewriteRequest, Usage
 
 log = structlog.get_logger(__name__)
+
+
+Spent = Callable[[Usage], None]
+"""Told of tokens spent on comparing answers or on asking about them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +40,15 @@ class Steps:
     """What a route's requests go through; made once at the start by `build.py`.
 
     Attributes:
+        equivalence, signal: made for one request; told of the tokens that they spend.
         active_map: the calibration map for a model, as the registry has it now.
         rewriters: makes the rewriters for one request, in the order they are tried.
         needs_logprobs: whether the signal asks the upstream for log-probabilities.
     """
 
     upstream: Upstream
-    equivalence: Equivalence
-    signal: ConfidenceSignal
+    equivalence: Callable[[Job, Spent], Equivalence]
+    signal: Callable[[Job, Spent], ConfidenceSignal]
     active_map: Callable[[str], ActiveMap]
     retriever: Retriever
     rewriters: Callable[[Job], Sequence[Rewriter]]
@@ -80,13 +87,13 @@ async def _run(job: Job, steps: Steps, flow: Flow) -> None:
 
     with _step(flow, "cluster"):
         texts = [flow.samples[i].text for i in flow.compared]
-        flow.clustering = await _cluster(job, steps.equivalence, texts, flow)
+        flow.clustering = await _cluster(job, steps.equivalence(job, flow.spent), texts, flow)
     if (reason := draft_reason(flow.samples[flow.compared[flow.clustering.draft_index]])) is not None:
         return _pass(flow, reason)
 
     with _step(flow, "confidence"):
         compared = [flow.samples[i] for i in flow.compared]
-        flow.raw = await steps.signal.measure(job.question, compared, flow.clustering)
+        flow.raw = await steps.signal(job, flow.spent).measure(job.question, compared, flow.clustering)
 
     with _step(flow, "calibrate"):
         active = steps.active_map(job.model)
@@ -116,14 +123,28 @@ async def _sample(job: Job, steps: Steps, flow: Flow) -> None:
         flow.choices.extend((answer, choice) for choice in answer["choices"])
         flow.samples = tuple(sample_of(choice) for _, choice in flow.choices)
 
+    async def more(count: int) -> None:
+        await draw(job, steps.upstream, count, arrived, logprobs=steps.needs_logprobs)
+
     n = job.route.sampling.n
     if offers_tools(job.body):
-        await draw(job, steps.upstream, 1, arrived, logprobs=steps.needs_logprobs)
+        await more(1)
         if answer_reason(flow.samples, [choice for _, choice in flow.choices]) is not None:
             return
         n -= 1
-    await draw(job, steps.upstream, n, arrived, logprobs=steps.needs_logprobs)
+    if job.route.sampling.stop_early:
+        await draw_until_settled(job, more, lambda: [s.text for s in flow.samples if s.text.strip()], _mean(job, steps))
+    else:
+        await more(n)
     flow.compared = tuple(i for i, sample in enumerate(flow.samples) if sample.text.strip() or sample.refusal)
+
+
+def _mean(job: Job, steps: Steps) -> CalibratedMean:
+    """What a share of agreeing answers comes to: through the map where the map is one of shares, else as it is."""
+    if job.route.signal != "semantic":
+        return lambda share: share.mean
+    active = steps.active_map(job.model).map
+    return lambda share: active.apply(share).mean
 
 
 async def _cluster(job: Job, equivalence: Equivalence, texts: Sequence[str], flow: Flow) -> Clustering:
@@ -143,7 +164,8 @@ async def _cluster(job: Job, equivalence: Equivalence, texts: Sequence[str], flo
     ordered = sorted(filter(None, clusters), key=lambda cluster: (-len(cluster), cluster[0]))
     home = next(cluster for cluster in whole.clusters if served in cluster)
     flow.served_agrees = ordered[0][0] in home
-    return Clustering(tuple(ordered), whole.decided_by)
+    draft = whole.draft if whole.draft in ordered[0] else None
+    return Clustering(tuple(ordered), whole.decided_by, draft)
 
 
 def _pass(flow: Flow, reason: str) -> None:
