@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, cast
 from proxy.config import EmbeddedUpstream, HttpUpstream, LiteLLMUpstream, Route, Settings
 from proxy.config import Upstream as UpstreamSettings
 from proxy.errors import ConfigError, ProxyError, StepFailed
-from proxy.ports import Call, ConfidenceSignal, Rewriter, Upstream
+from proxy.ports import Call, ConfidenceSignal, Equivalence, Rewriter, Upstream
 from proxy.telemetry import Metrics
-from proxy.values import Usage
+from proxy.upstreams.answers import sample_of, usage_of
+from proxy.values import Json, Usage
 
 if TYPE_CHECKING:
     from calibration import ActiveMap, MapRegistry
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from lexicon import Lexicon
     from proxy.audit.store import AuditStore
     from proxy.pipeline.job import Job
-    from proxy.pipeline.run import Steps
+    from proxy.pipeline.steps import Spent, Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ async def open_parts(settings: Settings, *, with_audit: bool = True) -> AsyncIte
 
 def _named(route: Route) -> set[str | None]:
     """The upstreams that a route may call."""
-    return {route.upstream, route.rewriting.upstream, route.policy.escalate_to if route.policy else None}
+    stronger = route.policy.escalate_to if route.policy else None
+    return {route.upstream, route.rewriting.upstream, route.judge.upstream, stronger}
 
 
 def check_parts(settings: Settings) -> None:
@@ -131,8 +133,7 @@ def _steps(settings: Settings, upstreams: Mapping[str, Upstream]) -> dict[str, S
 
 def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapRegistry) -> Steps:
     from lexicon import LexiconError, Retriever, load
-    from proxy.equivalence.rules import RuleEquivalence
-    from proxy.pipeline.run import Steps
+    from proxy.pipeline.steps import Steps
     from proxy.rewriting import FactGuard
 
     try:
@@ -142,8 +143,8 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
     hedges = tuple(lexicon)
     return Steps(
         upstream=upstreams[route.upstream],
-        equivalence=RuleEquivalence(),
-        signal=_signal(route),
+        equivalence=_equivalence(route, upstreams),
+        signal=_signal(route, upstreams[route.upstream]),
         active_map=_active_map(route, registry),
         decide=_decide(route),
         stronger=upstreams[route.policy.escalate_to] if route.policy and route.policy.escalate_to else None,
@@ -167,11 +168,84 @@ def _sayable(lexicon: Lexicon, route: Route) -> Lexicon:
     return replace(lexicon, hedges=tuple(hedge for hedge in lexicon if hedge.beta.mean <= plain.beta.mean))
 
 
-def _signal(route: Route) -> ConfidenceSignal:
+def _equivalence(route: Route, upstreams: Mapping[str, Upstream]) -> Callable[[Job, Spent], Equivalence]:
+    """What decides which answers mean the same. Models of a judge load on first use, and once for all requests."""
+    from proxy.equivalence.embeddings import OnnxEncoder, TorchEncoder
+    from proxy.equivalence.layered import LayeredEquivalence
+    from proxy.equivalence.llm import LlmJudge
+    from proxy.equivalence.nli import NliJudge
+    from proxy.equivalence.prior import EmbeddingPrior
+    from proxy.equivalence.rules import RuleEquivalence
+
+    judge = route.judge
+    fixed: Equivalence
+    match route.equivalence:
+        case "rules":
+            fixed = RuleEquivalence()
+        case "embeddings":
+            encoder = OnnxEncoder() if judge.model is None else TorchEncoder(judge.model)
+            fixed = LayeredEquivalence(EmbeddingPrior(encoder), strict=judge.strict)
+        case "nli":
+            fixed = LayeredEquivalence(NliJudge(judge.model or "", budget_s=judge.budget_s), strict=judge.strict)
+        case "llm":
+            upstream = upstreams[judge.upstream or route.upstream]
+
+            def asking(job: Job, spent: Spent) -> Equivalence:
+                async def ask(prompt: str) -> str:
+                    body: Json = {"model": judge.model or job.model, "temperature": 0.0}
+                    answer = await _complete(
+                        job, upstream, body, prompt, spent, step="cluster", reason="judge_unreachable"
+                    )
+                    return sample_of(answer["choices"][0]).text
+
+                return LayeredEquivalence(LlmJudge(ask), strict=judge.strict)
+
+            return asking
+    return lambda _job, _spent: fixed
+
+
+def _signal(route: Route, upstream: Upstream) -> Callable[[Job, Spent], ConfidenceSignal]:
+    """What measures the confidence."""
+    from proxy.signals.consistency import ConsistencySignal
+    from proxy.signals.linguistic import LinguisticSignal
+    from proxy.signals.p_true import OPTIONS, PTrueSignal
     from proxy.signals.semantic import SemanticSignal
     from proxy.signals.token import TokenSignal
 
-    return SemanticSignal() if route.signal == "semantic" else TokenSignal()
+    if route.signal == "p_true":
+
+        def asking(job: Job, spent: Spent) -> ConfidenceSignal:
+            async def ask(prompt: str) -> Json:
+                body: Json = {"model": job.model} | OPTIONS
+                return await _complete(job, upstream, body, prompt, spent, step="signal", reason="p_true_unreachable")
+
+            return PTrueSignal(ask)
+
+        return asking
+    fixed: dict[str, ConfidenceSignal] = {
+        "semantic": SemanticSignal(),
+        "token": TokenSignal(),
+        "linguistic": LinguisticSignal(),
+        "consistency": ConsistencySignal(),
+    }
+    return lambda _job, _spent: fixed[route.signal]
+
+
+async def _complete(
+    job: Job, upstream: Upstream, body: Json, prompt: str, spent: Spent, *, step: str, reason: str
+) -> Json:
+    """Put one prompt to a model on behalf of a job; its tokens go to `spent`.
+
+    Raises:
+        StepFailed: it cannot be asked; with the step and reason given.
+    """
+    call = Call("/chat/completions", body | {"messages": [{"role": "user", "content": prompt}]}, job.headers)
+    try:
+        answer = await upstream.complete(call)
+    except ProxyError as error:
+        raise StepFailed(step, reason, error.code) from error
+    spent(usage_of(answer))
+    return answer
 
 
 def _decide(route: Route) -> Callable[[float], Action]:
@@ -245,8 +319,6 @@ async def _ask(job: Job, upstream: Upstream, system: str, user: str) -> tuple[st
     Raises:
         StepFailed: it cannot be asked, or answers with nothing.
     """
-    from proxy.upstreams.answers import sample_of, usage_of
-
     rewriting = job.route.rewriting
     body = {
         "model": rewriting.model or job.model,

@@ -141,6 +141,27 @@ class Sampling(Section):
     """Temperature of the draws. Null: the client's own (at 0 all answers would be the same)."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     """Nucleus of the draws. Null: the client's own."""
+    stop_early: bool = False
+    """Whether answers are drawn in batches until the rest would hardly change the confidence. It saves answers and costs rounds: worth
+    it where every answer is a call of its own, seldom where one call brings all `n` (see docs/evidence.md)."""
+    batch: Annotated[int, Field(ge=1, le=100)] = 3
+    """With `stop_early`: answers drawn at a time."""
+    tolerance: Annotated[float, Field(ge=0, le=1)] = 0.2
+    """With `stop_early`: how far the confidence may still move, with 95 % probability, when drawing stops."""
+
+
+class Judge(Section):
+    """Who decides whether two answers mean the same where the rules cannot tell."""
+
+    model: str | None = None
+    """`nli`: a cross-encoder's name or folder (required). `embeddings`: a sentence-transformers model; unset: the int8 MiniLM of the
+    extra `semantic`. `llm`: the model that is asked; unset: the model of the request."""
+    upstream: str | None = None
+    """`llm`: upstream of the judge. Unset: the route's own."""
+    budget_s: Annotated[float, Field(gt=0)] = 2.0
+    """`nli`: seconds for one request; pairs beyond count as different, and as `judge_late` in the audit."""
+    strict: bool = False
+    """Whether a failing judge fails the step. Otherwise its pairs count as different, and as `judge_failed` in the audit."""
 
 
 class Rewriting(Section):
@@ -214,8 +235,15 @@ class Route(Section):
     own tokens at once and says in a closing sentence how sure the answer is. A policy then only decides whether that sentence comes."""
     allow_override: bool = False
     """Whether the header `x-hedgerow-mode` may set another mode for one request."""
-    signal: Literal["semantic", "token"] = "semantic"
-    """Where the raw confidence comes from."""
+    equivalence: Literal["rules", "embeddings", "nli", "llm"] = "rules"
+    """What decides which answers mean the same: `rules` alone, or rules first and then a judge: sentence `embeddings`, an `nli`
+    cross-encoder, or one call to an `llm`."""
+    judge: Judge = Judge()
+    """The judge of `equivalence`, where it is not `rules`."""
+    signal: Literal["semantic", "token", "linguistic", "consistency", "p_true"] = "semantic"
+    """Where the raw confidence comes from: how many answers agree (`semantic`), how probable their words were (`token`), how sure the
+    answer sounds (`linguistic`), how many answers support each of its sentences (`consistency`), or what the model says when asked
+    whether it is right (`p_true`)."""
     sampling: Sampling = Sampling()
     """How answers are drawn."""
     map: str = "auto"
@@ -313,12 +341,20 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _names_exist(self) -> Settings:
         for index, route in enumerate(self.routes):
-            named = [("upstream", route.upstream), ("rewriting.upstream", route.rewriting.upstream)]
-            named.append(("policy.escalate_to", route.policy.escalate_to if route.policy else None))
+            named = (
+                ("upstream", route.upstream),
+                ("rewriting.upstream", route.rewriting.upstream),
+                ("judge.upstream", route.judge.upstream),
+                ("policy.escalate_to", route.policy.escalate_to if route.policy else None),
+            )
             for key, name in named:
                 if name is not None and name not in self.upstreams:
                     known = ", ".join(sorted(self.upstreams)) or "none"
                     raise ValueError(f"routes.{index}.{key} is {name!r}; the upstreams are: {known}")
+            if route.equivalence == "nli" and route.judge.model is None:
+                raise ValueError(
+                    f"routes.{index}.judge.model is unset; `equivalence: nli` needs a cross-encoder's name or folder"
+                )
             if route.sampling.min_n > route.sampling.n:
                 raise ValueError(
                     f"routes.{index}.sampling.min_n is {route.sampling.min_n}; at most sampling.n ({route.sampling.n})"

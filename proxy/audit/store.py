@@ -241,7 +241,7 @@ def settle(row: Row, correct: float) -> tuple[float | None, float | None]:
     A graded verdict c in (0, 1) settles to the mean of both outcomes' divergences, weighted by c and 1 - c. A row in shadow whose served
     answer means something else than the draft is not settled: the verdict is not about what the confidence is of.
     """
-    if row["alpha"] is None or row["served_agrees"] is False:
+    if row["alpha"] is None or (row["mode"] == "shadow" and row["served_agrees"] is False):
         return None, None
     return tuple(  # type: ignore[return-value]
         correct * faithfulness_divergence(alpha, beta, 1) + (1.0 - correct) * faithfulness_divergence(alpha, beta, 0)

@@ -10,12 +10,9 @@ import anyio.to_thread
 
 from proxy.equivalence.normal import Normal, normalise
 from proxy.equivalence.partition import Judgement, partition
-from proxy.equivalence.rules import compare
+from proxy.equivalence.rules import compare, is_quick
 from proxy.errors import StepFailed
 from proxy.values import Clustering
-
-INLINE_CHARS = 4_000
-"""Answers longer than this in sum are compared in a worker thread; shorter ones take under 5 ms in place."""
 
 Pair = tuple[int, int]
 
@@ -49,10 +46,10 @@ class LayeredEquivalence:
 
     async def cluster(self, question: str, answers: Sequence[str]) -> Clustering:
         """Partition the answers by rules and judge."""
-        if sum(map(len, answers)) > INLINE_CHARS:
-            normals, judged = await anyio.to_thread.run_sync(_by_rules, question, answers)
-        else:
+        if is_quick(question, answers):
             normals, judged = _by_rules(question, answers)
+        else:
+            normals, judged = await anyio.to_thread.run_sync(_by_rules, question, answers)
         undecided = [pair for pair, judgement in judged.items() if judgement.same is None]
         if undecided:
             judged |= await self._ask(question, {n.key: a for n, a in zip(normals, answers, strict=True)}, undecided)

@@ -134,7 +134,7 @@ async def answer(exchange: Exchange, parts: Parts, job: Job) -> None:
         if exchange.told:
             return
         flow.status, flow.reason = "cancelled", "client_gone"
-        if exchange.missing == 0:  # it had a whole answer of declared length, and closed before we noticed the end
+        if served.failed or exchange.missing == 0:  # it had all there was, and closed before we noticed the end
             _passed_on(exchange, flow, served)
         await _tell(exchange, parts, flow, served)
 

@@ -109,6 +109,10 @@ class Flow:
     sample_usage: Usage = field(default_factory=Usage)
     timings_ms: dict[str, float] = field(default_factory=dict)
 
+    def spent(self, usage: Usage) -> None:
+        """Count tokens that went into comparing answers or asking about them; they stand with those of the samples."""
+        self.sample_usage += usage
+
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Time a step."""

@@ -9,52 +9,25 @@ unchecked rewrite, never a made-up confidence. Where not even a draft could be d
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import structlog
 
-from calibration import ActiveMap
-from calibration.decision import Action
-from lexicon import Retriever, spot
+from lexicon import spot
 from proxy.errors import HedgerowError, Internal, ProxyError, StepFailed, UpstreamTimeout
-from proxy.pipeline.hedgeable import answer_reason, draft_reason, offers_tools
+from proxy.pipeline.drawing import draw_answers
+from proxy.pipeline.hedgeable import answer_reason, draft_reason
 from proxy.pipeline.job import AppliedMap, Flow, Job, Status
-from proxy.pipeline.sampling import Arrived, draw
-from proxy.ports import Call, ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
+from proxy.pipeline.steps import Steps
+from proxy.ports import Call, Equivalence
 from proxy.rewriting import close, reword
-from proxy.upstreams.answers import sample_of, usage_of
-from proxy.values import Clustering, Json, RewriteRequest, Usage
+from proxy.values import Clustering, Json, RewriteRequest
 
 log = structlog.get_logger(__name__)
 
 LAST_ANSWER_CHARS = 500
 """How much of the last answer is searched for its hedge: it stands near the beginning."""
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """What a route's requests go through; made once at the start by `build.py`.
-
-    Attributes:
-        active_map: the calibration map for a model, as the registry has it now.
-        decide: what to do at a calibrated mean.
-        stronger: the upstream that is asked when the decision is to escalate.
-        rewriters: makes the rewriters for one request, in the order they are tried.
-        needs_logprobs: whether the signal asks the upstream for log-probabilities.
-    """
-
-    upstream: Upstream
-    equivalence: Equivalence
-    signal: ConfidenceSignal
-    active_map: Callable[[str], ActiveMap]
-    decide: Callable[[float], Action]
-    retriever: Retriever
-    rewriters: Callable[[Job], Sequence[Rewriter]]
-    guard: Guard
-    stronger: Upstream | None = None
-    needs_logprobs: bool = False
 
 
 async def calibrate(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None = None) -> None:
@@ -85,7 +58,7 @@ async def calibrate(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json]
 
 async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
     with _step(flow, "sample"):
-        await _sample(job, steps, flow, serving)
+        await draw_answers(job, steps, flow, serving)
     if (reason := answer_reason(flow.samples, [choice for _, choice in flow.choices])) is not None:
         return _stand(flow, "passed", reason)
     if serving is not None and 0 not in flow.compared:
@@ -93,16 +66,16 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
 
     with _step(flow, "cluster"):
         texts = [flow.samples[i].text for i in flow.compared]
-        flow.clustering = await _cluster(job, steps.equivalence, texts, flow)
+        flow.clustering = await _cluster(job, steps.equivalence(job, flow.spent), texts, flow)
         if serving is not None:
-            flow.served_agrees = flow.clustering.draft_index == 0
+            flow.served_agrees = 0 in flow.clustering.largest
             flow.clustering = _served_first(flow.clustering)
     if (reason := draft_reason(flow.samples[flow.compared[flow.clustering.draft_index]])) is not None:
         return _stand(flow, "passed", reason)
 
     with _step(flow, "confidence"):
         compared = [flow.samples[i] for i in flow.compared]
-        flow.raw = await steps.signal.measure(job.question, compared, flow.clustering)
+        flow.raw = await steps.signal(job, flow.spent).measure(job.question, compared, flow.clustering)
 
     with _step(flow, "calibrate"):
         active = steps.active_map(job.model)
@@ -134,69 +107,10 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
     return None
 
 
-async def _sample(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
-    """Draw the answers, beside the one that is being served if there is one. Where tools are on offer one answer comes first: a tool
-    call needs no others.
-    """
-
-    def arrived(answer: Json) -> None:
-        usage, share = usage_of(answer), len(answer["choices"])
-        if (
-            not flow.answers
-        ):  # one of the choices of the first call is the answer; upstreams do not say how long each is
-            flow.answer_usage = Usage(usage.prompt, round(usage.completion / share))
-            usage = Usage(0, usage.completion - flow.answer_usage.completion)
-        flow.sample_usage += usage
-        flow.answers.append(answer)
-        flow.choices.extend((answer, choice) for choice in answer["choices"])
-        flow.samples = tuple(sample_of(choice) for _, choice in flow.choices)
-
-    n = job.route.sampling.n
-    if offers_tools(job.body):
-        if serving is not None:
-            arrived(await serving)
-        else:
-            await draw(job, steps.upstream, 1, arrived, logprobs=steps.needs_logprobs)
-        if answer_reason(flow.samples, [choice for _, choice in flow.choices]) is not None:
-            return
-        n -= 1
-    elif serving is not None:
-        await _sample_beside(job, steps, serving, arrived)
-        n = 0
-    if n > 0:
-        await draw(job, steps.upstream, n, arrived, logprobs=steps.needs_logprobs)
-    flow.compared = tuple(i for i, sample in enumerate(flow.samples) if sample.text.strip() or sample.refusal)
-
-
-async def _sample_beside(job: Job, steps: Steps, serving: Awaitable[Json], arrived: Arrived) -> None:
-    """Draw the other answers while one is being served, which counts as the first.
-
-    Raises:
-        ProxyError: no other answer could be drawn.
-    """
-    drawn: list[Json] = []
-    failure: ProxyError | None = None
-
-    async def others() -> None:
-        nonlocal failure
-        try:
-            await draw(job, steps.upstream, job.route.sampling.n - 1, drawn.append)
-        except ProxyError as error:  # told after the group, which would wrap it and end the wait for the served answer
-            failure = error
-
-    async with asyncio.TaskGroup() as group:
-        group.create_task(others())
-        arrived(await serving)
-    for answer in drawn:
-        arrived(answer)
-    if failure is not None:
-        raise failure
-
-
 def _served_first(clustering: Clustering) -> Clustering:
     """The same partition with the served answer's cluster before the others: the confidence is in what the client reads."""
     clusters = sorted(clustering.clusters, key=lambda cluster: 0 not in cluster)
-    return Clustering(tuple(clusters), clustering.decided_by)
+    return Clustering(tuple(clusters), clustering.decided_by, draft=0)
 
 
 async def _cluster(job: Job, equivalence: Equivalence, texts: Sequence[str], flow: Flow) -> Clustering:
@@ -216,7 +130,8 @@ async def _cluster(job: Job, equivalence: Equivalence, texts: Sequence[str], flo
     ordered = sorted(filter(None, clusters), key=lambda cluster: (-len(cluster), cluster[0]))
     home = next(cluster for cluster in whole.clusters if served in cluster)
     flow.served_agrees = ordered[0][0] in home
-    return Clustering(tuple(ordered), whole.decided_by)
+    draft = whole.draft if whole.draft in ordered[0] else None
+    return Clustering(tuple(ordered), whole.decided_by, draft)
 
 
 def _said_before(answer: str) -> frozenset[str]:

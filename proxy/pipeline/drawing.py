@@ -1,0 +1,103 @@
+"""The sampling step of one request: how many answers are drawn, in which order, beside what.
+
+`sampling.py` below knows how to draw; here stands when to stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+from proxy.errors import ProxyError
+from proxy.pipeline.adaptive import draw_until_settled
+from proxy.pipeline.hedgeable import answer_reason, offers_tools
+from proxy.pipeline.job import Flow, Job
+from proxy.pipeline.sampling import Arrived, draw
+from proxy.pipeline.steps import Steps
+from proxy.stopping import CalibratedMean
+from proxy.upstreams.answers import sample_of, usage_of
+from proxy.values import Json, Usage
+
+
+async def draw_answers(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
+    """Draw the answers into the flow, beside the one that is being served if there is one.
+
+    Where tools are on offer one answer comes first: a tool call needs no others.
+
+    Raises:
+        ProxyError: no answer could be drawn.
+    """
+    await _draw(job, steps, flow, serving)
+    flow.compared = tuple(i for i, sample in enumerate(flow.samples) if sample.text.strip() or sample.refusal)
+
+
+async def _draw(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
+    def arrived(answer: Json) -> None:
+        _take(flow, answer)
+
+    async def more(count: int) -> None:
+        await draw(job, steps.upstream, count, arrived, logprobs=steps.needs_logprobs)
+
+    n = job.route.sampling.n
+    if offers_tools(job.body):
+        if serving is not None:
+            arrived(await serving)
+        else:
+            await more(1)
+        if answer_reason(flow.samples, [choice for _, choice in flow.choices]) is not None:
+            return
+        n -= 1
+    elif serving is not None:
+        await _draw_beside(job, steps, serving, arrived)
+        return
+    if job.route.sampling.stop_early:
+        await draw_until_settled(job, more, lambda: [s.text for s in flow.samples if s.text.strip()], _mean(job, steps))
+    else:
+        await more(n)
+
+
+def _take(flow: Flow, answer: Json) -> None:
+    """Keep a completion with its choices and its cost. Of the first call one choice is the answer and the others are samples; upstreams
+    do not say how long each is, so the answer is taken for an average one.
+    """
+    usage = usage_of(answer)
+    if not flow.answers:
+        flow.answer_usage = Usage(usage.prompt, round(usage.completion / len(answer["choices"])))
+        usage = Usage(0, usage.completion - flow.answer_usage.completion)
+    flow.sample_usage += usage
+    flow.answers.append(answer)
+    flow.choices.extend((answer, choice) for choice in answer["choices"])
+    flow.samples = tuple(sample_of(choice) for _, choice in flow.choices)
+
+
+async def _draw_beside(job: Job, steps: Steps, serving: Awaitable[Json], arrived: Arrived) -> None:
+    """Draw the other answers while one is being served, which counts as the first.
+
+    Raises:
+        ProxyError: no other answer could be drawn.
+    """
+    drawn: list[Json] = []
+    failure: ProxyError | None = None
+
+    async def others() -> None:
+        nonlocal failure
+        try:
+            await draw(job, steps.upstream, job.route.sampling.n - 1, drawn.append)
+        except ProxyError as error:  # told after the group, which would wrap it and end the wait for the served answer
+            failure = error
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(others())
+        arrived(await serving)
+    for answer in drawn:
+        arrived(answer)
+    if failure is not None:
+        raise failure
+
+
+def _mean(job: Job, steps: Steps) -> CalibratedMean:
+    """What a share of agreeing answers comes to: through the map where the map is one of shares, else as it is."""
+    if job.route.signal != "semantic":
+        return lambda share: share.mean
+    active = steps.active_map(job.model).map
+    return lambda share: active.apply(share).mean

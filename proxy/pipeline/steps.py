@@ -1,0 +1,41 @@
+"""What a route's requests go through: the parts of its pipeline, made once at the start by `build.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from calibration import ActiveMap
+from calibration.decision import Action
+from lexicon import Retriever
+from proxy.pipeline.job import Job
+from proxy.ports import ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
+from proxy.values import Usage
+
+Spent = Callable[[Usage], None]
+"""Told of tokens spent on comparing answers or on asking about them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What a route's requests go through; made once at the start by `build.py`.
+
+    Attributes:
+        equivalence, signal: made for one request; told of the tokens that they spend.
+        active_map: the calibration map for a model, as the registry has it now.
+        decide: what to do at a calibrated mean.
+        stronger: the upstream that is asked when the decision is to escalate.
+        rewriters: makes the rewriters for one request, in the order they are tried.
+        needs_logprobs: whether the signal asks the upstream for log-probabilities.
+    """
+
+    upstream: Upstream
+    equivalence: Callable[[Job, Spent], Equivalence]
+    signal: Callable[[Job, Spent], ConfidenceSignal]
+    active_map: Callable[[str], ActiveMap]
+    decide: Callable[[float], Action]
+    retriever: Retriever
+    rewriters: Callable[[Job], Sequence[Rewriter]]
+    guard: Guard
+    stronger: Upstream | None = None
+    needs_logprobs: bool = False

@@ -1,0 +1,74 @@
+"""P(True): the model is shown its own answer and asked whether it is right; the signal is the probability of "True"."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from math import exp
+from typing import Any
+
+from calibration import Beta
+from proxy.errors import StepFailed
+from proxy.values import Clustering, Json, Sample
+
+Ask = Callable[[str], Awaitable[Json]]
+"""Puts a prompt to the model with OPTIONS; gives the completion object."""
+OPTIONS: Json = {"temperature": 0.0, "max_tokens": 1, "logprobs": True, "top_logprobs": 10}
+IDEAS = 10
+"""Most other answers that the model is shown beside the draft."""
+
+PROMPT = """Question: {question}
+
+Several answers were considered:
+{ideas}
+
+Proposed answer: {draft}
+
+Is the proposed answer correct? Reply with one word, True or False."""
+
+
+class PTrueSignal:
+    """P(True) / (P(True) + P(False)) of the next token (Kadavath et al. 2022); each answer drawn counts as one observation."""
+
+    name = "p_true"
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
+        """Ask once.
+
+        Raises:
+            StepFailed: `no_logprobs` where the upstream gives none, `no_verdict` where neither word is among the likely ones.
+        """
+        ideas = "\n".join(dict.fromkeys(sample.text.strip() for sample in samples[:IDEAS]))
+        draft = samples[clustering.draft_index].text.strip()
+        answer = await self._ask(PROMPT.format(question=question, ideas=ideas, draft=draft))
+        return Beta.from_mean(probability(answer), len(samples))
+
+
+def probability(answer: Json) -> float:
+    """The share of "True" in the first token's probability of "True" and "False", in [0, 1]."""
+    mass = {"true": 0.0, "false": 0.0}
+    for token, logprob in _candidates(answer):
+        word = token.strip().strip(".\"'").casefold()
+        if word in mass:
+            mass[word] += exp(min(logprob, 0.0))
+    total = sum(mass.values())
+    if total <= 0.0:
+        raise StepFailed("signal", "no_verdict", "neither True nor False is among the likely words")
+    return mass["true"] / total
+
+
+def _candidates(answer: Json) -> list[tuple[str, float]]:
+    """The likely first tokens; an upstream that gives no alternatives gives the one that it said."""
+    logprobs = answer["choices"][0].get("logprobs")
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    first: Any = content[0] if isinstance(content, list) and content else None
+    if not isinstance(first, dict):
+        raise StepFailed("signal", "no_logprobs", "the upstream gave no token log-probabilities")
+    given = [one for one in first.get("top_logprobs") or [first] if isinstance(one, dict)]
+    return [
+        (one["token"], float(one["logprob"]))
+        for one in given
+        if isinstance(one.get("token"), str) and isinstance(one.get("logprob"), int | float)
+    ]

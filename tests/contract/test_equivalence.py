@@ -1,0 +1,93 @@
+"""What decides "the same", when drawing ends, and what measures the confidence: each as a route's setting, against a scripted upstream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.responses import JSONResponse
+
+from tests.support.upstream import Upstream, completion, fails, ignores_n, says
+
+ASK: list[Any] = [{"role": "user", "content": "What did he die of?"}]
+TWO_WORDINGS = ("A heart attack.", "Myocardial infarction.")
+
+
+def _told(address: str, client_of: Any) -> Any:
+    return client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
+
+
+def test_a_language_model_judges_what_rules_leave_open(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Rules keep two wordings apart; the judge joins them with one further call, whose tokens are told."""
+    upstream.enqueue(says(*TWO_WORDINGS), says("[[0, 1]]"))
+    told = _told(serve(equivalence="llm", judge={"model": "judge-1"}), client_of)
+    assert told["clusters"] == [10]
+    assert [call["model"] for call in upstream.calls] == ["m", "judge-1"]
+    upstream.default = says(*TWO_WORDINGS)
+    assert _told(serve(), client_of)["clusters"] == [5, 5]
+
+
+@pytest.mark.parametrize(
+    ("reply", "strict", "status", "reason"),
+    [
+        (says("They agree."), False, "hedged", None),
+        (says("They agree."), True, "degraded", "judge_nonsense"),
+        (fails(500, {"error": {"message": "no"}}), True, "degraded", "judge_unreachable"),
+    ],
+)
+def test_a_judge_that_fails(
+    serve: Any, client_of: Any, upstream: Upstream, reply: Any, strict: bool, status: str, reason: str | None
+) -> None:
+    """Its pairs stay apart, or the step fails, as the route says."""
+    upstream.enqueue(says(*TWO_WORDINGS), reply)
+    told = _told(serve(equivalence="llm", judge={"strict": strict}), client_of)
+    assert (told["status"], told.get("reason")) == (status, reason)
+
+
+def test_drawing_stops_where_answers_agree(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Ten calls for one answer each become fewer where the first say the same; a route that tolerates no change draws all."""
+    early = {"n": 10, "stop_early": True}
+    one_a_call = {"honours_n": False}
+    upstream.default = ignores_n("Canberra.")
+    told = _told(serve(sampling=early, upstream_settings=one_a_call), client_of)
+    assert told["clusters"] == [len(upstream.calls)]
+    assert 3 <= len(upstream.calls) < 10
+    upstream.calls.clear()
+    upstream.default = ignores_n("Canberra.", "Sydney.")
+    _told(serve(sampling=early | {"tolerance": 0.0}, upstream_settings=one_a_call), client_of)
+    assert len(upstream.calls) == 10
+
+
+def test_a_later_batch_that_fails_ends_the_drawing(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """What came before it is calibrated."""
+    upstream.enqueue(says("Canberra.", "Sydney.", "Perth."))
+    upstream.default = fails(500, {"error": {"message": "no"}})
+    told = _told(serve(sampling={"n": 10, "stop_early": True}), client_of)
+    assert told["samples"] == 3
+    assert told["status"] == "hedged"
+
+
+def test_the_model_is_asked_whether_it_is_right(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """P(True) is .6 of the .8 that True and False have together."""
+    top = [{"token": "True", "logprob": -0.5108256}, {"token": " false", "logprob": -1.6094379}]
+    verdict = completion("True")
+    verdict["choices"][0]["logprobs"] = {"content": [top[0] | {"top_logprobs": top}]}
+    upstream.enqueue(says("Canberra."), lambda _request, _body: JSONResponse(verdict))
+    told = _told(serve(signal="p_true"), client_of)
+    assert told["raw"]["mean"] == pytest.approx(0.75, abs=1e-6)
+
+
+def test_an_unsure_wording_is_an_unsure_answer(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """The linguistic signal reads the draft, whatever the other answers say."""
+    upstream.default = says("It was possibly Canberra.")
+    unsure = _told(serve(signal="linguistic"), client_of)["raw"]["mean"]
+    upstream.default = says("It was Canberra.")
+    assert unsure < _told(serve(signal="linguistic"), client_of)["raw"]["mean"]
+
+
+def test_sentences_that_other_answers_bear_out(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Agreement is near 1, numbers that differ pull it down."""
+    upstream.default = says("It fell in 1989.")
+    sure = _told(serve(signal="consistency"), client_of)["raw"]["mean"]
+    upstream.default = says("It fell in 1989.", "It fell in 1991.")
+    assert _told(serve(signal="consistency"), client_of)["raw"]["mean"] < 0.6 < sure
