@@ -22,7 +22,7 @@ Reader = Callable[[str], Beta | None]
 Entailment = Callable[[str, str], Awaitable[float]]
 """(premise, hypothesis) -> p(entailed) + 0.5 p(neutral), in [0, 1] (RALC 5.3.1); an NLI model behind it."""
 
-LONG = 4000
+LONG = 1000
 """Characters from which an answer is worked on beside the event loop: there it would be held up for milliseconds."""
 LENGTH_FACTOR = 1.5
 LENGTH_ALLOWANCE = 300

@@ -88,7 +88,7 @@ def reword_sentences(
 
 
 def _word(bare: str, original: str, matches: tuple[Match, ...], around: Surroundings) -> Rewrite | None:
-    chosen = choose(bare, matches, around)
+    chosen = choose(bare, matches, around, original)
     if chosen is None:
         return None
     hedge, worded = chosen

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import anyio.to_thread
+
 from calibration import Beta
 from lexicon import Match
 from proxy.errors import StepFailed
 from proxy.ports import Guard, Rewriter
-from proxy.rewriting.guard import Reader, distance, read_english
+from proxy.rewriting.guard import LONG, Reader, distance, read_english
 from proxy.rewriting.languages import language_of
 from proxy.values import Rewording, Rewrite, RewriteRequest, Usage
 
@@ -28,11 +30,11 @@ class _Attempts:
     refused: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
 
-    def left_alone(
+    async def left_alone(
         self, request: RewriteRequest, status: Literal["plain", "unhedged"], reason: str, reader: Reader | None
     ) -> Rewording:
         """The draft as it was."""
-        heard = _heard(request, request.draft, reader)
+        heard = await _heard(request, request.draft, reader)
         nearest = request.hedges[0].hedge
         plain = nearest.id if status == "plain" and nearest.is_plain else None
         return Rewording(request.draft, status, reason, plain, None, tuple(self.refused), heard, self.usage)
@@ -48,8 +50,8 @@ async def reword(
     the reader hears in it that its own words say something else: then those come out. `usage` counts refused attempts too.
     """
     tried = _Attempts()
-    if request.hedges[0].hedge.is_plain and _is_plain_already(request, reader):
-        return tried.left_alone(request, "plain", "no_hedge_needed", reader)
+    if request.hedges[0].hedge.is_plain and await _is_plain_already(request, reader):
+        return await tried.left_alone(request, "plain", "no_hedge_needed", reader)
     for rewriter in rewriters:
         asked: RewriteRequest | None = request
         while asked is not None:
@@ -57,35 +59,37 @@ async def reword(
                 rewrite = await rewriter.rewrite(asked)
             except StepFailed as failure:
                 if failure.reason in NOTHING_TO_HEDGE:
-                    return tried.left_alone(request, "plain", failure.reason, reader)
+                    return await tried.left_alone(request, "plain", failure.reason, reader)
                 tried.refused.append(f"{rewriter.name}:{failure.reason}")
                 break
             tried.usage += rewrite.usage
             verdict = await guard.check(asked, rewrite)
             if verdict.accepted:
-                return _accepted(request, rewrite, rewriter.name, tried, reader)
+                return await _accepted(request, rewrite, rewriter.name, tried, reader)
             tried.refused.append(f"{rewriter.name}:{verdict.reason}")
             asked = _next(asked, rewriter, rewrite, verdict.detail or verdict.reason or "refused")
     last = tried.refused[-1].partition(":")[2] if tried.refused else "no_rewriter"
-    return tried.left_alone(request, "unhedged", last, reader)
+    return await tried.left_alone(request, "unhedged", last, reader)
 
 
-def _is_plain_already(request: RewriteRequest, reader: Reader | None) -> bool:
-    heard = _heard(request, request.draft, reader)
+async def _is_plain_already(request: RewriteRequest, reader: Reader | None) -> bool:
+    heard = await _heard(request, request.draft, reader)
     return heard is None or distance(heard, request.target) <= ALREADY_PLAIN + request.hedges[0].distance
 
 
-def _heard(request: RewriteRequest, text: str, reader: Reader | None) -> Beta | None:
+async def _heard(request: RewriteRequest, text: str, reader: Reader | None) -> Beta | None:
     """What a reader hears; None where there is none, or where the text is in a language that the reader does not know."""
-    return reader(text) if reader and language_of(request.draft, request.question) == "en" else None
+    if reader is None or language_of(request.draft, request.question) != "en":
+        return None
+    return reader(text) if len(text) < LONG else await anyio.to_thread.run_sync(reader, text)
 
 
-def _accepted(
+async def _accepted(
     request: RewriteRequest, rewrite: Rewrite, name: str, tried: _Attempts, reader: Reader | None
 ) -> Rewording:
-    heard = _heard(request, rewrite.text, reader)
+    heard = await _heard(request, rewrite.text, reader)
     if rewrite.text == request.draft and request.hedges[0].hedge.is_plain:
-        return tried.left_alone(request, "plain", "no_hedge_needed", reader)
+        return await tried.left_alone(request, "plain", "no_hedge_needed", reader)
     return Rewording(rewrite.text, "hedged", None, rewrite.hedge, name, tuple(tried.refused), heard, tried.usage)
 
 

@@ -95,7 +95,7 @@ class TemplateRewriter:
             return Rewrite(f"{lead}\n\n{''.join(piece.text for piece in parts).lstrip()}", hedge.id)
         rest = "".join(piece.text for index, piece in enumerate(parts) if index != where)
         around = Surroundings(request.question, rest, language)
-        chosen = choose(stripper.bare(originals[where].text), matches, around)
+        chosen = choose(stripper.bare(originals[where].text), matches, around, originals[where].text)
         if chosen is None:
             raise StepFailed("rewrite", "no_frame", "no frame of the retrieved hedges fits the draft")
         hedge, worded = chosen
@@ -142,8 +142,10 @@ def asserts(sentence: str, language: str = "en") -> bool:
     return form.kind not in ("none", "question") and not no_answer.match(form.body)
 
 
-def choose(text: str, matches: Iterable[Match], around: Surroundings) -> tuple[Hedge, str] | None:
+def choose(text: str, matches: Iterable[Match], around: Surroundings, said: str = "") -> tuple[Hedge, str] | None:
     """The hedge to use and the sentence with it; None where no frame fits.
+
+    What was `said` before the confidence was taken out stays where it is one of the wordings on offer: it cost no change.
 
     The nearest hedge wins, less what is awkward about its wording here. Among wordings that are as good, the sentence itself
     decides, so that answers do not all sound alike and the same answer always sounds the same.
@@ -153,6 +155,8 @@ def choose(text: str, matches: Iterable[Match], around: Surroundings) -> tuple[H
     for match in matches:
         for order, frame in enumerate(frames.usable(match.hedge)):
             worded = frames.apply(frame, sentence, around)
+            if said and worded is not None and capitalise(worded) == capitalise(said):
+                return match.hedge, worded
             if worded is not None:
                 cost = match.distance + 0.003 * order + _awkwardness(frame, match.hedge, sentence, worded, around)
                 options.append((cost, _lot(sentence.body, frame.text), match.hedge, worded))
