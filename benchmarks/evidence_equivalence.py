@@ -169,7 +169,8 @@ Written with the rules, so no estimate of how they do on new pairs. Undecided co
 
 ### AUROC of the largest cluster's share (rules alone)
 
-"Draft": the first sample of the largest cluster holds the gold answer on the surface. "Cluster": any sample of it does. The first calls
+"Draft": the first sample of the largest cluster (not its commonest wording, which the proxy takes) holds the gold answer on the
+surface. "Cluster": any sample of it does. The first calls
 "Doctor Zhivago" wrong where the gold answer is "Dr Zhivago", so it punishes the merge of the two; the second favours larger
 clusters, so neither settles the question alone. Times are wall clock on a machine in use. Maths sets label the question, not the sample.
 

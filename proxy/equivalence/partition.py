@@ -60,7 +60,8 @@ def spokesman(keys: Sequence[str], cluster: Sequence[int]) -> int:
     """The first sample of the cluster's commonest normal form, the earliest form among equals.
 
     RALC takes the cluster's first sample whatever its wording. In a cluster of several forms that is often an odd one (a
-    name with its middle name, a sentence around the answer); docs/evidence.md has the AUROC of both.
+    name with its middle name, a sentence around the answer). AUROC of the share against surface labels, first sample and commonest
+    form: .807 and .824 on 500 questions of TriviaQA answered by Llama-13B, .902 and .898 on 500 by Gemma-2-2B, else equal.
     """
     counts = Counter(keys[i] for i in cluster)
     return max(cluster, key=lambda i: (counts[keys[i]], -i))
