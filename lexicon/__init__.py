@@ -4,6 +4,7 @@ from lexicon.entries import NO_HEDGE, Frame, FrameKind, Hedge, Lexicon, Match, R
 from lexicon.errors import LexiconError, LexiconFileError, TextTooLong
 from lexicon.loading import builtin_names, load
 from lexicon.perception import Perceived, Sentence, perceive
+from lexicon.readers import LocalReader, ModelReader, Reader
 from lexicon.retrieval import Retriever
 from lexicon.spotting import Span, spot
 
@@ -15,8 +16,11 @@ __all__ = [
     "Lexicon",
     "LexiconError",
     "LexiconFileError",
+    "LocalReader",
     "Match",
+    "ModelReader",
     "Perceived",
+    "Reader",
     "Register",
     "Retriever",
     "Sentence",

@@ -106,14 +106,15 @@ def scoring_prompt(sentence: str) -> str:
 
 
 def parse_score(text: str) -> float | None:
-    """The first number from 0 to 100 of an answer, as a share of 100; None where there is none.
+    """The first number of an answer, as a share of 100, the scale itself left out; None where it lies outside 0 to 100.
 
     Examples
     --------
-    >>> parse_score("Score: 85/100"), parse_score("It sounds sure."), parse_score("850")
-    (0.85, None, None)
+    >>> parse_score("Score: 85/100"), parse_score("From 0 to 100: 85"), parse_score("It sounds sure."), parse_score("850")
+    (0.85, 0.85, None, None)
     """
-    found = re.search(r"(?<![\d.])\d{1,3}(?:\.\d+)?(?![\d.]*\d)", text)
+    told = re.sub(r"\b0\s*(?:-|–|to|and)\s*100\b", "", text)
+    found = re.search(r"(?<![\w.-])\d{1,3}(?:\.\d+)?(?![\d.]*\w)", told)
     value = float(found.group()) if found else 101.0
     return value / 100 if value <= 100 else None
 

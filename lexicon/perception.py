@@ -79,13 +79,14 @@ def perceive(text: str) -> Perceived:
     >>> perceive("It was probably Harold Pinter.").beta.mean < perceive("It was Harold Pinter.").beta.mean
     True
     """
-    _check_readable(text)
+    check_readable(text)
     marked = mark(text)
     read = tuple(Sentence(one.start, one.end, text[one.start : one.end], _beta(one), one.spans) for one in marked)
     return Perceived(_whole(read), read)
 
 
-def _check_readable(text: str) -> None:
+def check_readable(text: str) -> None:
+    """Refuse a text in which there is nothing to read, or nothing in Latin script."""
     letters = [character for character in text[:10_000] if character.isalpha()]
     if not letters and not any(character.isdigit() for character in text):
         raise LexiconError("there is nothing to read: the text holds no letter and no digit")

@@ -1,8 +1,8 @@
 """From a confidence to hedges: the nearest by 1-Wasserstein distance.
 
 Two ways to the same ranking. RALC's: shortlist by the mean, rank the shortlist by W1. The direct one (`shortlist=None`): W1 is the
-L1 distance of quantile vectors, so one flat FAISS search ranks the whole lexicon. Both measure W1 on the stored vectors, within 2e-4
-of `calibration.wasserstein.w1_exact`, which for thirty pairs takes some fifty times as long as a whole request may.
+L1 distance of quantile vectors, so one flat FAISS search ranks the whole lexicon. Both then measure what competes for the first k
+places exactly (`w1_polished`), so that the error of the vectors decides no rank.
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ from calibration import Beta
 from calibration.wasserstein import quantile_nodes, w1_nodes
 from lexicon.entries import Lexicon, Match, Register
 from lexicon.errors import LexiconError
+from lexicon.quantiles import GRID_ERROR, prepare, query_nodes, w1_polished
 
 NEAR_TIE = 0.02
 """W1 below which two hedges are as good as each other: readers of one phrase differ by six times as much."""
 
 SPARE = 24
 """Candidates fetched beyond k, so that a near-tie outside the first k can still be preferred."""
+
+
+NODE_ERROR = 2e-4 + GRID_ERROR
+"""Error of the distance of two vectors: of the quadrature, and of the query's interpolation."""
 
 
 class Retriever:
@@ -55,6 +60,7 @@ class Retriever:
             raise LexiconError(f"the shortlist must hold one hedge at least, got {shortlist}")
         self.shortlist = shortlist
         faiss.omp_set_num_threads(1)  # one query at a time: waking threads costs a thousand times the search
+        prepare()
         alpha = np.array([hedge.beta.alpha for hedge in self.hedges])
         beta = np.array([hedge.beta.beta for hedge in self.hedges])
         self._nodes = quantile_nodes(alpha, beta)
@@ -94,14 +100,20 @@ class Retriever:
         """
         if k < 1:
             raise LexiconError(f"k must be >= 1, got {k}")
-        nodes = quantile_nodes(target.alpha, target.beta)
+        nodes = query_nodes(target)
         found = self._candidates(target, nodes, k)
-        distances = w1_nodes(self._nodes[found], nodes)
-        ranked = sorted(
-            (float(distance) + self._reluctance(int(index), register, avoid), int(index), float(distance))
-            for index, distance in zip(found, distances, strict=True)
-        )
-        return tuple(Match(self.hedges[index], distance) for _, index, distance in ranked[:k])
+        reluctance = np.zeros(found.size)
+        if register or avoid:
+            reluctance += [self._reluctance(index, register, avoid) for index in found.tolist()]
+        scores = w1_nodes(self._nodes[found], nodes) + reluctance
+        last = min(k, found.size) - 1
+        competing = (scores <= np.partition(scores, last)[last] + 2 * NODE_ERROR).nonzero()[0]
+        ranked = []
+        for place in competing.tolist():
+            index = int(found[place])
+            distance = round(w1_polished(self.hedges[index].beta, self._nodes[index], target, nodes), 9)
+            ranked.append((distance + float(reluctance[place]), index, distance))
+        return tuple(Match(self.hedges[index], distance) for _, index, distance in sorted(ranked)[:k])
 
     def _candidates(self, target: Beta, nodes: NDArray[np.float64], k: int) -> NDArray[np.int64]:
         """Indices of the hedges that are worth ranking."""

@@ -177,10 +177,15 @@ def spot(text: str) -> tuple[Span, ...]:
     return tuple(span for sentence in mark(text) for span in sentence.spans)
 
 
-def mark(text: str) -> list[Marked]:
-    """The sentences of a text with their cues and spans."""
+def check_length(text: str) -> None:
+    """Refuse a text over the limit."""
     if len(text) > LIMIT:
         raise TextTooLong(f"the text has {len(text):,} characters; at most {LIMIT:,} are read")
+
+
+def mark(text: str) -> list[Marked]:
+    """The sentences of a text with their cues and spans."""
+    check_length(text)
     return [_mark(text, start, end) for start, end in sentences(text)]
 
 

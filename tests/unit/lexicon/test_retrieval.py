@@ -1,14 +1,17 @@
 """Retrieval ranks by 1-Wasserstein distance, either way, and prefers what suits among near-ties."""
 
 from dataclasses import replace
+from math import exp, log
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibration import Beta
-from calibration.wasserstein import w1_exact
+from calibration.wasserstein import quantile_nodes, w1_exact
 from lexicon import NO_HEDGE, Lexicon, LexiconError, Retriever, load
+from lexicon.quantiles import GRID_ERROR, query_nodes, w1_polished
 
 LEXICON = load()
 DIRECT = Retriever(LEXICON, shortlist=None)
@@ -30,8 +33,31 @@ def test_the_first_is_the_nearest_by_the_exact_distance(target: Beta) -> None:
     best = float(w1_exact(alphas, betas, target.alpha, target.beta).min())
     match = DIRECT.nearest(target, 1)[0]
     exact = float(w1_exact(match.hedge.beta.alpha, match.hedge.beta.beta, target.alpha, target.beta))
-    assert match.distance == pytest.approx(exact, abs=2.5e-4)
-    assert exact <= best + 5e-4
+    assert match.distance == pytest.approx(exact, abs=1e-4)
+    assert exact <= best + 1e-4
+
+
+@given(st.floats(-5, 5), st.floats(log(0.5), log(500)))
+def test_interpolated_quantiles_keep_their_bound(logit: float, concentration: float) -> None:
+    """The vector of a query is as good as the one that the inverse incomplete beta function gives."""
+    mean = 1 / (1 + exp(-logit))
+    target = Beta.from_mean(mean, exp(concentration))
+    assert np.abs(query_nodes(target) - quantile_nodes(target.alpha, target.beta)).sum() < GRID_ERROR
+
+
+@pytest.mark.parametrize("target", [Beta(1e-6, 1e-6), Beta(1e6, 1e6), Beta(0.01, 30.0), Beta(1e5, 1e-6)])
+def test_beyond_the_grid_nothing_is_extrapolated(target: Beta) -> None:
+    """A Beta at the edges of what is allowed has the vector of the reference, and a nearest hedge."""
+    assert (query_nodes(target) == quantile_nodes(target.alpha, target.beta)).all()
+    assert 0.0 <= DIRECT.nearest(target)[0].distance <= 1.0
+
+
+@given(BETAS, BETAS)
+def test_the_polished_distance_is_the_exact_one(one: Beta, other: Beta) -> None:
+    """Never above it, and below it by less than half of what the vectors may err."""
+    found = w1_polished(one, quantile_nodes(one.alpha, one.beta), other, query_nodes(other))
+    exact = float(w1_exact(one.alpha, one.beta, other.alpha, other.beta))
+    assert exact - 1e-4 <= found <= exact + 1e-9
 
 
 def test_a_confident_answer_stays_plain() -> None:

@@ -1,0 +1,83 @@
+"""How far a small model fitted on the rated texts themselves would get on assertiveness: a probe, no part of the product."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.stats import pearsonr, spearmanr
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold
+from sklearn.preprocessing import StandardScaler
+
+Floats = NDArray[np.float64]
+FORCE = re.compile(r"\b(should|must|need|clear|clearly|never|always)\b", re.IGNORECASE)
+DOUBT = re.compile(r"\b(may|might|could|perhaps|suggest|seem|think|probably|maybe)\w*\b", re.IGNORECASE)
+FIRST_PERSON = re.compile(r"\b(I|my)\b")
+STYLE_SCALE = 0.1  # weight of the nine style figures beside the words; not tuned
+
+
+@dataclass(frozen=True)
+class Rated:
+    """Texts, how assertive people found them, and where they come from."""
+
+    texts: list[str]
+    ratings: Floats
+    sources: list[str]
+
+
+def rated(data: Path) -> Rated:
+    """The texts of Ghafouri et al."""
+    with gzip.open(data / "assertiveness" / "epistemic_integrity_train.csv.gz", "rt", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    ratings = np.array([float(r["assertiveness"]) for r in rows])
+    return Rated([r["text"] for r in rows], ratings, [r["source"] for r in rows])
+
+
+def style(text: str) -> list[float]:
+    """Length, marks and a few kinds of words, by word."""
+    words = text.split()
+    n = max(len(words), 1)
+    counts = [text.count(mark) for mark in "?!,"] + [
+        len(pattern.findall(text)) for pattern in (FORCE, DOUBT, FIRST_PERSON)
+    ]
+    sentences = len(re.findall(r"[.!?]", text))
+    return [*(c / n for c in counts), float(np.log(n)), sum(map(len, words)) / n, float(np.log1p(sentences))]
+
+
+def held_out(data: Rated, folds: BaseCrossValidator) -> Floats:
+    """Ratings of texts as a ridge regression on words and style predicts them that saw none of their fold."""
+    styles = np.array([style(text) for text in data.texts])
+    predicted = np.zeros(data.ratings.size)
+    for train, test in folds.split(data.texts, groups=data.sources):
+        words = TfidfVectorizer(ngram_range=(1, 2), min_df=3, sublinear_tf=True)
+        scaler = StandardScaler().fit(styles[train])
+        seen = words.fit_transform([data.texts[i] for i in train])
+        new = words.transform([data.texts[i] for i in test])
+        x, z = (
+            sparse.hstack([a, STYLE_SCALE * scaler.transform(styles[part])]).tocsr()
+            for a, part in ((seen, train), (new, test))
+        )
+        predicted[test] = Ridge(1.0).fit(x, data.ratings[train]).predict(z)
+    return predicted
+
+
+def table(data: Path, perceived: Floats) -> str:
+    """Markdown rows: the reader as it is, then the probe with texts held out and with whole sources held out."""
+    texts = rated(data)
+    rows = {
+        "the reader as shipped, fitted on none of these": perceived,
+        "probe: words and style, texts held out (10 folds)": held_out(texts, KFold(10, shuffle=True, random_state=0)),
+        "probe: words and style, whole sources held out": held_out(texts, GroupKFold(5)),
+    }
+    return "\n".join(
+        f"| {name} | {spearmanr(p, texts.ratings)[0]:.3f} | {pearsonr(p, texts.ratings)[0]:.3f} |"
+        for name, p in rows.items()
+    )
