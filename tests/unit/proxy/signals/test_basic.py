@@ -9,7 +9,6 @@ import pytest
 
 from calibration import Beta
 from proxy.errors import StepFailed
-from proxy.signals.moments import from_scores
 from proxy.signals.semantic import SemanticSignal
 from proxy.signals.token import TokenSignal
 from proxy.values import Clustering, Sample
@@ -41,10 +40,11 @@ def test_token_reads_the_largest_cluster_only():
     assert (beta.alpha, beta.beta) == pytest.approx((1.6, 0.4))
 
 
-def test_moments_by_hand():
-    """Scores .6, .8: mean .7, variance .02, so concentration is .21 / .02 - 1 = 9.5 (worked by hand)."""
-    beta = from_scores([0.6, 0.8])
-    assert (beta.alpha, beta.beta) == pytest.approx((6.65, 2.85))
+def test_equally_probable_samples_count_one_each():
+    """Three samples of probability .7: rounding in their mean must not pass for a tiny variance and a huge concentration."""
+    samples = [Sample("x", logprob_mean=log(0.7))] * 3
+    beta = _measure(TokenSignal(), samples, Clustering(((0, 1, 2),)))
+    assert (beta.alpha, beta.beta) == pytest.approx((2.1, 0.9))
 
 
 def test_no_logprobs_is_named():
