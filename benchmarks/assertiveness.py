@@ -56,7 +56,7 @@ def held_out(data: Rated, folds: BaseCrossValidator) -> Floats:
     """Ratings of texts as a ridge regression on words and style predicts them that saw none of their fold."""
     styles = np.array([style(text) for text in data.texts])
     predicted = np.zeros(data.ratings.size)
-    for train, test in folds.split(data.texts, groups=data.sources):
+    for train, test in folds.split(data.texts, groups=data.sources if isinstance(folds, GroupKFold) else None):
         words = TfidfVectorizer(ngram_range=(1, 2), min_df=3, sublinear_tf=True)
         scaler = StandardScaler().fit(styles[train])
         seen = words.fit_transform([data.texts[i] for i in train])

@@ -90,14 +90,39 @@ def _place(x: float, axis: Floats) -> tuple[int, Floats] | None:
     )
 
 
-def w1_polished(hedge: Beta, nodes: Floats, target: Beta, target_nodes: Floats) -> float:
-    """W1 from the crossing that the quantiles show: exact but for the place of the crossing.
+def crossings(nodes: Floats, target: Floats) -> list[float]:
+    """Where quantile functions cross the target's: linearly between the two nodes whose partial sums stand out most.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n, 64)
+        Vectors by `quantile_nodes`.
+    target : ndarray of shape (64,)
+        An interpolated vector will do.
+    """
+    apart = nodes - target
+    sums = apart.cumsum(axis=1)
+    left = np.abs(sums - sums[:, -1:] / 2.0).argmax(axis=1).tolist()
+    weights = quadrature_weights()
+    found = []
+    for row, at in enumerate(left):
+        i = min(at, NODES - 2)
+        w0, w1 = weights.item(i), weights.item(i + 1)
+        before, after = apart.item(row, i) / w0, apart.item(row, i + 1) / w1
+        low, high = nodes.item(row, i) / w0, nodes.item(row, i + 1) / w1
+        share = before / (before - after) if before * after < 0.0 else 0.5
+        found.append(low + share * (high - low))
+    return found
+
+
+def w1_polished(hedge: Beta, target: Beta, crossing: float) -> float:
+    """W1 of two Betas from where their quantile functions cross.
 
     Parameters
     ----------
     hedge, target : Beta
-    nodes, target_nodes : ndarray of shape (64,)
-        Their vectors by `quantile_nodes`; an interpolated one will do.
+    crossing : float
+        From `crossings`; not looked at where they do not cross.
 
     Returns
     -------
@@ -110,12 +135,9 @@ def w1_polished(hedge: Beta, nodes: Floats, target: Beta, target_nodes: Floats) 
     evaluation replaces 48 bisections. G needs the partial mean, I(alpha + 1, beta) = I(alpha, beta) less a power term (DLMF 8.17.20).
     """
     shift = target.mean - hedge.mean
-    if (hedge.alpha - target.alpha) * (hedge.beta - target.beta) <= 0.0:
+    if (hedge.alpha - target.alpha) * (hedge.beta - target.beta) <= 0.0 or not 0.0 < crossing < 1.0:
         return abs(shift)
-    at = _crossing(nodes, target_nodes)
-    if not 0.0 < at < 1.0:
-        return abs(shift)
-    area = _area(hedge, at) - _area(target, at)
+    area = _area(hedge, crossing) - _area(target, crossing)
     # A crossing far out in a tail lies beyond the nodes; the distance of the means, a lower bound, is then the better figure.
     return max(abs(shift), abs(2.0 * area - shift))
 
@@ -125,16 +147,3 @@ def _area(beta: Beta, at: float) -> float:
     a, b = beta.alpha, beta.beta
     power = a * log(at) + b * log1p(-at) + lgamma(a + b) - lgamma(a) - lgamma(b)
     return (at - beta.mean) * float(special.betainc(a, b, at)) + exp(power) / (a + b)
-
-
-def _crossing(nodes: Floats, target: Floats) -> float:
-    """Where two quantile functions cross: linearly between the two nodes whose partial sums stand out most."""
-    apart = nodes - target
-    sums = apart.cumsum()
-    left = min(int(np.abs(sums - sums[-1] / 2.0).argmax()), NODES - 2)
-    weights = quadrature_weights()
-    w0, w1 = weights.item(left), weights.item(left + 1)
-    before, after = apart.item(left) / w0, apart.item(left + 1) / w1
-    low, high = nodes.item(left) / w0, nodes.item(left + 1) / w1
-    share = before / (before - after) if before * after < 0.0 else 0.5
-    return low + share * (high - low)

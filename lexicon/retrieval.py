@@ -16,7 +16,7 @@ from calibration import Beta
 from calibration.wasserstein import quantile_nodes, w1_nodes
 from lexicon.entries import Lexicon, Match, Register
 from lexicon.errors import LexiconError
-from lexicon.quantiles import GRID_ERROR, prepare, query_nodes, w1_polished
+from lexicon.quantiles import GRID_ERROR, crossings, prepare, query_nodes, w1_polished
 
 NEAR_TIE = 0.02
 """W1 below which two hedges are as good as each other: readers of one phrase differ by six times as much."""
@@ -108,11 +108,12 @@ class Retriever:
         scores = w1_nodes(self._nodes[found], nodes) + reluctance
         last = min(k, found.size) - 1
         competing = (scores <= np.partition(scores, last)[last] + 2 * NODE_ERROR).nonzero()[0]
+        places = crossings(self._nodes[found[competing]], nodes)
         ranked = []
-        for place in competing.tolist():
-            index = int(found[place])
-            distance = round(w1_polished(self.hedges[index].beta, self._nodes[index], target, nodes), 9)
-            ranked.append((distance + float(reluctance[place]), index, distance))
+        for at, place in zip(competing.tolist(), places, strict=True):
+            index = found.item(at)
+            distance = round(w1_polished(self.hedges[index].beta, target, place), 9)
+            ranked.append((distance + reluctance.item(at), index, distance))
         return tuple(Match(self.hedges[index], distance) for _, index, distance in sorted(ranked)[:k])
 
     def _candidates(self, target: Beta, nodes: NDArray[np.float64], k: int) -> NDArray[np.int64]:

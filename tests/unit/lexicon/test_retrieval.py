@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from calibration import Beta
 from calibration.wasserstein import quantile_nodes, w1_exact
 from lexicon import NO_HEDGE, Lexicon, LexiconError, Retriever, load
-from lexicon.quantiles import GRID_ERROR, query_nodes, w1_polished
+from lexicon.quantiles import GRID_ERROR, crossings, query_nodes, w1_polished
 
 LEXICON = load()
 DIRECT = Retriever(LEXICON, shortlist=None)
@@ -55,7 +55,8 @@ def test_beyond_the_grid_nothing_is_extrapolated(target: Beta) -> None:
 @given(BETAS, BETAS)
 def test_the_polished_distance_is_the_exact_one(one: Beta, other: Beta) -> None:
     """Never above it, and below it by less than half of what the vectors may err."""
-    found = w1_polished(one, quantile_nodes(one.alpha, one.beta), other, query_nodes(other))
+    (place,) = crossings(quantile_nodes([one.alpha], [one.beta]), query_nodes(other))
+    found = w1_polished(one, other, place)
     exact = float(w1_exact(one.alpha, one.beta, other.alpha, other.beta))
     assert exact - 1e-4 <= found <= exact + 1e-9
 
