@@ -129,7 +129,7 @@ class Flow:
 
     @property
     def draft_choice(self) -> tuple[Json, Json]:
-        """The completion and the choice that hold the draft: the first of the largest cluster; before clustering, the first of all."""
+        """The completion and the choice that hold the draft: the one that speaks for the largest cluster; before clustering, the first of all."""
         if self.clustering is None:
             return self.choices[0]
         return self.choices[self.compared[self.clustering.draft_index]]
