@@ -13,11 +13,11 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.equivalence_data import SAMPLE_SETS, Row, contains, evouna, exact, is_development, read
 from benchmarks.stopping import table
 from calibration import Beta
+from calibration.fitting import fit_moments
 from proxy.equivalence.embeddings import OnnxEncoder
 from proxy.equivalence.prior import EmbeddingPrior
 from proxy.equivalence.rules import cluster_by_rules, judge_pair
 from proxy.signals.combine import combine, fit_weights, logit_of
-from proxy.signals.moments import from_scores
 
 PAIRS = Path(__file__).parent.parent / "tests" / "data" / "minimal_pairs.jsonl"
 Clusters = Sequence[Sequence[int]]
@@ -133,7 +133,7 @@ def combined(data: Path) -> str:
         cluster = cluster_by_rules(row["question"], [s["text"] for s in row["samples"]]).clusters[0]
         scores = [float(np.exp(min(row["samples"][i]["logprob_mean"], 0.0))) for i in cluster]
         signals.append(
-            {"semantic": Beta.floored(len(cluster), len(row["samples"]) - len(cluster)), "token": from_scores(scores)}
+            {"semantic": Beta.floored(len(cluster), len(row["samples"]) - len(cluster)), "token": fit_moments(scores)}
         )
         right.append(_surface(row, cluster[0]))
     y, found = np.array(right), []

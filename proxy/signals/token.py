@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import exp
 
 from calibration import Beta
+from calibration.fitting import fit_moments
 from proxy.errors import StepFailed
-from proxy.signals.moments import from_scores
 from proxy.values import Clustering, Sample
 
 ROUNDING = 1e-3
@@ -33,7 +33,7 @@ class TokenSignal:
         means = [mean for mean in given if mean is not None]
         if not means:
             raise StepFailed("signal", "no_logprobs", "the upstream gave no token log-probabilities")
-        return from_scores([_probability(mean) for mean in means])
+        return fit_moments([_probability(mean) for mean in means])
 
 
 def _probability(logprob: float) -> float:

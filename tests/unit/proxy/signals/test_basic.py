@@ -9,7 +9,6 @@ import pytest
 
 from calibration import Beta
 from proxy.errors import StepFailed
-from proxy.signals.moments import from_scores
 from proxy.signals.semantic import SemanticSignal
 from proxy.signals.token import TokenSignal
 from proxy.values import Clustering, Sample
@@ -43,8 +42,18 @@ def test_token_reads_the_largest_cluster_only():
 
 def test_moments_by_hand():
     """Scores .6, .8: mean .7, variance .02, so concentration is .21 / .02 - 1 = 9.5 (worked by hand)."""
-    beta = from_scores([0.6, 0.8])
+    samples = [Sample("x", logprob_mean=log(0.6)), Sample("x", logprob_mean=log(0.8))]
+    beta = _measure(TokenSignal(), samples, Clustering(((0, 1),)))
     assert (beta.alpha, beta.beta) == pytest.approx((6.65, 2.85))
+
+
+@pytest.mark.parametrize("last", [-0.1, -0.1 - 3e-17])
+def test_scores_equal_within_rounding_are_counted(last):
+    """Seven equal scores are seven observations; the rounding of their mean or of their logarithms is no spread."""
+    samples = [Sample("x", logprob_mean=-0.1)] * 6 + [Sample("x", logprob_mean=last)]
+    beta = _measure(TokenSignal(), samples, Clustering((tuple(range(7)),)))
+    assert beta.concentration == pytest.approx(7.0)
+    assert beta.mean == pytest.approx(exp(-0.1))
 
 
 def test_no_logprobs_is_named():
