@@ -13,6 +13,9 @@ from calibration.errors import NotEnoughData, ShapeError
 SCORE_FLOOR = 1e-6
 """Scores are brought within (1e-6, 1 - 1e-6) before their logarithms are taken."""
 
+_ROUNDING = 1e-12
+"""Scores no further apart are equal: what is left is the rounding of their computation."""
+
 _STEPS = 200
 
 
@@ -48,8 +51,8 @@ def fit_moments(scores: ArrayLike) -> Beta:
 
     Notes
     -----
-    **Source**: RALC A.1.1. **Deviates**: scores that are all equal have variance 0 here even where rounding in their mean
-    would leave a trace of one.
+    **Source**: RALC A.1.1. **Deviates**: scores within 1e-12 of each other are constant; a variance that is rounding would
+    give concentrations up to 1e32.
 
     Examples
     --------
@@ -61,7 +64,7 @@ def fit_moments(scores: ArrayLike) -> Beta:
     """
     s = _scores(scores)
     mean = float(s.mean())
-    if s.size == 1 or s.min() == s.max():
+    if np.ptp(s) <= _ROUNDING:
         return Beta.from_mean(float(s[0]), float(s.size))
     variance = float(s.var(ddof=1))
     if variance >= mean * (1.0 - mean):
@@ -102,7 +105,7 @@ def fit_likelihood(scores: ArrayLike) -> Beta:
     (17.049, 8.024)
     """
     s = _scores(scores)
-    if s.min() == s.max():
+    if np.ptp(s) <= _ROUNDING:
         return fit_moments(s)
     inside = np.clip(s, SCORE_FLOOR, 1.0 - SCORE_FLOOR)
     target = np.array([np.log(inside).mean(), np.log1p(-inside).mean()])

@@ -62,7 +62,7 @@ class Histogram:
 def divergences(evaluation: Evaluation) -> Histogram:
     """Histogram of the Faithfulness Divergences, edges in powers of two, since they span decades."""
     edges = np.array([0.0, *(2.0 ** np.arange(-4, 5)), np.inf])
-    labels = ["< 1/16", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", ">= 16"]
+    labels = ["0", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16"]
     shares = [
         np.histogram(faithfulness_divergence(alpha, beta, evaluation.correct), edges)[0] / evaluation.correct.size
         for alpha, beta in (evaluation.raw, evaluation.calibrated)

@@ -40,11 +40,20 @@ def test_token_reads_the_largest_cluster_only():
     assert (beta.alpha, beta.beta) == pytest.approx((1.6, 0.4))
 
 
-def test_equally_probable_samples_count_one_each():
-    """Three samples of probability .7: rounding in their mean must not pass for a tiny variance and a huge concentration."""
-    samples = [Sample("x", logprob_mean=log(0.7))] * 3
-    beta = _measure(TokenSignal(), samples, Clustering(((0, 1, 2),)))
-    assert (beta.alpha, beta.beta) == pytest.approx((2.1, 0.9))
+def test_moments_by_hand():
+    """Scores .6, .8: mean .7, variance .02, so concentration is .21 / .02 - 1 = 9.5 (worked by hand)."""
+    samples = [Sample("x", logprob_mean=log(0.6)), Sample("x", logprob_mean=log(0.8))]
+    beta = _measure(TokenSignal(), samples, Clustering(((0, 1),)))
+    assert (beta.alpha, beta.beta) == pytest.approx((6.65, 2.85))
+
+
+@pytest.mark.parametrize("last", [-0.1, -0.1 - 3e-17])
+def test_scores_equal_within_rounding_are_counted(last):
+    """Seven equal scores are seven observations; the rounding of their mean or of their logarithms is no spread."""
+    samples = [Sample("x", logprob_mean=-0.1)] * 6 + [Sample("x", logprob_mean=last)]
+    beta = _measure(TokenSignal(), samples, Clustering((tuple(range(7)),)))
+    assert beta.concentration == pytest.approx(7.0)
+    assert beta.mean == pytest.approx(exp(-0.1))
 
 
 def test_no_logprobs_is_named():
