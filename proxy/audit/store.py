@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio.to_thread
 import orjson
@@ -31,6 +31,7 @@ from proxy.values import Json
 log = structlog.get_logger(__name__)
 
 MAX_ENTRIES_PER_COMMIT = 512
+T = TypeVar("T")
 Row = dict[str, Any]
 """A row of `answers`, by column name."""
 _Entry = tuple[list[Row], asyncio.Future[None] | None]
@@ -153,6 +154,22 @@ class AuditStore:
                 sa.select(verdicts).where(verdicts.c.answer_id == row["id"]).order_by(verdicts.c.id)
             ).mappings()
             return row | {"verdicts": [dict(verdict) for verdict in told]}
+
+    async def read(self, query: Callable[[sa.Connection], T]) -> T:
+        """What a query finds, on a worker thread; it sees every row that was handed in before.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        await self._hand_over([])
+        return await anyio.to_thread.run_sync(self._read, query)
+
+    def _read(self, query: Callable[[sa.Connection], T]) -> T:
+        with self._reading() as connection:
+            try:
+                return query(connection)
+            except sa.exc.SQLAlchemyError as error:
+                raise StoreError(f"the audit store cannot be read: {error.__class__.__name__}") from error
 
     async def label(self, name: str, correct: float, source: str) -> Settled | None:
         """Tell whether an answer was right; None where there is no such answer.
