@@ -115,9 +115,7 @@ def settings_of(folder: Path) -> Settings:
 
 
 async def seed(folder: Path, count: int) -> None:
-    """Fill the audit of a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "audit.db").unlink(missing_ok=True)
+    """Fill the audit of a folder, which is made by now."""
     settings, rng, now = settings_of(folder), random.Random(7), time.time()
     held = recorded(DATA)
     engine = await asyncio.to_thread(open_engine, settings.audit)
@@ -299,6 +297,8 @@ if __name__ == "__main__":
     parser.add_argument("--rows", type=int)
     chosen = parser.parse_args()
     if chosen.what == "seed":
+        chosen.folder.mkdir(parents=True, exist_ok=True)
+        (chosen.folder / "audit.db").unlink(missing_ok=True)
         asyncio.run(seed(chosen.folder, chosen.rows or 3000))
     else:
         measure(chosen.folder, chosen.rows or 200_000)

@@ -179,8 +179,9 @@ async def try_question(_request: Request, parts: Parts, _visitor: Visitor, field
 
 async def verdict(_request: Request, parts: Parts, _visitor: Visitor, fields: Fields) -> Response:
     """Whether the answer was right; its Faithfulness Divergence is settled."""
-    assert parts.audit is not None  # a serving process has a store  # noqa: S101
-    settled = await parts.audit.label(str(fields.get("id", "")), 1.0 if fields.get("correct") is True else 0.0, "page")
+    from proxy.pages.dashboard import judge
+
+    settled = await judge(parts, str(fields.get("id", "")), right=fields.get("correct") is True)
     if settled is None:
         return JSONResponse({"error": "There is no such answer."}, 404)
     return JSONResponse({"verdict": fragment("_settled.html", id=settled.id, settled=settled)})

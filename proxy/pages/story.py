@@ -128,10 +128,10 @@ def of_row(row: Json, lexicon: Lexicon | None) -> Story:
     """The story of an audit row; hedges are looked up in the lexicon that the route has now."""
     told = row["story"] or {}
     raw, calibrated = _beta(row["raw_alpha"], row["raw_beta"]), _beta(row["alpha"], row["beta"])
-    texts: list[str] | None = row.get("texts", {}).get("samples")
+    said: Json = row["texts"] or {}
     return Story(
-        question=row.get("texts", {}).get("question"),
-        groups=grouped(told.get("clusters", ()), texts),
+        question=said.get("question"),
+        groups=grouped(told.get("clusters", ()), said.get("samples")),
         decided_by=told.get("decided_by"),
         signal=row["signal"],
         map_id=row["map_id"],
@@ -152,8 +152,8 @@ def of_row(row: Json, lexicon: Lexicon | None) -> Story:
         status=row["status"],
         reason=row["reason"],
         detail=told.get("detail"),
-        draft=row.get("texts", {}).get("draft"),
-        final=row.get("texts", {}).get("answer"),
+        draft=said.get("draft"),
+        final=said.get("answer"),
         rewriter=row["rewriter"],
         attempts=tuple(told.get("attempts", ())),
         timings_ms=told.get("timings_ms"),
@@ -161,14 +161,14 @@ def of_row(row: Json, lexicon: Lexicon | None) -> Story:
     )
 
 
-def grouped(clusters: Iterable[Sequence[int]], texts: Sequence[str] | None) -> tuple[Group, ...]:
+def grouped(clusters: Iterable[Sequence[int]], texts: Sequence[str | None] | None) -> tuple[Group, ...]:
     """Clusters with the wordings in them, the commonest first."""
     groups = []
     for cluster in clusters:
         if texts is None:
             groups.append(Group(len(cluster), (Wording(None, len(cluster)),)))
             continue
-        counted = Counter(texts[i].strip() for i in cluster)
+        counted = Counter((texts[i] or "").strip() for i in cluster)
         groups.append(Group(len(cluster), tuple(Wording(text, count) for text, count in counted.most_common())))
     return tuple(groups)
 

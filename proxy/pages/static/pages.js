@@ -78,3 +78,59 @@ if (form) {
     $('[data-section="verdict"] p', story)?.focus();
   });
 }
+
+/* Charts over time: their figures stand in the page, their colours in the stylesheet. */
+const plots = $$("[data-plot]");
+if (plots.length) {
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const short = (value) => value == null ? "–" : Math.abs(value) >= 1e6 ? `${(value / 1e6).toFixed(1)}M` : Math.abs(value) >= 1e4 ? `${Math.round(value / 1e3)}k` : Number.isInteger(value) ? String(value) : value.toPrecision(2);
+  const looks = () => ({
+    accent: { stroke: css("--accent"), width: 2 },
+    filled: { stroke: css("--accent"), width: 2, fill: css("--wash") },
+    grey: { stroke: css("--grey"), width: 1.5, dash: [5, 4] },
+    line: { stroke: css("--grey"), width: 1.5 },
+    ink: { stroke: css("--ink"), width: 1.25 },
+    edge: { stroke: "transparent", width: 0 },
+  });
+  const styles = { requests: ["line", "filled"], tokens: ["line", "accent", "ink"], fd: ["accent", "edge", "edge", "grey"], ece: ["accent", "edge", "edge", "grey"] };
+  const drawn = [];
+
+  const draw = (place) => {
+    const kind = place.dataset.plot, data = JSON.parse($("script", place).textContent), look = looks(), banded = kind === "fd" || kind === "ece";
+    const axis = { stroke: css("--soft"), font: "12px Inter, system-ui, sans-serif", grid: { stroke: css("--line"), width: 1 }, ticks: { show: false } };
+    const options = {
+      width: place.clientWidth, height: 200, legend: { show: false }, cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
+      scales: { y: { range: (_, low, high) => [0, high > 0 ? high * 1.12 : 1] } },
+      axes: [{ ...axis, grid: { show: false }, space: 70, values: (_, stamps) => stamps.map((s, i) => {
+        const at = new Date(s * 1e3), day = at.toLocaleDateString(undefined, { day: "numeric", month: "short" });
+        return at.getHours() || at.getMinutes() ? at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hour12: false }) : day;
+      }) }, { ...axis, size: 52, space: 40, values: (_, numbers) => numbers.map(short) }],
+      series: [{}, ...styles[kind].map((name) => ({ ...look[name], spanGaps: true, points: { show: banded && name !== "edge", size: 5, fill: css("--paper") } }))],
+      bands: banded ? [{ series: [3, 2], fill: css("--wash") }] : [],
+      hooks: { setCursor: [(plot) => tell(place, plot, banded)] },
+    };
+    return new uPlot(options, data, place);
+  };
+  const tell = (place, plot, banded) => {
+    const at = plot.cursor.idx, keys = $$("li", place.parentElement), names = place.dataset.names.split("|");
+    const columns = banded ? [1, 4] : plot.data.slice(1).map((_, i) => i + 1);
+    keys.forEach((key, i) => {
+      const value = at == null ? null : plot.data[columns[i]][at];
+      const range = banded && i === 0 && value != null ? ` (${short(plot.data[2][at])}–${short(plot.data[3][at])})` : "";
+      key.textContent = value == null ? names[i] : `${names[i]}: ${banded ? value.toPrecision(3) : value.toLocaleString()}${range}`;
+    });
+  };
+  const redraw = () => { while (drawn.length) drawn.pop().destroy(); for (const place of plots) drawn.push(draw(place)); };
+  redraw();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  let width = innerWidth;
+  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; redraw(); } });
+}
+
+/* Review: one key for each button. */
+const review = $("[data-keys]");
+if (review) addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
+  const button = $(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`, review);
+  if (button) { event.preventDefault(); review.requestSubmit(button); }
+});
