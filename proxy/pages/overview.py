@@ -185,7 +185,7 @@ def quality(labelled: Labelled, period: Period) -> Json:
         divergence.append([fd.low, fd.high, fd.estimate, float(np.mean(inside.fd_raw))])
         error.append([ece.low, ece.high, ece.estimate, _smooth(inside.raw, inside.correct)])
     if all(row[0] is None for row in divergence):
-        return {}
+        return {"fd": [], "ece": []}
     return {name: [times, *map(list, zip(*rows, strict=True))] for name, rows in (("fd", divergence), ("ece", error))}
 
 
