@@ -12,6 +12,7 @@ from calibration.arrays import FloatArray
 from calibration.errors import NegativeSlope, NotEnoughData
 from calibration.fitting.newton import Logistic, fit_logistic
 from calibration.maps import (
+    LOG_ODDS_LIMIT,
     BetaCalibrationMap,
     CalibrationMap,
     HistogramMap,
@@ -48,10 +49,18 @@ def learn_identity(mean: FloatArray, correct: FloatArray) -> Learned:
     return Learned(IdentityMap())
 
 
-def learn_platt(mean: FloatArray, correct: FloatArray, *, allow_negative_slope: bool = False) -> Learned:
-    """Platt's w and b by maximum likelihood, regularised where that has no maximum or hardly any data."""
+def learn_platt(
+    mean: FloatArray, correct: FloatArray, *, allow_negative_slope: bool = False, limit: float = LOG_ODDS_LIMIT
+) -> Learned:
+    """Platt's w and b by maximum likelihood, regularised where that has no maximum or hardly any data.
+
+    Where all means lie beyond the limit on one side, nothing would be left of their order, and they are taken as they are.
+    """
     require_two_classes(mean, correct)
-    x = log_odds(mean)
+    x = log_odds(mean, limit)
+    if np.ptp(x) == 0.0:
+        limit = LOG_ODDS_LIMIT
+        x = log_odds(mean, limit)
     columns = (x, np.ones_like(x))
     fit, notes = _regularised_where_needed(columns, correct, np.array([1.0, 0.0]), _separable(x, correct))
     w, b = fit.coefficients.tolist()
@@ -60,7 +69,7 @@ def learn_platt(mean: FloatArray, correct: FloatArray, *, allow_negative_slope: 
             f"the slope is {w:.3g}: wrong answers are the more confident ones here, and the map would turn the order of"
             " confidence round; look at the labels and the signal, or allow a negative slope"
         )
-    return Learned(PlattMap(w=w, b=b), dict(zip("wb", fit.standard_errors.tolist(), strict=True)), notes)
+    return Learned(PlattMap(w=w, b=b, limit=limit), dict(zip("wb", fit.standard_errors.tolist(), strict=True)), notes)
 
 
 def learn_temperature(mean: FloatArray, correct: FloatArray) -> Learned:
