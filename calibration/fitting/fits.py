@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +15,7 @@ from calibration.errors import CalibrationError, RangeError
 from calibration.fitted import FittedMap, Provenance
 from calibration.fitting import learners
 from calibration.fitting.learners import Learned
-from calibration.maps import LOG_ODDS_LIMIT, apply_map
-from calibration.maps.base import UNANIMITY
+from calibration.maps import apply_map
 from calibration.summary import summarise
 
 Learner = Callable[[FloatArray, FloatArray], Learned]
@@ -32,7 +30,6 @@ def fit_platt(
     correct: ArrayLike,
     *,
     allow_negative_slope: bool = False,
-    limit: float = LOG_ODDS_LIMIT,
     signal: str = "",
     model: str = "",
     fitted_at: datetime | None = None,
@@ -48,8 +45,6 @@ def fit_platt(
         0 or 1; both must occur.
     allow_negative_slope : bool
         Accept w < 0, which turns the order of confidence round.
-    limit : float
-        > 0; log-odds beyond it count as it, here and when the map is used.
     signal, model : str
         Written into the provenance: what measured the confidence, and who answered.
     fitted_at : datetime, optional
@@ -88,30 +83,45 @@ def fit_platt(
     """
 
     def learn(mean: FloatArray, y: FloatArray) -> Learned:
-        return learners.learn_platt(mean, y, allow_negative_slope=allow_negative_slope, limit=limit)
+        return learners.learn_platt(mean, y, allow_negative_slope=allow_negative_slope)
 
     return _fit(learn, alpha, beta, correct, signal, model, fitted_at, folds)
 
 
-def fit_bounded_platt(alpha: ArrayLike, beta: ArrayLike, correct: ArrayLike, **options: Any) -> FittedMap:
-    """Fit Platt's map on log-odds brought within +-ln 21, so that unanimous samples do not set the slope for all others.
+def fit_bounded_platt(
+    alpha: ArrayLike,
+    beta: ArrayLike,
+    correct: ArrayLike,
+    *,
+    allow_negative_slope: bool = False,
+    signal: str = "",
+    model: str = "",
+    fitted_at: datetime | None = None,
+    folds: int = 5,
+) -> FittedMap:
+    """Fit Platt's map on log-odds within +-ln 21 to Platt's smoothed targets: neither unanimous samples nor luck look like certainty.
 
     Parameters, errors and result as for `fit_platt`; the map is a `PlattMap` that holds the limit.
 
     Notes
     -----
-    **Source**: RALC 4.1; the empirical log-odds (x + 1/2) / (n - x + 1/2) of Haldane and of Anscombe for the limit, ten of ten.
+    **Source**: RALC 4.1, equation 1. The targets are those of Platt 1999, 2.2: (r + 1) / (r + 2) for right answers and 1 / (w + 2) for wrong ones,
+    r and w their numbers. The limit is the empirical log-odds of ten of ten, 10.5 : 0.5 (Haldane, Anscombe).
 
-    **Deviates**: from the paper, whose 1e-6 floor puts unanimous samples at log-odds of 14 to 16, six times as far out as nine of ten: those
+    **Deviates**: from RALC, whose 1e-6 floor puts unanimous samples at log-odds of 14 to 16, six times as far out as nine of ten: those
     points then set the slope. Any limit from 2.5 to 4 does about as well on recorded answers (docs/evidence.md, signal space).
 
     Examples
     --------
     >>> fitted = fit_bounded_platt([10.0] * 50 + [5.0] * 50, [1e-6] * 50 + [5.0] * 50, [1] * 45 + [0] * 5 + [1] * 20 + [0] * 30)
     >>> fitted.map.means([1.0, 0.9, 0.5]).round(3).tolist()
-    [0.9, 0.813, 0.4]
+    [0.889, 0.803, 0.41]
     """
-    return fit_platt(alpha, beta, correct, limit=UNANIMITY, **options)
+
+    def learn(mean: FloatArray, y: FloatArray) -> Learned:
+        return learners.learn_bounded_platt(mean, y, allow_negative_slope=allow_negative_slope)
+
+    return _fit(learn, alpha, beta, correct, signal, model, fitted_at, folds)
 
 
 def fit_histogram(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
 from calibration import Beta, FittedMap, PlattMap
 from calibration.errors import CalibrationError, NegativeSlope, NotEnoughData, RangeError
@@ -58,17 +59,21 @@ def test_fits_do_not_depend_on_the_order_of_the_records(kind):
         assert again.provenance.cross_validation[metric]["after"] == pytest.approx(held["after"], rel=1e-6)
 
 
-def test_unanimous_samples_do_not_set_the_slope_for_all_others():
-    """Bounded, ten of ten weigh as 10.5 : 0.5 would, wherever the floor has put them."""
+def test_unanimous_samples_and_luck_do_not_look_like_certainty():
+    """Ten of ten weigh as 10.5 : 0.5, targets are Platt's of 1999: as scikit-learn fits it when the targets are given as weights."""
     alpha = np.repeat([10.0, 9.0, 6.0, 3.0], 100)
     beta = np.maximum(10.0 - alpha, 1e-6)
     correct = np.concatenate([np.arange(100) < right for right in (90, 85, 40, 10)]).astype(float)
-    smoothed = np.where(beta < 1, 10.5, alpha), np.where(beta < 1, 0.5, beta)
-    bounded, by_hand = fit_bounded_platt(alpha, beta, correct, folds=0).map, fit_platt(*smoothed, correct, folds=0).map
-    np.testing.assert_allclose((bounded.w, bounded.b), (by_hand.w, by_hand.b), rtol=1e-9)
-    assert bounded.means(1 - 1e-7) == bounded.means(10.5 / 11) > bounded.means(0.9)
+    fitted = fit_bounded_platt(alpha, beta, correct, folds=0).map
+    x = np.log(np.where(beta < 1, 10.5, alpha) / np.where(beta < 1, 0.5, beta))
+    target = np.where(correct == 1, 226 / 227, 1 / 177)  # 225 right, 175 wrong
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(
+        np.r_[x, x][:, None], np.repeat([1, 0], 400), sample_weight=np.r_[target, 1 - target]
+    )
+    np.testing.assert_allclose((fitted.w, fitted.b), (model.coef_.item(), model.intercept_.item()), rtol=1e-4)
+    assert fitted.means(1 - 1e-7) == fitted.means(10.5 / 11) > fitted.means(0.9)
     bare = fit_platt(alpha, beta, correct, folds=0).map
-    spread = [calibrated.means(0.9) - calibrated.means(0.3) for calibrated in (bare, bounded)]
+    spread = [calibrated.means(0.9) - calibrated.means(0.3) for calibrated in (bare, fitted)]
     assert spread[0] < 0.5 < spread[1]  # 85 % against 10 % were right
 
 
