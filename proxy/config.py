@@ -179,6 +179,10 @@ class Rewriting(Section):
     """Hedges retrieved (RALC 5.3.1)."""
     shortlist: Annotated[int, Field(ge=1, le=10_000)] = 30
     """Hedges shortlisted by their mean before they are ranked by 1-Wasserstein distance (RALC 5.3.1)."""
+    by_sentence_from: Annotated[int, Field(ge=0)] = 3
+    """Sentences of running text from which an answer is long: its confidence is then measured sentence by sentence (signal
+    `consistency`, with the judge of `embeddings` and `nli` routes), and the template words each at its own. 0: never. The two baselines always word
+    an answer as one."""
     boosters: bool = False
     """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
