@@ -82,22 +82,14 @@ class FactGuard:
             return Verdict(
                 False, "too_long", f"the rewrite has {len(rewrite.text)} characters; {limit:.0f} are allowed"
             )
-        return self._facts(request, rewrite) or self._confidence(request, rewrite) or Verdict(True)
-
-    def _facts(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict | None:
-        language = language_of(request.draft, request.question)
-        stripper = self.strippers.of(language)
+        stripper = self.strippers.of(language_of(request.draft, request.question))
         before, after = stripper.strip(request.draft), stripper.strip(rewrite.text)
-        if (kind := first_difference(before, after)) is not None:
-            return Verdict(False, f"{kind}_changed", f"a {kind} of the answer was changed, added or dropped")
-        if (kind := difference(before, after)) is not None:
-            return Verdict(False, f"content_{kind}", _CONTENT[kind])
-        return None
+        return _facts(before, after) or self._confidence(request, rewrite, before) or Verdict(True)
 
-    def _confidence(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict | None:
+    def _confidence(self, request: RewriteRequest, rewrite: Rewrite, bare: str) -> Verdict | None:
         if self.reader is None or language_of(request.draft, request.question) != "en":
             return None
-        heard = self.reader(reworded_part(request.draft, rewrite.text))
+        heard = self.reader(reworded_part(bare, rewrite.text))
         if heard is None:
             return None
         excess = distance(heard, request.target) - request.hedges[0].distance
@@ -107,9 +99,18 @@ class FactGuard:
         return Verdict(False, "confidence_off", detail)
 
 
-def reworded_part(draft: str, rewrite: str) -> str:
-    """The sentences of a rewrite that the draft has not: the others may speak of chances and doubts that are not the speaker's."""
-    kept = set(sentences(draft))
+def _facts(before: str, after: str) -> Verdict | None:
+    """What differs between two texts whose words of confidence are out."""
+    if (kind := first_difference(before, after)) is not None:
+        return Verdict(False, f"{kind}_changed", f"a {kind} of the answer was changed, added or dropped")
+    if (kind := difference(before, after)) is not None:
+        return Verdict(False, f"content_{kind}", _CONTENT[kind])
+    return None
+
+
+def reworded_part(bare: str, rewrite: str) -> str:
+    """The sentences of a rewrite that the draft without its hedges has not: the others may speak of chances that are not the speaker's."""
+    kept = set(sentences(bare))
     return " ".join(sentence for sentence in sentences(rewrite) if sentence not in kept) or rewrite
 
 

@@ -79,13 +79,13 @@ class Stripper:
     def _once(self, sentence: str) -> str:
         plain = straight(sentence)
         head = leading(sentence, self.language)
-        if opening := self._opening.match(plain, len(head)):
-            return head + sentence[opening.end() :]
         if (closing := self._closing.search(plain)) and re.search(r"\w", plain[: closing.start()]):
             kept, end = sentence[: closing.start()], sentence[closing.start("end") :]
             if not kept.endswith(".") and ABBREVIATION.search(kept + end):
                 return kept  # "Sammy Davis Jr" had no stop of its own
             return kept + (end[1:] if kept.endswith(".") and end.startswith(".") else end)
+        if opening := self._opening.match(plain, len(head)):
+            return head + sentence[opening.end() :]
         return self._without_inner(sentence, plain)
 
     def _without_inner(self, sentence: str, plain: str) -> str:
