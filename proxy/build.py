@@ -23,7 +23,7 @@ from proxy.values import Json, Usage
 if TYPE_CHECKING:
     from calibration import ActiveMap, MapRegistry
     from calibration.decision import Action
-    from lexicon import Lexicon, Retriever
+    from lexicon import Hedge, Lexicon, Retriever
     from proxy.audit.store import AuditStore
     from proxy.equivalence.layered import Judge
     from proxy.pipeline.by_sentence import BySentence
@@ -138,7 +138,6 @@ def _steps(settings: Settings, upstreams: Mapping[str, Upstream]) -> dict[str, S
 def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapRegistry) -> Steps:
     from lexicon import LexiconError, Retriever, load
     from proxy.pipeline.steps import Steps
-    from proxy.rewriting import FactGuard
     from proxy.signals.sentences import SentenceSupport
 
     try:
@@ -147,7 +146,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
         raise ConfigError(f"routes: {route.name}: lexicon: {error}") from error
     hedges = tuple(lexicon)
     retriever = Retriever(_sayable(lexicon, route), shortlist=route.rewriting.shortlist)
-    guard = FactGuard(hedges, tolerance=route.rewriting.tolerance)
+    guard = _guard(route, hedges)
     judge = _local_judge(route)
     support = SentenceSupport(judge)
     return Steps(
@@ -162,6 +161,19 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
         guard=guard,
         by_sentence=_by_sentence(route, registry, support, retriever, guard),
         needs_logprobs=route.signal == "token",
+    )
+
+
+def _guard(route: Route, hedges: tuple[Hedge, ...]) -> FactGuard:
+    """What stands between a rewrite and the client."""
+    from proxy.rewriting import FactGuard
+    from proxy.rewriting.entailment import CrossEncoderEntailment
+
+    tolerance, asked = route.rewriting.tolerance, route.rewriting.entailment
+    if asked is None:
+        return FactGuard(hedges, tolerance=tolerance)
+    return FactGuard(
+        hedges, tolerance=tolerance, entailment=CrossEncoderEntailment(asked.model), entailed=asked.threshold
     )
 
 

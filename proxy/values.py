@@ -97,6 +97,7 @@ class RewriteRequest:
         target: the calibrated Beta that the wording should convey.
         hedges: the retrieved hedges, best first, never empty.
         complaint: why the guard refused the last attempt; None on the first.
+        refused: ids of hedges whose wordings the guard refused.
     """
 
     question: str
@@ -104,6 +105,7 @@ class RewriteRequest:
     target: Beta
     hedges: tuple[Match, ...]
     complaint: str | None = None
+    refused: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def usable(hedge: Hedge) -> tuple[Frame, ...]:
 
 def apply(frame: Frame, shape: Shape, around: Surroundings) -> str | None:
     """The sentence with the hedge in it, or None where this frame cannot take this sentence."""
-    if shape.kind in ("none", "question") or (_SAYS_NO.match(shape.body) and frame.kind in ("fragment", "adverb")):
+    if shape.kind in ("none", "question") or (_SAYS_NO.match(shape.body) and _joins(frame)):
         return None
     make = {
         "clause": _clause,
@@ -51,6 +51,11 @@ def apply(frame: Frame, shape: Shape, around: Surroundings) -> str | None:
         "lead": _lead,
     }[frame.kind]
     return make(frame.text, shape, around)
+
+
+def _joins(frame: Frame) -> bool:
+    """True for words that would stand right before the sentence and be read with a "not" that opens it."""
+    return frame.kind not in ("closing", "lead") and " that {clause}" not in frame.text
 
 
 def disturbs_start(text: str, shape: Shape) -> bool:
