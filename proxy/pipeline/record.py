@@ -192,6 +192,11 @@ def _divergences(beta: Beta) -> tuple[float, float]:
     return float(right), float(wrong)
 
 
+def outlook(flow: Flow) -> tuple[float, float] | None:
+    """Faithfulness Divergence should the answer prove right, and should it prove wrong, nats; None without a confidence."""
+    return None if flow.calibrated is None else _divergences(flow.calibrated)
+
+
 def story(flow: Flow) -> Json:
     """The work step by step, without text, for the audit's page of one request."""
     told: Json = {"timings_ms": {name: round(ms, 3) for name, ms in flow.timings_ms.items()}, "detail": flow.detail}
