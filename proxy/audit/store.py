@@ -138,15 +138,12 @@ class AuditStore:
         Raises:
             StoreError: the store cannot be read.
         """
-        await self._hand_over([])
+        await self.flush()
         return await anyio.to_thread.run_sync(self._read, query)
 
     def _read(self, query: Callable[[sa.Connection], T]) -> T:
-        with self._reading() as connection:
-            try:
-                return query(connection)
-            except sa.exc.SQLAlchemyError as error:
-                raise StoreError(f"the audit store cannot be read: {error.__class__.__name__}") from error
+        with self._transaction() as connection:
+            return query(connection)
 
     async def label(self, name: str, correct: float, source: str) -> Settled | None:
         """Tell whether an answer was right; None where there is no such answer.
