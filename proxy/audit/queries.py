@@ -1,6 +1,6 @@
 """What the dashboard and `hedgerow audit summary` ask of the audit: figures by time, route and status, labelled answers, surprises.
 
-Plain functions of a connection; they run on a worker thread (`read`). Moments are seconds since 1970, UTC. What is said of a
+Plain functions of a connection; they run on a worker thread (`AuditStore.read`). Moments are seconds since 1970, UTC. What is said of a
 confidence is said of answers that have one; a verdict counts where it is the current one of its answer.
 """
 
@@ -11,12 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import anyio.to_thread
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from proxy.audit.store import AuditStore
 from proxy.audit.tables import alarms, answers, changes, route_states, texts, verdicts
 from proxy.errors import StoreError
 from proxy.values import Json
@@ -28,16 +26,6 @@ MAX_LABELLED = 20_000
 """Newest labelled answers from which figures are computed; more would only make the page slow."""
 HISTOGRAM_CELLS = 20
 MAX_LISTED = 200
-
-
-async def read(store: AuditStore, query: Query[T]) -> T:
-    """What a query finds, on a worker thread; it sees every row that was handed in before.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-    await store.flush()
-    return await anyio.to_thread.run_sync(asked, store.engine, query)
 
 
 def asked(engine: sa.Engine, query: Query[T]) -> T:

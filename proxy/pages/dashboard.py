@@ -114,7 +114,7 @@ def routes() -> list[BaseRoute]:
 async def read(parts: Parts, query: Callable[[sa.Connection], T]) -> T:
     """What the audit says."""
     assert parts.audit is not None  # a serving process has a store  # noqa: S101
-    return await queries.read(parts.audit, query)
+    return await parts.audit.read(query)
 
 
 async def overview_page(kept: Kept, request: Request, parts: Parts, visitor: Visitor) -> Response:
