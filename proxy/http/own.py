@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import anyio.to_thread
@@ -16,10 +17,11 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
 from proxy.audit.store import Settled
-from proxy.build import Parts, open_parts
+from proxy.build import Parts
 from proxy.config import Settings
 from proxy.errors import BadRequest, ConfigError, Internal, NotFound, ProxyError, StoreError, Unauthorized
 from proxy.http.edge import Edge, authorise
+from proxy.operating.live import Live, open_live
 from proxy.values import Json
 
 log = structlog.get_logger(__name__)
@@ -38,16 +40,19 @@ class Feedback(BaseModel):
     source: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$", description="Who says so.")] = "client"
 
 
-def application(settings: Settings, address: str) -> Edge:
-    """The whole ASGI application; its parts are opened and closed by its lifespan. `address` is only told."""
+def application(settings: Settings, address: str, config: Path | None = None) -> Edge:
+    """The whole ASGI application; its parts are opened and closed by its lifespan.
+
+    `address` is only told. Where `config` is given the file is followed: a change is taken over while the proxy runs.
+    """
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         try:
-            async with open_parts(settings) as parts:
-                modes = {route.name: route.mode for route in settings.routes}
+            async with open_live(settings, config) as live:
+                modes = {route.name: route.mode for route in live.parts.settings.routes}
                 log.info("listening", address=address, routes=modes)
-                yield {"parts": parts}
+                yield {"live": live}
         except (ConfigError, StoreError) as failure:
             edge.start_failure = failure
             raise
@@ -69,9 +74,15 @@ def application(settings: Settings, address: str) -> Edge:
 
 
 def parts_of(request: Request) -> Parts:
-    """The process's parts."""
+    """The parts that were in use when the request came in."""
     parts: Parts = request.state.parts
     return parts
+
+
+def live_of(request: Request) -> Live:
+    """The process's parts over time."""
+    live: Live = request.state.live
+    return live
 
 
 PartsOf = Annotated[Parts, Depends(parts_of)]
