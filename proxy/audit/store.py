@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
@@ -23,7 +22,7 @@ import sqlalchemy as sa
 import structlog
 
 from calibration import faithfulness_divergence
-from proxy.audit.schema import migrate
+from proxy.audit.engine import open_engine
 from proxy.audit.tables import answers, verdicts
 from proxy.config import Audit
 from proxy.errors import StoreError
@@ -178,6 +177,11 @@ class AuditStore:
             changed = last is None or last.correct != correct
             if changed:
                 connection.execute(
+                    sa.update(verdicts)
+                    .where(verdicts.c.answer_id == row["id"], verdicts.c.current)
+                    .values(current=False)
+                )
+                connection.execute(
                     sa.insert(verdicts).values(
                         answer_id=row["id"],
                         created_at=time.time(),
@@ -209,30 +213,8 @@ async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> Audi
     Raises:
         StoreError: it cannot be opened.
     """
-    engine = await anyio.to_thread.run_sync(_engine, settings)
+    engine = await anyio.to_thread.run_sync(open_engine, settings)
     return AuditStore(engine, count_lost)
-
-
-def _engine(settings: Audit) -> sa.Engine:
-    try:
-        url = sa.make_url(settings.url)
-        if url.get_backend_name() == "sqlite" and url.database:
-            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-        engine = sa.create_engine(url)
-    except (sa.exc.SQLAlchemyError, ImportError, OSError) as error:
-        raise StoreError(f"the audit store cannot be opened: {error}") from error
-    if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", lambda raw, _: _set_up_sqlite(raw, settings.synchronous))
-    migrate(engine)
-    return engine
-
-
-def _set_up_sqlite(raw: Any, synchronous: str) -> None:
-    """Readers never wait for the writer; writers wait for each other instead of failing."""
-    cursor = raw.cursor()
-    for pragma in ("journal_mode = WAL", f"synchronous = {synchronous}", "busy_timeout = 10000", "foreign_keys = ON"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
 
 
 def settle(row: Row, correct: float) -> tuple[float | None, float | None]:
