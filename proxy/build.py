@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from calibration import ActiveMap, MapRegistry
     from calibration.decision import Action
     from lexicon import Lexicon
-    from proxy.operating.grading import RouteGrader
     from proxy.audit.store import AuditStore
+    from proxy.operating.grading import RouteGrader
     from proxy.pipeline.job import Job
     from proxy.pipeline.steps import Spent, Steps
 
@@ -283,7 +283,12 @@ def _grader(route: Route, upstreams: Mapping[str, Upstream]) -> RouteGrader | No
         return sample_of(answer["choices"][0]).text
 
     return RouteGrader(
-        ask, share=grading.share, max_pending=grading.max_pending, calls=grading.calls, rng=random.Random()
+        ask,
+        model=grading.model,
+        share=grading.share,
+        max_pending=grading.max_pending,
+        calls=grading.calls,
+        rng=random.Random(),
     )
 
 

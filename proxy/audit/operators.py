@@ -17,6 +17,8 @@ import sqlalchemy as sa
 from proxy.audit.tables import alarms, changes, route_states
 from proxy.errors import StoreError
 
+Engine = sa.Engine
+"""For those outside this package, who know the store but not its library."""
 Setting = Literal["mode", "map"]
 _COLUMNS = {"mode": route_states.c.mode, "map": route_states.c.map_id}
 _LOCK = 4_207_301

@@ -10,6 +10,7 @@ import structlog
 from proxy.build import Parts
 from proxy.errors import StoreError
 from proxy.http.exchange import Exchange
+from proxy.operating.verdicts import consider
 from proxy.pipeline import record
 from proxy.pipeline.job import Flow
 
@@ -36,6 +37,8 @@ async def tell(
         exchange.told = True
     written = await _durable(parts, row)
     _count(parts, flow, mode)
+    if written:
+        consider(parts, flow)
     log.info("request", **record.log_line(flow, mode=mode))
     return written
 

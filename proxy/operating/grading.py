@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from proxy.pipeline.job import Job
 from proxy.errors import ProxyError, StepFailed
+from proxy.pipeline.job import Job
 
 log = structlog.get_logger(__name__)
 
@@ -40,10 +40,14 @@ class RouteGrader:
     """The grader of one route.
 
     Attributes:
+        model: who judges, for the record; None where it is the model of the request.
         pending: answers that wait to be graded or are being graded.
     """
 
-    def __init__(self, ask: Ask, *, share: float, max_pending: int, calls: int, rng: random.Random) -> None:
+    def __init__(
+        self, ask: Ask, *, model: str | None, share: float, max_pending: int, calls: int, rng: random.Random
+    ) -> None:
+        self.model = model
         self._ask = ask
         self._share = share
         self._max_pending = max_pending

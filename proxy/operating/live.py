@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 import structlog
 
+from proxy.audit import operators
+from proxy.audit.operators import RouteState
+from proxy.audit.store import AuditStore, open_store
 from proxy.build import Holds, Parts, named_upstreams, open_upstream, route_pipelines
 from proxy.config import Settings, load
 from proxy.config import Upstream as UpstreamSettings
@@ -25,8 +28,6 @@ from proxy.ports import Upstream
 from proxy.telemetry import Metrics
 
 if TYPE_CHECKING:
-    from proxy.audit.operators import RouteState
-    from proxy.audit.store import AuditStore
     from proxy.operating.drift import RouteHealth
 
 log = structlog.get_logger(__name__)
@@ -97,7 +98,7 @@ class Live:
             ConfigError: something that the configuration names is not there.
             StoreError: the audit store cannot be read.
         """
-        self.states = await self.audit.operators.states()
+        self.states = await self._read_states()
         self._generation = await self._build(effective(self.configured, self.states))
 
     async def close(self) -> None:
@@ -122,9 +123,12 @@ class Live:
             await self._look_at_store()
             await self._look_at_file(reload)
 
+    async def _read_states(self) -> dict[str, RouteState]:
+        return await anyio.to_thread.run_sync(operators.states, self.audit.engine)
+
     async def _look_at_store(self) -> None:
         try:
-            states = await self.audit.operators.states()
+            states = await self._read_states()
         except StoreError as error:
             log.error("route_states_unreadable", error=str(error))
             return
@@ -208,7 +212,7 @@ async def open_live(settings: Settings, config: Path | None = None) -> AsyncIter
         ConfigError: something that the configuration names is not there.
         StoreError: the audit store cannot be opened.
     """
-    from proxy.audit.store import open_store
+    from proxy.operating.drift import watch
 
     metrics, background = Metrics(), asyncio.TaskGroup()
     async with AsyncExitStack() as stack:
@@ -218,7 +222,10 @@ async def open_live(settings: Settings, config: Path | None = None) -> AsyncIter
         stack.push_async_callback(live.close)
         await stack.enter_async_context(background)
         await live.start()
-        loops = [background.create_task(live.follow(), name="follow")]
+        loops = [
+            background.create_task(live.follow(), name="follow"),
+            background.create_task(watch(live), name="drift"),
+        ]
         stack.callback(lambda: [loop.cancel() for loop in loops])
         yield live
 

@@ -20,6 +20,11 @@ Spent = Callable[[Usage], None]
 class Grader(Protocol):
     """Judges answers when they have been given."""
 
+    @property
+    def model(self) -> str | None:
+        """Who judges, for the record."""
+        ...
+
     def takes(self) -> bool:
         """Whether the next answer is to be judged."""
         ...
