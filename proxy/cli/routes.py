@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import getpass
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from proxy.cli.audit_files import open_audit
 from proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
-    from proxy.audit.operators import Change, Engine
+    from proxy.audit.operators import Change
     from proxy.config import Route, Settings
 
 app = typer.Typer(no_args_is_help=True, help="See what routes do, switch their mode, activate a map or roll it back.")
@@ -38,7 +37,7 @@ def list_routes(
     from proxy.operating.routes import describe
 
     settings = configuration(config)
-    with _store(settings) as engine:
+    with open_audit(config) as engine:
         found = states(engine)
         told = describe(settings, found, examine(engine, effective(settings, found)))
     if as_json:
@@ -58,7 +57,7 @@ def set_mode(route: str, mode: WishedMode, config: ConfigPath = CONFIG, actor: A
 
     settings = configuration(config)
     _route(settings, route)
-    with _store(settings) as engine:
+    with open_audit(config) as engine:
         wish = None if mode == "configured" else mode
         _say(set_state(engine, route, "mode", wish, actor=actor or getpass.getuser(), note=note))
 
@@ -82,7 +81,7 @@ def activate(
         check_map(settings.maps.folder, found, wish)
     except ConfigError as error:
         stop(str(error))
-    with _store(settings) as engine:
+    with open_audit(config) as engine:
         _say(set_state(engine, route, "map", wish, actor=actor or getpass.getuser(), note=note))
 
 
@@ -93,7 +92,7 @@ def rollback(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note:
 
     settings = configuration(config)
     _route(settings, route)
-    with _store(settings) as engine:
+    with open_audit(config) as engine:
         change = roll_back(engine, route, actor=actor or getpass.getuser(), note=note)
     if change is None:
         stop(f"route {route} has had no other map")
@@ -107,7 +106,7 @@ def clear_alarms(route: str, config: ConfigPath = CONFIG, actor: Actor = None, n
 
     settings = configuration(config)
     _route(settings, route)
-    with _store(settings) as engine:
+    with open_audit(config) as engine:
         cleared = clear(engine, route, actor=actor or getpass.getuser(), note=note)
     typer.echo(f"{route}: {cleared} alarms cleared")
 
@@ -121,25 +120,9 @@ def changes(
     """Show what operators did, newest first."""
     from proxy.audit.operators import read_changes
 
-    with _store(configuration(config)) as engine:
+    with open_audit(config) as engine:
         for change in read_changes(engine, route=route, limit=limit):
             _say(change)
-
-
-@contextmanager
-def _store(settings: Settings) -> Iterator[Engine]:
-    """The audit's engine; where it cannot be opened or written, one sentence and the end."""
-    from proxy.audit.engine import open_engine
-    from proxy.errors import StoreError
-
-    try:
-        engine = open_engine(settings.audit)
-        try:
-            yield engine
-        finally:
-            engine.dispose()
-    except StoreError as error:
-        stop(str(error))
 
 
 def _route(settings: Settings, name: str) -> Route:
