@@ -64,7 +64,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
             "server": {"admin_key": "adm"},
             "upstreams": {"scripted": {"provider": "openai", "base_url": f"{behind}/v1"}},
             "routes": [{"name": "test", "upstream": "scripted", "mode": "off"}],
-            "audit": {"url": f"sqlite:///{folder}/audit.db", "synchronous": "normal"},
+            "audit": {"url": f"sqlite:///{folder}/audit.db", "synchronous": "normal", "spool": str(folder / "spool")},
             "maps": {"folder": str(folder / "maps")},
         }
         config.write_text(yaml.safe_dump(content))
