@@ -12,6 +12,7 @@ from proxy.audit.entry import Entry
 from proxy.build import Parts
 from proxy.errors import StoreError, StoreUnavailable
 from proxy.http.exchange import Exchange
+from proxy.operating.verdicts import consider
 from proxy.pipeline import record
 from proxy.pipeline.job import Flow
 
@@ -44,6 +45,8 @@ async def tell(
         flow.status, flow.reason, flow.http_status = "failed", refusal.code, refusal.status
         await _durable(parts, _entry(parts, flow, mode, heard, response_id), may_spool=True)
     _count(parts, flow, mode)
+    if refusal is None:
+        consider(parts, flow)
     log.info("request", **record.log_line(flow, mode=mode))
     return refusal
 
