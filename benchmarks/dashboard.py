@@ -239,9 +239,9 @@ def _operators(connection: sa.Connection, now: float) -> None:
         "created_at": now - 0.4 * DAY,
         "route": "search",
         "map_id": None,
-        "kind": "e_process",
-        "statistic": 41.7,
-        "threshold": 20.0,
+        "kind": "outcomes",
+        "statistic": 6.2,
+        "threshold": 4.605,
     }
     connection.execute(sa.insert(alarms).values(**alarm))
     connection.execute(

@@ -11,6 +11,7 @@ from calibration import FittedMap, MapRegistry
 from calibration.errors import CalibrationError
 from proxy.config import Route
 from proxy.operating.drift import RouteHealth
+from proxy.pages.render import alarm_words
 from proxy.report.figures import Points, map_curve
 from proxy.values import Json
 
@@ -36,7 +37,7 @@ def card(folder: Path, route: Route, alarms: Sequence[Json], health: RouteHealth
     """The map that the route's requests are calibrated with, and what speaks against it: what the drift watcher says, or, where it has
     not looked yet, standing alarms and what the registry warns of.
     """
-    concerns = tuple(sentence(alarm) for alarm in alarms if alarm["route"] == route.name)
+    concerns = tuple(alarm_words(alarm) for alarm in alarms if alarm["route"] == route.name)
     if route.map == "identity":
         return MapCard(None, None, None, [], concerns)
     registry = MapRegistry(folder)
@@ -51,13 +52,3 @@ def card(folder: Path, route: Route, alarms: Sequence[Json], health: RouteHealth
     concerns = health.reasons if health is not None else (*concerns, *active.warnings)
     age = time.time() - fitted.provenance.fitted_at.timestamp()
     return MapCard(version, fitted, age, map_curve(fitted.map)[::4], concerns)
-
-
-def sentence(alarm: Json) -> str:
-    """An alarm in words."""
-    kinds = {
-        "outcomes": "confidence and outcomes no longer agree",
-        "inputs": "raw confidences look unlike those of the fit",
-    }
-    said = kinds.get(alarm["kind"], alarm["kind"].replace("_", " "))
-    return f"{said} ({alarm['statistic']:.3g}, alarmed from {alarm['threshold']:.3g})"

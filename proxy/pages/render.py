@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from calibration import Beta
+from proxy.values import Json
 
 STATIC = Path(__file__).parent / "static"
 SECURITY = {
@@ -59,6 +60,7 @@ def _environment() -> Environment:
         "span": span,
         "moment": moment,
         "iso": iso,
+        "alarm": alarm_words,
     }
     environment.globals["asset"] = asset
     return environment
@@ -127,3 +129,13 @@ def moment(stamp: float) -> str:
 def iso(stamp: float) -> str:
     """A moment for machines."""
     return datetime.fromtimestamp(stamp, UTC).isoformat(timespec="seconds")
+
+
+def alarm_words(alarm: Json, *, figures: bool = True) -> str:
+    """What an alarm says."""
+    kinds = {
+        "outcomes": "confidence and outcomes no longer agree",
+        "inputs": "raw confidences look unlike those of the fit",
+    }
+    said = kinds.get(alarm["kind"], alarm["kind"].replace("_", " "))
+    return f"{said} ({alarm['statistic']:.3g}, alarmed from {alarm['threshold']:.3g})" if figures else said
