@@ -20,34 +20,35 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from proxy.config import Log
 
-_KEY = re.compile(r"\b(?:sk-|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
-_REDACTED = "[redacted]"
+_KEY = re.compile(rb"\b(?:sk-|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+[^\s\"\\]+", re.IGNORECASE)
+_REDACTED = b"[redacted]"
 GATHER_S = 0.05
 """Longest that a log line waits to be written."""
 
 
-def redact(_logger: Any, _method: str, line: dict[str, Any]) -> dict[str, Any]:
-    """Take keys out of every string of a line; exceptions may quote what they choked on."""
-    return {name: _KEY.sub(_REDACTED, value) if isinstance(value, str) else value for name, value in line.items()}
+def redact(_logger: Any, _method: str, line: Any) -> Any:
+    """Take keys out of a rendered line: exceptions may quote what they choked on. Once a line, not once a value."""
+    if isinstance(line, str):
+        return _KEY.sub(_REDACTED, line.encode(errors="replace")).decode(errors="replace")
+    return _KEY.sub(_REDACTED, line)
 
 
 def set_up_logging(settings: Log) -> None:
     """Configure structlog: JSON lines on standard error, or coloured ones on a terminal."""
     json = settings.format == "json" or (settings.format == "auto" and not sys.stderr.isatty())
     shared: list[Any] = [
-        structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     if json:
         finish: list[Any] = [
             structlog.processors.format_exc_info,
-            redact,
             structlog.processors.JSONRenderer(orjson.dumps),
+            redact,
         ]
         factory: Any = structlog.BytesLoggerFactory(cast(BinaryIO, _Gathered(sys.stderr.buffer)))
     else:
-        finish = [redact, structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+        finish = [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback), redact]
         factory = structlog.WriteLoggerFactory(sys.stderr)
     structlog.configure(
         processors=shared + finish,
