@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, cast
 
+import anyio.to_thread
+
 from proxy.config import EmbeddedUpstream, HttpUpstream, LiteLLMUpstream, Route, Settings
 from proxy.config import Upstream as UpstreamSettings
 from proxy.errors import ConfigError, ProxyError, StepFailed
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from proxy.audit.store import AuditStore
     from proxy.pipeline.job import Job
     from proxy.pipeline.steps import Spent, Steps
+    from proxy.tracing import Tracing
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Parts:
     Attributes:
         upstreams: by name.
         steps: the pipeline of each route that may calibrate, by route name.
+        tracing: None where it is off.
         audit: None only where the configuration is tried out without a store (`hedgerow ask`).
         background: work that outlives its request (shadow); ended at the close.
     """
@@ -46,6 +50,7 @@ class Parts:
     audit: AuditStore | None
     metrics: Metrics
     background: asyncio.TaskGroup
+    tracing: Tracing | None
 
 
 @asynccontextmanager
@@ -64,14 +69,21 @@ async def open_parts(settings: Settings, *, with_audit: bool = True) -> AsyncIte
 
             audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
             stack.push_async_callback(audit.aclose)
-        upstreams = {}
+        tracing = None
+        if settings.tracing.endpoint is not None:
+            from proxy.tracing import open_tracing
+
+            tracing = open_tracing(settings.tracing)
+            stack.push_async_callback(anyio.to_thread.run_sync, tracing.close)
+        upstreams: dict[str, Upstream] = {}
         for name, upstream_settings in settings.upstreams.items():
             if any(name in _named(route) for route in settings.routes):
-                upstreams[name] = await open_upstream(name, upstream_settings)
-                stack.push_async_callback(upstreams[name].aclose)
+                upstream = await open_upstream(name, upstream_settings)
+                stack.push_async_callback(upstream.aclose)
+                upstreams[name] = tracing.around(name, upstream) if tracing else upstream
         steps = _steps(settings, upstreams)
         background = await stack.enter_async_context(asyncio.TaskGroup())
-        yield Parts(settings, upstreams, steps, audit, metrics, background)
+        yield Parts(settings, upstreams, steps, audit, metrics, background, tracing)
 
 
 def _named(route: Route) -> set[str | None]:

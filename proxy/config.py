@@ -291,6 +291,19 @@ class Maps(Section):
     """Folder of the registry; a missing one means that no map was fitted yet."""
 
 
+class Tracing(Section):
+    """OpenTelemetry traces, sent over OTLP/HTTP. They hold codes and figures, never text."""
+
+    endpoint: str | None = None
+    """Where spans go, e.g. http://collector:4318/v1/traces. Unset: nothing is traced. Needs the extra `tracing`."""
+    headers: Mapping[str, SecretStr] = {}
+    """Headers sent along, e.g. a key of the collector."""
+    share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of requests that are traced where the caller has not decided it."""
+    service: str = "hedgerow"
+    """`service.name` of the spans."""
+
+
 class Log(Section):
     """What the operator reads."""
 
@@ -323,6 +336,8 @@ class Settings(BaseSettings):
     """Where the audit is kept."""
     maps: Maps = Maps()
     """Where fitted calibration maps are kept."""
+    tracing: Tracing = Tracing()
+    """OpenTelemetry traces; off by default."""
     log: Log = Log()
     """What the operator reads."""
 

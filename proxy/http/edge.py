@@ -52,7 +52,11 @@ class Edge:
         parts: Parts = scope["state"]["parts"]
         started = time.perf_counter()
         try:
-            await _answer(exchange, parts)
+            if parts.tracing is None:
+                await _answer(exchange, parts)
+            else:
+                with parts.tracing.request(exchange.method, exchange.path, exchange.headers):
+                    await _answer(exchange, parts)
         except ClientGone:
             _tell_failure(exchange, parts, "cancelled", "client_gone", started)
         except ProxyError as error:

@@ -36,6 +36,8 @@ async def tell(
         exchange.told = True
     written = await _durable(parts, row)
     _count(parts, flow, mode)
+    if parts.tracing is not None:
+        parts.tracing.tell(flow, mode=mode)
     log.info("request", **record.log_line(flow, mode=mode))
     return written
 
@@ -60,6 +62,8 @@ def tell_passed(exchange: Exchange, parts: Parts, flow: Flow, *, mode: str) -> N
         row = record.plain_row(flow.job, mode=mode, status=flow.status, reason=flow.reason)
         parts.audit.enqueue(row | {"http_status": flow.http_status, "duration_ms": flow.duration_ms})
     parts.metrics.requests.labels(route.name, mode, flow.status, flow.reason or "").inc()
+    if parts.tracing is not None:
+        parts.tracing.tell(flow, mode=mode)
     log.info(
         "request",
         id=flow.job.id,
