@@ -168,7 +168,7 @@ def _with_context(headers: Mapping[str, str]) -> dict[str, str]:
     return told
 
 
-def open_tracing(settings: Settings) -> Tracing:
+def exporting(settings: Settings) -> Tracing:
     """Tracing as configured; its `endpoint` is set.
 
     Raises:

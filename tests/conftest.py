@@ -17,6 +17,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from proxy.config import Settings
+from tests.support.postgres import Cluster, Missing, cluster
 from tests.support.servers import serving
 from tests.support.upstream import Upstream
 
@@ -75,6 +76,25 @@ def lines() -> Iterator[Lines]:
     )
     yield kept
     structlog.reset_defaults()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """A PostgreSQL server; tests without one are skipped."""
+    try:
+        with cluster() as found:
+            yield found
+    except Missing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Address of an empty store of our own; a test that asks for it runs on both databases."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/audit.db"
+    server: Cluster = request.getfixturevalue("postgres")
+    return server.database()
 
 
 @pytest.fixture

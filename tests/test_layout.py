@@ -29,7 +29,7 @@ LIBRARIES = {
     "sqlalchemy": {"proxy/audit/"},
     "llama_cpp": {"proxy/upstreams/llama.py"},
     "litellm": {"proxy/upstreams/litellm.py"},
-    "fastapi": {"proxy/http/own.py"},
+    "fastapi": {"proxy/http/"},
 }
 """Which files may know a library."""
 

@@ -11,10 +11,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
@@ -22,8 +19,7 @@ import orjson
 import sqlalchemy as sa
 import structlog
 
-from calibration import faithfulness_divergence
-from proxy.audit.schema import migrate
+from proxy.audit.engine import open_engine
 from proxy.audit.tables import answers, verdicts
 from proxy.config import Audit
 from proxy.errors import StoreError
@@ -40,31 +36,15 @@ GATHER_S = 0.1
 """Longest that a row without a waiter stays out of the queue."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """A verdict as it stands after it was told.
+class AuditStore:
+    """Rows go in through `write` and `enqueue`; verdicts have a file of their own. Safe to use from one event loop.
 
     Attributes:
-        id: the audit id.
-        correct: 0..1.
-        fd_raw, fd: Faithfulness Divergence of the raw and of the calibrated confidence, nats; None for a row without confidence.
-        changed: False where the same verdict had been told before.
-        row: the answer's row.
+        engine: for reads and for writes that are not of rows; they take connections of their own.
     """
 
-    id: str
-    correct: float
-    fd_raw: float | None
-    fd: float | None
-    changed: bool
-    row: Row
-
-
-class AuditStore:
-    """Rows go in through `write` and `enqueue`, verdicts through `label`. Safe to use from one event loop."""
-
     def __init__(self, engine: sa.Engine, count_lost: Callable[[int], None]) -> None:
-        self._engine = engine
+        self.engine = engine
         self._count_lost = count_lost
         self._insert = str(sa.insert(answers).compile(dialect=engine.dialect))
         self._gathered: list[Row] = []
@@ -130,7 +110,7 @@ class AuditStore:
         if not rows:
             return None
         try:
-            with self._engine.begin() as connection:
+            with self.engine.begin() as connection:
                 connection.exec_driver_sql(self._insert, [_parameters(row) for row in rows])
         except sa.exc.SQLAlchemyError as error:
             return error
@@ -139,6 +119,10 @@ class AuditStore:
     def _resolve(self, waiting: Sequence[asyncio.Future[None]], failure: Exception | None) -> None:
         if waiting and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(_tell, waiting, failure)
+
+    async def flush(self) -> None:
+        """Return when every row that was handed in before is written."""
+        await self._hand_over([])
 
     async def get(self, name: str) -> Json | None:
         """One row with its verdicts, by audit id or by the completion's own id; None where there is none."""
@@ -155,43 +139,9 @@ class AuditStore:
             ).mappings()
             return row | {"verdicts": [dict(verdict) for verdict in told]}
 
-    async def label(self, name: str, correct: float, source: str) -> Settled | None:
-        """Tell whether an answer was right; None where there is no such answer.
-
-        The same verdict twice is stored once; another one supersedes it and the history stays.
-        """
-        await self._hand_over([])
-        return await anyio.to_thread.run_sync(self._label, name, correct, source)
-
-    def _label(self, name: str, correct: float, source: str) -> Settled | None:
-        with self._reading() as connection, connection.begin():
-            row = _find(connection, name)
-            if row is None:
-                return None
-            last = connection.execute(
-                sa.select(verdicts)
-                .where(verdicts.c.answer_id == row["id"], verdicts.c.source == source)
-                .order_by(verdicts.c.id.desc())
-                .limit(1)
-            ).first()
-            fd_raw, fd = settle(row, correct)
-            changed = last is None or last.correct != correct
-            if changed:
-                connection.execute(
-                    sa.insert(verdicts).values(
-                        answer_id=row["id"],
-                        created_at=time.time(),
-                        correct=correct,
-                        source=source,
-                        fd_raw=fd_raw,
-                        fd=fd,
-                    )
-                )
-            return Settled(row["id"], correct, fd_raw, fd, changed, row)
-
     def _reading(self) -> sa.Connection:
         try:
-            return self._engine.connect()
+            return self.engine.connect()
         except sa.exc.SQLAlchemyError as error:
             raise StoreError(f"the audit store cannot be read: {error.__class__.__name__}") from error
 
@@ -200,7 +150,7 @@ class AuditStore:
         self._hand_over_gathered()
         self._queue.put(None)
         await anyio.to_thread.run_sync(self._thread.join)
-        self._engine.dispose()
+        self.engine.dispose()
 
 
 async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> AuditStore:
@@ -209,44 +159,8 @@ async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> Audi
     Raises:
         StoreError: it cannot be opened.
     """
-    engine = await anyio.to_thread.run_sync(_engine, settings)
+    engine = await anyio.to_thread.run_sync(open_engine, settings)
     return AuditStore(engine, count_lost)
-
-
-def _engine(settings: Audit) -> sa.Engine:
-    try:
-        url = sa.make_url(settings.url)
-        if url.get_backend_name() == "sqlite" and url.database:
-            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-        engine = sa.create_engine(url)
-    except (sa.exc.SQLAlchemyError, ImportError, OSError) as error:
-        raise StoreError(f"the audit store cannot be opened: {error}") from error
-    if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", lambda raw, _: _set_up_sqlite(raw, settings.synchronous))
-    migrate(engine)
-    return engine
-
-
-def _set_up_sqlite(raw: Any, synchronous: str) -> None:
-    """Readers never wait for the writer; writers wait for each other instead of failing."""
-    cursor = raw.cursor()
-    for pragma in ("journal_mode = WAL", f"synchronous = {synchronous}", "busy_timeout = 10000", "foreign_keys = ON"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-
-
-def settle(row: Row, correct: float) -> tuple[float | None, float | None]:
-    """Faithfulness Divergence of a row's raw and calibrated confidence, nats; None where it has no confidence.
-
-    A graded verdict c in (0, 1) settles to the mean of both outcomes' divergences, weighted by c and 1 - c. A row in shadow whose served
-    answer means something else than the draft is not settled: the verdict is not about what the confidence is of.
-    """
-    if row["alpha"] is None or (row["mode"] == "shadow" and row["served_agrees"] is False):
-        return None, None
-    return tuple(  # type: ignore[return-value]
-        correct * faithfulness_divergence(alpha, beta, 1) + (1.0 - correct) * faithfulness_divergence(alpha, beta, 0)
-        for alpha, beta in ((row["raw_alpha"], row["raw_beta"]), (row["alpha"], row["beta"]))
-    )
 
 
 _EMPTY: Row = {column.name: None for column in answers.columns} | dict.fromkeys(

@@ -10,6 +10,7 @@ import structlog
 from proxy.build import Parts
 from proxy.errors import StoreError
 from proxy.http.exchange import Exchange
+from proxy.operating.verdicts import consider
 from proxy.pipeline import record
 from proxy.pipeline.job import Flow
 
@@ -38,6 +39,8 @@ async def tell(
     _count(parts, flow, mode)
     if parts.tracing is not None:
         parts.tracing.tell(flow, mode=mode)
+    if written:
+        consider(parts, flow)
     log.info("request", **record.log_line(flow, mode=mode))
     return written
 
@@ -62,6 +65,7 @@ def tell_passed(exchange: Exchange, parts: Parts, flow: Flow, *, mode: str) -> N
         row = record.plain_row(flow.job, mode=mode, status=flow.status, reason=flow.reason)
         parts.audit.enqueue(row | {"http_status": flow.http_status, "duration_ms": flow.duration_ms})
     parts.metrics.requests.labels(route.name, mode, flow.status, flow.reason or "").inc()
+    parts.metrics.request_seconds.labels(route.name, mode).observe(flow.duration_ms / 1e3)
     if parts.tracing is not None:
         parts.tracing.tell(flow, mode=mode)
     log.info(
@@ -79,6 +83,7 @@ def tell_passed(exchange: Exchange, parts: Parts, flow: Flow, *, mode: str) -> N
 def _count(parts: Parts, flow: Flow, mode: str) -> None:
     metrics, route = parts.metrics, flow.job.route.name
     metrics.requests.labels(route, mode, flow.status, flow.reason or "").inc()
+    metrics.request_seconds.labels(route, mode).observe(flow.duration_ms / 1e3)
     for step, ms in flow.timings_ms.items():
         metrics.step_seconds.labels(route, step).observe(ms / 1e3)
     for purpose, usage in (

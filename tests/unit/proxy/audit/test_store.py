@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import sqlalchemy as sa
 
-from proxy.audit.schema import HEAD, migrate
 from proxy.audit.store import AuditStore, open_store
-from proxy.audit.tables import answers, metadata
+from proxy.audit.tables import answers
 from proxy.config import Audit
 from proxy.errors import StoreError
-
-ROOT = Path(__file__).parent.parent.parent.parent
 
 
 def row(name: str, **more: Any) -> dict[str, Any]:
@@ -92,36 +87,3 @@ def test_one_bad_row_does_not_take_the_others_with_it(tmp_path: Path, lines: Any
     assert [type(result) for result in results] == [type(None), type(None), StoreError, type(None)]
     assert (ids(tmp_path), lost) == ({"a", "b", "c"}, [1])
     assert lines.of("audit_write_failed")
-
-
-def test_the_migrations_make_the_tables_of_the_code(tmp_path: Path) -> None:
-    """From a blank database, and again without effect."""
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
-
-    engine = sa.create_engine(f"sqlite:///{tmp_path}/m.db")
-    migrate(engine)
-    migrate(engine)
-    with engine.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-    engine.dispose()
-    newest = max(re.match(r"\d+", p.name)[0] for p in (ROOT / "proxy/audit/migrations/versions").glob("[0-9]*.py"))  # type: ignore[index]
-    assert newest == HEAD
-
-
-def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
-    """Nothing is changed in it."""
-    engine = sa.create_engine(f"sqlite:///{tmp_path}/a.db")
-    migrate(engine)
-    with engine.begin() as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
-    engine.dispose()
-    with pytest.raises(StoreError, match="newer than this version"):
-        run(tmp_path, lambda store: store.get("x"))
-
-
-@pytest.mark.parametrize("url", ["sqlite:////proc/nowhere/a.db", "not an address", "nosuchdatabase://x/y"])
-def test_a_store_that_cannot_be_opened_says_so(url: str) -> None:
-    """One sentence, at the start."""
-    with pytest.raises(StoreError, match="cannot be opened"):
-        asyncio.run(open_store(Audit(url=url), lambda _: None))
