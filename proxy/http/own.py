@@ -1,4 +1,4 @@
-"""The proxy's own endpoints: feedback, audit, models, health, metrics. FastAPI, because none of them is on the hot path."""
+"""The proxy's own endpoints: feedback, audit, perceive, models. FastAPI, because none of them is on the hot path."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel, ConfigDict, Field
 
 from proxy.config import Settings
 from proxy.errors import BadRequest, ConfigError, Internal, NotFound, ProxyError, StoreError
-from proxy.http import admin
-from proxy.http.access import Admitted, LiveOf, PartsOf
+from proxy.http import admin, health
+from proxy.http.access import Admitted, PartsOf
 from proxy.http.edge import Edge, authorise
 from proxy.http.feedback import feedback
 from proxy.operating.live import open_live
@@ -54,8 +53,7 @@ def application(settings: Settings, address: str, config: Path | None = None) ->
     app.get("/v1/audit/{name}")(audit)
     app.post("/v1/perceive")(perceive)
     app.get("/v1/models")(models)
-    app.get("/health")(health)
-    app.get("/metrics")(metrics)
+    app.include_router(health.router)
     app.include_router(admin.router)
     edge = Edge(app)
     return edge
@@ -112,16 +110,6 @@ async def models(request: Request, parts: PartsOf) -> Json:
     if failures and not found:
         raise failures[0]
     return {"object": "list", "data": list(found.values())}
-
-
-async def health(live: LiveOf) -> Json:
-    """Whether the process answers; `problem` says why the newest configuration is not in use, where it is not."""
-    return {"status": "ok"} | ({"problem": live.problem} if live.problem else {})
-
-
-async def metrics(parts: PartsOf) -> Response:
-    """Counters for Prometheus."""
-    return Response(generate_latest(parts.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
 
 async def _proxy_error(_request: Request, error: Exception) -> Response:
