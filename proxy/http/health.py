@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import anyio
 import anyio.to_thread
-import sqlalchemy as sa
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from proxy.audit.engine import answers
 from proxy.http.access import LiveOf, PartsOf
+from proxy.operating.live import Live
 from proxy.values import Json
 
 STORE_TIMEOUT_S = 2.0
@@ -31,23 +32,15 @@ async def ready(live: LiveOf, parts: PartsOf) -> Response:
     A store that is down is told, but takes nobody out of service as long as a route answers without it: replicas share the store, and
     would all go at once.
     """
-    reachable = await _store_answers(live.audit.engine)
+    reachable = await _store_answers(live)
     serving = reachable or any(route.on_failure == "pass" for route in parts.settings.routes)
     told = {"status": "ready" if serving else "not_ready", "store": "ok" if reachable else "down"}
     return JSONResponse(told, 200 if serving else 503)
 
 
-async def _store_answers(engine: sa.Engine) -> bool:
-    def ask() -> bool:
-        try:
-            with engine.connect() as connection:
-                connection.execute(sa.text("SELECT 1"))
-        except sa.exc.SQLAlchemyError:
-            return False
-        return True
-
+async def _store_answers(live: Live) -> bool:
     with anyio.move_on_after(STORE_TIMEOUT_S):
-        return await anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(answers, live.audit.engine, abandon_on_cancel=True)
     return False
 
 
