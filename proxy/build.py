@@ -99,6 +99,7 @@ async def open_parts(settings: Settings, *, with_audit: bool = True) -> AsyncIte
             from proxy.audit.store import open_store
 
             audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
+            metrics.follow(audit)
             stack.push_async_callback(audit.aclose)
         tracing = await open_tracing(settings, stack)
         upstreams = {}

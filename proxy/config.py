@@ -20,6 +20,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from proxy.errors import ConfigError
 
 Mode = Literal["off", "shadow", "on"]
+StoreText = Literal["none", "hashed", "redacted", "full"]
 
 
 def _yaml_switch(value: object) -> object:
@@ -272,13 +273,20 @@ class Route(Section):
     deadline_s: Annotated[float, Field(gt=0)] = 60.0
     """Seconds after which the work stops and `on_failure` decides."""
     on_failure: Literal["pass", "error"] = "pass"
-    """`pass` answers with the plain draft, marked so; `error` answers with an error object."""
+    """`pass` answers with the plain draft, marked so; `error` answers with an error object. The same holds while the audit store is down:
+    `pass` answers and keeps the row in the spool, `error` answers with status 503."""
     grading: Grading = Grading()
     """A language model that judges a share of the answers."""
     expose: Expose = Expose()
     """What the client may see of the work."""
     audit: bool = True
     """Whether requests of this route are written to the audit. Calibrated ones always are."""
+    store_text: StoreText | None = None
+    """As `audit.store_text`, for this route. Unset: as there."""
+    keep_texts_days: Annotated[float, Field(gt=0)] | None = None
+    """As `audit.keep_texts_days`, for this route. Unset: as there; `.inf`: for ever."""
+    keep_rows_days: Annotated[float, Field(gt=0)] | None = None
+    """As `audit.keep_rows_days`, for this route. Unset: as there; `.inf`: for ever."""
 
     def takes(self, model: str | None, headers: Mapping[str, str], key_hash: str | None) -> bool:
         """Whether this route takes a request."""
@@ -295,8 +303,20 @@ class Audit(Section):
 
     url: str = "sqlite:///var/audit.db"
     """SQLAlchemy address of the store; a relative SQLite path is relative to the working directory."""
-    store_text: Literal["none", "full"] = "full"
-    """Whether questions, samples and answers are kept with the figures."""
+    store_text: StoreText = "full"
+    """What is kept of questions, samples and answers: `none`, `hashed` (equal texts can be told to be equal), `redacted` (without e-mail
+    addresses, telephone, card and account numbers, IP addresses and keys; names stay) or `full`."""
+    keep_texts_days: Annotated[float, Field(gt=0)] | None = None
+    """Days after which texts and users' hashes are erased; figures stay. Null: never."""
+    keep_rows_days: Annotated[float, Field(gt=0)] | None = None
+    """Days after which rows are deleted with their verdicts. Null: never."""
+    purge_every_s: Annotated[float, Field(gt=0)] = 3600.0
+    """Seconds between two purges by a running proxy; `hedgerow audit purge` does the same at once."""
+    spool: Path = Path("var/spool")
+    """Folder of the files in which rows wait while the store is down; best on another disk than the store."""
+    hash_key: SecretStr | None = None
+    """Key of the hash chain, of its ends, and of users' hashes. Unset: the chain finds accidents and careless changes; with a key it also
+    finds those of anybody who can write to the database but does not have the key. Rows written with one key are verified with that key."""
     synchronous: Literal["full", "normal"] = "full"
     """SQLite only: `full` survives a power cut, `normal` only the death of the process."""
 

@@ -21,6 +21,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from proxy.config import Log
 
 if TYPE_CHECKING:
+    from proxy.audit.store import AuditStore
     from proxy.operating.drift import RouteHealth
 
 _KEY = re.compile(rb"\b(?:sk-|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+[^\s\"\\]+", re.IGNORECASE)
@@ -157,8 +158,8 @@ class Metrics:
             buckets=(0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10),
             registry=self.registry,
         )
-        self.audit_queue_rows = Gauge(
-            "hedgerow_audit_queue_rows", "Audit rows that wait to be written.", registry=self.registry
+        self.audit_queue_batches = Gauge(
+            "hedgerow_audit_queue_batches", "Batches of audit rows that wait to be written.", registry=self.registry
         )
         self.audit_spooled_rows = Gauge(
             "hedgerow_audit_spooled_rows",
@@ -169,6 +170,11 @@ class Metrics:
         Gauge(
             "hedgerow_requests_in_flight", "Requests for an upstream that are being answered.", registry=self.registry
         ).set_function(lambda: self.under_way)
+
+    def follow(self, store: AuditStore) -> None:
+        """Ask the store itself at each scrape."""
+        self.audit_queue_batches.set_function(lambda: store.writer.queued)
+        self.audit_spooled_rows.set_function(lambda: store.writer.spooled)
 
     def _gauge(self, name: str, text: str) -> Gauge:
         return Gauge(f"hedgerow_{name}", text, ("route",), registry=self.registry)

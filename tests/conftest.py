@@ -128,7 +128,11 @@ def serve(upstream: Upstream, tmp_path: Path) -> Iterator[Serve]:
                     | (upstream_settings or {})
                 },
                 "routes": [{"name": "test", "upstream": "scripted", "mode": "on"} | route],
-                "audit": {"url": f"sqlite:///{tmp_path}/audit.db", "synchronous": "normal"},
+                "audit": {
+                    "url": f"sqlite:///{tmp_path}/audit.db",
+                    "spool": str(tmp_path / "spool"),
+                    "synchronous": "normal",
+                },
                 "maps": {"folder": str(tmp_path / "maps")},
             }
             edge = application(Settings(**(defaults | (settings or {}))), address="test")

@@ -23,6 +23,7 @@ HEAVY = {
     "matplotlib",
     "alembic",
     "onnxruntime",
+    "pyarrow",
 }
 LIBRARIES = {
     "aiohttp": {"proxy/upstreams/http.py"},

@@ -112,27 +112,17 @@ def count_answers(engine: sa.Engine, *, route: str | None = None, since: float =
 
 
 def export_rows(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> Iterator[dict[str, Any]]:
-    """Answers with a confidence, oldest first, each with its current verdict; `fit` and `evaluate` read them back.
+    """Answers with a confidence, oldest first, each with its current verdict: the columns of `EXPORTED`.
 
     `correct` is null where no verdict counts, or where the one that does is not about the confidence of the row.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    a, v, t = answers.c, verdicts.c, texts.c
-    left_out = {"story", "salt", "digest", "writer", "seq", "previous", "hash"}
-    told = ("kind", "source", "actor", "fd_raw", "fd", "fd_perceived", "brier_raw", "brier", "nll_raw", "nll")
-    chosen = [column for column in a if column.name not in left_out]
-    correct = sa.case((v.fd.is_not(None), v.correct), else_=None).label("correct")
-    statement = _exported(
-        sa.select(*chosen, correct, v.created_at.label("told_at"), *(v[name] for name in told), t.question, t.draft),
-        route,
-        since,
-    )
+    statement = _exported(sa.select(*_EXPORTED), route, since).order_by(answers.c.created_at, answers.c.id)
     try:
         with engine.connect() as connection:
-            stream = connection.execution_options(yield_per=_AT_A_TIME).execute(statement.order_by(a.created_at, a.id))
-            for row in stream.mappings():
+            for row in connection.execution_options(yield_per=_AT_A_TIME).execute(statement).mappings():
                 yield dict(row)
     except sa.exc.SQLAlchemyError as error:
         raise StoreError(f"the audit store cannot be read: {error.__class__.__name__}") from error
@@ -143,3 +133,19 @@ def _exported(select: Any, route: str | None, since: float) -> Any:
     joined = answers.outerjoin(verdicts, current).outerjoin(texts, texts.c.answer_id == answers.c.id)
     select = select.select_from(joined).where(answers.c.alpha.is_not(None), answers.c.created_at >= since)
     return select if route is None else select.where(answers.c.route == route)
+
+
+_NOT_EXPORTED = {"story", "user_hash", "salt", "digest", "writer", "seq", "previous", "hash"}
+"""What is the store's own business, or names a user."""
+_TOLD = ("kind", "source", "actor", "fd_raw", "fd", "fd_perceived", "brier_raw", "brier", "nll_raw", "nll")
+_EXPORTED = [
+    *(column for column in answers.c if column.name not in _NOT_EXPORTED),
+    sa.case((verdicts.c.fd.is_not(None), verdicts.c.correct), else_=None).label("correct"),
+    verdicts.c.created_at.label("told_at"),
+    *(verdicts.c[name] for name in _TOLD),
+    texts.c.question,
+    texts.c.draft,
+]
+_KINDS = {str: "text", float: "float", int: "int", bool: "bool"}
+EXPORTED = {column.name: _KINDS[column.type.python_type] for column in _EXPORTED}
+"""The columns of an export, and what they hold: text, float, int or bool."""

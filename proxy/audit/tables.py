@@ -85,8 +85,10 @@ chains = sa.Table(
     sa.Column("route", sa.String(64), primary_key=True, comment="empty where no route took the request"),
     sa.Column("start_seq", sa.BigInteger, nullable=False, comment="rows up to here were purged; 0: none"),
     sa.Column("start_hash", sa.String(64), nullable=False, comment="hash of the last purged row; 64 zeros: none"),
+    sa.Column("start_seal", sa.String(64), nullable=False, comment="SHA-256 (HMAC with `audit.hash_key`) of the start"),
     sa.Column("last_seq", sa.BigInteger, nullable=False),
     sa.Column("last_hash", sa.String(64), nullable=False),
+    sa.Column("last_seal", sa.String(64), nullable=False, comment="SHA-256 (HMAC with `audit.hash_key`) of the end"),
     sa.Column("updated_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
     comment="Both ends of every chain of rows.",
 )

@@ -8,6 +8,8 @@ stay, and `problem` says why. What operators set at run time lies in the store, 
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -219,12 +221,15 @@ async def open_live(settings: Settings, config: Path | None = None) -> AsyncIter
     metrics, background = Metrics(), asyncio.TaskGroup()
     async with AsyncExitStack() as stack:
         audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
+        metrics.follow(audit)
         stack.push_async_callback(audit.aclose)
         tracing = await open_tracing(settings, stack)
         live = Live(settings, Parts(settings, {}, {}, audit, metrics, background, tracing, Holds()), config)
         stack.push_async_callback(live.close)
         await stack.enter_async_context(background)
         await live.start()
+        if threading.current_thread() is threading.main_thread():  # elsewhere signals cannot be had
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, live.wake.set)
         loops = [
             background.create_task(live.follow(), name="follow"),
             background.create_task(watch(live), name="drift"),

@@ -38,8 +38,17 @@ def upgrade() -> None:
         sa.Column(
             "start_hash", sa.String(length=64), nullable=False, comment="hash of the last purged row; 64 zeros: none"
         ),
+        sa.Column(
+            "start_seal",
+            sa.String(length=64),
+            nullable=False,
+            comment="SHA-256 (HMAC with `audit.hash_key`) of the start",
+        ),
         sa.Column("last_seq", sa.BigInteger(), nullable=False),
         sa.Column("last_hash", sa.String(length=64), nullable=False),
+        sa.Column(
+            "last_seal", sa.String(length=64), nullable=False, comment="SHA-256 (HMAC with `audit.hash_key`) of the end"
+        ),
         sa.Column("updated_at", sa.Float(), nullable=False, comment="seconds since 1970, UTC"),
         sa.PrimaryKeyConstraint("writer", "route", name=op.f("pk_chains")),
         comment="Both ends of every chain of rows.",

@@ -1,89 +1,81 @@
-"""The audit store: durable when it says so, one bad row harms no other, schema from blank to today."""
+"""The audit store: durable when it says so, one bad row harms no other, and both databases give back what was told."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
-from proxy.audit.store import AuditStore, open_store
-from proxy.audit.tables import answers
-from proxy.config import Audit
+from proxy.audit.entry import Texts
+from proxy.audit.store import AuditStore
 from proxy.errors import StoreError
+from tests.unit.proxy.audit.conftest import Store, entry
+
+SAID = Texts("Who?", "Me.", "Probably me.", None, ("Me.", "You."))
 
 
-def row(name: str, **more: Any) -> dict[str, Any]:
-    """A row with what must be there."""
-    return {"id": name, "created_at": 1.0, "path": "/v1/x", "status": "hedged", "duration_ms": 1.0} | more
-
-
-def run(tmp_path: Path, work: Callable[[AuditStore], Awaitable[Any]]) -> tuple[Any, list[int]]:
-    """Work with an open store; what it gave, and how many rows it says were lost."""
-    lost: list[int] = []
-
-    async def whole() -> Any:
-        store = await open_store(Audit(url=f"sqlite:///{tmp_path}/a.db"), lost.append)
-        try:
-            return await work(store)
-        finally:
-            await store.aclose()
-
-    return asyncio.run(whole()), lost
-
-
-def ids(tmp_path: Path) -> set[str]:
-    """What another reader of the file sees."""
-    engine = sa.create_engine(f"sqlite:///{tmp_path}/a.db")
-    with engine.connect() as connection:
-        found = set(connection.execute(sa.select(answers.c.id)).scalars())
-    engine.dispose()
-    return found
-
-
-def test_a_row_is_there_when_write_returns(tmp_path: Path) -> None:
+def test_a_row_is_there_when_write_returns(store: Store) -> None:
     """Another process sees it at once."""
 
-    async def work(store: AuditStore) -> set[str]:
-        await store.write(row("a"))
-        return await asyncio.to_thread(ids, tmp_path)
+    async def work(opened: AuditStore) -> list[str]:
+        await opened.write(entry("a"))
+        return await asyncio.to_thread(store.sql, "SELECT id FROM answers")
 
-    assert run(tmp_path, work) == ({"a"}, [])
+    assert store.run(work) == ["a"]
+    assert store.lost == []
 
 
-def test_many_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_many_writers_at_once_lose_nothing(store: Store) -> None:
     """A thousand rows, waited for and not, all there in the end."""
 
-    async def work(store: AuditStore) -> None:
+    async def work(opened: AuditStore) -> None:
         for i in range(500):
-            store.enqueue(row(f"e{i}"))
-        await asyncio.gather(*(store.write(row(f"w{i}")) for i in range(500)))
+            opened.enqueue(entry(f"e{i}"))
+        await asyncio.gather(*(opened.write(entry(f"w{i}", texts=SAID)) for i in range(500)))
 
-    run(tmp_path, work)
-    assert len(ids(tmp_path)) == 1000
+    store.run(work)
+    assert store.sql("SELECT count(*) FROM answers") == [1000]
+    assert store.sql("SELECT count(*) FROM texts") == [500]
 
 
-def test_a_reader_sees_what_was_handed_in_before(tmp_path: Path) -> None:
-    """Rows that nobody waits for are found by the next question."""
+def test_a_reader_sees_what_was_handed_in_before(store: Store) -> None:
+    """Rows that nobody waits for are found by the next question, with all that was told of them."""
 
-    async def work(store: AuditStore) -> Any:
-        store.enqueue(row("late", story={"clusters": [[0, 1]]}))
-        return await store.get("late")
+    async def work(opened: AuditStore) -> Any:
+        opened.enqueue(entry("late", story={"clusters": [[0, 1]]}, served_agrees=True, alpha=0.1, texts=SAID))
+        return await opened.get("late")
 
-    found, _ = run(tmp_path, work)
+    found = store.run(work)
     assert found["story"] == {"clusters": [[0, 1]]}
+    assert (found["served_agrees"], found["alpha"], found["store_text"]) == (True, 0.1, "full")
+    assert found["texts"] == {
+        "question": "Who?", "draft": "Me.", "answer": "Probably me.", "served": None, "samples": ["Me.", "You."]
+    }  # fmt: skip
     assert found["verdicts"] == []
 
 
-def test_one_bad_row_does_not_take_the_others_with_it(tmp_path: Path, lines: Any) -> None:
+def test_one_bad_row_does_not_take_the_others_with_it(store: Store, lines: Any) -> None:
     """A repeated id fails for its writer alone, and is counted."""
 
-    async def work(store: AuditStore) -> list[Any]:
-        return await asyncio.gather(*(store.write(row(name)) for name in ("a", "b", "a", "c")), return_exceptions=True)
+    async def work(opened: AuditStore) -> list[Any]:
+        names = ("a", "b", "a", "c")
+        return await asyncio.gather(*(opened.write(entry(name)) for name in names), return_exceptions=True)
 
-    results, lost = run(tmp_path, work)
+    results = store.run(work)
     assert [type(result) for result in results] == [type(None), type(None), StoreError, type(None)]
-    assert (ids(tmp_path), lost) == ({"a", "b", "c"}, [1])
+    assert sorted(store.sql("SELECT id FROM answers")) == ["a", "b", "c"]
+    assert store.lost == [1]
     assert lines.of("audit_write_failed")
+
+
+def test_what_clients_and_upstreams_send_never_breaks_a_row(store: Store) -> None:
+    """NUL, half surrogate pairs, names without end, counts beyond every integer: kept as far as a database can."""
+    odd = "nul \0 and half \ud83d a pair"
+    more: Any = {"model": odd + "m" * 300, "response_id": "r" * 500, "tokens_answer": 10**30, "duration_ms": 3}
+    store.write(entry("odd", texts=Texts(odd, samples=(odd,)), user=odd, **more))
+    found = store.run(lambda opened: opened.get("odd"))
+    assert found["texts"]["question"] == "nul \ufffd and half \ufffd a pair"
+    assert found["texts"]["samples"] == ["nul \ufffd and half \ufffd a pair"]
+    assert found["model"].endswith("m…")
+    assert (len(found["model"]), len(found["response_id"])) == (256, 128)
+    assert found["tokens_answer"] == 2**31 - 1
+    assert store.lost == []
