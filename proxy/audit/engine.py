@@ -65,3 +65,13 @@ def _set_up_sqlite(raw: Any, synchronous: str) -> None:
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def answers(engine: sa.Engine) -> bool:
+    """Whether the database can be asked just now."""
+    try:
+        with engine.connect() as connection:
+            connection.execute(sa.text("SELECT 1"))
+    except sa.exc.SQLAlchemyError:
+        return False
+    return True

@@ -22,9 +22,10 @@ from starlette.routing import Route as Address
 
 from proxy.audit import queries
 from proxy.audit.queries import Period
-from proxy.audit.store import Settled
+from proxy.audit.verdicts import Settled, Told
 from proxy.build import Parts
 from proxy.config import Route, Settings
+from proxy.operating.verdicts import settle
 from proxy.pages import overview
 from proxy.pages.maps import MapCard, card
 from proxy.pages.render import page
@@ -237,8 +238,8 @@ async def answer_verdict(request: Request, parts: Parts, _visitor: Visitor, fiel
 
 async def judge(parts: Parts, name: str, *, right: bool) -> Settled | None:
     """Tell the audit a person's verdict; None where there is no such answer."""
-    assert parts.audit is not None  # a serving process has a store  # noqa: S101
-    return await parts.audit.label(name, float(right), "review")
+    (settled,) = await settle(parts, [Told(name, float(right), kind="human", source="review")])
+    return settled
 
 
 def lexicon_of(settings: Settings, name: str | None) -> Any:
