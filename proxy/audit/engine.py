@@ -23,6 +23,15 @@ _POSTGRES = {
 """What libpq is told, unless the address says otherwise."""
 
 
+def sqlite_file(settings: Audit) -> Path | None:
+    """The file of an SQLite audit; None for another database, for one in memory, or for an address that is none."""
+    try:
+        url = sa.make_url(settings.url)
+    except sa.exc.ArgumentError:
+        return None
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database not in (None, ":memory:") else None
+
+
 def open_engine(settings: Audit) -> sa.Engine:
     """Connect, and bring the schema up to date.
 

@@ -7,22 +7,38 @@ confidence is said of answers that have one; a verdict counts where it is the cu
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from proxy.audit.tables import alarms, answers, changes, route_states, texts, verdicts
+from proxy.errors import StoreError
 from proxy.values import Json
 
+T = TypeVar("T")
+Query = Callable[[sa.Connection], T]
 TOKENS = ("answer", "samples", "rewrite", "escalation")
 MAX_LABELLED = 20_000
 """Newest labelled answers from which figures are computed; more would only make the page slow."""
 HISTOGRAM_CELLS = 20
 MAX_LISTED = 200
+
+
+def asked(engine: sa.Engine, query: Query[T]) -> T:
+    """What a query finds.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    try:
+        with engine.connect() as connection:
+            return query(connection)
+    except sa.exc.SQLAlchemyError as error:
+        raise StoreError(f"the audit store cannot be read: {type(error).__name__}") from error
 
 
 @dataclass(frozen=True, slots=True)

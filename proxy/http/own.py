@@ -48,6 +48,7 @@ def application(settings: Settings, address: str, config: Path | None = None) ->
     app.add_exception_handler(ProxyError, _proxy_error)
     app.add_exception_handler(StoreError, _store_error)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Exception, _fault)
     app.add_exception_handler(404, _unknown_path)
     app.add_exception_handler(405, _unknown_path)
     app.post("/v1/feedback")(feedback)
@@ -125,6 +126,12 @@ async def _proxy_error(_request: Request, error: Exception) -> Response:
 async def _store_error(_request: Request, error: Exception) -> Response:
     log.error("audit_unavailable", error=str(error))
     return JSONResponse(Internal("the audit store is not available", code="store_unavailable").body(), 503)
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    """The last resort: whatever was not foreseen is a 500 and a line with its cause."""
+    log.error("request_fault", path=request.url.path, exc_info=error)
+    return JSONResponse(Internal("something went wrong inside the proxy; the operator's log says what").body(), 500)
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:
