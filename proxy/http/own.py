@@ -22,6 +22,7 @@ from proxy.http.access import Admitted, LiveOf, PartsOf
 from proxy.http.edge import Edge, authorise
 from proxy.http.feedback import feedback
 from proxy.operating.live import open_live
+from proxy.pages import site
 from proxy.values import Json
 
 log = structlog.get_logger(__name__)
@@ -57,6 +58,7 @@ def application(settings: Settings, address: str, config: Path | None = None) ->
     app.get("/health")(health)
     app.get("/metrics")(metrics)
     app.include_router(admin.router)
+    app.router.routes.extend(site.routes())
     edge = Edge(app)
     return edge
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from calibration import ActiveMap
 from calibration.decision import Action
 from lexicon import Retriever
+from proxy.pipeline.by_sentence import BySentence
 from proxy.pipeline.job import Job
 from proxy.ports import ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
 from proxy.values import Usage
@@ -45,6 +46,7 @@ class Steps:
         stronger: the upstream that is asked when the decision is to escalate.
         rewriters: makes the rewriters for one request, in the order they are tried.
         grader: judges a share of the answers afterwards.
+        by_sentence: what long answers go through; None where the route words them as one.
         needs_logprobs: whether the signal asks the upstream for log-probabilities.
     """
 
@@ -58,4 +60,5 @@ class Steps:
     guard: Guard
     stronger: Upstream | None = None
     grader: Grader | None = None
+    by_sentence: BySentence | None = None
     needs_logprobs: bool = False
