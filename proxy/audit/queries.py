@@ -264,7 +264,7 @@ class Queue:
 
 
 def review_queue(connection: sa.Connection, route: str | None = None) -> Queue:
-    """Answers whose text was kept and that nobody has judged, those first that teach most.
+    """Answers whose text was kept and that nobody but a grader has judged, those first that teach most.
 
     In turn: the highest expected Faithfulness Divergence, the confidence nearest to one half, and one by chance (by the digest of its id,
     so that the order stays as it is while one works through it). Only the last kind says something of all traffic.
@@ -272,11 +272,12 @@ def review_queue(connection: sa.Connection, route: str | None = None) -> Queue:
     a = answers.c
     mean = a.alpha / (a.alpha + a.beta)
     expected = mean * a.fd_if_right + (1.0 - mean) * a.fd_if_wrong
-    judged = sa.exists().where(verdicts.c.answer_id == a.id, verdicts.c.current)
+    judged = sa.exists().where(verdicts.c.answer_id == a.id, verdicts.c.current, verdicts.c.kind != "grader")
     statement = (
         sa.select(a.id, mean, expected)
         .join(texts, texts.c.answer_id == a.id)
         .where(a.alpha.is_not(None), a.fd_if_right.is_not(None), texts.c.answer.is_not(None), ~judged, *_of(route))
+        .where(sa.func.coalesce(a.served_agrees, sa.true()))  # else a verdict would not be about the confidence
         .order_by(a.created_at.desc())
         .limit(REVIEWED_AMONG)
     )
