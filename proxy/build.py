@@ -71,6 +71,10 @@ async def open_parts(settings: Settings, *, with_audit: bool = True) -> AsyncIte
                 stack.push_async_callback(upstreams[name].aclose)
         steps = _steps(settings, upstreams)
         background = await stack.enter_async_context(asyncio.TaskGroup())
+        if audit is not None:
+            from proxy.audit.store import purge_regularly
+
+            stack.callback(background.create_task(purge_regularly(audit, lambda: settings), name="purge").cancel)
         yield Parts(settings, upstreams, steps, audit, metrics, background)
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import anyio.to_thread
 import sqlalchemy as sa
@@ -21,9 +22,10 @@ import structlog
 from calibration import faithfulness_divergence
 from proxy.audit.engine import open_engine
 from proxy.audit.entry import Entry, Row
+from proxy.audit.retention import erase, purge
 from proxy.audit.tables import answers, texts, verdicts
 from proxy.audit.writer import Batch, Settlement, Writer
-from proxy.config import Audit
+from proxy.config import Audit, Settings
 from proxy.errors import StoreError
 from proxy.values import Json
 
@@ -169,6 +171,15 @@ class AuditStore:
                 )
             return Settled(row["id"], correct, fd_raw, fd, changed, row)
 
+    async def erase(self, name: str, *, actor: str) -> int:
+        """Drop what was said in an answer, by audit id or by the completion's own id; how many answers that were.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        await self.flush()
+        return await anyio.to_thread.run_sync(partial(erase, self.engine, actor=actor, names=(name,)))
+
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
         try:
@@ -192,6 +203,19 @@ async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> Audi
     """
     engine = await anyio.to_thread.run_sync(open_engine, settings)
     return AuditStore(engine, settings, count_lost)
+
+
+async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -> None:
+    """Forget what is past its time, every `audit.purge_every_s`, for ever; a purge that fails is told and tried again."""
+    while True:
+        await asyncio.sleep(settings().audit.purge_every_s)
+        try:
+            gone = await anyio.to_thread.run_sync(partial(purge, store.engine, settings(), actor="server"))
+        except StoreError as error:
+            log.error("audit_purge_failed", error=str(error))
+            continue
+        if gone.texts or gone.rows:
+            log.info("audit_purged", texts=gone.texts, rows=gone.rows)
 
 
 def hash_key(settings: Audit) -> bytes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typer
 
-from proxy.cli import config, lexicon, maps
+from proxy.cli import audit, config, lexicon, maps
 from proxy.cli.ask import ask
 from proxy.cli.evaluate import evaluate
 from proxy.cli.fit import fit
@@ -27,6 +27,7 @@ app.command()(rewrite)
 app.command()(same_meaning)
 app.command()(fit)
 app.command()(evaluate)
+app.add_typer(audit.app, name="audit")
 app.add_typer(maps.app, name="maps")
 app.add_typer(lexicon.app, name="lexicon")
 app.add_typer(config.app, name="config")

@@ -60,6 +60,7 @@ def application(settings: Settings, address: str) -> Edge:
     app.add_exception_handler(405, _unknown_path)
     app.post("/v1/feedback")(feedback)
     app.get("/v1/audit/{name}")(audit)
+    app.delete("/v1/audit/{name}")(erase)
     app.post("/v1/perceive")(perceive)
     app.get("/v1/models")(models)
     app.get("/health")(health)
@@ -134,6 +135,18 @@ async def audit(name: str, parts: PartsOf, _: Annotated[None, Depends(admitted)]
     if row is None:
         raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
     return row
+
+
+async def erase(request: Request, name: str, parts: PartsOf) -> Json:
+    """Drop what was said in one answer; its figures stay. Only with the admin key, which must be configured."""
+    if parts.settings.server.admin_key is None:
+        raise Unauthorized("erasing needs an admin key, and none is configured (server.admin_key)")
+    admitted(request, parts)
+    assert parts.audit is not None  # a serving process has a store  # noqa: S101
+    if not await parts.audit.erase(name, actor="admin"):
+        raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
+    log.info("erased", id=name)
+    return {"id": name, "erased": True}
 
 
 class Wording(BaseModel):
