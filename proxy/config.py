@@ -165,6 +165,15 @@ class Judge(Section):
     """Whether a failing judge fails the step. Otherwise its pairs count as different, and as `judge_failed` in the audit."""
 
 
+class Entailment(Section):
+    """A model that must find that draft and rewrite entail each other."""
+
+    model: str
+    """A cross-encoder's name or folder, with labels called `entailment` and `neutral` (extra `semantic`). Loaded on first use."""
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Least p(entailed) + 0.5 p(neutral), both ways (RALC 5.3.1)."""
+
+
 class Rewriting(Section):
     """How the answer is reworded."""
 
@@ -180,10 +189,16 @@ class Rewriting(Section):
     """Hedges retrieved (RALC 5.3.1)."""
     shortlist: Annotated[int, Field(ge=1, le=10_000)] = 30
     """Hedges shortlisted by their mean before they are ranked by 1-Wasserstein distance (RALC 5.3.1)."""
+    by_sentence_from: Annotated[int, Field(ge=0)] = 3
+    """Sentences of running text from which an answer is long: its confidence is then measured sentence by sentence (signal
+    `consistency`, with the judge of `embeddings` and `nli` routes), and the template words each at its own. 0: never. The two baselines always word
+    an answer as one."""
     boosters: bool = False
     """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
     """How much farther than the best hedge the new wording may be heard from the target, as a 1-Wasserstein distance."""
+    entailment: Entailment | None = None
+    """A further check of every rewrite by a model. Unset: none."""
 
 
 class Policy(Section):

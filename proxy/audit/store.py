@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import anyio.to_thread
 import sqlalchemy as sa
@@ -31,6 +32,7 @@ from proxy.values import Json
 
 log = structlog.get_logger(__name__)
 
+T = TypeVar("T")
 GATHER_S = 0.1
 """Longest that a row without a waiter stays out of the queue."""
 
@@ -131,6 +133,19 @@ class AuditStore:
             ).mappings()
             kept = {name: text for name, text in (said or {}).items() if name != "answer_id"} or None
             return row | {"texts": kept, "verdicts": [dict(verdict) for verdict in told]}
+
+    async def read(self, query: Callable[[sa.Connection], T]) -> T:
+        """What a query finds, on a worker thread; it sees every row that was handed in before.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        await self.flush()
+        return await anyio.to_thread.run_sync(self._read, query)
+
+    def _read(self, query: Callable[[sa.Connection], T]) -> T:
+        with self._transaction() as connection:
+            return query(connection)
 
     async def label(self, name: str, correct: float, source: str) -> Settled | None:
         """Tell whether an answer was right; None where there is no such answer.

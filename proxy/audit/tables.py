@@ -17,7 +17,7 @@ answers = sa.Table(
     "answers",
     metadata,
     sa.Column("id", sa.String(32), primary_key=True, comment="audit id, sorts by time"),
-    sa.Column("created_at", sa.Float, nullable=False, index=True, comment="seconds since 1970, UTC"),
+    sa.Column("created_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
     sa.Column(
         "response_id", sa.String(128), index=True, comment="the completion's own id; feedback may name it instead"
     ),
@@ -63,6 +63,11 @@ answers = sa.Table(
     sa.Column("previous", sa.String(64), comment="hash of the row before; of nothing for the first: 64 zeros"),
     sa.Column("hash", sa.String(64), comment="SHA-256 (HMAC with `audit.hash_key`) of `previous` and the row"),
     sa.Index("ix_answers_route_created_at", "route", "created_at"),
+    sa.Index(
+        "ix_answers_counted",
+        *("created_at", "route", "mode", "status", "reason", "raw_alpha", "raw_beta", "alpha", "beta"),
+        *("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalation", "duration_ms"),
+    ),
     sa.Index("ix_answers_chain", "writer", "route", "seq", unique=True),
 )
 
@@ -121,6 +126,7 @@ sa.Index(
     postgresql_where=verdicts.c.current,
 )
 """At most one verdict of an answer counts: take the mark from the old one before the new one gets it."""
+sa.Index("ix_verdicts_fd", verdicts.c.fd, sqlite_where=verdicts.c.current, postgresql_where=verdicts.c.current)
 
 changes = sa.Table(
     "changes",

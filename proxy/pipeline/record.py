@@ -13,7 +13,7 @@ from proxy.audit.entry import Entry, Texts
 from proxy.config import StoreText
 from proxy.pipeline.job import Flow, Job
 from proxy.upstreams.answers import sample_of
-from proxy.values import Json, Usage
+from proxy.values import Json, Usage, WordedSentence
 
 
 def final_text(flow: Flow) -> str:
@@ -63,7 +63,7 @@ def field(flow: Flow) -> Json:
             "confidence": round(flow.calibrated.mean, 6),
             "raw": _beta(flow.raw),
             "calibrated": _beta(flow.calibrated),
-            "signal": flow.job.route.signal,
+            "signal": flow.signal,
             "map": flow.applied.id,
             "uncalibrated": flow.applied.id is None,
         }
@@ -80,6 +80,8 @@ def field(flow: Flow) -> Json:
             "attempts": list(flow.rewording.attempts),
             "perceived": _beta(flow.rewording.perceived) if flow.rewording.perceived else None,
         }
+        if flow.rewording.sentences:
+            told["sentences"] = [_sentence(one) for one in flow.rewording.sentences]
     told["usage"] = {
         "answer": _counts(flow.answer_usage),
         "samples": _counts(flow.sample_usage),
@@ -91,6 +93,16 @@ def field(flow: Flow) -> Json:
 
 def _beta(beta: Beta) -> Json:
     return {"alpha": round(beta.alpha, 9), "beta": round(beta.beta, 9), "mean": round(beta.mean, 6)}
+
+
+def _sentence(one: WordedSentence) -> Json:
+    return {
+        "start": one.start,
+        "end": one.end,
+        "confidence": None if one.target is None else round(one.target.mean, 6),
+        "status": one.status,
+        "hedge": one.hedge,
+    }
 
 
 def headers(flow: Flow) -> list[tuple[bytes, bytes]]:
@@ -130,7 +142,7 @@ def row(flow: Flow, *, mode: str, perceived: Beta | None) -> dict[str, Any]:
     filled |= {
         "http_status": flow.http_status,
         "response_id": _response_id(flow),
-        "signal": flow.job.route.signal,
+        "signal": flow.signal,
         "samples": len(flow.choices) or None,
         "clusters": len(flow.clustering.clusters) if flow.clustering else None,
         "served_agrees": flow.served_agrees,
@@ -180,6 +192,11 @@ def _divergences(beta: Beta) -> tuple[float, float]:
     return float(right), float(wrong)
 
 
+def outlook(flow: Flow) -> tuple[float, float] | None:
+    """Faithfulness Divergence should the answer prove right, and should it prove wrong, nats; None without a confidence."""
+    return None if flow.calibrated is None else _divergences(flow.calibrated)
+
+
 def story(flow: Flow) -> Json:
     """The work step by step, without text, for the audit's page of one request."""
     told: Json = {"timings_ms": {name: round(ms, 3) for name, ms in flow.timings_ms.items()}, "detail": flow.detail}
@@ -191,6 +208,8 @@ def story(flow: Flow) -> Json:
     if flow.rewording is not None:
         told["attempts"] = list(flow.rewording.attempts)
         told["perceived"] = _beta(flow.rewording.perceived) if flow.rewording.perceived else None
+        if flow.rewording.sentences:
+            told["sentences"] = [_sentence(one) for one in flow.rewording.sentences]
     if flow.applied is not None:
         told["map_warnings"] = list(flow.applied.warnings)
     return told
