@@ -71,6 +71,7 @@ def _set_up_sqlite(raw: Any, synchronous: str) -> None:
         f"synchronous = {synchronous}",
         f"busy_timeout = {DEAD_AFTER_S * 1000}",
         "foreign_keys = ON",
+        "secure_delete = ON",  # what was erased is overwritten
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()

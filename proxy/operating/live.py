@@ -21,7 +21,7 @@ import structlog
 
 from proxy.audit import operators
 from proxy.audit.operators import RouteState
-from proxy.audit.store import AuditStore, open_store
+from proxy.audit.store import AuditStore, open_store, purge_regularly
 from proxy.build import Holds, Parts, named_upstreams, open_tracing, open_upstream, route_pipelines
 from proxy.config import Settings, load
 from proxy.config import Upstream as UpstreamSettings
@@ -233,6 +233,7 @@ async def open_live(settings: Settings, config: Path | None = None) -> AsyncIter
         loops = [
             background.create_task(live.follow(), name="follow"),
             background.create_task(watch(live), name="drift"),
+            background.create_task(purge_regularly(audit, lambda: live.parts.settings), name="purge"),
         ]
         stack.callback(lambda: [loop.cancel() for loop in loops])
         yield live
