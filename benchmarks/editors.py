@@ -77,25 +77,32 @@ async def draw(data: Path, count: int) -> None:
     model = EmbeddedModel("embedded", EmbeddedUpstream(provider="embedded", max_answer_tokens=LONGEST_REPLY))
     await model.open()
     guard = FactGuard()
-    rows = []
+    said: dict[tuple[str, str], dict[str, Any]] = {}
+    lines: list[str] = []
     for request in track(requests(data, count), "asking the embedded model"):
         replies: dict[str, list[dict[str, Any]]] = {name: [] for name in EDITORS}
         for name, editor in EDITORS.items():
 
             async def ask(system: str, user: str, heard: list[dict[str, Any]] = replies[name]) -> tuple[str, Usage]:
+                if (system, user) in said:  # at temperature 0 it would say the same again
+                    heard.append(said[system, user])
+                    return said[system, user]["text"], Usage()
                 messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
                 start = time.perf_counter()
                 answer = await model.complete(Call("/chat/completions", {"messages": messages, "temperature": 0.0}))
                 text = answer["choices"][0]["message"]["content"]
-                heard.append({"text": text, "ms": round((time.perf_counter() - start) * 1e3)})
+                said[system, user] = {"text": text, "ms": round((time.perf_counter() - start) * 1e3)}
+                heard.append(said[system, user])
                 return text, Usage()
 
             await reword(request, rewriters=[editor(ask)], guard=guard)
         target = {"alpha": request.target.alpha, "beta": request.target.beta}
-        rows.append({"question": request.question, "answer": request.draft} | target | {"replies": replies})
+        row = {"question": request.question, "answer": request.draft} | target | {"replies": replies}
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+        KEPT.write_bytes(
+            gzip.compress("".join(lines).encode(), mtime=0)
+        )  # what has been drawn is kept, whatever happens next
     await model.aclose()
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    KEPT.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 async def replay() -> dict[str, list[Tried]]:
