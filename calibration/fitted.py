@@ -36,6 +36,9 @@ class Provenance:
         Per metric {"before", "after"}: what the fit does to records it did not see. Empty where there were too few.
     notes : tuple[str, ...]
         What the fit had to say: regularised because separable, few records, ...
+    raw_histogram : tuple[int, ...]
+        Raw means of the records in whole percents (`calibration.drift.raw_histogram`), against which later traffic is compared; empty
+        in maps fitted before this was kept.
     """
 
     n: int
@@ -48,6 +51,7 @@ class Provenance:
     standard_errors: Mapping[str, float] = field(default_factory=dict)
     cross_validation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    raw_histogram: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ class FittedMap:
         provenance = asdict(self.provenance)
         provenance["fitted_at"] = self.provenance.fitted_at.isoformat()
         provenance["notes"] = list(self.provenance.notes)
+        provenance["raw_histogram"] = list(self.provenance.raw_histogram)
         return {"map": self.map.to_dict(), "provenance": provenance}
 
     @classmethod
@@ -76,4 +81,5 @@ class FittedMap:
         fields = dict(content["provenance"])
         fields["fitted_at"] = datetime.fromisoformat(fields["fitted_at"])
         fields["notes"] = tuple(fields["notes"])
+        fields["raw_histogram"] = tuple(fields.get("raw_histogram", ()))
         return cls(map_from_dict(content["map"]), Provenance(**fields))

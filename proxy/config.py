@@ -20,6 +20,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from proxy.errors import ConfigError
 
 Mode = Literal["off", "shadow", "on"]
+StoreText = Literal["none", "hashed", "redacted", "full"]
 
 
 def _yaml_switch(value: object) -> object:
@@ -225,6 +226,21 @@ class Policy(Section):
     """Share of the stronger model's answers that are right."""
 
 
+class Grading(Section):
+    """A language model that judges a share of the answers, beside the requests. Its verdicts are marked, and people's override them."""
+
+    share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of calibrated answers that are judged, chosen at random; 0 judges none."""
+    upstream: str | None = None
+    """Upstream of the grader. Unset: the route's own. A model is a poor judge of itself: name a stronger one."""
+    model: str | None = None
+    """Model of the grader. Unset: the model of the request."""
+    max_pending: Annotated[int, Field(ge=1)] = 100
+    """Answers that may wait for their verdict; what comes beyond is not judged."""
+    calls: Annotated[int, Field(ge=1)] = 2
+    """Most calls to the grader under way at once."""
+
+
 class Expose(Section):
     """What the client may see of the work."""
 
@@ -274,11 +290,20 @@ class Route(Section):
     deadline_s: Annotated[float, Field(gt=0)] = 60.0
     """Seconds after which the work stops and `on_failure` decides."""
     on_failure: Literal["pass", "error"] = "pass"
-    """`pass` answers with the plain draft, marked so; `error` answers with an error object."""
+    """`pass` answers with the plain draft, marked so; `error` answers with an error object. The same holds while the audit store is down:
+    `pass` answers and keeps the row in the spool, `error` answers with status 503."""
+    grading: Grading = Grading()
+    """A language model that judges a share of the answers."""
     expose: Expose = Expose()
     """What the client may see of the work."""
     audit: bool = True
     """Whether requests of this route are written to the audit. Calibrated ones always are."""
+    store_text: StoreText | None = None
+    """As `audit.store_text`, for this route. Unset: as there."""
+    keep_texts_days: Annotated[float, Field(gt=0)] | None = None
+    """As `audit.keep_texts_days`, for this route. Unset: as there; `.inf`: for ever."""
+    keep_rows_days: Annotated[float, Field(gt=0)] | None = None
+    """As `audit.keep_rows_days`, for this route. Unset: as there; `.inf`: for ever."""
 
     def takes(self, model: str | None, headers: Mapping[str, str], key_hash: str | None) -> bool:
         """Whether this route takes a request."""
@@ -295,8 +320,20 @@ class Audit(Section):
 
     url: str = "sqlite:///var/audit.db"
     """SQLAlchemy address of the store; a relative SQLite path is relative to the working directory."""
-    store_text: Literal["none", "full"] = "full"
-    """Whether questions, samples and answers are kept with the figures."""
+    store_text: StoreText = "full"
+    """What is kept of questions, samples and answers: `none`, `hashed` (equal texts can be told to be equal), `redacted` (without e-mail
+    addresses, telephone, card and account numbers, IP addresses and keys; names stay) or `full`."""
+    keep_texts_days: Annotated[float, Field(gt=0)] | None = None
+    """Days after which texts and users' hashes are erased; figures stay. Null: never."""
+    keep_rows_days: Annotated[float, Field(gt=0)] | None = None
+    """Days after which rows are deleted with their verdicts. Null: never."""
+    purge_every_s: Annotated[float, Field(gt=0)] = 3600.0
+    """Seconds between two purges by a running proxy; `hedgerow audit purge` does the same at once."""
+    spool: Path = Path("var/spool")
+    """Folder of the files in which rows wait while the store is down; best on another disk than the store."""
+    hash_key: SecretStr | None = None
+    """Key of the hash chain, of its ends, and of users' hashes. Unset: the chain finds accidents and careless changes; with a key it also
+    finds those of anybody who can write to the database but does not have the key. Rows written with one key are verified with that key."""
     synchronous: Literal["full", "normal"] = "full"
     """SQLite only: `full` survives a power cut, `normal` only the death of the process."""
 
@@ -306,6 +343,36 @@ class Maps(Section):
 
     folder: Path = Path("maps")
     """Folder of the registry; a missing one means that no map was fitted yet."""
+
+
+class Tracing(Section):
+    """OpenTelemetry traces, sent over OTLP/HTTP. They hold codes and figures, never text."""
+
+    endpoint: str | None = None
+    """Where spans go, e.g. http://collector:4318/v1/traces. Unset: nothing is traced. Needs the extra `tracing`."""
+    headers: Mapping[str, SecretStr] = {}
+    """Headers sent along, e.g. a key of the collector."""
+    share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of requests that are traced where the caller has not decided it."""
+    service: str = "hedgerow"
+    """`service.name` of the spans."""
+
+
+class Drift(Section):
+    """Watching whether the maps in use are still right (docs/drift.md)."""
+
+    every_s: Annotated[float, Field(gt=0)] = 30.0
+    """Seconds between two looks at new verdicts and confidences; longer where looking takes long."""
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    """Probability that a map which stays right ever raises a false alarm, for each of the two tests."""
+    window: Annotated[int, Field(ge=50)] = 500
+    """Answers whose raw confidences are compared at a time with those that the map was fitted on."""
+    kinds: tuple[Literal["client", "human", "import", "grader"], ...] = ("client", "human", "import", "grader")
+    """Whose verdicts count. Leave out `client` where users report wrong answers more eagerly than right ones."""
+    max_age_days: Annotated[float, Field(gt=0)] = 90.0
+    """Age from which a map counts as stale."""
+    on_alarm: Literal["nothing", "shadow"] = "nothing"
+    """`shadow`: a route in mode `on` whose map proves wrong falls back to shadow until an operator says otherwise."""
 
 
 class Log(Section):
@@ -340,6 +407,10 @@ class Settings(BaseSettings):
     """Where the audit is kept."""
     maps: Maps = Maps()
     """Where fitted calibration maps are kept."""
+    tracing: Tracing = Tracing()
+    """OpenTelemetry traces; off by default."""
+    drift: Drift = Drift()
+    """Watching whether the maps in use are still right."""
     log: Log = Log()
     """What the operator reads."""
 
@@ -362,6 +433,7 @@ class Settings(BaseSettings):
                 ("upstream", route.upstream),
                 ("rewriting.upstream", route.rewriting.upstream),
                 ("judge.upstream", route.judge.upstream),
+                ("grading.upstream", route.grading.upstream),
                 ("policy.escalate_to", route.policy.escalate_to if route.policy else None),
             )
             for key, name in named:

@@ -6,8 +6,10 @@
         BadRequest             400
           PayloadTooLarge      413
         Unauthorized           401
+        Forbidden              403
         NotFound               404
         Overloaded             503, with Retry-After
+        StoreUnavailable       503, with Retry-After
         UpstreamError          502
           UpstreamTimeout      504
           UpstreamRejected     the upstream's own status and body, as they were
@@ -81,6 +83,14 @@ class Unauthorized(ProxyError):
     code = "invalid_api_key"
 
 
+class Forbidden(ProxyError):
+    """Nobody may do this, whatever the key, as the proxy is configured."""
+
+    status = 403
+    type = "invalid_request_error"
+    code = "not_configured"
+
+
 class NotFound(ProxyError):
     """No such route, model or audit row."""
 
@@ -95,6 +105,16 @@ class Overloaded(ProxyError):
     status = 503
     type = "server_error"
     code = "overloaded"
+
+
+class StoreUnavailable(ProxyError):
+    """The audit store is down, and the route wants no answer without a row."""
+
+    status = 503
+    code = "store_unavailable"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retry_after_s=1.0)
 
 
 class UpstreamError(ProxyError):

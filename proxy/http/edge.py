@@ -15,9 +15,10 @@ import anyio.to_thread
 import orjson
 import structlog
 
+from proxy.audit.entry import Entry
 from proxy.build import Parts
 from proxy.config import Mode, Route
-from proxy.errors import BadRequest, HedgerowError, Internal, NotFound, ProxyError, Unauthorized
+from proxy.errors import BadRequest, HedgerowError, Internal, NotFound, ProxyError, StoreUnavailable, Unauthorized
 from proxy.http import append, calibrated, forward
 from proxy.http.exchange import ClientGone, Exchange, Receive, Scope, Send
 from proxy.pipeline.hedgeable import GENERATING, checked_body, last_message, question_of, request_reason
@@ -26,7 +27,7 @@ from proxy.values import Json
 
 log = structlog.get_logger(__name__)
 
-OWN = re.compile(r"(?!/v1/)|/v1/(?:feedback|models|perceive|audit/[^/]+)$")
+OWN = re.compile(r"(?!/v1/)|/v1/(?:feedback|models|perceive|audit/[^/]+|admin/.+)$")
 """Paths that the proxy answers itself; every other one under `/v1/` is an upstream's."""
 LARGE_BODY_BYTES = 100_000
 """From this size on a body is decoded on a worker thread: decoding must not hold up other requests."""
@@ -45,25 +46,41 @@ class Edge:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Dispatch one connection."""
-        if scope["type"] != "http" or OWN.match(scope["path"]):
+        if scope["type"] != "http":
             await self._own(scope, receive, send)
             return
-        exchange = Exchange(scope, receive, send)
-        parts: Parts = scope["state"]["parts"]
-        started = time.perf_counter()
-        try:
+        parts: Parts = scope["state"]["live"].parts
+        with parts.holds:
+            if OWN.match(scope["path"]):
+                scope["state"]["parts"] = parts
+                await self._own(scope, receive, send)
+            else:
+                await _upstreams(Exchange(scope, receive, send), parts)
+
+
+async def _upstreams(exchange: Exchange, parts: Parts) -> None:
+    """Answer a request that is not the proxy's own; whatever goes wrong is an answer, a row and a line too."""
+    started = time.perf_counter()
+    parts.metrics.under_way += 1
+    try:
+        if parts.tracing is None:
             await _answer(exchange, parts)
-        except ClientGone:
-            _tell_failure(exchange, parts, "cancelled", "client_gone", started)
-        except ProxyError as error:
-            _tell_failure(exchange, parts, "failed", error.code, started, error.status)
-            await exchange.send_error(error)
-        except Exception:  # the last resort: whatever was not foreseen is a 500 and a line with its cause
-            log.exception("request_fault", path=exchange.path)
-            fault = Internal("something went wrong inside the proxy; the operator's log says what")
-            _tell_failure(exchange, parts, "failed", fault.code, started, fault.status)
-            if exchange.status is None:
-                await exchange.send_error(fault)
+        else:
+            with parts.tracing.request(exchange.method, exchange.path, exchange.headers):
+                await _answer(exchange, parts)
+    except ClientGone:
+        _tell_failure(exchange, parts, "cancelled", "client_gone", started)
+    except ProxyError as error:
+        _tell_failure(exchange, parts, "failed", error.code, started, error.status)
+        await exchange.send_error(error)
+    except Exception:  # the last resort: whatever was not foreseen is a 500 and a line with its cause
+        log.exception("request_fault", path=exchange.path)
+        fault = Internal("something went wrong inside the proxy; the operator's log says what")
+        _tell_failure(exchange, parts, "failed", fault.code, started, fault.status)
+        if exchange.status is None:
+            await exchange.send_error(fault)
+    finally:
+        parts.metrics.under_way -= 1
 
 
 async def _answer(exchange: Exchange, parts: Parts) -> None:
@@ -73,6 +90,7 @@ async def _answer(exchange: Exchange, parts: Parts) -> None:
     if not (exchange.method == "POST" and exchange.path in GENERATING):
         model, data = await _peek(exchange, parts)
         route = _route(parts, exchange.headers, model, key_hash)
+        _check_store(parts, route, "off")
         job = Job(new_id(), route, exchange.path, {"model": model}, exchange.headers, "")
         return await forward.forward(exchange, parts, job, data, mode="off", reason="not_generating")
 
@@ -84,6 +102,7 @@ async def _answer(exchange: Exchange, parts: Parts) -> None:
         body = await anyio.to_thread.run_sync(checked_body, exchange.path, data, limit)
     route = _route(parts, exchange.headers, body.get("model"), key_hash)
     mode = _mode(route, exchange.headers)
+    _check_store(parts, route, mode)
     question, last_answer = question_of(exchange.path, body), last_message(body, "assistant")
     job = Job(new_id(), route, exchange.path, body, exchange.headers, question, last_answer)
     if mode == "off":
@@ -139,6 +158,16 @@ def _route(parts: Parts, headers: Mapping[str, str], model: str | None, key_hash
     raise NotFound(f"no route takes the model {model!r}" if model else "no route takes this request", code="no_route")
 
 
+def _check_store(parts: Parts, route: Route, mode: Mode) -> None:
+    """Turn a request away at once where its row could not be written.
+
+    Raises:
+        StoreUnavailable: the audit store is down, and the route wants no answer without a row.
+    """
+    if parts.audit is not None and parts.audit.down and route.on_failure == "error" and (route.audit or mode != "off"):
+        raise StoreUnavailable("the audit store is down, and this route answers nothing that it cannot write down")
+
+
 def _mode(route: Route, headers: Mapping[str, str]) -> Mode:
     """The route's mode, or the client's wish where the route allows one.
 
@@ -159,7 +188,7 @@ def _tell_failure(
     """Row, counter and line of a request that no route answered, or whose route's own answer failed before its row was written."""
     if exchange.told:
         return
-    row = {
+    row: Json = {
         "id": new_id(),
         "created_at": time.time(),
         "path": f"/v1{exchange.path}"[:256],
@@ -169,6 +198,6 @@ def _tell_failure(
         "duration_ms": (time.perf_counter() - started) * 1e3,
     }
     if parts.audit is not None:
-        parts.audit.enqueue(row)
+        parts.audit.enqueue(Entry(row))
     parts.metrics.requests.labels("", "", status, reason).inc()
     log.info("request", id=row["id"], route=None, status=status, reason=reason, http_status=http_status)

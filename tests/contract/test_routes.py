@@ -143,7 +143,7 @@ def test_shadow_notices_a_served_answer_of_another_meaning(serve: Any, upstream:
     (row,) = rows_of(tmp_path, 1)
     assert row["served_agrees"] == 0
     told = httpx.post(address + "/v1/feedback", json={"id": "c-1", "correct": False}).json()
-    assert told["faithfulness_divergence"] == {"raw": None, "calibrated": None}
+    assert told["faithfulness_divergence"] == {"raw": None, "calibrated": None, "perceived": None}
 
 
 def test_feedback_settles_the_divergence(serve: Any, client_of: Any, upstream: Upstream, lines: Any) -> None:
@@ -169,7 +169,7 @@ def test_feedback_settles_the_divergence(serve: Any, client_of: Any, upstream: U
     assert [verdict["correct"] for verdict in row["verdicts"]] == [1.0, 0.25]
     assert row["fd_if_right"] == pytest.approx(right)
     assert row["fd_if_wrong"] == pytest.approx(wrong)
-    assert row["story"]["draft"] == "Canberra."
+    assert row["texts"]["draft"] == "Canberra."
 
 
 @pytest.mark.parametrize(
