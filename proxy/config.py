@@ -213,6 +213,8 @@ class Rewriting(Section):
     """Sentences of running text from which an answer is long: its confidence is then measured sentence by sentence (signal
     `consistency`, with the judge of `embeddings` and `nli` routes), and the template words each at its own. 0: never. The two baselines always word
     an answer as one."""
+    max_chars: Annotated[int, Field(ge=1)] = 20_000
+    """Longest answer that is compared and reworded, in characters; where one is longer, the answer passes as it is (reason `too_long`)."""
     boosters: bool = False
     """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
