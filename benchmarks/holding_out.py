@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.answers import Columns, Floats
-from calibration.fitting import fit_map
+from calibration.fitting import fit_map, learners
+from calibration.fitting.learners import Learned
 from calibration.maps import apply_map
 from calibration.summary import METRICS
 
@@ -17,17 +18,34 @@ FOLDS, FITTED_ON = 10, 3
 RESAMPLES = 200
 DEFAULT = "platt-bounded"
 """What `hedgerow fit` learns."""
+Learner = Callable[[Floats, Floats], Learned]
+LEARNERS: dict[str, Learner] = {
+    "identity": learners.learn_identity,
+    "platt": learners.learn_platt,
+    "platt-bounded": learners.learn_bounded_platt,
+    "temperature": learners.learn_temperature,
+    "isotonic": learners.learn_isotonic,
+    "histogram": learners.learn_histogram,
+    "beta": learners.learn_beta_calibration,
+    "venn-abers": learners.learn_venn_abers,
+}
+"""What the fits learn, without the provenance that each of them writes."""
 
 
-def held_out(raw: Columns, correct: Floats, kind: str = DEFAULT, seed: int = 0, **options: object) -> Columns:
-    """Calibrated alphas and betas, each by a map that did not see the answer."""
+def held_out(raw: Columns, correct: Floats, kind: str = DEFAULT, seed: int = 0) -> Columns:
+    """Calibrated alphas and betas, each by a map of this kind that did not see the answer."""
+    return held_out_by(LEARNERS[kind], raw, correct, seed)
+
+
+def held_out_by(learn: Learner, raw: Columns, correct: Floats, seed: int = 0) -> Columns:
+    """The same by any way of learning a map from means and outcomes."""
     fold = np.random.default_rng(seed).permutation(correct.size) % FOLDS
     alpha, beta = raw[0].copy(), raw[1].copy()
     for held in range(FOLDS):
         seen = np.isin(fold, [(held + step) % FOLDS for step in range(1, FITTED_ON + 1)])
-        fitted = fit_map(kind, raw[0][seen], raw[1][seen], correct[seen], folds=0, **options).map
+        learned = learn((raw[0] / (raw[0] + raw[1]))[seen], correct[seen]).map
         here = fold == held
-        alpha[here], beta[here] = apply_map(fitted, raw[0][here], raw[1][here])
+        alpha[here], beta[here] = apply_map(learned, raw[0][here], raw[1][here])
     return alpha, beta
 
 
