@@ -15,23 +15,30 @@ from benchmarks.holding_out import DEFAULT, FITTED_ON, FOLDS, LEARNERS, Estimate
 from calibration.beta import PARAMETER_FLOOR
 from calibration.maps import CalibrationMap
 from proxy.config import Sampling
+from proxy.equivalence.normal import normalise
 from proxy.equivalence.rules import cluster_by_rules
 from proxy.records.exact import contains_gold
 from proxy.stopping import StoppingRule, samples_wanted
 
 SETS = ("TriviaQA, LLaMA-13B", "TriviaQA, gemma-2-2b")
 ORDERS = 3
-TOLERANCES = (0.02, 0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35)
-METRICS = {"generalised_ece": "generalised ECE", "faithfulness_divergence": "FD", "auroc": "AUROC"}
+TOLERANCES = (0.05, 0.1, 0.15, 0.17, 0.2, 0.25, 0.3)
+METRICS = {
+    "generalised_ece": "generalised ECE",
+    "faithfulness_divergence": "FD",
+    "brier": "Brier of the mean",
+    "auroc": "AUROC",
+}
 FEW = 9
 """The goal: as good with so many of 20."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Samples of a set in one random order: cluster of each (rows are questions), and whether each is right."""
+    """Samples of a set in one random order (rows are questions): cluster and normal form of each by number, and whether each is right."""
 
     cluster: np.ndarray
+    form: np.ndarray
     right: np.ndarray
 
     @property
@@ -40,11 +47,12 @@ class Drawn:
         return self.cluster.shape[1]
 
     def after(self, n: int, question: int) -> tuple[int, bool]:
-        """Size of the largest cluster of the first n samples, and whether its first sample is right."""
+        """Size of the largest cluster of the first n samples, and whether its commonest wording is right."""
         first = self.cluster[question, :n]
-        counts = np.bincount(first)
-        best = max(range(len(counts)), key=lambda c: (counts[c], -int(np.argmax(first == c))))
-        return int(counts[best]), bool(self.right[question, int(np.argmax(first == best))])
+        best, size = _commonest(first)
+        inside = np.flatnonzero(first == best)
+        forms = self.form[question, inside]
+        return size, bool(self.right[question, inside[np.argmax(forms == _commonest(forms)[0])]])
 
     def columns(self, sizes: np.ndarray) -> tuple[Columns, Floats]:
         """Raw Betas and outcomes where question i has `sizes[i]` samples."""
@@ -54,23 +62,30 @@ class Drawn:
         return betas, np.array([f[1] for f in found], np.float64)
 
 
+def _commonest(numbers: np.ndarray) -> tuple[int, int]:
+    """The commonest number, the earliest among equals, and how often it stands there."""
+    counts = np.bincount(numbers)
+    most = counts.max()
+    return int(numbers[np.argmax(counts[numbers] == most)]), int(most)
+
+
 def drawn(answers: Answers) -> list[Drawn]:
     """The set in several orders. Clusters are those of all samples; fewer samples see their part of them."""
-    cluster, right = [], []
+    columns: list[list[np.ndarray]] = [[], [], []]
     for case in track(answers.cases, f"{answers.name}: clusters", disable=not sys.stderr.isatty()):
         texts = [sample.text for sample in case.samples]
         ids = np.empty(len(texts), np.int64)
         for number, members in enumerate(cluster_by_rules(case.question, texts).clusters):
             ids[list(members)] = number
         gold = case.row["gold"] if case.row else []
-        cluster.append(ids)
-        right.append([contains_gold(text, gold) for text in texts])
-    every, held, rng = np.array(cluster), np.array(right), np.random.default_rng(0)
-    found = []
-    for _ in range(ORDERS):
-        order = np.argsort(rng.random(every.shape), axis=1)
-        found.append(Drawn(np.take_along_axis(every, order, 1), np.take_along_axis(held, order, 1)))
-    return found
+        forms = np.unique([normalise(text, case.question).key for text in texts], return_inverse=True)[1]
+        for column, values in zip(
+            columns, (ids, forms, np.array([contains_gold(text, gold) for text in texts])), strict=True
+        ):
+            column.append(values)
+    every, rng = [np.array(column) for column in columns], np.random.default_rng(0)
+    orders = [np.argsort(rng.random(every[0].shape), axis=1) for _ in range(ORDERS)]
+    return [Drawn(*(np.take_along_axis(column, order, 1) for column in every)) for order in orders]
 
 
 def maps(one: Drawn) -> list[CalibrationMap]:
@@ -97,6 +112,12 @@ def stopped(one: Drawn, tolerance: float, of: list[CalibrationMap]) -> np.ndarra
     return np.array(sizes)
 
 
+def _score(name: str, betas: Columns, correct: Floats) -> float:
+    if name == "brier":
+        return float(((betas[0] / (betas[0] + betas[1]) - correct) ** 2).mean())
+    return metric(name, betas, correct)
+
+
 def measured(orders: list[Drawn], sizes: list[np.ndarray]) -> dict[str, Estimate]:
     """Metrics after the held-out map, mean over the orders, questions resampled alike in all of them."""
     ready = []
@@ -105,10 +126,10 @@ def measured(orders: list[Drawn], sizes: list[np.ndarray]) -> dict[str, Estimate
         ready.append((held_out(raw, correct), correct))
 
     def mean_of(name: str, rows: np.ndarray) -> float:
-        return float(np.mean([metric(name, (b[0][rows], b[1][rows]), y[rows]) for b, y in ready]))
+        return float(np.mean([_score(name, (b[0][rows], b[1][rows]), y[rows]) for b, y in ready]))
 
     n = len(orders[0].cluster)
-    return {name: bootstrap([n], lambda rows, name=name: mean_of(name, rows[0]), resamples=100) for name in METRICS}
+    return {name: bootstrap([n], lambda rows, name=name: mean_of(name, rows[0])) for name in METRICS}
 
 
 Curve = dict[float, dict[str, Estimate]]
@@ -141,7 +162,7 @@ def table(fixed: Curve, adaptive: dict[float, tuple[float, dict[str, Estimate]]]
 
 
 def _draw(found: dict[str, tuple[Curve, dict[float, tuple[float, dict[str, Estimate]]]]]) -> None:
-    with plots.picture("samples", columns=3, size=(4.6, 4.2)) as axes:
+    with plots.picture("samples", columns=4, size=(4.0, 4.0)) as axes:
         for axis, (name, title) in zip(axes[0], METRICS.items(), strict=True):
             for (of, (fixed, adaptive)), colour, mark in zip(found.items(), plots.COLOURS, plots.MARKS, strict=False):
                 numbers = list(fixed)
@@ -165,35 +186,21 @@ def _draw(found: dict[str, tuple[Curve, dict[float, tuple[float, dict[str, Estim
             axis.set(xlabel="samples a question (mean)", ylabel=title)
         axes[0, 0].set_ylim(0, None)
         axes[0, 1].set_ylim(0, None)
-        axes[0, 2].legend(loc="lower right", fontsize=10)
+        axes[0, 3].legend(loc="lower right", fontsize=10)
 
 
 def aims(adaptive: dict[float, tuple[float, dict[str, Estimate]]], fixed: Curve) -> list[goals.Goal]:
     """What holds with at most nine of twenty, at the tightest tolerance that gets by with them."""
     tolerance, (cost, found) = next(((t, a) for t, a in adaptive.items() if a[0] <= FEW), list(adaptive.items())[-1])
-    where, full = f"{SETS[0]}, tolerance {tolerance:g}: {cost:.1f} samples of {max(fixed)}", fixed[max(fixed)]
-    why = f"all {max(fixed)} samples give {{}}"
+    where, full = f"{SETS[0]}, tolerance {tolerance:g}: {cost:.1f} of {max(fixed)} samples", fixed[max(fixed)]
+    ece, fd = (full[name].value for name in ("generalised_ece", "faithfulness_divergence"))
     return [
+        goals.Goal(f"generalised ECE ≤ .06 at ≤ 9 of 20 samples ({where})", found["generalised_ece"], 0.06, closes=f"more samples: all give {ece:.3f}"),
         goals.Goal(
-            f"generalised ECE ≤ .06 at ≤ 9 of 20 samples ({where})",
-            found["generalised_ece"],
-            0.06,
-            closes=why.format(f"{full['generalised_ece'].value:.3f}"),
+            f"FD ≤ .45 at ≤ 9 of 20 samples ({where})", found["faithfulness_divergence"], 0.45,
+            closes=f"a sharper signal on this set, not more samples: all give {fd:.3f}, and any calibrated confidence tends to 1/2 as it concentrates",
         ),
-        goals.Goal(
-            f"FD ≤ .45 at ≤ 9 of 20 samples ({where})",
-            found["faithfulness_divergence"],
-            0.45,
-            closes=why.format(f"{full['faithfulness_divergence'].value:.3f}"),
-        ),
-        goals.Goal(
-            f"AUROC within .01 of all samples at ≤ 9 of 20 ({where})",
-            found["auroc"],
-            full["auroc"].value - 0.01,
-            at_least=True,
-            closes=why.format(f"{full['auroc'].value:.3f}"),
-        ),
-    ]
+    ]  # fmt: skip
 
 
 def section(data: Path, limit: int | None = None) -> str:
@@ -203,8 +210,9 @@ def section(data: Path, limit: int | None = None) -> str:
     lines = [
         "## Samples",
         "",
-        f"Semantic signal, bounded Platt map fitted on 30 % at the same number of samples, held out; mean over {ORDERS} random orders of the samples. A question is right where the first sample"
-        " of the largest cluster holds a gold answer, so it is not the same answer at every number. Stopping: the rule of `proxy/stopping.py` asks the map fitted on the whole budget whether"
+        f"Semantic signal, bounded Platt map fitted on 30 % at the same number of samples, held out; mean over {ORDERS} random orders of the samples. A question is right where the"
+        " commonest wording of the largest cluster holds a gold answer, so it is not the same answer at every number. FD and generalised ECE also move with the concentration alone, which is the"
+        " number of samples: of calibrated confidences the first rises towards 1/2 and the second falls. Brier score and AUROC tell what the samples were worth. Stopping: the rule of `proxy/stopping.py` asks the map fitted on the whole budget whether"
         f" further samples would move the calibrated mean by more than the tolerance; routes have {Sampling().tolerance:g} by default. Intervals: 95 %, bootstrap over questions.",
         "",
         "![Metrics by number of samples](evidence/samples.svg)",

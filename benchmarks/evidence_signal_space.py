@@ -204,7 +204,7 @@ def _draw(found: Sequence[Pair], change: dict[str, Floats]) -> None:
             axis.imshow(np.clip(table, -100, 100), cmap="PuOr_r", vmin=-100, vmax=100)
             axis.grid(visible=False)
             for i, j in np.ndindex(*table.shape):
-                colour = "white" if abs(table[i, j]) > 70 else "#111111"
+                colour = "white" if abs(table[i, j]) > 50 else "#111111"
                 axis.text(
                     j,
                     i,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.answers import Columns, Floats
+from calibration.errors import NotEnoughData
 from calibration.fitting import fit_map, learners
 from calibration.fitting.learners import Learned
 from calibration.maps import apply_map
@@ -68,20 +69,28 @@ class Estimate:
     high: float
     n: int
 
+    def __str__(self) -> str:
+        return format(self)
+
     def __format__(self, spec: str) -> str:
         spec = spec or ".3f"
         return f"{self.value:{spec}} ({self.low:{spec}} to {self.high:{spec}})"
 
 
 def bootstrap(
-    sizes: Sequence[int], statistic: Callable[[list[np.ndarray]], float], resamples: int = RESAMPLES, seed: int = 0
+    sizes: Sequence[int], statistic: Callable[[list[np.ndarray]], float], resamples: int | None = None, seed: int = 0
 ) -> Estimate:
     """A statistic of several sets: `statistic` gets one array of row indices a set; questions are drawn within sets.
 
-    A resample on which the statistic is not defined (one class only) is drawn again.
+    Resamples on which it is not defined (one class only, one confidence only) are left out; `RESAMPLES` unless said.
     """
     rng = np.random.default_rng(seed)
     value = statistic([np.arange(size) for size in sizes])
-    drawn = [statistic([rng.integers(0, size, size) for size in sizes]) for _ in range(resamples)]
+    drawn = []
+    for _ in range(resamples or RESAMPLES):
+        try:
+            drawn.append(statistic([rng.integers(0, size, size) for size in sizes]))
+        except NotEnoughData:
+            continue
     low, high = np.nanquantile(drawn, [0.025, 0.975])
     return Estimate(value, float(low), float(high), sum(sizes))
