@@ -199,11 +199,15 @@ def section(data: Path, limit: int | None = None, counts: Sequence[int] = COUNTS
             "",
             "![By k](evidence/choices-k.svg)",
             "",
-            "The template words with the nearest hedge that fits the sentence, so k is how far it may look for a better fit, and little depends on it but the variety of wordings.",
+            "With one hedge the template has to take it however it sits in the sentence; with more it takes the nearest that sits well. From two on, little depends on k but the"
+            " variety of wordings.",
             "",
             *table("shortlist", by_shortlist),
             "",
             *table("ranked by", by_distance),
+            "",
+            "W1 and the difference of means differ only where a hedge and a target of like means have unlike concentrations. Routes rank by W1, which also carries the spread of what"
+            " people hear; KL is ruled by the tails and prefers flat hedges.",
             "",
             "### Whose lexicon",
             "",
