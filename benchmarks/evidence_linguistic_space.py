@@ -12,31 +12,24 @@ from rich.progress import track
 from scipy.special import logit
 from scipy.stats import spearmanr
 
-from benchmarks import direct_beta, goals, plots
-from benchmarks.answers import Answers, Columns, Floats, load_all, load_set
+from benchmarks import baselines, goals, plots
+from benchmarks.answers import Floats, load_all
+from benchmarks.baselines import FD, GECE, own_hedges, told_the_beta
 from benchmarks.evidence_signal_space import mappable, pairs
 from benchmarks.hearing import Ears
 from benchmarks.holding_out import RESAMPLES, Estimate, bootstrap, held_out, held_out_by, metric
-from benchmarks.wording import Worded, Writer, facts_lost, means, some, word
+from benchmarks.wording import Worded, Writer, at, means, some, word
 from calibration.fitting.learners import Learned
 from calibration.maps import PlattMap
-from proxy.values import Rewording
 
 MOST = 600
 """Questions of a set that are worded."""
-OWN = "SimpleQA, gpt-5-mini"
-FD, GECE = "faithfulness_divergence", "generalised_ece"
 PAPER = {"reduction FD": 0.66, "reduction ECE": 0.58, "Spearman": 0.9}
 
 
 def base_rate(mean: Floats, correct: Floats) -> Learned:
     """A map that gives every answer the share of right ones: what saying the same of all answers would bring."""
     return Learned(PlattMap(w=0.0, b=float(logit((correct.sum() + 1) / (correct.size + 2)))))
-
-
-def at(betas: Columns, rows: np.ndarray) -> Columns:
-    """Some rows."""
-    return betas[0][rows], betas[1][rows]
 
 
 def reduction(worded: Worded, name: str, rows: np.ndarray) -> float:
@@ -97,81 +90,6 @@ def _reduced(name: str, worded: Worded, rows: np.ndarray) -> float:
     return reduction(worded, name, rows)
 
 
-def own_hedges(data: Path, ears: Ears, limit: int | None) -> list[str]:
-    """gpt-5-mini asked to hedge, against its plain answers worded by us, on the questions that it attempted both ways."""
-    answers = load_set(data, OWN, limit)
-    target = held_out(answers.raw("semantic"), answers.correct)
-    both = np.array([i for i, case in enumerate(answers.cases) if case.row and case.row["hedged"]["grade"] != "C"])
-    cases = [answers.cases[i] for i in both]
-    rows = [case.row for case in cases if case.row]
-    ours = word(Answers(OWN, tuple(cases)), at(target, both), ears, Writer())
-    theirs, graded = (
-        ears.hear([r["hedged"]["text"] for r in rows]),
-        np.array([r["hedged"]["grade"] == "A" for r in rows], np.float64),
-    )
-    lines = [
-        "| answers | n | accuracy | mean heard | FD (95 %) | generalised ECE (95 %) | AUROC (95 %) | Spearman with the calibrated signal |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for name, heard, correct in (
-        ("plain", ours.before, ours.correct),
-        ("its own hedges (hedged QA)", theirs, graded),
-        ("plain, worded by us", ours.after, ours.correct),
-    ):
-        figures = " | ".join(str(estimate(m, heard, correct)) for m in (FD, GECE, "auroc"))
-        follows = "" if name == "plain" else f"{spearmanr(means(ours.target), means(heard)).statistic:.3f}"
-        lines.append(
-            f"| {name} | {correct.size} | {correct.mean():.3f} | {means(heard).mean():.3f} | {figures} | {follows} |"
-        )
-    better = bootstrap([len(rows)], lambda r: _gap(FD, ours.after, ours.correct, theirs, graded, r[0]))
-    closer = bootstrap([len(rows)], lambda r: _gap(GECE, ours.after, ours.correct, theirs, graded, r[0]))
-    mapper = np.array([r[kind]["mapper_conf"] for r in rows for kind in ("vanilla", "hedged")])
-    heard = means(ears.hear([r[kind]["text"] for r in rows for kind in ("vanilla", "hedged")]))
-    return [
-        *lines,
-        "",
-        f"Ours less its own, paired: FD {better:+.3f}, generalised ECE {closer:+.3f}. Its answers to the two prompts are not the same, and each is graded for itself. The"
-        f" recorded readings of these {mapper.size:,} texts by a trained confidence reader agree with our listener's at Spearman {spearmanr(mapper, heard).statistic:.3f}.",
-    ]
-
-
-def estimate(name: str, betas: Columns, correct: Floats) -> Estimate:
-    """A metric with its interval."""
-    return bootstrap([correct.size], lambda rows: metric(name, at(betas, rows[0]), correct[rows[0]]))
-
-
-def _gap(name: str, ours: Columns, right: Floats, theirs: Columns, graded: Floats, rows: np.ndarray) -> float:
-    return metric(name, at(ours, rows), right[rows]) - metric(name, at(theirs, rows), graded[rows])
-
-
-def told_the_beta(data: Path, ears: Ears) -> list[str]:
-    """The embedded model told the Beta and no phrase, against the template at the same targets."""
-    kept = {row["id"]: row for row in direct_beta.kept()}
-    cases = [case for case in load_set(data, direct_beta.SET).cases if case.id in kept]
-    rows = [kept[case.id] for case in cases]
-    target = np.array([r["alpha"] for r in rows]), np.array([r["beta"] for r in rows])
-    ours = word(Answers(direct_beta.SET, tuple(cases)), target, ears, Writer())
-    replies = [r["reply"].strip() or "(nothing)" for r in rows]
-    theirs = ears.hear(replies)
-    lost = sum(
-        facts_lost(case, Rewording(text, "hedged", None, None, "direct_beta"))
-        for case, text in zip(cases, replies, strict=True)
-    )
-    lines = [
-        "| answers | n | FD (95 %) | generalised ECE (95 %) | AUROC (95 %) | Spearman with the target | facts kept |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name, heard, gone in (
-        ("plain", ours.before, 0),
-        ("direct Beta, SmolLM2-135M", theirs, lost),
-        ("template", ours.after, ours.facts_lost),
-    ):
-        figures = " | ".join(str(estimate(m, heard, ours.correct)) for m in (FD, GECE, "auroc"))
-        follows = "" if name == "plain" else f"{spearmanr(means(target), means(heard)).statistic:.3f}"
-        lines.append(f"| {name} | {len(cases)} | {figures} | {follows} | {1 - gone / len(cases):.1%} |")
-    return lines
-
-
 def _draw(found: Sequence[tuple[str, Worded, Worded]]) -> None:
     names = [f"{w.name}{'' if signal == 'semantic' else f' ({signal})'}" for signal, w, _ in found]
     with plots.picture("linguistic-space", columns=2, size=(7, 4.6), sharey=True) as axes:
@@ -183,7 +101,7 @@ def _draw(found: Sequence[tuple[str, Worded, Worded]]) -> None:
                 axis.plot([before, after], [place, place], color="#999999", zorder=1)
                 for value, colour, mark, label in (
                     (before, 1, "s", "plain draft"),
-                    (same, 7, "|", "same hedge for all"),
+                    (same, 6, "|", "same hedge for all"),
                     (after, 0, "o", "worded at its confidence"),
                 ):
                     axis.scatter(
@@ -198,7 +116,7 @@ def _draw(found: Sequence[tuple[str, Worded, Worded]]) -> None:
             axis.set(xlabel=title, xlim=(0, None))
             axis.set_yticks(range(len(names)), names)
         axes[0, 0].invert_yaxis()
-        axes[0, 1].legend(loc="lower right")
+        axes[0, 0].figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 def _draw_heard(found: Sequence[tuple[str, Worded, Worded]]) -> None:
@@ -259,7 +177,9 @@ def section(data: Path, limit: int | None = None) -> str:
     found = worded_sets(data, ears, limit)
     _draw(found)
     _draw_heard(found)
-    direct = told_the_beta(data, ears) if limit is None else ["(left out of a part of the data)"]
+    own, remark = own_hedges(data, ears, limit)
+    direct = told_the_beta(data, ears, limit)
+    baselines.draw([own, direct])
     return "\n".join(
         [
             "## Linguistic space",
@@ -280,14 +200,18 @@ def section(data: Path, limit: int | None = None) -> str:
             "",
             "### A model's own hedges",
             "",
-            *own_hedges(data, ears, limit),
+            *baselines.table(own),
+            "",
+            remark,
             "",
             "### A model told the Beta, without a lexicon",
             "",
             "TriviaQA answers of LLaMA-13B; the editor is the embedded SmolLM2-135M, drawn once (benchmarks/direct_beta.py), without a guard. It is far too small an editor to stand for the"
             " paper's baseline of 20 billion parameters.",
             "",
-            *direct,
+            *baselines.table(direct),
+            "",
+            "![Baselines](evidence/linguistic-space-baselines.svg)",
             "",
             goals.table(aims(found)),
         ]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.progress import track
 
 from benchmarks.answers import Answers, Case, Columns, Floats
@@ -85,3 +86,8 @@ def facts_lost(case: Case, done: Rewording) -> bool:
 def means(betas: Columns) -> Floats:
     """Means."""
     return betas[0] / (betas[0] + betas[1])
+
+
+def at(betas: Columns, rows: NDArray[np.intp]) -> Columns:
+    """Some rows."""
+    return betas[0][rows], betas[1][rows]
