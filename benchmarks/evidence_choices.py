@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -157,26 +157,21 @@ def lexica(data: Path) -> dict[str, Lexicon]:
 
 
 def _draw(counts: dict[str, dict[str, Estimate | str]]) -> None:
+    numbers = [int(k) for k in counts]
     with plots.picture("choices-k", columns=2, size=(5, 4)) as axes:
         for axis, name, colour in zip(axes[0], ("FD", "generalised ECE"), plots.COLOURS, strict=False):
             found = [f[name] for f in counts.values()]
             told = [e for e in found if isinstance(e, Estimate)]
-            axis.errorbar(
-                COUNTS,
-                [e.value for e in told],
-                yerr=[[e.value - e.low for e in told], [e.high - e.value for e in told]],
-                color=colour,
-                marker="o",
-                capsize=3,
-            )
+            axis.vlines(numbers, [e.low for e in told], [e.high for e in told], color=colour, linewidth=1.5)
+            axis.plot(numbers, [e.value for e in told], color=colour, marker="o")
             axis.set(xlabel="hedges retrieved, k", ylabel=f"{name} in linguistic space", ylim=(0, None))
-            axis.set_xticks(COUNTS)
+            axis.set_xticks(numbers)
 
 
-def section(data: Path, limit: int | None = None, counts: Sequence[int] = COUNTS) -> str:
+def section(data: Path, limit: int | None = None) -> str:
     """The whole part; `limit` takes the first rows of every set only."""
     on, shipped = ground(data, limit), load()
-    by_count = {str(k): tried(on, Writer(k=k)) for k in track(counts, "k", disable=not sys.stderr.isatty())}
+    by_count = {str(k): tried(on, Writer(k=k)) for k in track(COUNTS, "k", disable=not sys.stderr.isatty())}
     by_shortlist = {
         "all, one search by W1" if n is None else str(n): tried(on, Writer(shortlist=n)) for n in SHORTLISTS
     }
@@ -186,8 +181,7 @@ def section(data: Path, limit: int | None = None, counts: Sequence[int] = COUNTS
         "KL": tried(on, ranked(shipped, by_kl)),
     }
     by_lexicon = {name: tried(on, Writer(lexicon)) for name, lexicon in lexica(data).items()}
-    if len(counts) == len(COUNTS):
-        _draw(by_count)
+    _draw(by_count)
     return "\n".join(
         [
             "## Choices in retrieval",

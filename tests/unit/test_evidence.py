@@ -51,7 +51,9 @@ def handful(monkeypatch, tmp_path):
     monkeypatch.setattr(linguistic_space, "Ears", QuickEars)
     monkeypatch.setattr(linguistic_space, "MOST", 12)
     monkeypatch.setattr(choices, "Ears", QuickEars)
-    monkeypatch.setattr(choices, "MOST", 12)
+    monkeypatch.setattr(choices, "MOST", 6)
+    monkeypatch.setattr(choices, "COUNTS", (1, 5))
+    monkeypatch.setattr(choices, "SHORTLISTS", (30, None))
     monkeypatch.setattr(samples, "ORDERS", 1)
     monkeypatch.setattr(samples, "SETS", samples.SETS[1:])
     return tmp_path
