@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +18,12 @@ from calibration.maps import CalibrationMap
 from proxy.config import Sampling
 from proxy.equivalence.normal import normalise
 from proxy.equivalence.rules import cluster_by_rules
-from proxy.records.exact import contains_gold
+from proxy.grading.alias import alias_grade
 from proxy.stopping import StoppingRule, samples_wanted
 
 SETS = ("TriviaQA, LLaMA-13B", "TriviaQA, gemma-2-2b")
 ORDERS = 3
-TOLERANCES = (0.05, 0.1, 0.15, 0.17, 0.2, 0.25, 0.3)
+TOLERANCES = (0.05, 0.1, 0.15, 0.18, 0.2, 0.25, 0.3)
 METRICS = {
     "generalised_ece": "generalised ECE",
     "faithfulness_divergence": "FD",
@@ -30,7 +31,7 @@ METRICS = {
     "auroc": "AUROC",
 }
 FEW = 9
-"""The goal: as good with so many of 20."""
+"""The goal: with so many of 20."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +80,17 @@ def drawn(answers: Answers) -> list[Drawn]:
             ids[list(members)] = number
         gold = case.row["gold"] if case.row else []
         forms = np.unique([normalise(text, case.question).key for text in texts], return_inverse=True)[1]
-        for column, values in zip(
-            columns, (ids, forms, np.array([contains_gold(text, gold) for text in texts])), strict=True
-        ):
+        for column, values in zip(columns, (ids, forms, _graded(case.question, texts, gold)), strict=True):
             column.append(values)
     every, rng = [np.array(column) for column in columns], np.random.default_rng(0)
     orders = [np.argsort(rng.random(every[0].shape), axis=1) for _ in range(ORDERS)]
     return [Drawn(*(np.take_along_axis(column, order, 1) for column in every)) for order in orders]
+
+
+def _graded(question: str, texts: Sequence[str], gold: Sequence[str]) -> np.ndarray:
+    """Which samples are right, each wording graded once."""
+    right = {text: alias_grade(question, text, gold).correct == 1.0 for text in set(texts)}
+    return np.array([right[text] for text in texts])
 
 
 def maps(one: Drawn) -> list[CalibrationMap]:
@@ -189,18 +194,20 @@ def _draw(found: dict[str, tuple[Curve, dict[float, tuple[float, dict[str, Estim
         axes[0, 3].legend(loc="lower right", fontsize=10)
 
 
-def aims(adaptive: dict[float, tuple[float, dict[str, Estimate]]], fixed: Curve) -> list[goals.Goal]:
-    """What holds with at most nine of twenty, at the tightest tolerance that gets by with them."""
-    tolerance, (cost, found) = next(((t, a) for t, a in adaptive.items() if a[0] <= FEW), list(adaptive.items())[-1])
-    where, full = f"{SETS[0]}, tolerance {tolerance:g}: {cost:.1f} of {max(fixed)} samples", fixed[max(fixed)]
+def aims(fixed: Curve) -> list[goals.Goal]:
+    """What holds with nine of twenty."""
+    found, full, where = fixed[FEW], fixed[max(fixed)], f"{SETS[0]}, {FEW} of {max(fixed)}"
     ece, fd = (full[name].value for name in ("generalised_ece", "faithfulness_divergence"))
+    closes = f"a sharper signal, not more samples: all give {fd:.3f}, and any calibrated confidence tends to 1/2 as it concentrates"
     return [
-        goals.Goal(f"generalised ECE ≤ .06 at ≤ 9 of 20 samples ({where})", found["generalised_ece"], 0.06, closes=f"more samples: all give {ece:.3f}"),
         goals.Goal(
-            f"FD ≤ .45 at ≤ 9 of 20 samples ({where})", found["faithfulness_divergence"], 0.45,
-            closes=f"a sharper signal on this set, not more samples: all give {fd:.3f}, and any calibrated confidence tends to 1/2 as it concentrates",
+            f"generalised ECE ≤ .06 at ≤ 9 of 20 samples ({where})",
+            found["generalised_ece"],
+            0.06,
+            closes=f"more samples: all give {ece:.3f}",
         ),
-    ]  # fmt: skip
+        goals.Goal(f"FD ≤ .45 at ≤ 9 of 20 samples ({where})", found["faithfulness_divergence"], 0.45, closes=closes),
+    ]
 
 
 def section(data: Path, limit: int | None = None) -> str:
@@ -211,7 +218,7 @@ def section(data: Path, limit: int | None = None) -> str:
         "## Samples",
         "",
         f"Semantic signal, bounded Platt map fitted on 30 % at the same number of samples, held out; mean over {ORDERS} random orders of the samples. A question is right where the"
-        " commonest wording of the largest cluster holds a gold answer, so it is not the same answer at every number. FD and generalised ECE also move with the concentration alone, which is the"
+        " commonest wording of the largest cluster gives a gold answer by the alias rule, so it is not the same answer at every number. FD and generalised ECE also move with the concentration alone, which is the"
         " number of samples: of calibrated confidences the first rises towards 1/2 and the second falls. Brier score and AUROC tell what the samples were worth. Stopping: the rule of `proxy/stopping.py` asks the map fitted on the whole budget whether"
         f" further samples would move the calibrated mean by more than the tolerance; routes have {Sampling().tolerance:g} by default. Intervals: 95 %, bootstrap over questions.",
         "",
@@ -219,5 +226,4 @@ def section(data: Path, limit: int | None = None) -> str:
     ]
     for name, (fixed, adaptive) in found.items():
         lines += ["", f"### {name}", "", *table(fixed, adaptive)]
-    fixed, adaptive = found[SETS[0]]
-    return "\n".join([*lines, "", goals.table(aims(adaptive, fixed))])
+    return "\n".join([*lines, "", goals.table(aims(found[SETS[0]][0]))])

@@ -267,7 +267,8 @@ def section(data: Path, limit: int | None = None) -> str:
         [
             "## Signal space",
             "",
-            f"What counts as right: {graded()}. Every tenth of a set is calibrated by a map fitted on {FITTED_ON} other tenths ({FITTED_ON / FOLDS:.0%}, as in the paper),"
+            f'What counts as right: {graded()}. The alias rule is that of `hedgerow collect`: a gold answer stands in the draft, or the two mean the same by the proxy\'s rules ("Vivaldi",'
+            f' "Antonio Vivaldi"). Every tenth of a set is calibrated by a map fitted on {FITTED_ON} other tenths ({FITTED_ON / FOLDS:.0%}, as in the paper),'
             f" so each answer is measured once and by a map that did not see it. Intervals: 95 %, bootstrap over questions ({RESAMPLES} resamples).",
             "",
             "### Signals before any map",
