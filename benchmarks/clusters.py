@@ -53,7 +53,7 @@ def our_clusters(row: Row) -> Clustering:
 def is_right(row: Row, clustering: Clustering, further: Sequence[str] = ()) -> bool:
     """Whether the draft is right by the row's label, or holds one of the further answers."""
     sample = row["samples"][clustering.draft_index]
-    known = sample["contains"] if "contains" in sample else sample.get("correct", row["label"] if "label" in row else 0)
+    known = sample["contains"] if "contains" in sample else sample.get("correct", row.get("label", 0))
     return bool(known) or any(contains(answer, sample["text"]) for answer in further)
 
 

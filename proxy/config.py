@@ -233,6 +233,9 @@ class Route(Section):
     stream: Literal["buffer", "append"] = "buffer"
     """How a streamed chat answer is hedged in mode `on`: `buffer` holds it back and sends the reworded text; `append` sends the upstream's
     own tokens at once and says in a closing sentence how sure the answer is. A policy then only decides whether that sentence comes."""
+    claims_only: bool = True
+    """Whether requests whose answers cannot be compared (greetings, opinions, texts and programs to be written) are passed on as they are,
+    with the reason `not_a_claim`. The prompt tells most of them before anything is drawn, the answers tell the rest."""
     allow_override: bool = False
     """Whether the header `x-hedgerow-mode` may set another mode for one request."""
     equivalence: Literal["rules", "embeddings", "nli", "llm"] = "rules"

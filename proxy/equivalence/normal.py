@@ -115,7 +115,29 @@ def stem(word: str) -> str:
 
 _ENDINGS = (
     *((ending, 5) for ending in ("ement", "ment", "ance", "ence", "ion")),
-    *((ending, 4) for ending in "ically isms ists ers ing ism ist ies ed er es ly al on a e s y".split()),
+    *(
+        (ending, 4)
+        for ending in [
+            "ically",
+            "isms",
+            "ists",
+            "ers",
+            "ing",
+            "ism",
+            "ist",
+            "ies",
+            "ed",
+            "er",
+            "es",
+            "ly",
+            "al",
+            "on",
+            "a",
+            "e",
+            "s",
+            "y",
+        ]
+    ),
 )
 """Endings with the letters that must be left: those of nouns made from verbs need a longer word ("station" is no "state")."""
 

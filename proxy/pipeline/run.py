@@ -15,6 +15,7 @@ from contextlib import contextmanager
 import structlog
 
 from lexicon import spot
+from proxy.claims import comparable
 from proxy.errors import HedgerowError, Internal, ProxyError, StepFailed, UpstreamTimeout
 from proxy.pipeline.drawing import draw_answers
 from proxy.pipeline.hedgeable import answer_reason, draft_reason
@@ -72,6 +73,8 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
             flow.clustering = _served_first(flow.clustering)
     if (reason := draft_reason(flow.samples[flow.compared[flow.clustering.draft_index]])) is not None:
         return _stand(flow, "passed", reason)
+    if job.route.claims_only and job.route.signal != "consistency" and not comparable(texts, len(flow.clustering.largest)):
+        return _stand(flow, "passed", "not_a_claim")
 
     with _step(flow, "confidence"):
         compared = [flow.samples[i] for i in flow.compared]
