@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF -DGGML_NATIVE=ON
 Q ?= Who wrote The Master and Margarita?
 
-.PHONY: help serve ask test check lint types bench evidence clean
+.PHONY: help serve ask test check lint types bench evidence vendor clean
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -47,6 +47,18 @@ bench: $(VENV)/.dev  ## ratios against direct and against peers
 
 evidence: $(VENV)/.dev  ## recompute docs/evidence.md: make evidence PARTS="calibration lexicon"
 	$(BIN)/python -m benchmarks.evidence $(PARTS)
+
+VENDORED := proxy/pages/static/vendor
+PACKAGES := uplot@1.6.32 @fontsource-variable/inter@5.3.0 @fontsource-variable/source-serif-4@5.3.1
+vendor:  ## fetch the pages' chart library and fonts again, at these versions, with their licences
+	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; set -e; for package in $(PACKAGES); do \
+	  mkdir -p "$$work/$$package"; archive=$$(npm pack --silent --pack-destination "$$work" "$$package"); \
+	  tar -xzf "$$work/$$archive" -C "$$work/$$package" --strip-components=1; done; \
+	cp "$$work"/uplot@*/dist/uPlot.iife.min.js "$$work"/uplot@*/dist/uPlot.min.css $(VENDORED)/; \
+	cp "$$work"/uplot@*/LICENSE $(VENDORED)/uPlot.LICENSE.txt; \
+	for font in inter source-serif-4; do found="$$work"/@fontsource-variable/$$font@*; \
+	  cp $$found/files/$$font-latin-wght-normal.woff2 $(VENDORED)/; cp $$found/LICENSE $(VENDORED)/$$font.LICENSE.txt; done
+	@ls $(VENDORED)
 
 clean:  ## the environment and every cache
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache *.egg-info

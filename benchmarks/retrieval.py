@@ -28,7 +28,7 @@ def median_us(call: Callable[[], object], repeats: int = 200) -> float:
 def lexicon_of(count: int) -> Lexicon:
     """A lexicon of random Betas."""
     rng = np.random.default_rng(0)
-    betas = zip(rng.uniform(0.5, 20, count), rng.uniform(0.5, 20, count), strict=True)
+    betas = rng.uniform(0.5, 20, (count, 2)).tolist()
     frames = (Frame("clause", "{clause}"),)
     return Lexicon(tuple(Hedge(f"h{i}", f"h{i}", Beta(a, b), "modelled", 0, frames) for i, (a, b) in enumerate(betas)))
 

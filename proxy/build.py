@@ -23,10 +23,14 @@ from proxy.values import Json, Usage
 if TYPE_CHECKING:
     from calibration import ActiveMap, MapRegistry
     from calibration.decision import Action
-    from lexicon import Lexicon
+    from lexicon import Hedge, Lexicon, Retriever
     from proxy.audit.store import AuditStore
+    from proxy.equivalence.layered import Judge
+    from proxy.pipeline.by_sentence import BySentence
     from proxy.pipeline.job import Job
     from proxy.pipeline.steps import Spent, Steps
+    from proxy.rewriting import FactGuard
+    from proxy.signals.sentences import SentenceSupport
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,24 +138,64 @@ def _steps(settings: Settings, upstreams: Mapping[str, Upstream]) -> dict[str, S
 def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapRegistry) -> Steps:
     from lexicon import LexiconError, Retriever, load
     from proxy.pipeline.steps import Steps
-    from proxy.rewriting import FactGuard
+    from proxy.signals.sentences import SentenceSupport
 
     try:
         lexicon = load(route.lexicon)
     except LexiconError as error:
         raise ConfigError(f"routes: {route.name}: lexicon: {error}") from error
     hedges = tuple(lexicon)
+    retriever = Retriever(_sayable(lexicon, route), shortlist=route.rewriting.shortlist)
+    guard = _guard(route, hedges)
+    judge = _local_judge(route)
+    support = SentenceSupport(judge)
     return Steps(
         upstream=upstreams[route.upstream],
-        equivalence=_equivalence(route, upstreams),
-        signal=_signal(route, upstreams[route.upstream]),
-        active_map=_active_map(route, registry),
+        equivalence=_equivalence(route, upstreams, judge),
+        signal=_signal(route, upstreams[route.upstream], support),
+        active_map=_active_map(route, registry, route.signal),
         decide=_decide(route),
         stronger=upstreams[route.policy.escalate_to] if route.policy and route.policy.escalate_to else None,
-        retriever=Retriever(_sayable(lexicon, route), shortlist=route.rewriting.shortlist),
+        retriever=retriever,
         rewriters=_rewriters(route, upstreams),
-        guard=FactGuard(hedges, tolerance=route.rewriting.tolerance),
+        guard=guard,
+        by_sentence=_by_sentence(route, registry, support, retriever, guard),
         needs_logprobs=route.signal == "token",
+    )
+
+
+def _guard(route: Route, hedges: tuple[Hedge, ...]) -> FactGuard:
+    """What stands between a rewrite and the client."""
+    from proxy.rewriting import FactGuard
+    from proxy.rewriting.entailment import CrossEncoderEntailment
+
+    tolerance, asked = route.rewriting.tolerance, route.rewriting.entailment
+    if asked is None:
+        return FactGuard(hedges, tolerance=tolerance)
+    return FactGuard(
+        hedges, tolerance=tolerance, entailment=CrossEncoderEntailment(asked.model), entailed=asked.threshold
+    )
+
+
+def _by_sentence(
+    route: Route, registry: MapRegistry, support: SentenceSupport, retriever: Retriever, guard: FactGuard
+) -> BySentence | None:
+    """What the route's long answers go through; None where they are worded as one."""
+    from proxy.pipeline.by_sentence import BySentence
+    from proxy.pipeline.job import LONG_SIGNAL
+    from proxy.rewriting import TemplateRewriter
+
+    rewriting = route.rewriting
+    if rewriting.by_sentence_from == 0 or rewriting.rewriter in ("direct_beta", "hedged_qa"):
+        return None
+    return BySentence(
+        minimum=rewriting.by_sentence_from,
+        support=support,
+        active_map=_active_map(route, registry, LONG_SIGNAL),
+        retriever=retriever,
+        k=rewriting.k,
+        template=TemplateRewriter(guard.hedges),
+        guard=guard,
     )
 
 
@@ -168,13 +212,12 @@ def _sayable(lexicon: Lexicon, route: Route) -> Lexicon:
     return replace(lexicon, hedges=tuple(hedge for hedge in lexicon if hedge.beta.mean <= plain.beta.mean))
 
 
-def _equivalence(route: Route, upstreams: Mapping[str, Upstream]) -> Callable[[Job, Spent], Equivalence]:
+def _equivalence(
+    route: Route, upstreams: Mapping[str, Upstream], local: Judge | None
+) -> Callable[[Job, Spent], Equivalence]:
     """What decides which answers mean the same. Models of a judge load on first use, and once for all requests."""
-    from proxy.equivalence.embeddings import OnnxEncoder, TorchEncoder
     from proxy.equivalence.layered import LayeredEquivalence
     from proxy.equivalence.llm import LlmJudge
-    from proxy.equivalence.nli import NliJudge
-    from proxy.equivalence.prior import EmbeddingPrior
     from proxy.equivalence.rules import RuleEquivalence
 
     judge = route.judge
@@ -182,11 +225,9 @@ def _equivalence(route: Route, upstreams: Mapping[str, Upstream]) -> Callable[[J
     match route.equivalence:
         case "rules":
             fixed = RuleEquivalence()
-        case "embeddings":
-            encoder = OnnxEncoder() if judge.model is None else TorchEncoder(judge.model)
-            fixed = LayeredEquivalence(EmbeddingPrior(encoder), strict=judge.strict)
-        case "nli":
-            fixed = LayeredEquivalence(NliJudge(judge.model or "", budget_s=judge.budget_s), strict=judge.strict)
+        case "embeddings" | "nli":
+            assert local is not None  # both have one  # noqa: S101
+            fixed = LayeredEquivalence(local, strict=judge.strict)
         case "llm":
             upstream = upstreams[judge.upstream or route.upstream]
 
@@ -204,7 +245,19 @@ def _equivalence(route: Route, upstreams: Mapping[str, Upstream]) -> Callable[[J
     return lambda _job, _spent: fixed
 
 
-def _signal(route: Route, upstream: Upstream) -> Callable[[Job, Spent], ConfidenceSignal]:
+def _local_judge(route: Route) -> Judge | None:
+    """The judge of a route whose judge runs in this process."""
+    from proxy.equivalence.embeddings import OnnxEncoder, TorchEncoder
+    from proxy.equivalence.nli import NliJudge
+    from proxy.equivalence.prior import EmbeddingPrior
+
+    judge = route.judge
+    if route.equivalence == "embeddings":
+        return EmbeddingPrior(OnnxEncoder() if judge.model is None else TorchEncoder(judge.model))
+    return NliJudge(judge.model or "", budget_s=judge.budget_s) if route.equivalence == "nli" else None
+
+
+def _signal(route: Route, upstream: Upstream, support: SentenceSupport) -> Callable[[Job, Spent], ConfidenceSignal]:
     """What measures the confidence."""
     from proxy.signals.consistency import ConsistencySignal
     from proxy.signals.linguistic import LinguisticSignal
@@ -226,7 +279,7 @@ def _signal(route: Route, upstream: Upstream) -> Callable[[Job, Spent], Confiden
         "semantic": SemanticSignal(),
         "token": TokenSignal(),
         "linguistic": LinguisticSignal(),
-        "consistency": ConsistencySignal(),
+        "consistency": ConsistencySignal(support),
     }
     return lambda _job, _spent: fixed[route.signal]
 
@@ -267,8 +320,9 @@ def _decide(route: Route) -> Callable[[float], Action]:
     return lambda mean: decide(mean, found)
 
 
-def _active_map(route: Route, registry: MapRegistry) -> Callable[[str], ActiveMap]:
-    """The map of a route, by model. Files are read now, so that a damaged one is told at the start.
+def _active_map(route: Route, registry: MapRegistry, signal: str) -> Callable[[str], ActiveMap]:
+    """The map of a route for a signal, by model. Files are read now, so that a damaged one is told at the start. A map that the route
+    names serves its own signal, and long answers only where it was fitted for theirs.
 
     Raises:
         ConfigError: a map file cannot be read, or the named map does not exist.
@@ -280,15 +334,18 @@ def _active_map(route: Route, registry: MapRegistry) -> Callable[[str], ActiveMa
         return lambda _: ActiveMap(IdentityMap(), None, "identity")
     try:
         if route.map != "auto":
-            fixed = ActiveMap(registry.load(route.map).map, route.map, "route")
+            fitted = registry.load(route.map)
+            if signal not in (route.signal, fitted.provenance.signal):
+                return lambda _: ActiveMap(IdentityMap(), None, "identity")
+            fixed = ActiveMap(fitted.map, route.map, "route")
             return lambda _: fixed
-        registry.active(route=route.name, model=route.model or "", signal=route.signal)
+        registry.active(route=route.name, model=route.model or "", signal=signal)
     except MapFileError as error:
         raise ConfigError(f"routes: {route.name}: map: {error}") from error
 
     def active(model: str) -> ActiveMap:
         try:
-            return registry.active(route=route.name, model=model, signal=route.signal)
+            return registry.active(route=route.name, model=model, signal=signal)
         except MapFileError as error:
             raise StepFailed("calibrate", "map_unreadable", str(error)) from error
 

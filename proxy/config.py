@@ -20,6 +20,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from proxy.errors import ConfigError
 
 Mode = Literal["off", "shadow", "on"]
+StoreText = Literal["none", "hashed", "redacted", "full"]
 
 
 def _yaml_switch(value: object) -> object:
@@ -164,6 +165,15 @@ class Judge(Section):
     """Whether a failing judge fails the step. Otherwise its pairs count as different, and as `judge_failed` in the audit."""
 
 
+class Entailment(Section):
+    """A model that must find that draft and rewrite entail each other."""
+
+    model: str
+    """A cross-encoder's name or folder, with labels called `entailment` and `neutral` (extra `semantic`). Loaded on first use."""
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Least p(entailed) + 0.5 p(neutral), both ways (RALC 5.3.1)."""
+
+
 class Rewriting(Section):
     """How the answer is reworded."""
 
@@ -179,10 +189,16 @@ class Rewriting(Section):
     """Hedges retrieved (RALC 5.3.1)."""
     shortlist: Annotated[int, Field(ge=1, le=10_000)] = 30
     """Hedges shortlisted by their mean before they are ranked by 1-Wasserstein distance (RALC 5.3.1)."""
+    by_sentence_from: Annotated[int, Field(ge=0)] = 3
+    """Sentences of running text from which an answer is long: its confidence is then measured sentence by sentence (signal
+    `consistency`, with the judge of `embeddings` and `nli` routes), and the template words each at its own. 0: never. The two baselines always word
+    an answer as one."""
     boosters: bool = False
     """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
     """How much farther than the best hedge the new wording may be heard from the target, as a 1-Wasserstein distance."""
+    entailment: Entailment | None = None
+    """A further check of every rewrite by a model. Unset: none."""
 
 
 class Policy(Section):
@@ -260,11 +276,18 @@ class Route(Section):
     deadline_s: Annotated[float, Field(gt=0)] = 60.0
     """Seconds after which the work stops and `on_failure` decides."""
     on_failure: Literal["pass", "error"] = "pass"
-    """`pass` answers with the plain draft, marked so; `error` answers with an error object."""
+    """`pass` answers with the plain draft, marked so; `error` answers with an error object. The same holds while the audit store is down:
+    `pass` answers and keeps the row in the spool, `error` answers with status 503."""
     expose: Expose = Expose()
     """What the client may see of the work."""
     audit: bool = True
     """Whether requests of this route are written to the audit. Calibrated ones always are."""
+    store_text: StoreText | None = None
+    """As `audit.store_text`, for this route. Unset: as there."""
+    keep_texts_days: Annotated[float, Field(gt=0)] | None = None
+    """As `audit.keep_texts_days`, for this route. Unset: as there; `.inf`: for ever."""
+    keep_rows_days: Annotated[float, Field(gt=0)] | None = None
+    """As `audit.keep_rows_days`, for this route. Unset: as there; `.inf`: for ever."""
 
     def takes(self, model: str | None, headers: Mapping[str, str], key_hash: str | None) -> bool:
         """Whether this route takes a request."""
@@ -281,8 +304,20 @@ class Audit(Section):
 
     url: str = "sqlite:///var/audit.db"
     """SQLAlchemy address of the store; a relative SQLite path is relative to the working directory."""
-    store_text: Literal["none", "full"] = "full"
-    """Whether questions, samples and answers are kept with the figures."""
+    store_text: StoreText = "full"
+    """What is kept of questions, samples and answers: `none`, `hashed` (equal texts can be told to be equal), `redacted` (without e-mail
+    addresses, telephone, card and account numbers, IP addresses and keys; names stay) or `full`."""
+    keep_texts_days: Annotated[float, Field(gt=0)] | None = None
+    """Days after which texts and users' hashes are erased; figures stay. Null: never."""
+    keep_rows_days: Annotated[float, Field(gt=0)] | None = None
+    """Days after which rows are deleted with their verdicts. Null: never."""
+    purge_every_s: Annotated[float, Field(gt=0)] = 3600.0
+    """Seconds between two purges by a running proxy; `hedgerow audit purge` does the same at once."""
+    spool: Path = Path("var/spool")
+    """Folder of the files in which rows wait while the store is down; best on another disk than the store."""
+    hash_key: SecretStr | None = None
+    """Key of the hash chain, of its ends, and of users' hashes. Unset: the chain finds accidents and careless changes; with a key it also
+    finds those of anybody who can write to the database but does not have the key. Rows written with one key are verified with that key."""
     synchronous: Literal["full", "normal"] = "full"
     """SQLite only: `full` survives a power cut, `normal` only the death of the process."""
 

@@ -8,6 +8,7 @@
         Unauthorized           401
         NotFound               404
         Overloaded             503, with Retry-After
+        StoreUnavailable       503, with Retry-After
         UpstreamError          502
           UpstreamTimeout      504
           UpstreamRejected     the upstream's own status and body, as they were
@@ -95,6 +96,16 @@ class Overloaded(ProxyError):
     status = 503
     type = "server_error"
     code = "overloaded"
+
+
+class StoreUnavailable(ProxyError):
+    """The audit store is down, and the route wants no answer without a row."""
+
+    status = 503
+    code = "store_unavailable"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retry_after_s=1.0)
 
 
 class UpstreamError(ProxyError):

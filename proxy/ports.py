@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -22,11 +22,13 @@ class Call:
         path: "/chat/completions" or "/completions".
         body: the request object; never a stream.
         headers: the client's headers that go upstream (its key, its organisation, ...), lower-case names.
+        on_text: told of each piece of each choice as it is written, where the upstream can tell; from any thread.
     """
 
     path: str
     body: Json
     headers: Mapping[str, str] = field(default_factory=dict)
+    on_text: Callable[[int, str], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

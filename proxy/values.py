@@ -97,6 +97,7 @@ class RewriteRequest:
         target: the calibrated Beta that the wording should convey.
         hedges: the retrieved hedges, best first, never empty.
         complaint: why the guard refused the last attempt; None on the first.
+        refused: ids of hedges whose wordings the guard refused.
     """
 
     question: str
@@ -104,6 +105,7 @@ class RewriteRequest:
     target: Beta
     hedges: tuple[Match, ...]
     complaint: str | None = None
+    refused: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,28 @@ class Verdict:
     detail: str | None = None
 
 
+SentenceStatus = Literal["hedged", "shared", "plain", "unhedged", "kept"]
+
+
+@dataclass(frozen=True, slots=True)
+class WordedSentence:
+    """One sentence of an answer that was worded sentence by sentence.
+
+    Attributes:
+        start, end: offsets into the final text.
+        target: its calibrated confidence; None where it asserts nothing.
+        status: "hedged" (with a hedge of its own), "shared" (the sentence before it, of like confidence, has the hedge), "plain" (none is
+            due, or it asserts nothing), "unhedged" (no wording passed the guard), "kept" (part of a list or a quotation).
+        hedge: the id of its lexicon entry, if it has one of its own.
+    """
+
+    start: int
+    end: int
+    target: Beta | None
+    status: SentenceStatus
+    hedge: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Rewording:
     """The end of the rewriting step.
@@ -143,6 +167,7 @@ class Rewording:
         rewriter: the name of the rewriter whose text was taken, None where the draft stands.
         attempts: reason codes of refused attempts, in order, as "rewriter:reason".
         perceived: the confidence that the final text conveys, where a reader was asked.
+        sentences: what became of each sentence, where each was worded at a confidence of its own; else empty.
     """
 
     text: str
@@ -153,3 +178,4 @@ class Rewording:
     attempts: tuple[str, ...] = ()
     perceived: Beta | None = None
     usage: Usage = Usage()
+    sentences: tuple[WordedSentence, ...] = ()

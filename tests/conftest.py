@@ -16,6 +16,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from proxy.config import Settings
+from tests.support.postgres import Cluster, Missing, cluster
 from tests.support.servers import serving
 from tests.support.upstream import Upstream
 
@@ -75,6 +76,25 @@ def lines() -> Iterator[Lines]:
     structlog.reset_defaults()
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """A PostgreSQL server; tests without one are skipped."""
+    try:
+        with cluster() as found:
+            yield found
+    except Missing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Address of an empty store of our own; a test that asks for it runs on both databases."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/audit.db"
+    server: Cluster = request.getfixturevalue("postgres")
+    return server.database()
+
+
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
     """A scripted upstream on a real server."""
@@ -106,7 +126,11 @@ def serve(upstream: Upstream, tmp_path: Path) -> Iterator[Serve]:
                     | (upstream_settings or {})
                 },
                 "routes": [{"name": "test", "upstream": "scripted", "mode": "on"} | route],
-                "audit": {"url": f"sqlite:///{tmp_path}/audit.db", "synchronous": "normal"},
+                "audit": {
+                    "url": f"sqlite:///{tmp_path}/audit.db",
+                    "spool": str(tmp_path / "spool"),
+                    "synchronous": "normal",
+                },
                 "maps": {"folder": str(tmp_path / "maps")},
             }
             edge = application(Settings(**(defaults | (settings or {}))), address="test")

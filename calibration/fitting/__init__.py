@@ -6,6 +6,7 @@ Also the fits of one Beta to scores: by moments and by likelihood.
 from calibration.fitting.fits import (
     FITS,
     fit_beta_calibration,
+    fit_bounded_platt,
     fit_histogram,
     fit_identity,
     fit_isotonic,
@@ -19,6 +20,7 @@ from calibration.fitting.scores import fit_likelihood, fit_moments
 __all__ = [
     "FITS",
     "fit_beta_calibration",
+    "fit_bounded_platt",
     "fit_histogram",
     "fit_identity",
     "fit_isotonic",

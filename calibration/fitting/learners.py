@@ -12,6 +12,7 @@ from calibration.arrays import FloatArray
 from calibration.errors import NegativeSlope, NotEnoughData
 from calibration.fitting.newton import Logistic, fit_logistic
 from calibration.maps import (
+    LOG_ODDS_LIMIT,
     BetaCalibrationMap,
     CalibrationMap,
     HistogramMap,
@@ -22,6 +23,7 @@ from calibration.maps import (
     VennAbersMap,
     log_odds,
 )
+from calibration.maps.base import UNANIMITY
 from calibration.maps.parametric import logarithms
 from calibration.metrics.binned import equal_mass_starts
 
@@ -51,16 +53,37 @@ def learn_identity(mean: FloatArray, correct: FloatArray) -> Learned:
 def learn_platt(mean: FloatArray, correct: FloatArray, *, allow_negative_slope: bool = False) -> Learned:
     """Platt's w and b by maximum likelihood, regularised where that has no maximum or hardly any data."""
     require_two_classes(mean, correct)
-    x = log_odds(mean)
+    return _platt(mean, correct, correct, LOG_ODDS_LIMIT, allow_negative_slope)
+
+
+def learn_bounded_platt(
+    mean: FloatArray, correct: FloatArray, *, limit: float = UNANIMITY, allow_negative_slope: bool = False
+) -> Learned:
+    """The same on log-odds within the limit, to Platt's smoothed targets.
+
+    Where all means lie beyond the limit on one side, nothing would be left of their order, and they are taken as they are.
+    """
+    require_two_classes(mean, correct)
+    limit = limit if np.ptp(log_odds(mean, limit)) > 0.0 else LOG_ODDS_LIMIT
+    right = correct.sum()
+    wrong = correct.size - right
+    targets = np.where(correct == 1.0, (right + 1.0) / (right + 2.0), 1.0 / (wrong + 2.0))
+    return _platt(mean, correct, targets, limit, allow_negative_slope)
+
+
+def _platt(
+    mean: FloatArray, correct: FloatArray, targets: FloatArray, limit: float, allow_negative_slope: bool
+) -> Learned:
+    x = log_odds(mean, limit)
     columns = (x, np.ones_like(x))
-    fit, notes = _regularised_where_needed(columns, correct, np.array([1.0, 0.0]), _separable(x, correct))
+    fit, notes = _regularised_where_needed(columns, targets, np.array([1.0, 0.0]), _separable(x, correct))
     w, b = fit.coefficients.tolist()
     if w < 0.0 and not allow_negative_slope:
         raise NegativeSlope(
             f"the slope is {w:.3g}: wrong answers are the more confident ones here, and the map would turn the order of"
             " confidence round; look at the labels and the signal, or allow a negative slope"
         )
-    return Learned(PlattMap(w=w, b=b), dict(zip("wb", fit.standard_errors.tolist(), strict=True)), notes)
+    return Learned(PlattMap(w=w, b=b, limit=limit), dict(zip("wb", fit.standard_errors.tolist(), strict=True)), notes)
 
 
 def learn_temperature(mean: FloatArray, correct: FloatArray) -> Learned:

@@ -18,6 +18,10 @@ LOG_ODDS_LIMIT = 16.118095550958317
 """Log-odds are taken within +-logit(1 - 1e-7). Ten unanimous samples give 10 : 1e-6, a mean of 1 - 1e-7; where the 1e-6 floor
 puts a mean beyond that (more samples) it says nothing that the samples said."""
 
+UNANIMITY = 3.044522437723423
+"""ln 21, the empirical log-odds of ten of ten, 10.5 : 0.5 (Haldane, Anscombe): that all samples agree is evidence of this order, whatever
+the 1e-6 floor makes of it."""
+
 
 @runtime_checkable
 class CalibrationMap(Protocol):
@@ -41,21 +45,21 @@ class CalibrationMap(Protocol):
         ...
 
 
-def log_odds(mean: ArrayLike) -> FloatArray:
-    """ln(m / (1 - m)) of means in [0, 1], limited to +-`LOG_ODDS_LIMIT`.
+def log_odds(mean: ArrayLike, limit: float = LOG_ODDS_LIMIT) -> FloatArray:
+    """ln(m / (1 - m)) of means in [0, 1], brought within +-`limit`.
 
     Examples
     --------
     >>> log_odds([0.0, 0.5, 0.9]).round(4).tolist()
     [-16.1181, 0.0, 2.1972]
     """
-    limited: FloatArray = np.clip(special.logit(probabilities("mean", mean)), -LOG_ODDS_LIMIT, LOG_ODDS_LIMIT)
+    limited: FloatArray = np.clip(special.logit(probabilities("mean", mean)), -limit, limit)
     return limited
 
 
-def limited_log_odds(raw: Beta) -> float:
-    """Log-odds ln(alpha / beta) within +-`LOG_ODDS_LIMIT`."""
-    return max(-LOG_ODDS_LIMIT, min(LOG_ODDS_LIMIT, log(raw.alpha / raw.beta)))
+def limited_log_odds(raw: Beta, limit: float = LOG_ODDS_LIMIT) -> float:
+    """Log-odds ln(alpha / beta) brought within +-`limit`."""
+    return max(-limit, min(limit, log(raw.alpha / raw.beta)))
 
 
 def beta_from_log_odds(log_odds_value: float, concentration: float) -> Beta:

@@ -13,12 +13,12 @@ from scipy import special
 from calibration.arrays import FloatArray
 from calibration.beta import Beta
 from calibration.errors import RangeError
-from calibration.maps.base import beta_from_log_odds, limited_log_odds, log_odds, require_finite
+from calibration.maps.base import LOG_ODDS_LIMIT, beta_from_log_odds, limited_log_odds, log_odds, require_finite
 
 
 @dataclass(frozen=True, slots=True)
 class PlattMap:
-    """m' = sigmoid(w logit(m) + b), RALC equation 1.
+    """m' = sigmoid(w logit(m) + b), RALC equation 1, logit(m) brought within +-limit.
 
     Attributes
     ----------
@@ -26,6 +26,8 @@ class PlattMap:
         Slope on the log-odds. 1 keeps, below 1 draws towards the middle, above 1 sharpens; negative turns the order round.
     b : float
         Shift of the log-odds; higher = more confident.
+    limit : float
+        > 0. Log-odds beyond it count as it: what the map was fitted with.
 
     Examples
     --------
@@ -37,22 +39,25 @@ class PlattMap:
 
     w: float
     b: float
+    limit: float = LOG_ODDS_LIMIT
 
     def __post_init__(self) -> None:
-        require_finite(w=self.w, b=self.b)
+        require_finite(w=self.w, b=self.b, limit=self.limit)
+        if self.limit <= 0.0:
+            raise RangeError(f"limit must be > 0, got {self.limit!r}")
 
     def apply(self, raw: Beta) -> Beta:
         """The calibrated Beta of one answer."""
-        return beta_from_log_odds(self.w * limited_log_odds(raw) + self.b, raw.concentration)
+        return beta_from_log_odds(self.w * limited_log_odds(raw, self.limit) + self.b, raw.concentration)
 
     def means(self, mean: ArrayLike) -> FloatArray:
         """Calibrated means."""
-        calibrated: FloatArray = special.expit(self.w * log_odds(mean) + self.b)
+        calibrated: FloatArray = special.expit(self.w * log_odds(mean, self.limit) + self.b)
         return calibrated
 
     def to_dict(self) -> dict[str, Any]:
-        """{"kind": "platt", "w": ..., "b": ...}."""
-        return {"kind": self.kind, "w": self.w, "b": self.b}
+        """{"kind": "platt", "w": ..., "b": ..., "limit": ...}."""
+        return {"kind": self.kind, "w": self.w, "b": self.b, "limit": self.limit}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from calibration.arrays import FloatArray, beta_sample, confidence_sample
 from calibration.errors import NotEnoughData, RangeError
 
 _FIRM = 1e5
-"""Concentration above which two incomplete beta functions are computed, see `_lifted`."""
+"""Concentration above which two incomplete beta functions are computed, see `_Lift`."""
 
 _BLOCK = 1 << 14
 """Records worked on at a time: temporaries stay in the processor's cache."""
@@ -210,6 +210,7 @@ def _masses(records: FloatArray, counts: FloatArray, edges: FloatArray) -> Float
     """Sums over records of w, w y, e and w^2 in every bin, shape (4, bins)."""
     a, b, y = records.T
     mean = a / (a + b)
+    lifted = _Lift(a, b)
     below, below_mean = np.zeros_like(a), np.zeros_like(a)
     sums = np.empty((4, len(edges) - 1))
     for m, edge in enumerate(edges[1:]):
@@ -217,7 +218,7 @@ def _masses(records: FloatArray, counts: FloatArray, edges: FloatArray) -> Float
             now, now_mean = np.ones_like(a), mean
         else:
             now = _below(a, b, edge)
-            now_mean = mean * _lifted(a, b, edge, now)
+            now_mean = mean * lifted.at(edge, now)
         w = now - below
         weighted = counts * w  # sums, not dot products: BLAS would start threads of its own inside these
         sums[:, m] = (
@@ -236,18 +237,24 @@ def _below(a: FloatArray, b: FloatArray, x: float) -> FloatArray:
     return np.where(np.isnan(below), np.heaviside(x - a / (a + b), 0.5), below)
 
 
-def _lifted(a: FloatArray, b: FloatArray, x: float, below: FloatArray) -> FloatArray:
-    """I_x(a + 1, b) from I_x(a, b) = `below`.
+class _Lift:
+    """I_x(a + 1, b) from I_x(a, b), edge after edge.
 
-    I_x(a + 1, b) = I_x(a, b) - x^a (1 - x)^b / (a B(a, b)) saves the second incomplete beta function; above a concentration of 1e5
-    the logarithm of B no longer has the digits for it.
+    I_x(a + 1, b) = I_x(a, b) - x^a (1 - x)^b / (a B(a, b)) saves the second incomplete beta function, and a B(a, b) is the same at every
+    edge; above a concentration of 1e5 its logarithm no longer has the digits for it.
     """
-    firm = a + b > _FIRM
-    lifted = np.empty_like(a)
-    c, d = a[~firm], b[~firm]
-    lifted[~firm] = below[~firm] - np.exp(c * np.log(x) + d * np.log1p(-x) - special.betaln(c, d) - np.log(c))
-    lifted[firm] = _below(a[firm] + 1.0, b[firm], x)
-    return lifted
+
+    def __init__(self, a: FloatArray, b: FloatArray) -> None:
+        self.a, self.b = a, b
+        self.firm = (a + b > _FIRM).nonzero()[0]
+        self.scale = special.betaln(a, b) + np.log(a)
+
+    def at(self, x: float, below: FloatArray) -> FloatArray:
+        """I_x(a + 1, b); `below` is I_x(a, b)."""
+        lifted: FloatArray = below - np.exp(self.a * np.log(x) + self.b * np.log1p(-x) - self.scale)
+        if self.firm.size:
+            lifted[self.firm] = _below(self.a[self.firm] + 1.0, self.b[self.firm], x)
+        return lifted
 
 
 def _point_table(p: FloatArray, y: FloatArray, place: np.ndarray, edges: FloatArray) -> ReliabilityTable:

@@ -11,8 +11,10 @@ import sqlalchemy as sa
 
 from proxy.errors import StoreError
 
-HEAD = "0001"
+HEAD = "0003"
 """The newest migration; a test holds it against the files in `migrations/versions`."""
+_LOCK = 0x6865_6467_6572
+"""Any number that nobody else locks: "hedger" in ASCII."""
 
 
 def version(connection: sa.Connection) -> str | None:
@@ -31,6 +33,7 @@ def migrate(engine: sa.Engine) -> None:
     """
     try:
         with engine.begin() as connection:
+            _alone(connection)
             current = version(connection)
             if current == HEAD:
                 return
@@ -41,6 +44,14 @@ def migrate(engine: sa.Engine) -> None:
             _upgrade(connection)
     except sa.exc.SQLAlchemyError as error:
         raise StoreError(f"the audit store cannot be opened: {error.__class__.__name__}") from error
+
+
+def _alone(connection: sa.Connection) -> None:
+    """Wait for other processes that start at the same moment."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
 
 
 def _upgrade(connection: sa.Connection) -> None:

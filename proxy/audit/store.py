@@ -1,41 +1,36 @@
 """The audit store: what was said, how sure, and, once known, whether it was right.
 
-One writer thread takes rows off a queue and commits all that wait in one transaction, so that many requests share one commit; a caller
-that awaits its row goes on when that commit is durable. Rows that nobody waits for are gathered for a moment first: the writer competes
-with the event loop for the interpreter, and few large batches cost it least. Reads take connections of their own and see every row that
-was handed in before them. The only file that speaks SQL.
+A writer thread (`writer.py`) commits all rows that wait in one transaction, so that many requests share one commit; a caller that awaits
+its row goes on when that commit is durable. Rows that nobody waits for are gathered for a moment first: the writer competes with the event
+loop for the interpreter, and few large batches cost it least. Reads take connections of their own and see every row that was handed in
+before them. SQL stays in this folder.
 """
 
 from __future__ import annotations
 
 import asyncio
-import queue
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import anyio.to_thread
-import orjson
 import sqlalchemy as sa
 import structlog
 
 from calibration import faithfulness_divergence
-from proxy.audit.schema import migrate
-from proxy.audit.tables import answers, verdicts
+from proxy.audit.engine import open_engine
+from proxy.audit.entry import Entry, Row
+from proxy.audit.tables import answers, texts, verdicts
+from proxy.audit.writer import Batch, Settlement, Writer
 from proxy.config import Audit
 from proxy.errors import StoreError
 from proxy.values import Json
 
 log = structlog.get_logger(__name__)
 
-MAX_ENTRIES_PER_COMMIT = 512
-Row = dict[str, Any]
-"""A row of `answers`, by column name."""
-_Entry = tuple[list[Row], asyncio.Future[None] | None]
-"""Rows with whoever waits for them."""
+T = TypeVar("T")
 GATHER_S = 0.1
 """Longest that a row without a waiter stays out of the queue."""
 
@@ -61,111 +56,106 @@ class Settled:
 
 
 class AuditStore:
-    """Rows go in through `write` and `enqueue`, verdicts through `label`. Safe to use from one event loop."""
+    """Rows go in through `write` and `enqueue`. Safe to use from one event loop.
 
-    def __init__(self, engine: sa.Engine, count_lost: Callable[[int], None]) -> None:
-        self._engine = engine
-        self._count_lost = count_lost
-        self._insert = str(sa.insert(answers).compile(dialect=engine.dialect))
-        self._gathered: list[Row] = []
-        self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+    Attributes:
+        engine: for reads, and for writes of everything but rows; they take connections of their own.
+        key: of the hashes; empty where none is configured.
+        writer: the thread that writes rows.
+    """
+
+    def __init__(self, engine: sa.Engine, settings: Audit, count_lost: Callable[[int], None]) -> None:
+        self.engine = engine
+        self.key = hash_key(settings)
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._write_all, name="audit-writer", daemon=True)
-        self._thread.start()
+        self._gathered: list[Entry] = []
+        self.writer = Writer(engine, settings.spool, self.key, tell=self._tell, count_lost=count_lost)
 
-    async def write(self, row: Row) -> None:
-        """Return when the row is durable.
+    @property
+    def down(self) -> bool:
+        """Whether the store could not be written when that was last tried; it is tried again every second."""
+        return self.writer.down is not None
+
+    async def write(self, entry: Entry, *, may_spool: bool = True) -> None:
+        """Return when the row is durable: in the store, or, where it may wait, in the spool.
 
         Raises:
             StoreError: it could not be written.
         """
-        await self._hand_over([row])
+        await self._hand_over([entry], may_spool)
 
-    def enqueue(self, row: Row) -> None:
+    def enqueue(self, entry: Entry) -> None:
         """Write the row soon; a failure is logged and counted. For rows without a confidence, whose answer must not wait."""
         if not self._gathered:
             self._loop.call_later(GATHER_S, self._hand_over_gathered)
-        self._gathered.append(row)
+        self._gathered.append(entry)
+
+    async def flush(self) -> None:
+        """Return when every row that was handed in before is written."""
+        await self._hand_over([], may_spool=True)
 
     def _hand_over_gathered(self) -> None:
-        rows, self._gathered = self._gathered, []
-        if rows:
-            self._queue.put((rows, None))
+        entries, self._gathered = self._gathered, []
+        if entries:
+            self.writer.put(Batch(entries))
 
-    async def _hand_over(self, rows: list[Row]) -> None:
-        """Queue rows and wait; everything handed in before them is written by then."""
+    async def _hand_over(self, entries: list[Entry], may_spool: bool) -> None:
+        """Queue entries and wait; everything handed in before them is written by then."""
         self._hand_over_gathered()
         done: asyncio.Future[None] = self._loop.create_future()
-        self._queue.put((rows, done))
+        self.writer.put(Batch(entries, may_spool, done))
         await done
 
-    def _write_all(self) -> None:
-        """The writer thread: everything that waits, in one commit."""
-        while (first := self._queue.get()) is not None:
-            batch, last = [first], False
-            while len(batch) < MAX_ENTRIES_PER_COMMIT and not self._queue.empty():
-                entry = self._queue.get()
-                if entry is None:
-                    last = True
-                    break
-                batch.append(entry)
-            self._write_batch(batch)
-            if last:
-                return
-
-    def _write_batch(self, batch: Sequence[_Entry]) -> None:
-        """Commit a batch; where that fails, row by row, so that one bad row does not take the others with it."""
-        failure = self._commit([row for rows, _ in batch for row in rows])
-        if failure is None:
-            self._resolve([done for _, done in batch if done is not None], None)
-            return
-        for rows, done in batch:
-            failures = [failure for row in rows if (failure := self._commit([row])) is not None]
-            if failures:
-                log.error("audit_write_failed", rows=len(failures), error=type(failures[0]).__name__)
-                self._count_lost(len(failures))
-            self._resolve([done] if done is not None else [], failures[0] if failures else None)
-
-    def _commit(self, rows: Sequence[Row]) -> sa.exc.SQLAlchemyError | None:
-        if not rows:
-            return None
-        try:
-            with self._engine.begin() as connection:
-                connection.exec_driver_sql(self._insert, [_parameters(row) for row in rows])
-        except sa.exc.SQLAlchemyError as error:
-            return error
-        return None
-
-    def _resolve(self, waiting: Sequence[asyncio.Future[None]], failure: Exception | None) -> None:
-        if waiting and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(_tell, waiting, failure)
+    def _tell(self, settled: Sequence[Settlement]) -> None:
+        """From the writer's thread: wake whoever waits for a commit."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(_wake, settled)
 
     async def get(self, name: str) -> Json | None:
-        """One row with its verdicts, by audit id or by the completion's own id; None where there is none."""
-        await self._hand_over([])
+        """One row with its texts and verdicts, by audit id or by the completion's own id; None where there is none.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        await self.flush()
         return await anyio.to_thread.run_sync(self._get, name)
 
     def _get(self, name: str) -> Json | None:
-        with self._reading() as connection:
-            row = _find(connection, name)
+        with self._transaction() as connection:
+            row = find(connection, name)
             if row is None:
                 return None
+            said = connection.execute(sa.select(texts).where(texts.c.answer_id == row["id"])).mappings().first()
             told = connection.execute(
                 sa.select(verdicts).where(verdicts.c.answer_id == row["id"]).order_by(verdicts.c.id)
             ).mappings()
-            return row | {"verdicts": [dict(verdict) for verdict in told]}
+            kept = {name: text for name, text in (said or {}).items() if name != "answer_id"} or None
+            return row | {"texts": kept, "verdicts": [dict(verdict) for verdict in told]}
+
+    async def read(self, query: Callable[[sa.Connection], T]) -> T:
+        """What a query finds, on a worker thread; it sees every row that was handed in before.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        await self.flush()
+        return await anyio.to_thread.run_sync(self._read, query)
+
+    def _read(self, query: Callable[[sa.Connection], T]) -> T:
+        with self._transaction() as connection:
+            return query(connection)
 
     async def label(self, name: str, correct: float, source: str) -> Settled | None:
         """Tell whether an answer was right; None where there is no such answer.
 
         The same verdict twice is stored once; another one supersedes it and the history stays.
         """
-        await self._hand_over([])
+        await self.flush()
         return await anyio.to_thread.run_sync(self._label, name, correct, source)
 
     def _label(self, name: str, correct: float, source: str) -> Settled | None:
-        with self._reading() as connection, connection.begin():
-            row = _find(connection, name)
+        with self._transaction() as connection:
+            row = find(connection, name)
             if row is None:
                 return None
             last = connection.execute(
@@ -178,6 +168,11 @@ class AuditStore:
             changed = last is None or last.correct != correct
             if changed:
                 connection.execute(
+                    sa.update(verdicts)
+                    .where(verdicts.c.answer_id == row["id"], verdicts.c.current)
+                    .values(current=False)
+                )
+                connection.execute(
                     sa.insert(verdicts).values(
                         answer_id=row["id"],
                         created_at=time.time(),
@@ -189,50 +184,53 @@ class AuditStore:
                 )
             return Settled(row["id"], correct, fd_raw, fd, changed, row)
 
-    def _reading(self) -> sa.Connection:
+    @contextmanager
+    def _transaction(self) -> Iterator[sa.Connection]:
         try:
-            return self._engine.connect()
+            with self.engine.begin() as connection:
+                yield connection
         except sa.exc.SQLAlchemyError as error:
-            raise StoreError(f"the audit store cannot be read: {error.__class__.__name__}") from error
+            raise StoreError(f"the audit store cannot be used: {type(error).__name__}") from error
 
     async def aclose(self) -> None:
         """Write what waits, then close."""
         self._hand_over_gathered()
-        self._queue.put(None)
-        await anyio.to_thread.run_sync(self._thread.join)
-        self._engine.dispose()
+        await anyio.to_thread.run_sync(self.writer.close)
+        self.engine.dispose()
 
 
 async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> AuditStore:
-    """Open the store and bring its schema up to date.
+    """Open the store, bring its schema up to date, and replay what an earlier process left in the spool.
 
     Raises:
         StoreError: it cannot be opened.
     """
-    engine = await anyio.to_thread.run_sync(_engine, settings)
-    return AuditStore(engine, count_lost)
+    engine = await anyio.to_thread.run_sync(open_engine, settings)
+    return AuditStore(engine, settings, count_lost)
 
 
-def _engine(settings: Audit) -> sa.Engine:
-    try:
-        url = sa.make_url(settings.url)
-        if url.get_backend_name() == "sqlite" and url.database:
-            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-        engine = sa.create_engine(url)
-    except (sa.exc.SQLAlchemyError, ImportError, OSError) as error:
-        raise StoreError(f"the audit store cannot be opened: {error}") from error
-    if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", lambda raw, _: _set_up_sqlite(raw, settings.synchronous))
-    migrate(engine)
-    return engine
+def hash_key(settings: Audit) -> bytes:
+    """The key of the audit's hashes; empty where none is configured."""
+    return settings.hash_key.get_secret_value().encode() if settings.hash_key else b""
 
 
-def _set_up_sqlite(raw: Any, synchronous: str) -> None:
-    """Readers never wait for the writer; writers wait for each other instead of failing."""
-    cursor = raw.cursor()
-    for pragma in ("journal_mode = WAL", f"synchronous = {synchronous}", "busy_timeout = 10000", "foreign_keys = ON"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
+def find(connection: sa.Connection, name: str) -> Row | None:
+    """A row by audit id first, then by the completion's id (the newest, should an upstream repeat itself)."""
+    for column in (answers.c.id, answers.c.response_id):
+        statement = sa.select(answers).where(column == name).order_by(answers.c.created_at.desc()).limit(1)
+        if (found := connection.execute(statement).mappings().first()) is not None:
+            return dict(found)
+    return None
+
+
+def _wake(settled: Sequence[Settlement]) -> None:
+    for waiter, outcome in settled:
+        if waiter.done():  # its request was cancelled
+            continue
+        if outcome is None:
+            waiter.set_result(None)
+        else:
+            waiter.set_exception(StoreError(f"the audit store could not be written: {type(outcome).__name__}"))
 
 
 def settle(row: Row, correct: float) -> tuple[float | None, float | None]:
@@ -247,38 +245,3 @@ def settle(row: Row, correct: float) -> tuple[float | None, float | None]:
         correct * faithfulness_divergence(alpha, beta, 1) + (1.0 - correct) * faithfulness_divergence(alpha, beta, 0)
         for alpha, beta in ((row["raw_alpha"], row["raw_beta"]), (row["alpha"], row["beta"]))
     )
-
-
-_EMPTY: Row = {column.name: None for column in answers.columns} | dict.fromkeys(
-    ("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalation"), 0
-)
-
-
-def _parameters(row: Row) -> Any:
-    """A row as the driver's positional parameters, all columns in order.
-
-    The driver is spoken to directly: SQLAlchemy's own handling of parameters costs five times the insert itself.
-    """
-    whole = _EMPTY | row
-    if whole["story"] is not None:
-        whole["story"] = orjson.dumps(whole["story"], option=orjson.OPT_NON_STR_KEYS).decode()
-    return tuple(whole.values())
-
-
-def _find(connection: sa.Connection, name: str) -> Row | None:
-    """By audit id first, then by the completion's id (the newest, should an upstream repeat itself)."""
-    for column in (answers.c.id, answers.c.response_id):
-        statement = sa.select(answers).where(column == name).order_by(answers.c.created_at.desc()).limit(1)
-        if (found := connection.execute(statement).mappings().first()) is not None:
-            return dict(found)
-    return None
-
-
-def _tell(waiting: Sequence[asyncio.Future[None]], failure: Exception | None) -> None:
-    for done in waiting:
-        if done.done():  # its request was cancelled
-            continue
-        if failure is None:
-            done.set_result(None)
-        else:
-            done.set_exception(StoreError(f"the audit store could not be written: {type(failure).__name__}"))

@@ -17,11 +17,11 @@ answers = sa.Table(
     "answers",
     metadata,
     sa.Column("id", sa.String(32), primary_key=True, comment="audit id, sorts by time"),
-    sa.Column("created_at", sa.Float, nullable=False, index=True, comment="seconds since 1970, UTC"),
+    sa.Column("created_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
     sa.Column(
         "response_id", sa.String(128), index=True, comment="the completion's own id; feedback may name it instead"
     ),
-    sa.Column("route", sa.String(64), index=True, comment="null where no route took the request"),
+    sa.Column("route", sa.String(64), comment="null where no route took the request"),
     sa.Column("path", sa.String(256), nullable=False),
     sa.Column("mode", sa.String(8), comment="off, shadow, on"),
     sa.Column("status", sa.String(16), nullable=False, comment="what the client got, see docs/api.md"),
@@ -47,7 +47,55 @@ answers = sa.Table(
     sa.Column("tokens_rewrite", sa.Integer, nullable=False, default=0),
     sa.Column("tokens_escalation", sa.Integer, nullable=False, default=0),
     sa.Column("duration_ms", sa.Float, nullable=False),
-    sa.Column("story", sa.JSON, comment="the work step by step; holds text only where the route stores text"),
+    sa.Column("story", sa.JSON, comment="the work step by step, without text"),
+    sa.Column("fd_expected", sa.Float, comment="nats; expectation of the divergence under the calibrated mean"),
+    sa.Column("perceived_alpha", sa.Float, comment="heard in the final words (shadow: in what would have been said)"),
+    sa.Column("perceived_beta", sa.Float, comment="heard in the final words (shadow: in what would have been said)"),
+    sa.Column("store_text", sa.String(8), comment="what `texts` holds: none, hashed, redacted, full"),
+    sa.Column(
+        "user_hash", sa.String(64), index=True, comment="of the client's own name for its user; null once erased"
+    ),
+    sa.Column("erased_at", sa.Float, comment="when texts and user_hash were dropped, seconds since 1970, UTC"),
+    sa.Column("salt", sa.String(32), comment="of the digest; dropped with what it covers"),
+    sa.Column("digest", sa.String(64), comment="SHA-256 of salt, user_hash and texts, so that these can go"),
+    sa.Column("writer", sa.String(32), comment="the process that wrote the row; null: from before rows were chained"),
+    sa.Column("seq", sa.BigInteger, comment="1, 2, ... in the chain of this writer and route"),
+    sa.Column("previous", sa.String(64), comment="hash of the row before; of nothing for the first: 64 zeros"),
+    sa.Column("hash", sa.String(64), comment="SHA-256 (HMAC with `audit.hash_key`) of `previous` and the row"),
+    sa.Index("ix_answers_route_created_at", "route", "created_at"),
+    sa.Index(
+        "ix_answers_counted",
+        *("created_at", "route", "mode", "status", "reason", "raw_alpha", "raw_beta", "alpha", "beta"),
+        *("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalation", "duration_ms"),
+    ),
+    sa.Index("ix_answers_chain", "writer", "route", "seq", unique=True),
+)
+
+texts = sa.Table(
+    "texts",
+    metadata,
+    sa.Column("answer_id", sa.String(32), sa.ForeignKey("answers.id"), primary_key=True),
+    sa.Column("question", sa.Text, comment="the user's last message"),
+    sa.Column("draft", sa.Text, comment="the plain answer"),
+    sa.Column("answer", sa.Text, comment="the final words (shadow: what would have been said)"),
+    sa.Column("served", sa.Text, comment="shadow: what the client got"),
+    sa.Column("samples", sa.JSON, comment="the answers drawn, in order; null where one has no text"),
+    comment="What was said, apart from the figures: dropped by retention and erasure, which the chain survives.",
+)
+
+chains = sa.Table(
+    "chains",
+    metadata,
+    sa.Column("writer", sa.String(32), primary_key=True),
+    sa.Column("route", sa.String(64), primary_key=True, comment="empty where no route took the request"),
+    sa.Column("start_seq", sa.BigInteger, nullable=False, comment="rows up to here were purged; 0: none"),
+    sa.Column("start_hash", sa.String(64), nullable=False, comment="hash of the last purged row; 64 zeros: none"),
+    sa.Column("start_seal", sa.String(64), nullable=False, comment="SHA-256 (HMAC with `audit.hash_key`) of the start"),
+    sa.Column("last_seq", sa.BigInteger, nullable=False),
+    sa.Column("last_hash", sa.String(64), nullable=False),
+    sa.Column("last_seal", sa.String(64), nullable=False, comment="SHA-256 (HMAC with `audit.hash_key`) of the end"),
+    sa.Column("updated_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
+    comment="Both ends of every chain of rows.",
 )
 
 verdicts = sa.Table(
@@ -60,4 +108,62 @@ verdicts = sa.Table(
     sa.Column("source", sa.String(32), nullable=False, comment="who says so"),
     sa.Column("fd_raw", sa.Float, comment="nats, of the raw confidence"),
     sa.Column("fd", sa.Float, comment="nats, of the calibrated confidence"),
+    sa.Column("fd_perceived", sa.Float, comment="nats, of the confidence heard in the words"),
+    sa.Column("brier_raw", sa.Float, comment="expected Brier score of the raw confidence, 0..1"),
+    sa.Column("brier", sa.Float, comment="expected Brier score of the calibrated confidence, 0..1"),
+    sa.Column("nll_raw", sa.Float, comment="expected negative log-likelihood of the raw confidence, nats"),
+    sa.Column("nll", sa.Float, comment="expected negative log-likelihood of the calibrated confidence, nats"),
+    sa.Column("kind", sa.String(8), nullable=False, server_default="client", comment="client, human, import or grader"),
+    sa.Column("actor", sa.String(64), comment="who exactly, where known"),
+    sa.Column("note", sa.Text),
+    sa.Column("current", sa.Boolean, nullable=False, server_default=sa.true(), comment="the one that counts"),
+)
+sa.Index(
+    "ix_verdicts_current",
+    verdicts.c.answer_id,
+    unique=True,
+    sqlite_where=verdicts.c.current,
+    postgresql_where=verdicts.c.current,
+)
+"""At most one verdict of an answer counts: take the mark from the old one before the new one gets it."""
+sa.Index("ix_verdicts_fd", verdicts.c.fd, sqlite_where=verdicts.c.current, postgresql_where=verdicts.c.current)
+
+changes = sa.Table(
+    "changes",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("created_at", sa.Float, nullable=False, index=True, comment="seconds since 1970, UTC"),
+    sa.Column("actor", sa.String(64), nullable=False, comment="who did it"),
+    sa.Column("what", sa.String(32), nullable=False, comment="mode, map, erase, purge, reload, ..."),
+    sa.Column("route", sa.String(64), comment="null: all of them"),
+    sa.Column("before", sa.Text),
+    sa.Column("after", sa.Text),
+    sa.Column("note", sa.Text),
+    comment="What operators did. Rows are added, never changed.",
+)
+
+route_states = sa.Table(
+    "route_states",
+    metadata,
+    sa.Column("route", sa.String(64), primary_key=True),
+    sa.Column("mode", sa.String(8), comment="off, shadow, on; null: the configuration's"),
+    sa.Column("map_id", sa.String(128), comment="null: the registry's active map"),
+    sa.Column("updated_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
+    sa.Column("actor", sa.String(64), nullable=False),
+    comment="What operators set at run time; every worker reads it.",
+)
+
+alarms = sa.Table(
+    "alarms",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("created_at", sa.Float, nullable=False, index=True, comment="seconds since 1970, UTC"),
+    sa.Column("route", sa.String(64), nullable=False),
+    sa.Column("map_id", sa.String(128), comment="null: no map"),
+    sa.Column("kind", sa.String(32), nullable=False, comment="which test found it"),
+    sa.Column("statistic", sa.Float, nullable=False),
+    sa.Column("threshold", sa.Float, nullable=False),
+    sa.Column("cleared_at", sa.Float, comment="null: it stands"),
+    sa.Column("actor", sa.String(64), comment="who cleared it"),
+    comment="Maps that no longer fit what their route sees.",
 )

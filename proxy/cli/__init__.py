@@ -9,6 +9,7 @@ import typer
 
 from proxy.cli import config, lexicon, maps
 from proxy.cli.ask import ask
+from proxy.cli.collect import collect
 from proxy.cli.evaluate import evaluate
 from proxy.cli.fit import fit
 from proxy.cli.rewrite import rewrite
@@ -25,6 +26,7 @@ app.command()(serve)
 app.command()(ask)
 app.command()(rewrite)
 app.command()(same_meaning)
+app.command()(collect)
 app.command()(fit)
 app.command()(evaluate)
 app.add_typer(maps.app, name="maps")

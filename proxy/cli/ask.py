@@ -130,7 +130,7 @@ def _confidence(flow: Flow, console: Console) -> None:
     if flow.raw is None or flow.calibrated is None or flow.applied is None:
         return
     note = f"map {flow.applied.id}" if flow.applied.id else "uncalibrated: no map has been fitted for this route yet"
-    _heading(console, "Confidence", f"{flow.job.route.signal} signal, {note}")
+    _heading(console, "Confidence", f"{flow.signal} signal, {note}")
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
     for name, beta, style in (("raw", flow.raw, "yellow"), ("calibrated", flow.calibrated, "green")):
         figures = f"mean {beta.mean:.3f}  Beta({beta.alpha:.3g}, {beta.beta:.3g})"

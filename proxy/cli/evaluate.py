@@ -26,7 +26,7 @@ _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operato
 def evaluate(
     data: Annotated[Path, typer.Option("--data", help="JSONL of labelled answers, plain or .gz.")],
     signal: Annotated[Signal, typer.Option(help="What measures the confidence.")] = "semantic",
-    kind: Annotated[Map, typer.Option("--map", help="The kind of map to fit.")] = "platt",
+    kind: Annotated[Map, typer.Option("--map", help="The kind of map to fit: the paper's by default.")] = "platt",
     train_fraction: Annotated[
         float, typer.Option(help="Share of the rows, from the top, that the map is fitted on.")
     ] = 0.3,
@@ -71,7 +71,7 @@ def _evaluate(
     from calibration.evaluation import evaluate as run
     from calibration.summary import METRICS
 
-    options: dict[str, Any] = {"allow_negative_slope": allow_negative} if kind == "platt" else {}
+    options: dict[str, Any] = {"allow_negative_slope": allow_negative} if kind.startswith("platt") else {}
     rng: np.random.Generator = np.random.default_rng(seed)
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("Fitting and resampling", total=2 * len(METRICS) * resamples or None)

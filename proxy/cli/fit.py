@@ -22,7 +22,7 @@ def registry_folder(folder: Path | None, config: Path) -> Path:
 def fit(
     data: Annotated[Path, typer.Option("--data", help="JSONL of labelled answers, plain or .gz.")],
     signal: Annotated[Signal, typer.Option(help="What measures the confidence.")] = "semantic",
-    kind: Annotated[Map, typer.Option("--map", help="The kind of map to fit.")] = "platt",
+    kind: Annotated[Map, typer.Option("--map", help="The kind of map to fit.")] = "platt-bounded",
     clusters: Annotated[
         Clusters, typer.Option(help="How answers are grouped: the proxy's rules, or equal text.")
     ] = "rules",
@@ -47,7 +47,9 @@ def fit(
         stop("--route and --model say where a map is active; add --activate")
     registry = MapRegistry(registry_folder(folder, config))
     records = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
-    options: dict[str, Any] = {"allow_negative_slope": True} if allow_negative_slope and kind == "platt" else {}
+    options: dict[str, Any] = (
+        {"allow_negative_slope": True} if allow_negative_slope and kind.startswith("platt") else {}
+    )
     try:
         fitted = fit_map(
             kind, records.alpha, records.beta, records.correct, signal=signal, model=records.model, **options

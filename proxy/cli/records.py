@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Clusters = Literal["rules", "exact"]
 Signal = Literal["semantic", "token"]
-Map = Literal["platt", "temperature", "isotonic", "histogram", "beta", "venn-abers", "identity"]
+Map = Literal["platt", "platt-bounded", "temperature", "isotonic", "histogram", "beta", "venn-abers", "identity"]
 
 _SHOWN = 5
 """Bad rows named before the rest is counted."""

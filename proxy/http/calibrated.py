@@ -43,7 +43,9 @@ async def _whole(exchange: Exchange, parts: Parts, flow: Flow) -> None:
         await exchange.send_error(error, outcome.headers(flow))
         return
     flow.http_status = 200
-    await outcome.tell(parts, flow, mode="on", exchange=exchange)
+    if refusal := await outcome.tell(parts, flow, mode="on", exchange=exchange):
+        await exchange.send_error(refusal, outcome.headers(flow))
+        return
     await exchange.send_json(200, final, outcome.headers(flow))
 
 
@@ -60,7 +62,7 @@ async def _stream(exchange: Exchange, parts: Parts, flow: Flow) -> None:
             await exchange.write(sse.KEEP_ALIVE)
     final = work.result()
     flow.http_status = exchange.status or (final.status if isinstance(final, ProxyError) else 200)
-    await outcome.tell(parts, flow, mode="on", exchange=exchange)
+    final = await outcome.tell(parts, flow, mode="on", exchange=exchange) or final
     if isinstance(final, ProxyError):
         if exchange.status is None:
             await exchange.send_error(final, outcome.headers(flow))

@@ -15,10 +15,11 @@ import anyio.to_thread
 import orjson
 import structlog
 
+from proxy.audit.entry import Entry
 from proxy.build import Parts
 from proxy.claims import asks_for_claim
 from proxy.config import Mode, Route
-from proxy.errors import BadRequest, HedgerowError, Internal, NotFound, ProxyError, Unauthorized
+from proxy.errors import BadRequest, HedgerowError, Internal, NotFound, ProxyError, StoreUnavailable, Unauthorized
 from proxy.http import append, calibrated, forward
 from proxy.http.exchange import ClientGone, Exchange, Receive, Scope, Send
 from proxy.pipeline.hedgeable import GENERATING, checked_body, last_message, question_of, request_reason
@@ -74,6 +75,7 @@ async def _answer(exchange: Exchange, parts: Parts) -> None:
     if not (exchange.method == "POST" and exchange.path in GENERATING):
         model, data = await _peek(exchange, parts)
         route = _route(parts, exchange.headers, model, key_hash)
+        _check_store(parts, route, "off")
         job = Job(new_id(), route, exchange.path, {"model": model}, exchange.headers, "")
         return await forward.forward(exchange, parts, job, data, mode="off", reason="not_generating")
 
@@ -85,6 +87,7 @@ async def _answer(exchange: Exchange, parts: Parts) -> None:
         body = await anyio.to_thread.run_sync(checked_body, exchange.path, data, limit)
     route = _route(parts, exchange.headers, body.get("model"), key_hash)
     mode = _mode(route, exchange.headers)
+    _check_store(parts, route, mode)
     question, last_answer = question_of(exchange.path, body), last_message(body, "assistant")
     job = Job(new_id(), route, exchange.path, body, exchange.headers, question, last_answer)
     if mode == "off":
@@ -142,6 +145,16 @@ def _route(parts: Parts, headers: Mapping[str, str], model: str | None, key_hash
     raise NotFound(f"no route takes the model {model!r}" if model else "no route takes this request", code="no_route")
 
 
+def _check_store(parts: Parts, route: Route, mode: Mode) -> None:
+    """Turn a request away at once where its row could not be written.
+
+    Raises:
+        StoreUnavailable: the audit store is down, and the route wants no answer without a row.
+    """
+    if parts.audit is not None and parts.audit.down and route.on_failure == "error" and (route.audit or mode != "off"):
+        raise StoreUnavailable("the audit store is down, and this route answers nothing that it cannot write down")
+
+
 def _mode(route: Route, headers: Mapping[str, str]) -> Mode:
     """The route's mode, or the client's wish where the route allows one.
 
@@ -162,7 +175,7 @@ def _tell_failure(
     """Row, counter and line of a request that no route answered, or whose route's own answer failed before its row was written."""
     if exchange.told:
         return
-    row = {
+    row: Json = {
         "id": new_id(),
         "created_at": time.time(),
         "path": f"/v1{exchange.path}"[:256],
@@ -172,6 +185,6 @@ def _tell_failure(
         "duration_ms": (time.perf_counter() - started) * 1e3,
     }
     if parts.audit is not None:
-        parts.audit.enqueue(row)
+        parts.audit.enqueue(Entry(row))
     parts.metrics.requests.labels("", "", status, reason).inc()
     log.info("request", id=row["id"], route=None, status=status, reason=reason, http_status=http_status)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
+import anyio.to_thread
 import structlog
 
+from calibration import Beta
+from proxy.audit.entry import Entry
 from proxy.build import Parts
-from proxy.errors import StoreError
+from proxy.errors import StoreError, StoreUnavailable
 from proxy.http.exchange import Exchange
 from proxy.pipeline import record
 from proxy.pipeline.job import Flow
@@ -18,36 +20,66 @@ log = structlog.get_logger(__name__)
 AUDIT_TIMEOUT_S = 10.0
 """Longest wait for a row to be durable; past it the row counts as lost."""
 
+LONG = 1000
+"""Characters from which on a text is listened to on a worker thread."""
+
 headers = record.headers
 
 
 async def tell(
     parts: Parts, flow: Flow, *, mode: str, exchange: Exchange | None = None, response_id: str | None = None
-) -> bool:
+) -> StoreUnavailable | None:
     """Row, line and counters of a calibrated request; returns when the row is durable, even if the request is being cancelled.
 
     Returns:
-        Whether the row was written.
+        What the client gets in place of its answer, where there is no row and the route wants no answer without one.
     """
-    row = record.row(flow, mode=mode, store_text=parts.settings.audit.store_text == "full")
-    if response_id is not None:
-        row["response_id"] = response_id
     if exchange is not None:
         exchange.told = True
-    written = await _durable(parts, row)
+    refusal = None
+    may_spool = flow.job.route.on_failure == "pass" or flow.status in ("failed", "cancelled")
+    heard = await _perceived(flow)
+    if not await _durable(parts, _entry(parts, flow, mode, heard, response_id), may_spool) and not may_spool:
+        refusal = StoreUnavailable("the answer could not be written to the audit, which this route insists on")
+        flow.status, flow.reason, flow.http_status = "failed", refusal.code, refusal.status
+        await _durable(parts, _entry(parts, flow, mode, heard, response_id), may_spool=True)
     _count(parts, flow, mode)
     log.info("request", **record.log_line(flow, mode=mode))
-    return written
+    return refusal
 
 
-async def _durable(parts: Parts, row: dict[str, Any]) -> bool:
+def _entry(parts: Parts, flow: Flow, mode: str, perceived: Beta | None, response_id: str | None) -> Entry:
+    store_text = flow.job.route.store_text or parts.settings.audit.store_text
+    entry = record.entry(flow, mode=mode, store_text=store_text, perceived=perceived)
+    if response_id is not None:
+        entry.row["response_id"] = response_id
+    return entry
+
+
+async def _perceived(flow: Flow) -> Beta | None:
+    """The confidence heard in the final words; None where the confidence is not of them, or where they cannot be read."""
+    if flow.rewording is not None:
+        return flow.rewording.perceived
+    if flow.calibrated is None or flow.status in ("abstained", "escalated"):
+        return None
+    from proxy.rewriting import read_english
+    from proxy.rewriting.languages import language_of
+
+    if language_of(flow.draft, flow.job.question) != "en":
+        return None
+    if len(flow.draft) < LONG:
+        return read_english(flow.draft)
+    return await anyio.to_thread.run_sync(read_english, flow.draft)
+
+
+async def _durable(parts: Parts, entry: Entry, may_spool: bool) -> bool:
     if parts.audit is None:
         return True
     try:
         async with asyncio.timeout(AUDIT_TIMEOUT_S):
-            await asyncio.shield(parts.audit.write(row))
+            await asyncio.shield(parts.audit.write(entry, may_spool=may_spool))
     except (StoreError, TimeoutError) as error:
-        log.error("audit_row_lost", id=row["id"], error=type(error).__name__)
+        log.error("audit_row_lost" if may_spool else "audit_refused", id=entry.row["id"], error=type(error).__name__)
         return False
     return True
 
@@ -58,7 +90,8 @@ def tell_passed(exchange: Exchange, parts: Parts, flow: Flow, *, mode: str) -> N
     route = flow.job.route
     if parts.audit is not None and (route.audit or mode != "off"):
         row = record.plain_row(flow.job, mode=mode, status=flow.status, reason=flow.reason)
-        parts.audit.enqueue(row | {"http_status": flow.http_status, "duration_ms": flow.duration_ms})
+        row |= {"http_status": flow.http_status, "duration_ms": flow.duration_ms}
+        parts.audit.enqueue(Entry(row, user=record.user_of(flow.job)))
     parts.metrics.requests.labels(route.name, mode, flow.status, flow.reason or "").inc()
     log.info(
         "request",

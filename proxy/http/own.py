@@ -20,6 +20,7 @@ from proxy.build import Parts, open_parts
 from proxy.config import Settings
 from proxy.errors import BadRequest, ConfigError, Internal, NotFound, ProxyError, StoreError, Unauthorized
 from proxy.http.edge import Edge, authorise
+from proxy.pages import site
 from proxy.values import Json
 
 log = structlog.get_logger(__name__)
@@ -64,6 +65,7 @@ def application(settings: Settings, address: str) -> Edge:
     app.get("/v1/models")(models)
     app.get("/health")(health)
     app.get("/metrics")(metrics)
+    app.router.routes.extend(site.routes())
     edge = Edge(app)
     return edge
 

@@ -21,6 +21,10 @@ guard; the route's refusal; a stronger model's answer; not calibrated at all (wi
 error; nothing, it had left."""
 
 
+LONG_SIGNAL = "consistency"
+"""What long answers are measured by, whatever a route measures its short ones by: no two long answers are one and the same."""
+
+
 def _random_words() -> Iterator[str]:
     """Sixty-four random bits after the other, in hex; asked of the system in bulk, because each asking gives other threads the turn."""
     while True:
@@ -82,6 +86,7 @@ class Flow:
         samples: the choices as samples, index by index; those without text are left out of `compared`.
         compared: indices into `samples` that were clustered.
         clustering: a partition of `compared` (its index i is `samples[compared[i]]`).
+        sentences: raw confidence in each sentence of a long draft; None where the draft is short. `raw` is then their mean.
         escalated: the stronger model's completion, where it was asked.
         timings_ms: milliseconds per step, in the order of the steps.
     """
@@ -94,6 +99,7 @@ class Flow:
     compared: tuple[int, ...] = ()
     clustering: Clustering | None = None
     raw: Beta | None = None
+    sentences: tuple[Beta | None, ...] | None = None
     calibrated: Beta | None = None
     applied: AppliedMap | None = None
     matches: tuple[Match, ...] = ()
@@ -121,6 +127,11 @@ class Flow:
             yield
         finally:
             self.timings_ms[name] = (time.perf_counter() - start) * 1e3
+
+    @property
+    def signal(self) -> str:
+        """What the confidence was measured by: long answers have a signal of their own."""
+        return self.job.route.signal if self.sentences is None else LONG_SIGNAL
 
     @property
     def duration_ms(self) -> float:

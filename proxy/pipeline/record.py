@@ -1,6 +1,6 @@
 """What is told of a flow: the answer object, the extra field, the headers, the audit row, the log line.
 
-Pure functions of a `Flow`. The log line never holds text or keys; the audit row holds text only where the route stores it.
+Pure functions of a `Flow`. The log line never holds text or keys; the audit is given texts apart from the row, and keeps what the route allows.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ import time
 from typing import Any
 
 from calibration import Beta, faithfulness_divergence
+from proxy.audit.entry import Entry, Texts
+from proxy.config import StoreText
 from proxy.pipeline.job import Flow, Job
 from proxy.upstreams.answers import sample_of
-from proxy.values import Json, Usage
+from proxy.values import Json, Usage, WordedSentence
 
 
 def final_text(flow: Flow) -> str:
@@ -61,7 +63,7 @@ def field(flow: Flow) -> Json:
             "confidence": round(flow.calibrated.mean, 6),
             "raw": _beta(flow.raw),
             "calibrated": _beta(flow.calibrated),
-            "signal": flow.job.route.signal,
+            "signal": flow.signal,
             "map": flow.applied.id,
             "uncalibrated": flow.applied.id is None,
         }
@@ -78,6 +80,8 @@ def field(flow: Flow) -> Json:
             "attempts": list(flow.rewording.attempts),
             "perceived": _beta(flow.rewording.perceived) if flow.rewording.perceived else None,
         }
+        if flow.rewording.sentences:
+            told["sentences"] = [_sentence(one) for one in flow.rewording.sentences]
     told["usage"] = {
         "answer": _counts(flow.answer_usage),
         "samples": _counts(flow.sample_usage),
@@ -89,6 +93,16 @@ def field(flow: Flow) -> Json:
 
 def _beta(beta: Beta) -> Json:
     return {"alpha": round(beta.alpha, 9), "beta": round(beta.beta, 9), "mean": round(beta.mean, 6)}
+
+
+def _sentence(one: WordedSentence) -> Json:
+    return {
+        "start": one.start,
+        "end": one.end,
+        "confidence": None if one.target is None else round(one.target.mean, 6),
+        "status": one.status,
+        "hedge": one.hedge,
+    }
 
 
 def headers(flow: Flow) -> list[tuple[bytes, bytes]]:
@@ -103,14 +117,32 @@ def headers(flow: Flow) -> list[tuple[bytes, bytes]]:
     return told
 
 
-def row(flow: Flow, *, mode: str, store_text: bool) -> dict[str, Any]:
-    """The audit row of a calibrated request."""
+def entry(flow: Flow, *, mode: str, store_text: StoreText, perceived: Beta | None) -> Entry:
+    """What the audit is told of a calibrated request. `perceived` is heard in the final words."""
+    texts = Texts(
+        question=flow.job.question,
+        draft=flow.draft if flow.choices else None,
+        answer=final_text(flow) if flow.choices else None,
+        served=flow.served,
+        samples=tuple(sample.text for sample in flow.samples),
+    )
+    return Entry(row(flow, mode=mode, perceived=perceived), texts, user_of(flow.job), store_text)
+
+
+def user_of(job: Job) -> str | None:
+    """The client's own name for its user, where it gives one: `safety_identifier`, or `user` as it was called before."""
+    named = (job.body.get(name) for name in ("safety_identifier", "user"))
+    return next((name for name in named if isinstance(name, str) and name), None)
+
+
+def row(flow: Flow, *, mode: str, perceived: Beta | None) -> dict[str, Any]:
+    """The figures and codes of a calibrated request."""
     raw, calibrated = flow.raw, flow.calibrated
     filled: dict[str, Any] = plain_row(flow.job, mode=mode, status=flow.status, reason=flow.reason)
     filled |= {
         "http_status": flow.http_status,
         "response_id": _response_id(flow),
-        "signal": flow.job.route.signal,
+        "signal": flow.signal,
         "samples": len(flow.choices) or None,
         "clusters": len(flow.clustering.clusters) if flow.clustering else None,
         "served_agrees": flow.served_agrees,
@@ -119,12 +151,16 @@ def row(flow: Flow, *, mode: str, store_text: bool) -> dict[str, Any]:
         "tokens_rewrite": flow.rewrite_usage.total,
         "tokens_escalation": flow.escalation_usage.total,
         "duration_ms": flow.duration_ms,
-        "story": story(flow, store_text=store_text),
+        "story": story(flow),
     }
     if raw is not None and calibrated is not None:
         filled |= {"raw_alpha": raw.alpha, "raw_beta": raw.beta, "alpha": calibrated.alpha, "beta": calibrated.beta}
         filled |= {"map_id": flow.applied.id if flow.applied else None}
-        filled |= dict(zip(("fd_if_right", "fd_if_wrong"), _divergences(calibrated), strict=True))
+        right, wrong = _divergences(calibrated)
+        expected = calibrated.mean * right + (1.0 - calibrated.mean) * wrong
+        filled |= {"fd_if_right": right, "fd_if_wrong": wrong, "fd_expected": expected}
+    if perceived is not None:
+        filled |= {"perceived_alpha": perceived.alpha, "perceived_beta": perceived.beta}
     if flow.rewording is not None:
         filled |= {"hedge": flow.rewording.hedge, "rewriter": flow.rewording.rewriter}
     return filled
@@ -156,8 +192,13 @@ def _divergences(beta: Beta) -> tuple[float, float]:
     return float(right), float(wrong)
 
 
-def story(flow: Flow, *, store_text: bool) -> Json:
-    """The work step by step, for the audit's page of one request."""
+def outlook(flow: Flow) -> tuple[float, float] | None:
+    """Faithfulness Divergence should the answer prove right, and should it prove wrong, nats; None without a confidence."""
+    return None if flow.calibrated is None else _divergences(flow.calibrated)
+
+
+def story(flow: Flow) -> Json:
+    """The work step by step, without text, for the audit's page of one request."""
     told: Json = {"timings_ms": {name: round(ms, 3) for name, ms in flow.timings_ms.items()}, "detail": flow.detail}
     if flow.clustering is not None:
         told["clusters"] = [[flow.compared[i] for i in cluster] for cluster in flow.clustering.clusters]
@@ -167,15 +208,10 @@ def story(flow: Flow, *, store_text: bool) -> Json:
     if flow.rewording is not None:
         told["attempts"] = list(flow.rewording.attempts)
         told["perceived"] = _beta(flow.rewording.perceived) if flow.rewording.perceived else None
+        if flow.rewording.sentences:
+            told["sentences"] = [_sentence(one) for one in flow.rewording.sentences]
     if flow.applied is not None:
         told["map_warnings"] = list(flow.applied.warnings)
-    if store_text:
-        told["question"] = flow.job.question
-        told["samples"] = [sample.text for sample in flow.samples]
-        if flow.choices:
-            told["draft"], told["final"] = flow.draft, final_text(flow)
-        if flow.served is not None:
-            told["served"] = flow.served
     return told
 
 

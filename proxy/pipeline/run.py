@@ -14,9 +14,11 @@ from contextlib import contextmanager
 
 import structlog
 
+from calibration import Beta
 from lexicon import spot
 from proxy.claims import comparable
 from proxy.errors import HedgerowError, Internal, ProxyError, StepFailed, UpstreamTimeout
+from proxy.pipeline.by_sentence import whole
 from proxy.pipeline.drawing import draw_answers
 from proxy.pipeline.hedgeable import answer_reason, draft_reason
 from proxy.pipeline.job import AppliedMap, Flow, Job, Status
@@ -77,11 +79,16 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
         return _stand(flow, "passed", "not_a_claim")
 
     with _step(flow, "confidence"):
-        compared = [flow.samples[i] for i in flow.compared]
-        flow.raw = await steps.signal(job, flow.spent).measure(job.question, compared, flow.clustering)
+        flow.sentences = await _sentences(job, steps, flow)
+        if flow.sentences is not None:
+            flow.raw = whole(flow.sentences)
+        else:
+            compared = [flow.samples[i] for i in flow.compared]
+            flow.raw = await steps.signal(job, flow.spent).measure(job.question, compared, flow.clustering)
 
     with _step(flow, "calibrate"):
-        active = steps.active_map(job.model)
+        by_sentence = steps.by_sentence if flow.sentences is not None else None
+        active = (by_sentence or steps).active_map(job.model)
         flow.applied = AppliedMap(active.version, active.warnings)
         flow.calibrated = active.map.apply(flow.raw)
 
@@ -104,6 +111,10 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
         request = RewriteRequest(job.question, flow.draft, flow.calibrated, flow.matches)
         if serving is not None:
             flow.rewording = await close(request)
+        elif by_sentence is not None and flow.sentences is not None:
+            targets = [None if raw is None else active.map.apply(raw) for raw in flow.sentences]
+            avoid = _said_before(job.last_answer)
+            flow.rewording = await by_sentence.reword(job.question, flow.draft, targets, avoid)
         else:
             flow.rewording = await reword(request, rewriters=steps.rewriters(job), guard=steps.guard)
     flow.status, flow.reason = flow.rewording.status, flow.rewording.reason
@@ -135,6 +146,17 @@ async def _cluster(job: Job, equivalence: Equivalence, texts: Sequence[str], flo
     flow.served_agrees = ordered[0][0] in home
     draft = whole.draft if whole.draft in ordered[0] else None
     return Clustering(tuple(ordered), whole.decided_by, draft)
+
+
+async def _sentences(job: Job, steps: Steps, flow: Flow) -> tuple[Beta | None, ...] | None:
+    """Raw confidence in each sentence of the draft, where it is long."""
+    if steps.by_sentence is None or flow.clustering is None:
+        return None
+    draft = flow.clustering.draft_index
+    others = [
+        flow.samples[i].text for place, i in enumerate(flow.compared) if place != draft and flow.samples[i].text.strip()
+    ]
+    return await steps.by_sentence.measure(job.question, flow.draft, others)
 
 
 def _said_before(answer: str) -> frozenset[str]:

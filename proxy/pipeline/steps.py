@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from calibration import ActiveMap
 from calibration.decision import Action
 from lexicon import Retriever
+from proxy.pipeline.by_sentence import BySentence
 from proxy.pipeline.job import Job
 from proxy.ports import ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
 from proxy.values import Usage
@@ -26,6 +27,7 @@ class Steps:
         decide: what to do at a calibrated mean.
         stronger: the upstream that is asked when the decision is to escalate.
         rewriters: makes the rewriters for one request, in the order they are tried.
+        by_sentence: what long answers go through; None where the route words them as one.
         needs_logprobs: whether the signal asks the upstream for log-probabilities.
     """
 
@@ -38,4 +40,5 @@ class Steps:
     rewriters: Callable[[Job], Sequence[Rewriter]]
     guard: Guard
     stronger: Upstream | None = None
+    by_sentence: BySentence | None = None
     needs_logprobs: bool = False

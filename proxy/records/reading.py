@@ -1,14 +1,15 @@
-"""Rows of a JSONL file (plain or .gz), each either parsed or refused with its line number and a reason."""
+"""Rows of a JSONL file (plain, .gz or .xz), each either parsed or refused with its line number and a reason."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import lzma
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from calibration import Beta
 from calibration.errors import CalibrationError
@@ -65,13 +66,24 @@ class _Refused(ValueError):
     """Why a row cannot be used."""
 
 
+def open_lines(path: Path) -> IO[bytes]:
+    """A file of lines, unpacked where its name ends in .gz or .xz.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if path.suffix == ".gz":
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    return cast(IO[bytes], lzma.open(path, "rb")) if path.suffix == ".xz" else path.open("rb")
+
+
 def read_rows(path: Path) -> Iterator[tuple[int, Row | BadRow]]:
     """Line number and row, for every line that is not blank.
 
     Raises:
         OSError: where the file cannot be read.
     """
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
+    with open_lines(path) as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 yield number, _parse_line(number, line)

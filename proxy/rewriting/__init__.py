@@ -2,7 +2,7 @@
 
 from proxy.rewriting.editor import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter
 from proxy.rewriting.guard import Entailment, FactGuard, Reader, read_english
-from proxy.rewriting.long import reword_sentences
+from proxy.rewriting.long import asserting, assertions, reword_sentences
 from proxy.rewriting.sentences import sentences
 from proxy.rewriting.step import Tally, reword
 from proxy.rewriting.stream import close, closing_sentence, natural_pieces
@@ -18,6 +18,8 @@ __all__ = [
     "Reader",
     "Tally",
     "TemplateRewriter",
+    "asserting",
+    "assertions",
     "close",
     "closing_sentence",
     "natural_pieces",

@@ -15,6 +15,8 @@ _DENIAL = re.compile(
     r"\b(?:doubt|doubtful|not|surprised|unlikely|improbable|inconceivable|remotely|barely|whether|"
     r"(?:little|slight|small|slim|remote|low|outside|no|any|tiny|faint) (?:chance|probability|possibility)|slight)\b"
 )
+_SAYS_NO = re.compile(r"(?:not|nicht|pas)\s", re.IGNORECASE)
+"""Openings that a word of doubt before them would join and deny: "Probably not an answer" says another thing than "Not an answer"."""
 _HANGS_ON = re.compile(r"(?:and|though|but|although|aber|mais|pero|aunque) |to be taken", re.IGNORECASE)
 _VOWELS = frozenset("aeiouyàâéèêëîïôûù")
 _SPEAKER = re.compile(r"(?:I|we|it|je|ich|yo) |or so", re.IGNORECASE)
@@ -38,7 +40,7 @@ def usable(hedge: Hedge) -> tuple[Frame, ...]:
 
 def apply(frame: Frame, shape: Shape, around: Surroundings) -> str | None:
     """The sentence with the hedge in it, or None where this frame cannot take this sentence."""
-    if shape.kind in ("none", "question"):
+    if shape.kind in ("none", "question") or (_SAYS_NO.match(shape.body) and _joins(frame)):
         return None
     make = {
         "clause": _clause,
@@ -49,6 +51,11 @@ def apply(frame: Frame, shape: Shape, around: Surroundings) -> str | None:
         "lead": _lead,
     }[frame.kind]
     return make(frame.text, shape, around)
+
+
+def _joins(frame: Frame) -> bool:
+    """True for words that would stand right before the sentence and be read with a "not" that opens it."""
+    return frame.kind not in ("closing", "lead") and " that {clause}" not in frame.text
 
 
 def disturbs_start(text: str, shape: Shape) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import anyio.to_thread
 
 from calibration import Beta, quantile_nodes
-from lexicon import Hedge, LexiconError, load, perceive
+from lexicon import NO_HEDGE, Hedge, LexiconError, load, perceive
 from proxy.rewriting.content import difference
 from proxy.rewriting.languages import language_of
 from proxy.rewriting.sentences import sentences
@@ -19,15 +19,14 @@ from proxy.values import Rewrite, RewriteRequest, Verdict
 
 Reader = Callable[[str], Beta | None]
 """How confident a text sounds; None where it cannot be read."""
-Entailment = Callable[[str, str], Awaitable[float]]
-"""(premise, hypothesis) -> p(entailed) + 0.5 p(neutral), in [0, 1] (RALC 5.3.1); an NLI model behind it."""
+Entailment = Callable[[Sequence[tuple[str, str]]], list[float]]
+"""(premise, hypothesis) pairs -> p(entailed) + 0.5 p(neutral) of each, in [0, 1] (RALC 5.3.1); an NLI model behind it, so it blocks."""
 
 LONG = 1000
 """Characters from which an answer is worked on beside the event loop: there it would be held up for milliseconds."""
 LENGTH_FACTOR = 1.5
 LENGTH_ALLOWANCE = 300
 """Characters that a hedge may add on top of the factor."""
-MINIMUM_ENTAILMENT = 0.5
 
 
 def read_english(text: str) -> Beta | None:
@@ -48,12 +47,14 @@ class FactGuard:
             distance. Words can only come so near to a flat Beta, so the best hedge's own distance is not held against a rewrite.
         reader: hears the confidence of an English text; None leaves that check out.
         entailment: an NLI score asked both ways; None leaves that check out.
+        entailed: the least score that passes.
     """
 
     hedges: tuple[Hedge, ...] = field(default_factory=lambda: load().hedges)
     tolerance: float = 0.25
     reader: Reader | None = read_english
     entailment: Entailment | None = None
+    entailed: float = 0.5
 
     @cached_property
     def strippers(self) -> Strippers:
@@ -62,19 +63,12 @@ class FactGuard:
 
     async def check(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
         """Compare the rewrite with the draft. Never raises for bad text: bad text is a refusal."""
-        if len(request.draft) + len(rewrite.text) < 2 * LONG:
-            verdict = self.judge(request, rewrite)
-        else:
-            verdict = await anyio.to_thread.run_sync(self.judge, request, rewrite)
-        if not verdict.accepted or self.entailment is None:
-            return verdict
-        for premise, hypothesis in ((request.draft, rewrite.text), (rewrite.text, request.draft)):
-            if await self.entailment(premise, hypothesis) < MINIMUM_ENTAILMENT:
-                return Verdict(False, "not_entailed", "the rewrite and the draft do not entail each other")
-        return verdict
+        if self.entailment is None and len(request.draft) + len(rewrite.text) < 2 * LONG:
+            return self.judge(request, rewrite)
+        return await anyio.to_thread.run_sync(self.judge, request, rewrite)
 
     def judge(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
-        """Everything that needs no model."""
+        """The same, blocking."""
         if not rewrite.text.strip():
             return Verdict(False, "empty", "the rewrite is empty")
         limit = LENGTH_FACTOR * len(request.draft) + LENGTH_ALLOWANCE
@@ -82,23 +76,20 @@ class FactGuard:
             return Verdict(
                 False, "too_long", f"the rewrite has {len(rewrite.text)} characters; {limit:.0f} are allowed"
             )
-        return self._facts(request, rewrite) or self._confidence(request, rewrite) or Verdict(True)
-
-    def _facts(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict | None:
-        language = language_of(request.draft, request.question)
-        stripper = self.strippers.of(language)
+        stripper = self.strippers.of(language_of(request.draft, request.question))
         before, after = stripper.strip(request.draft), stripper.strip(rewrite.text)
-        if (kind := first_difference(before, after)) is not None:
-            return Verdict(False, f"{kind}_changed", f"a {kind} of the answer was changed, added or dropped")
-        if (kind := difference(before, after)) is not None:
-            return Verdict(False, f"content_{kind}", _CONTENT[kind])
-        return None
+        return (
+            _facts(before, after)
+            or self._confidence(request, rewrite, before)
+            or self._meaning(request.draft, rewrite.text)
+            or Verdict(True)
+        )
 
-    def _confidence(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict | None:
+    def _confidence(self, request: RewriteRequest, rewrite: Rewrite, bare: str) -> Verdict | None:
         if self.reader is None or language_of(request.draft, request.question) != "en":
             return None
-        heard = self.reader(reworded_part(request.draft, rewrite.text))
-        if heard is None:
+        heard = self.reader(reworded_part(bare, rewrite.text))
+        if heard is None or (rewrite.hedge is not None and self._sounds_hedged(reworded_part(rewrite.text, bare))):
             return None
         excess = distance(heard, request.target) - request.hedges[0].distance
         if excess <= self.tolerance:
@@ -106,10 +97,33 @@ class FactGuard:
         detail = f"it sounds {heard.mean:.0%} sure where {request.target.mean:.0%} is right"
         return Verdict(False, "confidence_off", detail)
 
+    def _meaning(self, draft: str, rewrite: str) -> Verdict | None:
+        if self.entailment is None or min(self.entailment([(draft, rewrite), (rewrite, draft)])) >= self.entailed:
+            return None
+        return Verdict(False, "not_entailed", "the rewrite and the draft do not entail each other")
 
-def reworded_part(draft: str, rewrite: str) -> str:
-    """The sentences of a rewrite that the draft has not: the others may speak of chances and doubts that are not the speaker's."""
-    kept = set(sentences(draft))
+    def _sounds_hedged(self, claim: str) -> bool:
+        """Whether the claim itself has words that the reader takes for doubt ("it is possible to"): a hedge that the lexicon measured is
+        then better trusted than the reading of both together.
+        """
+        heard = self.reader(claim) if self.reader else None
+        return heard is not None and distance(heard, load()[NO_HEDGE].beta) > self.tolerance
+
+
+def _facts(before: str, after: str) -> Verdict | None:
+    """What differs between two texts whose words of confidence are out."""
+    if (kind := first_difference(before, after)) is not None:
+        return Verdict(False, f"{kind}_changed", f"a {kind} of the answer was changed, added or dropped")
+    if (kind := difference(before, after)) is not None:
+        return Verdict(False, f"content_{kind}", _CONTENT[kind])
+    return None
+
+
+def reworded_part(bare: str, rewrite: str) -> str:
+    """The sentences of a rewrite that the draft without its hedges has not: the others may speak of chances that are not the speaker's.
+    Read the other way round, those of the draft that were reworded.
+    """
+    kept = set(sentences(bare))
     return " ".join(sentence for sentence in sentences(rewrite) if sentence not in kept) or rewrite
 
 

@@ -1,13 +1,16 @@
 """Long answers: each sentence at its own confidence.
 
-Only sentences that deserve a hedge get one, at most one each. Neighbours of like confidence share the first one's, and no phrase is
-said twice while another is about as near. What cannot be worded safely stays as it was.
+Only sentences of running text that deserve a hedge get one, at most one each. Neighbours of like confidence share the first one's, and no
+phrase is said twice while another is about as near. A sentence that introduces a list speaks for its items. What cannot be worded safely
+stays as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
 
 from calibration import Beta
 from lexicon import Match
@@ -15,22 +18,34 @@ from proxy.rewriting.casing import Surroundings, capitalise
 from proxy.rewriting.guard import FactGuard, distance
 from proxy.rewriting.languages import language_of
 from proxy.rewriting.sentences import Piece, pieces
+from proxy.rewriting.strip import Stripper
 from proxy.rewriting.template import TemplateRewriter, asserts, choose, nearest_foreign
-from proxy.values import Rewording, Rewrite, RewriteRequest
+from proxy.values import Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
 
 Nearest = Callable[[Beta, Collection[str]], tuple[Match, ...]]
 """(target, ids to avoid where others are about as near) -> hedges, best first: `Retriever.nearest` with k bound."""
 
 LIKE = 0.1
 """1-Wasserstein distance under which neighbouring sentences are of like confidence and share a hedge."""
+NEIGHBOURS = 24
+"""Stretches before and after a sentence that are looked at to tell its names from common words."""
+_QUOTED = re.compile(r"[*_]*[\"“«„].*[\"”»“][.!?*_]*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class _Hedged:
-    """A sentence with a hedge of its own."""
+def asserting(draft: str, question: str = "") -> tuple[bool, ...]:
+    """Which of `sentences(draft)` assert something."""
+    language = language_of(draft, question)
+    return tuple(asserts(piece.text, language) for piece in pieces(draft) if piece.is_sentence)
 
-    target: Beta
-    hedge: str
+
+def assertions(draft: str, question: str = "") -> int:
+    """How many sentences assert something in running text, where a hedge may go."""
+    language = language_of(draft, question)
+    return sum(piece.is_sentence and _is_prose(piece) and asserts(piece.text, language) for piece in pieces(draft))
+
+
+def _is_prose(piece: Piece) -> bool:
+    return piece.place == "prose" and not _QUOTED.fullmatch(piece.text)
 
 
 def reword_sentences(
@@ -55,57 +70,118 @@ def reword_sentences(
     if len(indices) != len(confidences):
         raise ValueError(f"the answer has {len(indices)} sentences and {len(confidences)} confidences were given")
     language = language_of(draft, question)
-    stripper = template.strippers.of(language)
-    done: list[_Hedged] = []
-    refused: list[str] = []
+    targets = _for_their_lists(parts, dict(zip(indices, confidences, strict=True)))
+    wording = _Wording(question, language, nearest, guard, template.strippers.of(language), parts)
+    for index in indices:
+        wording.word(index, targets[index])
+    return wording.outcome(draft)
+
+
+def _for_their_lists(parts: Sequence[Piece], targets: dict[int, Beta | None]) -> dict[int, Beta | None]:
+    """The targets, where a sentence that introduces a list has the mean of its own and its items'."""
+    spoken = dict(targets)
+    introduction: int | None = None
+    for index, piece in enumerate(parts):
+        if not piece.is_sentence:
+            continue
+        if piece.place == "prose":
+            introduction = index if piece.text.rstrip("*_ ").endswith(":") else None
+        elif piece.place == "list" and introduction is not None:
+            items = [b for i, b in targets.items() if introduction <= i <= index and b is not None]
+            if items:
+                spoken[introduction] = Beta.from_mean(fmean(b.mean for b in items), items[0].concentration)
+    return spoken
+
+
+@dataclass
+class _Wording:
+    """An answer on its way from sentence to sentence. `parts` is written in place."""
+
+    question: str
+    language: str
+    nearest: Nearest
+    guard: FactGuard
+    stripper: Stripper
+    parts: list[Piece]
+    done: dict[int, WordedSentence] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
     shared: Beta | None = None
-    for index, target in zip(indices, confidences, strict=True):
-        text = parts[index].text
-        if target is None or not asserts(text, language):
-            shared = None if target is not None else shared
-            continue
-        avoid = {hedged.hedge for hedged in done}
-        matches = nearest(target, avoid) if language == "en" else _foreign(language, target, avoid)
-        if matches[0].hedge.is_plain:
-            shared = None
-            continue
-        if shared is not None and distance(shared, target) <= LIKE:
-            parts[index] = Piece(stripper.sentence(text), True)
-            continue
-        rest = "".join(piece.text for i, piece in enumerate(parts) if i != index)
-        rewrite = _word(stripper.bare(text), text, matches, Surroundings(question, rest, language))
-        if rewrite is None:
-            refused.append("template:no_frame")
-            continue
-        verdict = guard.judge(RewriteRequest(question, text, target, matches), rewrite)
-        if not verdict.accepted or rewrite.hedge is None:
-            refused.append(f"template:{verdict.reason}")
-            continue
-        parts[index] = Piece(rewrite.text, True)
-        done.append(_Hedged(target, rewrite.hedge))
-        shared = target
-    return _outcome("".join(piece.text for piece in parts), draft, done, refused)
 
+    def word(self, index: int, target: Beta | None) -> None:
+        """Word one sentence, the earlier ones being done."""
+        piece = self.parts[index]
+        if not _is_prose(piece):
+            self._told(index, target, "kept")
+            self.shared = None
+        elif target is None or not asserts(piece.text, self.language):
+            self._told(index, None, "plain")
+            self.shared = None if target is not None else self.shared
+        elif (matches := self._nearest(target))[0].hedge.is_plain:
+            self._told(index, target, "plain")
+            self.shared = None
+        elif self.shared is not None and distance(self.shared, target) <= LIKE:
+            self.parts[index] = Piece(self.stripper.sentence(piece.text), True)
+            self._told(index, target, "shared")
+        elif (rewrite := self._hedged(index, target, matches)) is None:
+            self._told(index, target, "unhedged")
+        else:
+            self.parts[index] = Piece(rewrite.text, True)
+            self._told(index, target, "hedged", rewrite.hedge)
+            self.shared = target
 
-def _word(bare: str, original: str, matches: tuple[Match, ...], around: Surroundings) -> Rewrite | None:
-    chosen = choose(bare, matches, around, original)
-    if chosen is None:
+    def _told(self, index: int, target: Beta | None, status: SentenceStatus, hedge: str | None = None) -> None:
+        self.done[index] = WordedSentence(0, 0, target, status, hedge)
+
+    def _nearest(self, target: Beta) -> tuple[Match, ...]:
+        avoid = {sentence.hedge for sentence in self.done.values() if sentence.hedge is not None}
+        if self.language == "en":
+            return self.nearest(target, avoid)
+        matches = nearest_foreign(self.language, target, 5)
+        fresh = tuple(match for match in matches if match.hedge.id not in avoid or match.hedge.is_plain)
+        return matches if matches[0].hedge.is_plain or not fresh else fresh
+
+    def _hedged(self, index: int, target: Beta, matches: tuple[Match, ...]) -> Rewrite | None:
+        """The sentence at the nearest hedge that frame and guard let pass."""
+        text = self.parts[index].text
+        bare = self.stripper.bare(text)
+        around = Surroundings(self.question, self._others(index), self.language)
+        left = tuple(match for match in matches if not match.hedge.is_plain)
+        while left:
+            chosen = choose(bare, left, around, text)
+            if chosen is None:
+                self.refused.append("template:no_frame")
+                return None
+            hedge, worded = chosen
+            rewrite = Rewrite(capitalise(worded) if text[:1].isupper() else worded, hedge.id)
+            verdict = self.guard.judge(RewriteRequest(self.question, text, target, matches), rewrite)
+            if verdict.accepted:
+                return rewrite
+            self.refused.append(f"template:{verdict.reason}")
+            left = tuple(match for match in left if match.hedge.id != hedge.id)
         return None
-    hedge, worded = chosen
-    return Rewrite(capitalise(worded) if original[:1].isupper() else worded, hedge.id)
 
+    def _others(self, index: int) -> str:
+        """The sentences around one."""
+        around = range(max(0, index - NEIGHBOURS), min(len(self.parts), index + NEIGHBOURS))
+        return "".join(self.parts[i].text for i in around if i != index)
 
-def _foreign(language: str, target: Beta, avoid: Collection[str]) -> tuple[Match, ...]:
-    matches = nearest_foreign(language, target, 5)
-    fresh = tuple(match for match in matches if match.hedge.id not in avoid or match.hedge.is_plain)
-    return matches if matches[0].hedge.is_plain or not fresh else fresh
+    def outcome(self, draft: str) -> Rewording:
+        """What became of the whole."""
+        text = "".join(piece.text for piece in self.parts)
+        heard = self.guard.reader(text) if self.guard.reader and self.language == "en" else None
+        told = tuple(self._placed())
+        plain = Rewording(text, "plain", "no_hedge_needed", None, None, tuple(self.refused), heard, sentences=told)
+        hedged = [(one.target.mean, one.hedge) for one in told if one.hedge is not None and one.target is not None]
+        if hedged:
+            return replace(plain, status="hedged", reason=None, hedge=min(hedged)[1], rewriter="template")
+        if self.refused:
+            return replace(plain, text=draft, status="unhedged", reason=self.refused[-1].partition(":")[2])
+        return plain
 
-
-def _outcome(text: str, draft: str, done: Sequence[_Hedged], refused: Sequence[str]) -> Rewording:
-    plain = Rewording(text, "plain", "no_hedge_needed", None, None, tuple(refused))
-    if done:
-        least = min(done, key=lambda hedged: hedged.target.mean)
-        return replace(plain, status="hedged", reason=None, hedge=least.hedge, rewriter="template")
-    if refused:
-        return replace(plain, text=draft, status="unhedged", reason=refused[-1].partition(":")[2])
-    return plain
+    def _placed(self) -> Iterator[WordedSentence]:
+        """The sentences with their places in the final text."""
+        end = 0
+        for index, piece in enumerate(self.parts):
+            start, end = end, end + len(piece.text)
+            if (one := self.done.get(index)) is not None:
+                yield replace(one, start=start, end=end)

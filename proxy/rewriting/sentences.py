@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from proxy.rewriting.shape import label_end
 from proxy.rewriting.words import word_set
@@ -26,12 +27,22 @@ _MONTH = re.compile(r"(?:jan|feb|mär|mar|apr|mai|may|jun|jul|aug|sep|okt|oct|no
 _LAST_WORD = re.compile(r"([\w.]+)\.$")
 
 
+Place = Literal["prose", "list", "quotation"]
+_ITEM = re.compile(r"[ \t]*(?:[-*+•–]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))[ \t]|[ \t]{2,}")
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of the text; `is_sentence` is False for what lies between sentences."""
+    """A stretch of the text.
+
+    Attributes:
+        is_sentence: False for what lies between sentences.
+        place: where it stands: in running text, in an item of a list, behind a quotation bar.
+    """
 
     text: str
     is_sentence: bool
+    place: Place = "prose"
 
 
 def pieces(text: str) -> tuple[Piece, ...]:
@@ -61,21 +72,27 @@ def _prose(text: str) -> Iterator[Piece]:
         yield Piece(line[:start], False)
         label = label_end(line[start:])
         yield Piece(line[start : start + label], False)
-        yield from _sentences_of_line(line[start + label :])
+        yield from _sentences_of_line(line[start + label :], _place(line[:start]))
 
 
-def _sentences_of_line(line: str) -> Iterator[Piece]:
+def _place(marker: str) -> Place:
+    if ">" in marker:
+        return "quotation"
+    return "list" if _ITEM.match(marker) else "prose"
+
+
+def _sentences_of_line(line: str, place: Place) -> Iterator[Piece]:
     start = 0
     for stop in _STOP.finditer(line):
         if not _ends_sentence(line, start, stop):
             continue
         gap = re.compile(r"\s*").match(line, stop.end())
         end = gap.end() if gap else stop.end()
-        yield Piece(line[start : stop.end()], True)
+        yield Piece(line[start : stop.end()], True, place)
         yield Piece(line[stop.end() : end], False)
         start = end
     rest = line[start:]
-    yield Piece(rest.rstrip(), bool(rest.strip()))
+    yield Piece(rest.rstrip(), bool(rest.strip()), place)
     yield Piece(rest[len(rest.rstrip()) :], False)
 
 

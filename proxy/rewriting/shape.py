@@ -84,9 +84,10 @@ def shape(sentence: str, question: str = "", language: str = "en") -> Shape:
         return Shape(
             kind, head, body, end, stopped, position, kind == "fragment" and len(_FOREIGN_WORD.findall(body)) > 3
         )
-    kind, position = _find_verb(body)
-    unsure = kind == "fragment" and _may_have_verb(body)
-    if unsure and _HOW_TO.match(question) and body[0].isupper():
+    opened = body[:1].upper() + body[1:]  # read alike whether or not a hedge stood before it
+    kind, position = _find_verb(opened)
+    unsure = kind == "fragment" and _may_have_verb(opened)
+    if unsure and _HOW_TO.match(question):
         kind = "imperative"
     return Shape(kind, head, body, end, stopped, position, unsure)
 

@@ -10,7 +10,7 @@ from typing import Literal
 import anyio.to_thread
 
 from calibration import Beta
-from lexicon import Match
+from lexicon import NO_HEDGE
 from proxy.errors import StepFailed
 from proxy.ports import Guard, Rewriter
 from proxy.rewriting.guard import LONG, Reader, distance, read_english
@@ -96,10 +96,8 @@ async def _accepted(
 def _next(asked: RewriteRequest, rewriter: Rewriter, rewrite: Rewrite, complaint: str) -> RewriteRequest | None:
     """What the same rewriter is asked next: an editor the same with the complaint, once; the template another hedge."""
     if rewriter.name == "template":
-        hedges: tuple[Match, ...] = tuple(
-            m for m in asked.hedges if m.hedge.id != rewrite.hedge and not m.hedge.is_plain
-        )
-        return replace(asked, hedges=hedges) if hedges and rewrite.hedge in {m.hedge.id for m in asked.hedges} else None
+        refused = asked.refused | {rewrite.hedge or "", NO_HEDGE}
+        return replace(asked, refused=refused) if any(m.hedge.id not in refused for m in asked.hedges) else None
     return replace(asked, complaint=complaint) if asked.complaint is None else None
 
 

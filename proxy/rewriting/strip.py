@@ -79,13 +79,13 @@ class Stripper:
     def _once(self, sentence: str) -> str:
         plain = straight(sentence)
         head = leading(sentence, self.language)
-        if opening := self._opening.match(plain, len(head)):
-            return head + sentence[opening.end() :]
         if (closing := self._closing.search(plain)) and re.search(r"\w", plain[: closing.start()]):
             kept, end = sentence[: closing.start()], sentence[closing.start("end") :]
             if not kept.endswith(".") and ABBREVIATION.search(kept + end):
                 return kept  # "Sammy Davis Jr" had no stop of its own
             return kept + (end[1:] if kept.endswith(".") and end.startswith(".") else end)
+        if opening := self._opening.match(plain, len(head)):
+            return head + sentence[opening.end() :]
         return self._without_inner(sentence, plain)
 
     def _without_inner(self, sentence: str, plain: str) -> str:
@@ -116,22 +116,24 @@ class Stripper:
         }
         plain = {text.rstrip(",:") for text in openings if not text.endswith((" that", " que"))}
         plain.update(self._frames("adverb", "parenthetical"))
-        alternatives = [
-            any_of(text for text in plain if " that " in text)
-            + r"\s*[,:]\s+",  # "there is a chance that this is right:"
-            any_of(governing) + r"\s+that\s+",
-            any_of(governing_que) + r"\s+qu(?:e\s+|')",
-            any_of(plain - {""}) + r"\s*[,:]?\s+",
-            any_of(bare) + _NO_OBJECT + r"\s*[,:]?\s+",
-        ]
+        apart = [
+            any_of(text for text in plain if " that " in text) + r"\s*[,:]\s+"
+        ]  # "there is a chance that this is right:"
+        apart += [any_of(governing) + r"\s+that\s+", any_of(governing_que) + r"\s+qu(?:e\s+|')"]
+        joined = [any_of(plain - {""}) + r"\s*[,:]?\s+", any_of(bare) + _NO_OBJECT + r"\s*[,:]?\s+"]
         if self._english:
-            alternatives += [
+            before_clause = rf"(?:{'|'.join(cues.BEFORE_CLAUSE)})"
+            apart += [
                 rf"(?:{'|'.join(cues.BEFORE_BUT)})\s*[,;—–-]*\s*(?:but|though|however)\b,?\s+",
                 rf"(?:{'|'.join(cues.BEFORE_THAT)})\s+that\s+",
-                rf"(?:{'|'.join(cues.BEFORE_CLAUSE)})(?:\s+that\s+|{_NO_OBJECT}\s*[,:]?\s+)",
+                rf"{before_clause}\s+that\s+",
+            ]
+            joined += [
+                rf"{before_clause}{_NO_OBJECT}\s*[,:—–]?\s+",
                 rf"(?:{'|'.join(cues.OPENING)})\s*,?\s+",
             ]
-        return re.compile(rf"(?:{'|'.join(alternatives)})(?=\W*\w)(?!\W*not\b)", re.IGNORECASE)
+        not_denied = r"(?!\W*not\b)"  # "probably not" says the opposite of what follows
+        return re.compile(rf"(?:{'|'.join(apart)}|(?:{'|'.join(joined)}){not_denied})(?=\W*\w)", re.IGNORECASE)
 
     @cached_property
     def _lead(self) -> re.Pattern[str]:

@@ -29,7 +29,7 @@ NEAR_TIE = 0.012
 NO_ASSERTION = re.compile(
     r"(?:(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
     r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|There is no (?:reliable|verified|record)|"
-    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|Sorry\b|I don['’]t know)",
+    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|and (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|I don['’]t know)",
     re.IGNORECASE,
 )
 """How sentences begin that give no answer: there is nothing to be sure or unsure of."""
@@ -82,6 +82,9 @@ class TemplateRewriter:
         """The same without the ceremony of a coroutine."""
         language = language_of(request.draft, request.question)
         matches = request.hedges if language == "en" else nearest_foreign(language, request.target, len(request.hedges))
+        matches = tuple(match for match in matches if match.hedge.id not in request.refused)
+        if not matches:
+            raise StepFailed("rewrite", "no_frame", "every retrieved hedge was refused")
         stripper = self.strippers.of(language)
         originals = stripper.pieces(request.draft)
         parts = [Piece(stripper.sentence(p.text), True) if p.is_sentence else p for p in originals]

@@ -67,7 +67,8 @@ class EmbeddedModel:
         """See `Upstream`."""
         prompt, chat = await anyio.to_thread.run_sync(self._prompt, call.path, call.body)
         options = self._options(call.body)
-        return self._envelope(call.body, prompt, await self._run(prompt, options), chat=chat, logprobs=options.logprobs)
+        answers = await self._run(prompt, options, call.on_text)
+        return self._envelope(call.body, prompt, answers, chat=chat, logprobs=options.logprobs)
 
     async def _run(
         self, prompt: list[int], options: Options, on_text: Callable[[int, str], None] | None = None

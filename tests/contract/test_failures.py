@@ -22,14 +22,17 @@ UNSURE = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.")
 
 
 def rows_of(tmp_path: Any, expected: int) -> list[dict[str, Any]]:
-    """The audit's rows, once as many are there as are expected."""
+    """The audit's rows with their texts, once as many are there as are expected."""
     import sqlite3
 
     deadline = time.monotonic() + 10
     while True:
         connection = sqlite3.connect(tmp_path / "audit.db")
         connection.row_factory = sqlite3.Row
-        rows = [dict(row) for row in connection.execute("SELECT * FROM answers ORDER BY created_at")]
+        rows = [
+            dict(row)
+            for row in connection.execute("SELECT * FROM answers LEFT JOIN texts ON answer_id = id ORDER BY created_at")
+        ]
         connection.close()
         if len(rows) >= expected or time.monotonic() > deadline:
             return rows

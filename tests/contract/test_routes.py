@@ -169,7 +169,7 @@ def test_feedback_settles_the_divergence(serve: Any, client_of: Any, upstream: U
     assert [verdict["correct"] for verdict in row["verdicts"]] == [1.0, 0.25]
     assert row["fd_if_right"] == pytest.approx(right)
     assert row["fd_if_wrong"] == pytest.approx(wrong)
-    assert row["story"]["draft"] == "Canberra."
+    assert row["texts"]["draft"] == "Canberra."
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def test_a_real_answer_with_its_confidence(client: openai.OpenAI, address: str) 
     assert "Paris" in answer.choices[0].message.content
     assert answer.usage.completion_tokens >= 10
     row = httpx.get(f"{address}/v1/audit/{told['id']}").json()
-    assert len(row["story"]["samples"]) == 10
-    assert row["story"]["final"] == answer.choices[0].message.content
+    assert len(row["texts"]["samples"]) == 10
+    assert row["texts"]["answer"] == answer.choices[0].message.content
 
 
 def test_what_the_model_cannot_know_is_worded_less_surely(client: openai.OpenAI) -> None:

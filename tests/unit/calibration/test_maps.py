@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
 from calibration import Beta, FittedMap, PlattMap
 from calibration.errors import CalibrationError, NegativeSlope, NotEnoughData, RangeError
-from calibration.fitting import FITS, fit_histogram, fit_isotonic, fit_map, fit_platt, fit_venn_abers
+from calibration.fitting import FITS, fit_bounded_platt, fit_histogram, fit_isotonic, fit_map, fit_platt, fit_venn_abers
 from calibration.maps import apply_map, map_from_dict
 
 
@@ -48,13 +49,43 @@ def test_a_fitted_map_survives_json(fitted):
     assert FittedMap.from_dict(fitted.to_dict()) == fitted
 
 
-def test_fits_do_not_depend_on_the_order_of_the_records(fitted):
-    order = np.random.default_rng(1).permutation(300)
-    again = fit_map(fitted.map.kind, *(column[order] for column in traffic()))
+@pytest.mark.parametrize("kind", FITS)
+def test_fits_do_not_depend_on_the_order_of_the_records(kind):
+    order, fitted = np.random.default_rng(1).permutation(300), fit_map(kind, *traffic())
+    again = fit_map(kind, *(column[order] for column in traffic()))
     grid = np.linspace(0, 1, 21)
     np.testing.assert_allclose(again.map.means(grid), fitted.map.means(grid), atol=1e-9)
     for metric, held in fitted.provenance.cross_validation.items():
         assert again.provenance.cross_validation[metric]["after"] == pytest.approx(held["after"], rel=1e-6)
+
+
+def test_unanimous_samples_and_luck_do_not_look_like_certainty():
+    """Ten of ten weigh as 10.5 : 0.5, targets are Platt's of 1999: as scikit-learn fits it when the targets are given as weights."""
+    alpha = np.repeat([10.0, 9.0, 6.0, 3.0], 100)
+    beta = np.maximum(10.0 - alpha, 1e-6)
+    correct = np.concatenate([np.arange(100) < right for right in (90, 85, 40, 10)]).astype(float)
+    fitted = fit_bounded_platt(alpha, beta, correct, folds=0).map
+    x = np.log(np.where(beta < 1, 10.5, alpha) / np.where(beta < 1, 0.5, beta))
+    target = np.where(correct == 1, 226 / 227, 1 / 177)  # 225 right, 175 wrong
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(
+        np.r_[x, x][:, None], np.repeat([1, 0], 400), sample_weight=np.r_[target, 1 - target]
+    )
+    np.testing.assert_allclose((fitted.w, fitted.b), (model.coef_.item(), model.intercept_.item()), rtol=1e-4)
+    assert fitted.means(1 - 1e-7) == fitted.means(10.5 / 11) > fitted.means(0.9)
+    bare = fit_platt(alpha, beta, correct, folds=0).map
+    spread = [calibrated.means(0.9) - calibrated.means(0.3) for calibrated in (bare, fitted)]
+    assert spread[0] < 0.5 < spread[1]  # 85 % against 10 % were right
+
+
+def test_confidences_that_all_lie_beyond_the_limit_are_taken_as_they_are():
+    alpha, correct = np.tile([980.0, 999.0], 50), np.tile([0.0, 1.0, 1.0, 1.0], 25)
+    fitted = fit_bounded_platt(alpha, 1000 - alpha, correct, folds=0).map
+    assert fitted.means(0.98) < fitted.means(0.999)
+
+
+def test_a_platt_map_stored_without_a_limit_keeps_its_effect():
+    stored = map_from_dict({"kind": "platt", "w": 0.2, "b": 0.0})
+    assert stored.means(1 - 1e-7) == pytest.approx(1 / (1 + np.exp(-3.2236191)))
 
 
 def test_provenance_says_where_a_map_comes_from():

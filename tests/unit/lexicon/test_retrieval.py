@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from calibration import Beta
 from calibration.wasserstein import quantile_nodes, w1_exact
 from lexicon import NO_HEDGE, Lexicon, LexiconError, Retriever, load
-from lexicon.quantiles import GRID_ERROR, crossings, query_nodes, w1_polished
+from lexicon.quantiles import GRID_ERROR, crossings, query_nodes, w1_refined
 
 LEXICON = load()
 DIRECT = Retriever(LEXICON, shortlist=None)
 WHOLE = Retriever(LEXICON, shortlist=len(LEXICON))
 BETAS = st.builds(Beta.from_mean, st.floats(0.01, 0.99), st.floats(0.5, 200))
+FLAT = st.builds(Beta.from_mean, st.floats(0.0, 1.0), st.floats(1e-3, 0.5))
 
 
 @given(BETAS)
@@ -37,6 +38,18 @@ def test_the_first_is_the_nearest_by_the_exact_distance(target: Beta) -> None:
     assert exact <= best + 1e-4
 
 
+@settings(deadline=None)
+@given(FLAT, st.lists(FLAT, min_size=12, max_size=12))
+def test_flat_betas_are_ranked_by_more_than_their_vectors(target: Beta, others: list[Beta]) -> None:
+    """Below a concentration of 0.5 vectors err by hundredths; the first is the nearest all the same."""
+    hedges = tuple(replace(LEXICON["probably"], id=f"h{i}", beta=beta) for i, beta in enumerate(others))
+    first = Retriever(Lexicon(hedges), shortlist=None).nearest(target, 1)[0]
+    alphas, betas = [beta.alpha for beta in others], [beta.beta for beta in others]
+    exact = w1_exact(alphas, betas, target.alpha, target.beta)
+    assert float(exact[int(first.hedge.id[1:])]) <= float(exact.min()) + 2e-3
+
+
+@settings(deadline=None)
 @given(st.floats(-5, 5), st.floats(log(0.5), log(500)))
 def test_interpolated_quantiles_keep_their_bound(logit: float, concentration: float) -> None:
     """The vector of a query is as good as the one that the inverse incomplete beta function gives."""
@@ -53,10 +66,11 @@ def test_beyond_the_grid_nothing_is_extrapolated(target: Beta) -> None:
 
 
 @given(BETAS, BETAS)
-def test_the_polished_distance_is_the_exact_one(one: Beta, other: Beta) -> None:
+def test_the_refined_distance_is_the_exact_one(one: Beta, other: Beta) -> None:
     """Never above it, and below it by less than half of what the vectors may err."""
-    (place,) = crossings(quantile_nodes([one.alpha], [one.beta]), query_nodes(other))
-    found = w1_polished(one, other, place)
+    nodes = quantile_nodes([one.alpha], [one.beta])
+    (place,) = crossings(nodes, nodes - query_nodes(other))
+    found = w1_refined(one, other, place)
     exact = float(w1_exact(one.alpha, one.beta, other.alpha, other.beta))
     assert exact - 1e-4 <= found <= exact + 1e-9
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import anyio
 import pytest
@@ -188,12 +188,13 @@ def test_the_confidence_must_be_the_one_asked_for() -> None:
 def test_entailment_is_asked_both_ways() -> None:
     asked: list[tuple[str, str]] = []
 
-    async def score(premise: str, hypothesis: str) -> float:
-        asked.append((premise, hypothesis))
-        return 0.9 if len(asked) == 1 else 0.2
+    def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        asked.extend(pairs)
+        return [0.9, 0.2]
 
     request = _request("It was Paris.")
     rewrite = TemplateRewriter().word(request)
     verdict = anyio.run(FactGuard(entailment=score).check, request, rewrite)
     assert verdict.reason == "not_entailed"
     assert asked == [("It was Paris.", rewrite.text), (rewrite.text, "It was Paris.")]
+    assert anyio.run(FactGuard(entailment=score, entailed=0.1).check, request, rewrite).accepted

@@ -9,9 +9,10 @@ import anyio
 import pytest
 
 from proxy.errors import StepFailed
-from proxy.signals.consistency import ConsistencySignal, sentence_support
+from proxy.signals.consistency import ConsistencySignal
 from proxy.signals.linguistic import LinguisticSignal
 from proxy.signals.p_true import probability
+from proxy.signals.sentences import SentenceSupport
 from proxy.values import Clustering, Sample
 
 
@@ -24,7 +25,7 @@ def test_each_sentence_has_its_own_support() -> None:
     """The year stands in both samples; the place is denied by one and not spoken of by the other."""
     draft = "It opened in 1969. It has 12 rooms."
     others = ["It opened in 1969. It has 15 rooms.", "It opened in 1969."]
-    first, second = sentence_support("", draft, others)
+    first, second = anyio.run(SentenceSupport().measure, "", draft, others)
     assert first == 1.0
     assert second < 0.5
 

@@ -1,0 +1,62 @@
+"""Rows chained by hash, so that an altered, missing or moved one is found. Pure functions of rows.
+
+Each writer (one process) keeps one chain a route. A row's hash covers every column and the hash of the row before it; what retention and
+erasure may drop (texts, the user's hash) it covers by a salted digest, whose salt goes with them. Both ends of a chain stand in `chains`
+under a seal, so that rows cut off at an end are missed too. With a key all of these are HMACs: whoever can write to the database, but does
+not have the key, can then neither alter a row nor shorten a chain unseen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Literal
+
+import orjson
+
+from proxy.audit.entry import Row
+
+GENESIS = "0" * 64
+"""Stands for the row before the first."""
+OUTSIDE = frozenset({"hash", "user_hash", "salt", "erased_at"})
+"""Columns that a row's own hash does not cover: erasure changes them, and `digest` covers the private ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The end of a chain."""
+
+    seq: int = 0
+    hash: str = GENESIS
+
+
+def link(row: Row, key: bytes) -> str:
+    """The hash of a row that knows its place: `writer`, `seq` and `previous` are columns like any other.
+
+    Null columns are left out, so that a column added later changes no hash.
+    """
+    covered = {name: value for name, value in row.items() if value is not None and name not in OUTSIDE}
+    return _hash(orjson.dumps(covered, option=orjson.OPT_SORT_KEYS), key)
+
+
+def placed(row: Row, writer: str, head: Head, key: bytes) -> tuple[Row, Head]:
+    """A row at the end of a chain, and the chain's new end."""
+    whole = row | {"writer": writer, "seq": head.seq + 1, "previous": head.hash}
+    whole["hash"] = link(whole, key)
+    return whole, Head(head.seq + 1, whole["hash"])
+
+
+def digest(salt: str, user_hash: str | None, texts: Row | None) -> str:
+    """What a row says of its private part. Without the salt nobody can try texts against it."""
+    private = {name: value for name, value in (texts or {}).items() if value is not None}
+    return _hash(salt.encode() + orjson.dumps([user_hash, private], option=orjson.OPT_SORT_KEYS), b"")
+
+
+def seal(writer: str, route: str, which: Literal["start", "last"], head: Head, key: bytes) -> str:
+    """The seal of one end of a chain, as it stands in `chains`."""
+    return _hash(orjson.dumps([which, writer, route, head.seq, head.hash]), key)
+
+
+def _hash(data: bytes, key: bytes) -> str:
+    return (hmac.digest(key, data, "sha256") if key else hashlib.sha256(data).digest()).hex()

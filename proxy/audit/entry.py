@@ -1,0 +1,59 @@
+"""One answer on its way into the audit: its figures, and the texts and names that privacy decides about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from proxy.config import StoreText
+
+Row = dict[str, Any]
+"""A row of `answers`, by column name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What was said. None where there is nothing of the kind.
+
+    Attributes:
+        draft: the plain answer.
+        answer: the final words; in shadow, what would have been said.
+        served: shadow: what the client got.
+        samples: the answers drawn, in order.
+    """
+
+    question: str | None = None
+    draft: str | None = None
+    answer: str | None = None
+    served: str | None = None
+    samples: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One answer as it is told.
+
+    Attributes:
+        row: figures and codes; columns that are left out are null.
+        texts: what was said, as it was.
+        user: the client's own name for its user, as it was.
+        store_text: what of the texts may be kept.
+    """
+
+    row: Row
+    texts: Texts | None = None
+    user: str | None = None
+    store_text: StoreText = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An entry as it will be stored: columns of `answers` but for its place in a chain, and columns of `texts`."""
+
+    row: Row
+    texts: Row | None = None
+
+    @property
+    def id(self) -> str:
+        """The audit id."""
+        return str(self.row["id"])

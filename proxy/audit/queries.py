@@ -1,0 +1,277 @@
+"""What the dashboard and `hedgerow audit summary` ask of the audit: figures by time, route and status, labelled answers, surprises.
+
+Plain functions of a connection; they run on a worker thread (`AuditStore.read`). Moments are seconds since 1970, UTC. What is said of a
+confidence is said of answers that have one; a verdict counts where it is the current one of its answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from proxy.audit.tables import alarms, answers, changes, route_states, texts, verdicts
+from proxy.values import Json
+
+TOKENS = ("answer", "samples", "rewrite", "escalation")
+MAX_LABELLED = 20_000
+"""Newest labelled answers from which figures are computed; more would only make the page slow."""
+HISTOGRAM_CELLS = 20
+MAX_LISTED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From a moment until another; None: from the beginning."""
+
+    since: float | None
+    until: float
+
+    def holds(self, column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+        """The condition on a column of moments."""
+        if self.since is None:
+            return column <= self.until
+        return column.between(self.since, self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Requests of one route in one stretch of time that ended alike, and the tokens they cost."""
+
+    bucket: int
+    route: str | None
+    mode: str | None
+    status: str
+    reason: str | None
+    requests: int
+    tokens: tuple[int, int, int, int]
+    milliseconds: float
+
+
+def tallies(connection: sa.Connection, period: Period, bucket_s: float, route: str | None = None) -> list[Tally]:
+    """Everything that is counted, in one pass. Buckets are numbered from the period's beginning (from 1970 where it has none)."""
+    start = period.since or 0.0
+    bucket = sa.cast(sa.func.floor((answers.c.created_at - start) / bucket_s), sa.Integer).label("bucket")
+    keys = (bucket, answers.c.route, answers.c.mode, answers.c.status, answers.c.reason)
+    spent = [sa.func.sum(answers.c[f"tokens_{name}"]) for name in TOKENS]
+    statement = (
+        sa.select(*keys, sa.func.count(), *spent, sa.func.sum(answers.c.duration_ms))
+        .where(period.holds(answers.c.created_at), *_of(route))
+        .group_by(*keys)
+    )
+    return [
+        Tally(bucket_, name, mode, status, reason, number, (int(t0), int(t1), int(t2), int(t3)), float(ms))
+        for bucket_, name, mode, status, reason, number, t0, t1, t2, t3, ms in connection.execute(statement)
+    ]
+
+
+def first_moment(connection: sa.Connection) -> float | None:
+    """When the oldest row was written; None for an empty audit."""
+    return connection.execute(sa.select(sa.func.min(answers.c.created_at))).scalar()
+
+
+def histogram(connection: sa.Connection, period: Period, route: str | None = None) -> tuple[list[int], list[int]]:
+    """How many answers have which mean confidence, raw and calibrated, in `HISTOGRAM_CELLS` equal cells of [0, 1]."""
+    counted = []
+    for alpha, beta in ((answers.c.raw_alpha, answers.c.raw_beta), (answers.c.alpha, answers.c.beta)):
+        cell = sa.cast(sa.func.floor(alpha / (alpha + beta) * HISTOGRAM_CELLS), sa.Integer).label("cell")
+        statement = (
+            sa.select(cell, sa.func.count())
+            .where(period.holds(answers.c.created_at), alpha.is_not(None), *_of(route))
+            .group_by(cell)
+        )
+        cells = [0] * HISTOGRAM_CELLS
+        for found, number in connection.execute(statement):
+            cells[min(found, HISTOGRAM_CELLS - 1)] += number
+        counted.append(cells)
+    return counted[0], counted[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Answers with a confidence and a current verdict that settles it, as columns, newest first.
+
+    Attributes:
+        route, map_id: names; None where there is none.
+        raw, calibrated, perceived: (alpha, beta); NaN in `perceived` where nobody listened.
+        correct: 0..1.
+        fd_raw, fd, fd_perceived: nats; NaN where not settled.
+        complete: False where there are more than `MAX_LABELLED`, and these are the newest.
+    """
+
+    created_at: NDArray[np.float64]
+    route: NDArray[np.object_]
+    map_id: NDArray[np.object_]
+    raw: tuple[NDArray[np.float64], NDArray[np.float64]]
+    calibrated: tuple[NDArray[np.float64], NDArray[np.float64]]
+    perceived: tuple[NDArray[np.float64], NDArray[np.float64]]
+    correct: NDArray[np.float64]
+    fd_raw: NDArray[np.float64]
+    fd: NDArray[np.float64]
+    fd_perceived: NDArray[np.float64]
+    complete: bool
+
+    def __len__(self) -> int:
+        return int(self.correct.size)
+
+    def where(self, chosen: NDArray[np.bool_]) -> Labelled:
+        """Some of them."""
+        return Labelled(
+            self.created_at[chosen],
+            self.route[chosen],
+            self.map_id[chosen],
+            (self.raw[0][chosen], self.raw[1][chosen]),
+            (self.calibrated[0][chosen], self.calibrated[1][chosen]),
+            (self.perceived[0][chosen], self.perceived[1][chosen]),
+            self.correct[chosen],
+            self.fd_raw[chosen],
+            self.fd[chosen],
+            self.fd_perceived[chosen],
+            self.complete,
+        )
+
+
+def labelled(connection: sa.Connection, period: Period, route: str | None = None) -> Labelled:
+    """Answers whose confidence a verdict has settled."""
+    a, v = answers.c, verdicts.c
+    figures = (a.raw_alpha, a.raw_beta, a.alpha, a.beta, a.perceived_alpha, a.perceived_beta)
+    statement = (
+        sa.select(a.route, a.map_id, a.created_at, *figures, v.correct, v.fd_raw, v.fd, v.fd_perceived)
+        .join(verdicts, v.answer_id == a.id)
+        .where(v.current, v.fd.is_not(None), period.holds(a.created_at), *_of(route))
+        .order_by(a.created_at.desc())
+        .limit(MAX_LABELLED + 1)
+    )
+    found = connection.execute(statement).all()
+    rows = found[:MAX_LABELLED]
+    names = np.array([row[:2] for row in rows], dtype=object).reshape(-1, 2)
+    columns = np.array([row[2:] for row in rows], dtype=np.float64).reshape(-1, 11).T
+    return Labelled(
+        created_at=columns[0],
+        route=names[:, 0],
+        map_id=names[:, 1],
+        raw=(columns[1], columns[2]),
+        calibrated=(columns[3], columns[4]),
+        perceived=(columns[5], columns[6]),
+        correct=columns[7],
+        fd_raw=columns[8],
+        fd=columns[9],
+        fd_perceived=columns[10],
+        complete=len(found) <= MAX_LABELLED,
+    )
+
+
+def surprises(connection: sa.Connection, period: Period, route: str | None = None, limit: int = 20) -> list[Json]:
+    """The answers whose outcome surprised most: highest Faithfulness Divergence first, with what was said where it was kept.
+
+    The sum with nothing keeps SQLite from starting at the moments: it walks `ix_verdicts_fd` until it has enough.
+    """
+    a, v, t = answers.c, verdicts.c, texts.c
+    statement = (
+        sa.select(
+            *(
+                a.id,
+                a.created_at,
+                a.route,
+                a.mode,
+                a.status,
+                a.model,
+                a.hedge,
+                a.raw_alpha,
+                a.raw_beta,
+                a.alpha,
+                a.beta,
+            ),
+            *(v.correct, v.fd, v.fd_raw, v.kind, v.source, t.question, t.answer, t.draft),
+        )
+        .join(verdicts, v.answer_id == a.id)
+        .outerjoin(texts, t.answer_id == a.id)
+        .where(v.current, v.fd.is_not(None), period.holds(a.created_at + 0.0), *_of(route))
+        .order_by(v.fd.desc())
+        .limit(limit)
+    )
+    return [dict(row) for row in connection.execute(statement).mappings()]
+
+
+def one(connection: sa.Connection, name: str) -> Json | None:
+    """One answer with its texts (None where none were kept) and all its verdicts, newest first."""
+    row = connection.execute(sa.select(answers).where(answers.c.id == name)).mappings().first()
+    if row is None:
+        return None
+    told = connection.execute(sa.select(verdicts).where(verdicts.c.answer_id == name).order_by(verdicts.c.id.desc()))
+    said = connection.execute(sa.select(texts).where(texts.c.answer_id == name)).mappings().first()
+    return dict(row) | {
+        "texts": dict(said) if said else None,
+        "verdicts": [dict(verdict) for verdict in told.mappings()],
+    }
+
+
+def operations(connection: sa.Connection, limit: int = MAX_LISTED) -> list[Json]:
+    """What operators did, newest first."""
+    statement = sa.select(changes).order_by(changes.c.id.desc()).limit(limit)
+    return [dict(row) for row in connection.execute(statement).mappings()]
+
+
+def raised(connection: sa.Connection, *, standing: bool, limit: int = MAX_LISTED) -> list[Json]:
+    """Alarms, newest first; those that still stand, or all."""
+    statement = sa.select(alarms).order_by(alarms.c.id.desc()).limit(limit)
+    if standing:
+        statement = statement.where(alarms.c.cleared_at.is_(None))
+    return [dict(row) for row in connection.execute(statement).mappings()]
+
+
+def states(connection: sa.Connection) -> dict[str, Json]:
+    """What operators set at run time, by route."""
+    return {row["route"]: dict(row) for row in connection.execute(sa.select(route_states)).mappings()}
+
+
+def _of(route: str | None) -> Sequence[sa.ColumnElement[bool]]:
+    """Rows of a route. As an expression, so that SQLite reads `ix_answers_counted` alone and not every row through the route's index."""
+    return () if route is None else (sa.func.coalesce(answers.c.route, "") == route,)
+
+
+REVIEWED_AMONG = 2_000
+"""Newest answers without a verdict among which the review queue chooses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What waits for a person: ids in the order they are shown, each with the reason it was chosen."""
+
+    ids: tuple[tuple[str, str], ...]
+    waiting: int
+
+
+def review_queue(connection: sa.Connection, route: str | None = None) -> Queue:
+    """Answers whose text was kept and that nobody has judged, those first that teach most.
+
+    In turn: the highest expected Faithfulness Divergence, the confidence nearest to one half, and one by chance (by the digest of its id,
+    so that the order stays as it is while one works through it). Only the last kind says something of all traffic.
+    """
+    a = answers.c
+    mean = a.alpha / (a.alpha + a.beta)
+    expected = mean * a.fd_if_right + (1.0 - mean) * a.fd_if_wrong
+    judged = sa.exists().where(verdicts.c.answer_id == a.id, verdicts.c.current)
+    statement = (
+        sa.select(a.id, mean, expected)
+        .join(texts, texts.c.answer_id == a.id)
+        .where(a.alpha.is_not(None), a.fd_if_right.is_not(None), texts.c.answer.is_not(None), ~judged, *_of(route))
+        .order_by(a.created_at.desc())
+        .limit(REVIEWED_AMONG)
+    )
+    rows = [(str(name), float(m), float(fd)) for name, m, fd in connection.execute(statement)]
+    orders = (
+        ("high expected divergence", sorted(rows, key=lambda row: -row[2])),
+        ("least certain", sorted(rows, key=lambda row: abs(row[1] - 0.5))),
+        ("chosen by chance", sorted(rows, key=lambda row: hashlib.sha256(row[0].encode()).digest())),
+    )
+    chosen: dict[str, str] = {}
+    for turn in zip(*(order for _, order in orders), strict=True):
+        for (why, _), row in zip(orders, turn, strict=True):
+            chosen.setdefault(row[0], why)
+    return Queue(tuple(chosen.items()), len(rows))

@@ -1,0 +1,94 @@
+"""From an entry to what the database takes: privacy applied, text made storable, a digest of the private part."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+import sqlalchemy as sa
+
+from proxy.audit import chain
+from proxy.audit.entry import Entry, Prepared, Row
+from proxy.audit.privacy import kept
+from proxy.audit.tables import answers, texts
+
+LARGEST_COUNT = 2**31 - 1
+"""Of tokens: what PostgreSQL's integers hold. An upstream that tells of more is not counting tokens."""
+_LENGTHS = {c.name: c.type.length for c in answers.columns if isinstance(c.type, sa.String) and c.type.length}
+_COUNTS = tuple(c.name for c in answers.columns if type(c.type) is sa.Integer)
+_FLOATS = tuple(c.name for c in answers.columns if isinstance(c.type, sa.Float))
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_NULLS: Row = {column.name: None for column in answers.columns}
+_ZEROS: Row = dict.fromkeys(("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalation"), 0)
+_TEXT_NULLS: Row = {column.name: None for column in texts.columns}
+
+
+def prepare(entry: Entry, key: bytes) -> Prepared:
+    """An entry as it will be stored.
+
+    `key` keys the hashes, where there is one.
+    """
+    row = _storable_row(entry.row)
+    found = kept(entry.texts, entry.store_text, key) if entry.texts is not None else None
+    private = (
+        _storable_texts({name: value for name, value in asdict(found).items() if value is not None}) if found else {}
+    )
+    row["store_text"] = entry.store_text if entry.texts is not None else None
+    row["user_hash"] = user_hash(entry.user, key) if entry.user else None
+    if private or row["user_hash"]:
+        row["salt"] = secrets.token_hex(16)
+        row["digest"] = chain.digest(row["salt"], row["user_hash"], private)
+    return Prepared(row, private | {"answer_id": row["id"]} if private else None)
+
+
+def user_hash(user: str, key: bytes) -> str:
+    """What stands for a client's user. Without a key it is SHA-256: whoever guesses the name can find its rows."""
+    data = user.encode("utf-8", "replace")
+    return (hmac.digest(key, data, "sha256") if key else hashlib.sha256(data).digest()).hex()
+
+
+def answer_parameters(row: Row) -> Row:
+    """All columns of `answers` in order, as the driver takes them."""
+    return _NULLS | _ZEROS | row
+
+
+def text_parameters(row: Row) -> Row:
+    """All columns of `texts` in order, as the driver takes them."""
+    samples = row.get("samples")
+    return _TEXT_NULLS | row | {"samples": None if samples is None else orjson.dumps(samples).decode()}
+
+
+def _storable_row(row: Row) -> Row:
+    """The row as both databases give it back, so that its hash can be computed again.
+
+    Strings longer than their column end in an ellipsis; the story becomes the text that is stored.
+    """
+    whole: Row = _ZEROS | row
+    for name, length in _LENGTHS.items():
+        value = whole.get(name)
+        if value is not None:
+            value = storable(value)
+            whole[name] = value if len(value) <= length else value[: length - 1] + "…"
+    for name in _FLOATS:
+        if whole.get(name) is not None:
+            whole[name] = float(whole[name])
+    for name in _COUNTS:
+        if whole.get(name) is not None:
+            whole[name] = min(whole[name], LARGEST_COUNT)
+    if whole.get("story") is not None:
+        whole["story"] = orjson.dumps(whole["story"], option=orjson.OPT_NON_STR_KEYS).decode()
+    return whole
+
+
+def _storable_texts(found: dict[str, Any]) -> Row:
+    return {name: storable(v) if isinstance(v, str) else [storable(t) for t in v] for name, v in found.items()}
+
+
+def storable(text: str) -> str:
+    """Text that both databases keep: no NUL, no half of a surrogate pair; U+FFFD stands in their place."""
+    return _UNSTORABLE.sub("\ufffd", text)

@@ -1,0 +1,139 @@
+"""Where rows wait while the store is down: one append-only file a process, replayed when the store is back.
+
+A line is a checksum and a row; an append returns when it is durable. The file is locked by the process that writes it, so that another
+one finds and replays what a dead process left behind. A last line that was torn by the death was never promised to anybody.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import orjson
+import structlog
+
+from proxy.audit.entry import Prepared
+
+log = structlog.get_logger(__name__)
+_CHECKSUM = 8
+"""Characters of a line's checksum, CRC-32 in hex."""
+
+
+class Spool:
+    """One file of waiting rows, locked for as long as it is open.
+
+    Attributes:
+        rows: how many rows wait in it.
+    """
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self.rows = path.read_bytes().count(b"\n")
+        self._descriptor = descriptor
+        self._size = os.fstat(descriptor).st_size
+        self._damaged = False
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = True) -> Spool | None:
+        """Open and lock a file; None where another process has it, or where it is gone.
+
+        Raises:
+            OSError: it cannot be opened.
+        """
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | (os.O_CREAT if create else 0), 0o600)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        if os.fstat(descriptor).st_nlink == 0:  # replayed and removed between the opening and the lock
+            os.close(descriptor)
+            return None
+        return cls(path, descriptor)
+
+    def append(self, rows: Sequence[Prepared]) -> None:
+        """Return when the rows are durable.
+
+        Raises:
+            OSError: they could not be written; the file is as it was.
+        """
+        data = b"".join(map(_line, rows))
+        try:
+            written = 0
+            while written < len(data):
+                written += os.write(self._descriptor, data[written:])
+            os.fsync(self._descriptor)
+            if self._size == 0:
+                _sync_folder(self.path.parent)
+        except OSError:
+            os.ftruncate(self._descriptor, self._size)
+            raise
+        self._size += len(data)
+        self.rows += len(rows)
+
+    def read(self) -> Iterator[Prepared]:
+        """The rows, oldest first. Lines that cannot be read are told and left out, and the file is then kept aside in the end.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        with self.path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                found = _row(line)
+                if found is not None:
+                    yield found
+                elif line.endswith(b"\n"):
+                    self._damaged = True
+                    log.error("audit_spool_damaged", file=self.path.name, line=number)
+                else:
+                    log.warning("audit_spool_torn", file=self.path.name, line=number)
+
+    def remove(self) -> None:
+        """Take the file away: its rows are in the store."""
+        if self._damaged:
+            self.path.rename(self.path.with_suffix(".damaged"))
+        else:
+            self.path.unlink(missing_ok=True)
+        os.close(self._descriptor)
+
+    def close(self) -> None:
+        """Let go of the file; its rows wait for whoever opens it next."""
+        if self._size == 0:
+            self.path.unlink(missing_ok=True)
+        os.close(self._descriptor)
+
+
+def waiting(folder: Path) -> Iterator[Spool]:
+    """Files of rows that no living process holds, locked for us."""
+    for path in sorted(folder.glob("*.spool")):
+        found = Spool.open(path, create=False)
+        if found is not None:
+            yield found
+
+
+def _line(prepared: Prepared) -> bytes:
+    data = orjson.dumps([prepared.row, prepared.texts])
+    return b"%08x %s\n" % (zlib.crc32(data), data)
+
+
+def _row(line: bytes) -> Prepared | None:
+    data = line[_CHECKSUM + 1 :].rstrip(b"\n")
+    if line[:_CHECKSUM] != b"%08x" % zlib.crc32(data) or not line.endswith(b"\n"):
+        return None
+    row, texts = orjson.loads(data)
+    return Prepared(row, texts)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the file's name as durable as its content."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

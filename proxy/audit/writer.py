@@ -1,0 +1,339 @@
+"""The writer: a thread that takes entries off a queue and commits all that wait in one transaction.
+
+Where the store is down, rows that may wait go to the spool, and are replayed when it is back; rows that may not are refused. One bad row
+harms no other. The only file that writes rows of `answers`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+import structlog
+
+from proxy.audit import chain
+from proxy.audit.chain import GENESIS, Head
+from proxy.audit.entry import Entry, Prepared, Row
+from proxy.audit.rows import answer_parameters, prepare, text_parameters
+from proxy.audit.spool import Spool, waiting
+from proxy.audit.tables import answers, chains, texts
+
+log = structlog.get_logger(__name__)
+
+MAX_ROWS_PER_COMMIT = 512
+RETRY_S = 1.0
+"""Seconds between two tries to reach a store that is down."""
+_BAD_ROW = (sa.exc.IntegrityError, sa.exc.DataError, OverflowError, UnicodeError, TypeError)
+"""Faults of a row. Every other one is the store's."""
+_WRITE_END = sa.text(
+    "INSERT INTO chains (writer, route, start_seq, start_hash, start_seal, last_seq, last_hash, last_seal, updated_at) "
+    "VALUES (:writer, :route, 0, :genesis, :start_seal, :seq, :hash, :last_seal, :now) "
+    "ON CONFLICT (writer, route) DO UPDATE SET last_seq = excluded.last_seq, last_hash = excluded.last_hash, "
+    "last_seal = excluded.last_seal, updated_at = excluded.updated_at"
+)
+Outcome = Exception | None
+"""None: durable. Else why not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Entries with whoever waits for them.
+
+    Attributes:
+        may_spool: whether the spool is as good as the store; otherwise the entry is refused while the store is down.
+        waiter: who waits for all of them to be durable.
+    """
+
+    entries: Sequence[Entry]
+    may_spool: bool = True
+    waiter: asyncio.Future[None] | None = None
+
+
+Settlement = tuple["asyncio.Future[None]", Outcome]
+"""Who waited, and what became of the entries: the first failure, if there is one."""
+
+
+class Writer:
+    """Owns one connection, one chain a route, and the spool.
+
+    Attributes:
+        id: the name of its chains; sorts by time.
+        down: why the store could not be written when that was last tried; None where it could.
+    """
+
+    def __init__(
+        self,
+        engine: sa.Engine,
+        folder: Path,
+        key: bytes,
+        *,
+        tell: Callable[[Sequence[Settlement]], None],
+        count_lost: Callable[[int], None],
+    ) -> None:
+        self.id = f"{time.time_ns() // 1_000_000:011x}{secrets.token_hex(6)}"
+        self.down: Exception | None = None
+        self._engine, self._folder, self._key = engine, folder, key
+        self._tell, self._count_lost = tell, count_lost
+        self._queue: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
+        self._connection: sa.Connection | None = None
+        self._heads: dict[str, Head] = {}
+        self._spools: list[Spool] = list(waiting(folder))
+        self._own: Spool | None = None
+        self._next_try = 0.0
+        self._inserts: dict[sa.Table, str] = {}
+        self._thread = threading.Thread(target=self._run, name="audit-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def spooled(self) -> int:
+        """Rows that wait in the spool."""
+        return sum(spool.rows for spool in self._spools)
+
+    @property
+    def queued(self) -> int:
+        """Batches that wait for the writer."""
+        return self._queue.qsize()
+
+    def put(self, batch: Batch) -> None:
+        """Hand in a batch."""
+        self._queue.put(batch)
+
+    def close(self) -> None:
+        """Write what waits; returns when the thread has ended. Call it off the event loop."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        if self._spools:
+            self._catch_up()
+        going = True
+        while going:
+            batches, going = self._take()
+            if (self.down or self._spools) and time.monotonic() >= self._next_try:
+                self._catch_up()
+            if batches:
+                self._settle(batches)
+        if self.down or self._spools:
+            self._catch_up()
+        for spool in self._spools:
+            spool.close()
+        self._disconnect()
+
+    def _take(self) -> tuple[list[Batch], bool]:
+        """What waits, as much as one commit takes; and whether more may come."""
+        batches: list[Batch] = []
+        rows = 0
+        with suppress(queue.Empty):
+            while rows < MAX_ROWS_PER_COMMIT:
+                wait = RETRY_S if self.down or self._spools else None
+                batch = self._queue.get(timeout=wait) if not batches else self._queue.get_nowait()
+                if batch is None:
+                    return batches, False
+                batches.append(batch)
+                rows += len(batch.entries)
+        return batches, True
+
+    def _settle(self, batches: Sequence[Batch]) -> None:
+        """Store the entries of some batches and tell whoever waits."""
+        try:
+            outcomes = self._outcomes(batches)
+        except Exception as error:  # the last resort: nobody must wait for a writer that has died
+            log.exception("audit_writer_fault")
+            outcomes = [[error] * len(batch.entries) for batch in batches]
+        self._lose([outcome for of_batch in outcomes for outcome in of_batch if outcome is not None])
+        settled = [
+            (batch.waiter, next((outcome for outcome in of_batch if outcome is not None), None))
+            for batch, of_batch in zip(batches, outcomes, strict=True)
+            if batch.waiter is not None
+        ]
+        if settled:
+            self._tell(settled)
+
+    def _lose(self, failures: Sequence[Exception]) -> None:
+        if failures:
+            log.error("audit_write_failed", rows=len(failures), error=type(failures[0]).__name__)
+            self._count_lost(len(failures))
+
+    def _outcomes(self, batches: Sequence[Batch]) -> list[list[Outcome]]:
+        rows = [prepare(entry, self._key) for batch in batches for entry in batch.entries]
+        stored = iter(self._store(rows) if self.down is None else [self.down] * len(rows))
+        outcomes = [[next(stored) for _ in batch.entries] for batch in batches]
+        self._spool(batches, iter(rows), outcomes)
+        return outcomes
+
+    def _spool(self, batches: Sequence[Batch], rows: Iterator[Prepared], outcomes: list[list[Outcome]]) -> None:
+        """Append the rows that the store could not take, where they may wait; their outcome is then as good as stored."""
+        places: list[tuple[list[Outcome], int]] = []
+        waiting_rows = []
+        for batch, of_batch in zip(batches, outcomes, strict=True):
+            for i, row in enumerate(islice(rows, len(batch.entries))):
+                if of_batch[i] is not None and batch.may_spool and not isinstance(of_batch[i], _BAD_ROW):
+                    places.append((of_batch, i))
+                    waiting_rows.append(row)
+        if not waiting_rows:
+            return
+        failure: Outcome = None
+        try:
+            self._own_spool().append(waiting_rows)
+        except OSError as error:
+            failure = error
+        for of_batch, i in places:
+            of_batch[i] = failure
+
+    def _own_spool(self) -> Spool:
+        if self._own is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._own = Spool.open(self._folder / f"{self.id}.spool")
+            if self._own is None:
+                raise BlockingIOError(f"{self.id}.spool is held by another process")
+            self._spools.append(self._own)
+        return self._own
+
+    def _catch_up(self) -> None:
+        """Replay what waits in spools; where the store is still down, some time later."""
+        self._next_try = time.monotonic() + RETRY_S
+        try:
+            self._connect()
+        except sa.exc.SQLAlchemyError as error:
+            return self._go_down(error)
+        for spool in list(self._spools):
+            if not self._replayed(spool):
+                return None
+            spool.remove()
+            self._spools.remove(spool)
+        self._own = None
+        if self.down is not None:
+            log.info("audit_store_back")
+            self.down = None
+        return None
+
+    def _replayed(self, spool: Spool) -> bool:
+        """Store the rows of a spool that are not in the store yet; False where the store failed on the way."""
+        rows, count = spool.read(), 0
+        while chunk := list(islice(rows, MAX_ROWS_PER_COMMIT)):
+            try:
+                outcomes = self._store(self._unknown(chunk))
+            except sa.exc.SQLAlchemyError as error:
+                outcomes = [error]
+                self._go_down(error)
+            failed = [outcome for outcome in outcomes if outcome is not None]
+            if not all(isinstance(outcome, _BAD_ROW) for outcome in failed):
+                return False
+            self._lose(failed)
+            count += len(chunk)
+        log.info("audit_spool_replayed", rows=count)
+        return True
+
+    def _unknown(self, rows: Sequence[Prepared]) -> list[Prepared]:
+        """Those that the store does not have: a commit may have succeeded although its connection broke."""
+        statement = sa.select(answers.c.id).where(answers.c.id.in_([row.id for row in rows]))
+        known = set(self._connect().execute(statement).scalars())
+        self._connect().commit()
+        return [row for row in rows if row.id not in known]
+
+    def _store(self, rows: Sequence[Prepared], *, again: bool = True) -> list[Outcome]:
+        """Commit rows; what became of each."""
+        try:
+            self._commit(rows)
+        except _BAD_ROW as error:
+            return [error] if len(rows) == 1 else [self._store([row])[0] for row in rows]
+        except sa.exc.SQLAlchemyError as error:
+            self._disconnect()
+            if again and isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated:
+                return self._store_again(rows)
+            self._go_down(error)
+            return [error] * len(rows)
+        return [None] * len(rows)
+
+    def _store_again(self, rows: Sequence[Prepared]) -> list[Outcome]:
+        """Once more on a new connection: the old one may have been all that was broken."""
+        try:
+            missing = {row.id: row for row in self._unknown(rows)}
+        except sa.exc.SQLAlchemyError as error:
+            self._go_down(error)
+            return [error] * len(rows)
+        outcomes = dict(zip(missing, self._store(list(missing.values()), again=False), strict=True))
+        return [outcomes.get(row.id) for row in rows]
+
+    def _commit(self, rows: Sequence[Prepared]) -> None:
+        if not rows:
+            return
+        connection, heads = self._connect(), dict(self._heads)
+        whole = []
+        for prepared in rows:
+            route = prepared.row.get("route") or ""
+            row, heads[route] = chain.placed(prepared.row, self.id, heads.get(route, Head()), self._key)
+            whole.append(row)
+        said = [prepared.texts for prepared in rows if prepared.texts is not None]
+        with connection.begin():
+            self._insert(connection, answers, [answer_parameters(row) for row in whole])
+            self._insert(connection, texts, [text_parameters(row) for row in said])
+            self._write_ends(
+                connection, {route: heads[route] for route in heads if heads[route] != self._heads.get(route)}
+            )
+        self._heads = heads
+
+    def _insert(self, connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
+        """Rows with all columns in order.
+
+        The driver is spoken to directly: SQLAlchemy's own handling of parameters costs five times the insert itself.
+        """
+        if not rows:
+            return
+        if table not in self._inserts:
+            self._inserts[table] = str(sa.insert(table).compile(dialect=connection.dialect))
+        parameters: list[Any] = [tuple(row.values()) for row in rows] if connection.dialect.positional else list(rows)
+        connection.exec_driver_sql(self._inserts[table], parameters)
+
+    def _write_ends(self, connection: sa.Connection, ends: dict[str, Head]) -> None:
+        """The new ends of the chains; a new chain gets its start too."""
+        now = time.time()
+        connection.execute(
+            _WRITE_END,
+            [
+                {
+                    "writer": self.id,
+                    "route": route,
+                    "genesis": GENESIS,
+                    "start_seal": chain.seal(self.id, route, "start", Head(), self._key),
+                    "seq": head.seq,
+                    "hash": head.hash,
+                    "last_seal": chain.seal(self.id, route, "last", head, self._key),
+                    "now": now,
+                }
+                for route, head in ends.items()
+            ],
+        )
+
+    def _connect(self) -> sa.Connection:
+        """The writer's own connection, with the ends of its chains as the store knows them."""
+        if self._connection is None:
+            connection = self._engine.connect()
+            ends = connection.execute(sa.select(chains).where(chains.c.writer == self.id)).all()
+            self._heads = {end.route: Head(end.last_seq, end.last_hash) for end in ends}
+            connection.commit()
+            self._connection = connection
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            with suppress(sa.exc.SQLAlchemyError):
+                self._connection.close()
+            self._connection = None
+
+    def _go_down(self, error: Exception) -> None:
+        self._disconnect()
+        self._next_try = time.monotonic() + RETRY_S
+        if self.down is None:
+            log.error("audit_store_down", error=type(error).__name__)
+        self.down = error

@@ -1,0 +1,189 @@
+"""`hedgerow collect`: put a file of questions through a route's upstream and keep the answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxy.cli.common import ConfigPath, configuration, stop
+
+if TYPE_CHECKING:
+    from proxy.collecting.asking import Cost, Outcome, Plan
+    from proxy.collecting.ledger import Ledger
+    from proxy.collecting.questions import Question
+    from proxy.config import Route, Settings
+
+_SHOWN = 5
+"""Rows that cannot be used are named up to here, then counted."""
+
+
+def collect(
+    questions: Annotated[Path, typer.Argument(help="JSONL or CSV of questions with their right answers.")],
+    out: Annotated[Path, typer.Option("--out", help="JSONL of answers; what it has already is not asked again.")],
+    route: Annotated[str | None, typer.Option(help="Name of the route. Default: the first that calibrates.")] = None,
+    model: Annotated[str, typer.Option(help="Model to ask for, where the route does not fix one.")] = "",
+    system: Annotated[str, typer.Option(help="A system message before every question.")] = "",
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Ask so many of the questions, in an order made by --seed.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="With --limit: of the order.")] = 0,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 4,
+    rate: Annotated[float | None, typer.Option(min=0.01, help="Most calls a minute.")] = None,
+    logprobs: Annotated[
+        bool, typer.Option(help="Ask for log-probabilities too; always where the signal is token.")
+    ] = False,
+    unlabelled: Annotated[bool, typer.Option(help="Also ask questions without a right answer.")] = False,
+    separator: Annotated[str, typer.Option(help="In a CSV: what parts the right answers of one cell.")] = "|",
+    skip_bad: Annotated[bool, typer.Option(help="Go on without rows that cannot be used.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
+    config: ConfigPath = Path("config.yaml"),
+) -> None:
+    """Draw answers to a file of questions, as a route would. Resumable: run it again after whatever stopped it."""
+    import asyncio
+
+    from proxy.collecting.asking import Plan
+    from proxy.errors import ConfigError, HedgerowError
+    from proxy.telemetry import set_up_logging
+
+    settings = configuration(config)
+    set_up_logging(settings.log.model_copy(update={"level": "error"}))  # each failure has a line of its own
+    chosen = find_route(settings, route)
+    asked = choose(load_questions(questions, separator, unlabelled, skip_bad), limit, seed)
+    plan = Plan(chosen, model, system, logprobs or chosen.signal == "token")
+    try:
+        with _ledger(out, plan) as ledger:
+            outcome = asyncio.run(run_plan(settings, plan, asked, ledger, concurrency=concurrency, rate=rate, yes=yes))
+    except ConfigError as error:
+        stop(str(error))
+    except HedgerowError as error:
+        stop(str(error), code=1)
+    except KeyboardInterrupt:
+        stop(f"stopped; what came is in {out}, the same command goes on", code=1)
+    conclude(outcome, out, len(asked))
+
+
+def find_route(settings: Settings, name: str | None) -> Route:
+    """The named route, or the first that calibrates."""
+    if name is None:
+        found = [route for route in settings.routes if route.mode != "off" or route.allow_override]
+    else:
+        found = [route for route in settings.routes if route.name == name]
+    if not found:
+        known = ", ".join(route.name for route in settings.routes)
+        stop(f"there is no route {name!r}; there are {known}" if name else "no route calibrates; name one with --route")
+    return found[0]
+
+
+def load_questions(path: Path, separator: str, unlabelled: bool, skip_bad: bool) -> list[Question]:
+    """The questions of a file; says what is wrong with the others, and ends the command unless they may be skipped."""
+    from proxy.collecting.questions import Question, read_questions
+    from proxy.records import BadRow
+
+    try:
+        rows = list(read_questions(path, separator=separator, need_gold=not unlabelled))
+    except (OSError, EOFError) as error:
+        stop(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
+    bad = [row for row in rows if isinstance(row, BadRow)]
+    for row in bad[:_SHOWN]:
+        typer.echo(f"line {row.line}: {row.reason}", err=True)
+    if len(bad) > _SHOWN:
+        typer.echo(f"and {len(bad) - _SHOWN} more", err=True)
+    if bad and not skip_bad:
+        hint = (
+            "; --unlabelled asks those without a right answer too"
+            if any("right answer" in r.reason for r in bad)
+            else ""
+        )
+        stop(f"{len(bad)} rows cannot be used; --skip-bad goes on without them{hint}")
+    questions = [row for row in rows if isinstance(row, Question)]
+    if not questions:
+        stop(f"{path}: holds no question")
+    return questions
+
+
+def choose(questions: list[Question], limit: int | None, seed: int) -> list[Question]:
+    """So many of them in an order that the seed makes: a larger limit adds to a smaller, and the first part is as good a sample as any."""
+    import random
+
+    if limit is None:
+        return questions
+    order = list(questions)
+    random.Random(seed).shuffle(order)
+    return order[:limit]
+
+
+def _ledger(out: Path, plan: Plan) -> Ledger:
+    from proxy.collecting.ledger import Ledger, LedgerError
+
+    try:
+        return Ledger(out, plan.drawn)
+    except LedgerError as error:
+        stop(str(error))
+    except OSError as error:
+        stop(f"{out}: cannot be written: {error.strerror}")
+
+
+async def run_plan(
+    settings: Settings,
+    plan: Plan,
+    questions: list[Question],
+    ledger: Ledger,
+    *,
+    concurrency: int,
+    rate: float | None,
+    yes: bool,
+) -> Outcome:
+    """Say what it costs, ask before spending, then collect under a progress bar with a line for every failure."""
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    from proxy.build import open_upstream
+    from proxy.collecting.asking import Outcome, Paced, collect, cost
+
+    todo = [question for question in questions if question.key not in ledger.done]
+    if not todo:
+        return Outcome()
+    upstream = await open_upstream(plan.route.upstream, settings.upstreams[plan.route.upstream])
+    try:
+        _confirm(cost(plan, todo, ledger, at_once=upstream.honours_n), len(questions) - len(todo), len(todo), yes)
+        paced = Paced(upstream, rate) if rate else upstream
+        columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task("Collecting", total=len(todo))
+            return await collect(
+                plan, todo, paced, ledger,
+                concurrency=concurrency,
+                on_done=lambda: progress.advance(task),
+                on_failure=lambda question, failure: progress.console.print(
+                    f"line {question.line}: {failure.code}: {failure.message}", highlight=False, markup=False, soft_wrap=True
+                ),
+            )  # fmt: skip
+    finally:
+        await upstream.aclose()
+
+
+def _confirm(spent: Cost, done: int, left: int, yes: bool) -> None:
+    had = f"{done} questions are there already; " if done else ""
+    typer.echo(
+        f"{had}{left} to ask: {spent.calls} calls for {spent.answers} answers, about {spent.prompt_tokens:,} tokens of questions "
+        f"and, at 50 an answer, {50 * spent.answers:,} tokens of answers",
+        err=True,
+    )
+    if not yes and not typer.confirm("Go on?", err=True):
+        raise typer.Exit(1)
+
+
+def conclude(outcome: Outcome, out: Path, asked: int) -> None:
+    """One line of what there is now; ends with 1 where questions are left."""
+    if outcome.dead:
+        stop(
+            f"the upstream failed {len(outcome.failed)} times and was given up; {out} keeps what came, the same command goes on",
+            code=1,
+        )
+    if outcome.failed:
+        stop(
+            f"{len(outcome.failed)} of {asked} questions are not answered yet; the same command asks them again", code=1
+        )
+    typer.echo(f"{out}: answers to {asked} questions; next: hedgerow evaluate --data {out}")

@@ -1,0 +1,48 @@
+"""The alias rule: an answer is right when it gives one of the right answers and none of those known to be wrong.
+
+It gives an answer when that stands in it as whole words (both normalised as TriviaQA's grader does), or when the two mean the same by the
+proxy's rules (units, dates, numerals, initials, word order). How often it agrees with people stands in docs/evidence.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import anyio.to_thread
+
+from proxy.equivalence.normal import normalise
+from proxy.equivalence.rules import compare
+from proxy.grading.grade import Grade
+from proxy.records.exact import contains_gold
+
+
+class AliasGrader:
+    """Right where a right answer is given and no wrong one."""
+
+    name = "alias"
+
+    async def grade(self, question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
+        """See `Grader`; in a worker thread, since long lists take more than 5 ms."""
+        return await anyio.to_thread.run_sync(alias_grade, question, answer, golds, wrong)
+
+
+def alias_grade(question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
+    """Grade by the rule.
+
+    >>> alias_grade("Who wrote it?", "It was written by Mikhail Bulgakov.", ["Bulgakov"]).correct
+    1.0
+    >>> alias_grade("Where is it from?", "China", ["California"], ["China"])
+    Grade(correct=0.0, by='alias', reason='known_wrong')
+    """
+    rule = _given(question, answer, golds)
+    if _given(question, answer, wrong) is not None:
+        return Grade(0.0, "alias", "known_wrong")
+    return Grade(1.0, "alias", rule) if rule is not None else Grade(0.0, "alias", "no_match")
+
+
+def _given(question: str, answer: str, listed: Sequence[str]) -> str | None:
+    """By which rule the answer gives one of those listed; None where it gives none."""
+    if contains_gold(answer, listed):
+        return "contains"
+    said = normalise(answer, question)
+    return "same_meaning" if any(compare(said, normalise(one, question)).same for one in listed) else None

@@ -1,0 +1,59 @@
+"""The multiple-choice rule: the letter that the answer takes, or the choice that it quotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from proxy.grading.grade import Grade
+from proxy.records.exact import contains_gold
+
+_CHOICE = re.compile(r"^([A-Z])\) (.+)$", re.MULTILINE)
+_STATED = re.compile(r"\b(?i:answer|choice|option)(?i:\s+is|\s*:)?\s*(?:\(?\**([A-Z])\b|\(([a-z])\))")
+_LEADING = re.compile(r"\W*([A-Za-z])(?:[).:]|\W*$)")
+_STANDING = re.compile(r"\b[B-HJ-Z]\b")
+"""Capitals that stand alone and are no word: not "A" and not "I"."""
+
+
+class ChoiceGrader:
+    """Right where the choice taken is a right one. The choices stand in the question, one a line, as "A) ..."."""
+
+    name = "choice"
+
+    async def grade(self, question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
+        """See `Grader`."""
+        return choice_grade(question, answer, golds)
+
+
+def choice_grade(question: str, answer: str, golds: Sequence[str]) -> Grade:
+    r"""Grade by the rule.
+
+    >>> asked = "Capital of Peru?\nA) Quito\nB) Lima"
+    >>> [choice_grade(asked, said, ["B"]).correct for said in ("B", "(b) Lima", "It is Lima.", "A) Quito", "No idea.")]
+    [1.0, 1.0, 1.0, 0.0, 0.0]
+    """
+    choices = dict(_CHOICE.findall(question))
+    taken = taken_choice(answer, choices)
+    if taken is None:
+        return Grade(0.0, "choice", "no_choice")
+    right = {gold.strip().upper() for gold in golds}
+    return Grade(float(taken in right), "choice", "letter")
+
+
+def taken_choice(answer: str, choices: Mapping[str, str]) -> str | None:
+    """The letter of the choice that an answer takes; None where it takes none.
+
+    Said outright ("the answer is B"), in front ("B) Lima"), by quoting one choice and no other, or as the one capital that stands alone.
+    """
+    text = answer.strip()
+    stated = [capital or small.upper() for capital, small in _STATED.findall(text)]
+    leading = _LEADING.match(text)
+    quoted = [letter for letter, choice in choices.items() if contains_gold(text, [choice])]
+    standing = sorted(set(_STANDING.findall(text)) & set(choices))
+    candidates = [
+        stated[-1] if stated else None,
+        leading[1].upper() if leading else None,
+        quoted[0] if len(quoted) == 1 else None,
+        standing[0] if len(standing) == 1 else None,
+    ]
+    return next((letter for letter in candidates if letter in choices), None)

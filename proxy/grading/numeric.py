@@ -1,0 +1,48 @@
+"""The numeric rule: the last number of the answer is the gold answer's, within a tolerance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from proxy.equivalence.numerals import is_number, read_numbers
+from proxy.grading.grade import Grade
+
+TOLERANCE = 1e-6
+"""Relative; a rounding of printing, not of reckoning."""
+_TOKEN = re.compile(r"-?\d[\d,]*(?:\.\d+)?|[a-z]+|-")
+
+
+class NumericGrader:
+    """Right where the last number said is a right one. Worked answers end in their result, so the last number is what is claimed."""
+
+    name = "numeric"
+
+    def __init__(self, tolerance: float = TOLERANCE) -> None:
+        self._tolerance = tolerance
+
+    async def grade(self, question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
+        """See `Grader`."""
+        return numeric_grade(answer, golds, self._tolerance)
+
+
+def numeric_grade(answer: str, golds: Sequence[str], tolerance: float = TOLERANCE) -> Grade:
+    """Grade by the rule.
+
+    >>> numeric_grade("She has 3 + 4 = 7 left, so seven.", ["#### 7"]).correct, numeric_grade("1,250 km", ["1251"]).correct
+    (1.0, 0.0)
+    """
+    right = [number for number in map(last_number, golds) if number is not None]
+    if not right:
+        return Grade(None, "numeric", "gold_without_number")
+    said = last_number(answer)
+    if said is None:
+        return Grade(0.0, "numeric", "no_number")
+    near = any(abs(said - number) <= tolerance * max(1.0, abs(number)) for number in right)
+    return Grade(float(near), "numeric", "equal" if near else "different")
+
+
+def last_number(text: str) -> float | None:
+    """The last number of a text, in digits or words."""
+    found = [token for token in read_numbers(_TOKEN.findall(text.lower())) if is_number(token)]
+    return float(found[-1]) if found else None

@@ -1,0 +1,59 @@
+"""The map of a route as the dashboard shows it: where it comes from, what it does, how old it is, whether it still fits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from calibration import FittedMap, MapRegistry
+from calibration.errors import CalibrationError
+from proxy.config import Route
+from proxy.report.figures import Points, map_curve
+from proxy.values import Json
+
+
+@dataclass(frozen=True, slots=True)
+class MapCard:
+    """A route's active map. `fitted` is None for the identity: the route is uncalibrated."""
+
+    version: str | None
+    fitted: FittedMap | None
+    age_s: float | None
+    curve: Points
+    concerns: tuple[str, ...]
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """The numbers of a parametric map."""
+        described = self.fitted.map.to_dict() if self.fitted else {}
+        return {name: value for name, value in described.items() if isinstance(value, float)}
+
+
+def card(folder: Path, route: Route, alarms: Sequence[Json]) -> MapCard:
+    """The map that the route's requests are calibrated with, and what speaks against it: its age, its few records, standing alarms."""
+    concerns = tuple(sentence(alarm) for alarm in alarms if alarm["route"] == route.name)
+    if route.map == "identity":
+        return MapCard(None, None, None, [], concerns)
+    registry = MapRegistry(folder)
+    try:
+        active = registry.active(route=route.name, model=route.model or "", signal=route.signal)
+        version = active.version if route.map == "auto" else route.map
+        if version is None:
+            return MapCard(None, None, None, [], (*concerns, *active.warnings))
+        fitted = registry.load(version)
+    except CalibrationError as error:
+        return MapCard(None, None, None, [], (*concerns, str(error)))
+    age = time.time() - fitted.provenance.fitted_at.timestamp()
+    return MapCard(version, fitted, age, map_curve(fitted.map)[::4], (*concerns, *active.warnings))
+
+
+def sentence(alarm: Json) -> str:
+    """An alarm in words."""
+    kinds = {
+        "outcomes": "confidence and outcomes no longer agree",
+        "inputs": "raw confidences look unlike those of the fit",
+    }
+    said = kinds.get(alarm["kind"], alarm["kind"].replace("_", " "))
+    return f"{said} ({alarm['statistic']:.3g}, alarmed from {alarm['threshold']:.3g})"

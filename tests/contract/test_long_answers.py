@@ -1,0 +1,96 @@
+"""Long answers through the real edge: each sentence at the confidence that the other answers give it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.contract.test_failures import rows_of
+from tests.support.upstream import Upstream, says
+
+ASK: list[Any] = [{"role": "user", "content": "Tell me about the Atomium."}]
+SURE = "The Atomium stands in Brussels."
+AUTHOR = "It was designed by André Waterkeyn."
+HEIGHT = "It is {} metres tall."
+YEAR = "It was built in {}."
+
+
+def text(height: int = 102, year: int = 1958) -> str:
+    return " ".join((SURE, AUTHOR, HEIGHT.format(height), YEAR.format(year)))
+
+
+ANSWERS = [text(), text(height=165), text(year=1970), text(height=99), text(), text(height=80), text(), text(height=120), text(), text(height=77)]  # fmt: skip
+
+
+def told_of(answer: Any) -> tuple[str, Any]:
+    return answer.choices[0].message.content, answer.model_extra["hedgerow"]
+
+
+def test_only_what_the_answers_disagree_on_is_hedged(
+    serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any
+) -> None:
+    """Place and author stand in all ten answers, the year in nine, the height in five: only the last is in doubt, and worded so."""
+    upstream.default = says(*ANSWERS)
+    final, told = told_of(client_of(serve()).chat.completions.create(model="m", messages=ASK))
+    assert final.startswith(f"{SURE} {AUTHOR} ")
+    place, author, height, year = told["sentences"]
+    assert (place["status"], author["status"], height["status"]) == ("plain", "plain", "hedged")
+    assert place["confidence"] > 0.99
+    assert height["confidence"] == pytest.approx(4 / 9)
+    assert year["confidence"] == pytest.approx(8 / 9)
+    hedged = final[height["start"] : height["end"]]
+    assert hedged != HEIGHT.format(102)
+    assert "102 metres" in hedged
+    assert height["hedge"] is not None
+    assert (told["status"], told["signal"], told["uncalibrated"]) == ("hedged", "consistency", True)
+    assert told["confidence"] == pytest.approx((1 + 1 + 4 / 9 + 8 / 9) / 4, abs=1e-4)
+    (row,) = rows_of(tmp_path, 1)
+    story = json.loads(row["story"])
+    assert row["signal"] == "consistency"
+    assert [one["confidence"] for one in story["sentences"]] == [one["confidence"] for one in told["sentences"]]
+    assert story["final"] == final
+
+
+def test_answers_that_agree_throughout_stay_as_they_are(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    upstream.default = says(text())
+    final, told = told_of(client_of(serve()).chat.completions.create(model="m", messages=ASK))
+    assert (final, told["status"]) == (text(), "plain")
+    assert {one["status"] for one in told["sentences"]} == {"plain"}
+
+
+def test_headings_lists_and_quotations_are_left_alone(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """What surrounds the doubtful sentence comes out byte for byte; the introduction of a list speaks for its items."""
+    frame = (
+        "# The Atomium\n\n{}\n\n> It has 9 spheres.\n\nThe spheres hold these rooms:\n\n- {} halls\n- a restaurant\n"
+    )
+    upstream.default = says(*(frame.format(answer, 3 + i % 4) for i, answer in enumerate(ANSWERS)))
+    final, told = told_of(client_of(serve()).chat.completions.create(model="m", messages=ASK))
+    assert final.startswith(f"# The Atomium\n\n{SURE} {AUTHOR} ")
+    assert "\n\n> It has 9 spheres.\n\n" in final
+    assert final.endswith(":\n\n- 3 halls\n- a restaurant\n")
+    statuses = {final[one["start"] : one["end"]]: one["status"] for one in told["sentences"]}
+    assert statuses["It has 9 spheres."] == statuses["3 halls"] == "kept"
+    assert "The spheres hold these rooms:" not in final
+
+
+def test_a_route_can_word_every_answer_as_one(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    upstream.default = says(*ANSWERS)
+    address = serve(rewriting={"by_sentence_from": 0})
+    _, told = told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
+    assert "sentences" not in told
+    assert told["signal"] == "semantic"
+
+
+def test_a_stream_is_closed_by_what_its_sentences_are_worth(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """`append` cannot reword: one closing sentence, at the mean of the sentences and not at the share of identical answers."""
+
+    upstream.default = says(*ANSWERS)
+    chunks = list(
+        client_of(serve(stream="append")).chat.completions.create(model="m", messages=ASK, stream=True, seed=1)
+    )
+    told = chunks[-1].model_extra["hedgerow"]
+    assert told["signal"] == "consistency"
+    assert told["confidence"] > 0.7
+    assert told["rewrite"]["rewriter"] in ("closing", None)

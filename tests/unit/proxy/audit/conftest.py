@@ -1,0 +1,71 @@
+"""An open store on both databases, and what another reader of it sees."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from proxy.audit.entry import Entry
+from proxy.audit.store import AuditStore, open_store
+from proxy.config import Audit
+
+
+def entry(name: str, *, texts: Any = None, user: str | None = None, store_text: Any = "full", **more: Any) -> Entry:
+    """An entry with what must be there."""
+    row = {"id": name, "created_at": 1.0, "path": "/v1/x", "status": "hedged", "duration_ms": 1.0, "route": "r"} | more
+    return Entry(row, texts, user, store_text)
+
+
+class Store:
+    """The store of one test.
+
+    Attributes:
+        settings: of the audit.
+        lost: how many rows the store says were lost, each time it said so.
+    """
+
+    def __init__(self, settings: Audit) -> None:
+        self.settings = settings
+        self.lost: list[int] = []
+
+    def run(self, work: Callable[[AuditStore], Awaitable[Any]]) -> Any:
+        """Work with the open store; what it gave."""
+
+        async def whole() -> Any:
+            store = await open_store(self.settings, self.lost.append)
+            try:
+                return await work(store)
+            finally:
+                await store.aclose()
+
+        return asyncio.run(whole())
+
+    def write(self, *entries: Entry) -> None:
+        """Write entries, one after the other."""
+
+        async def work(store: AuditStore) -> None:
+            for one in entries:
+                await store.write(one)
+
+        self.run(work)
+
+    def sql(self, statement: str, **parameters: Any) -> list[Any]:
+        """What another reader finds, or does."""
+        engine = sa.create_engine(self.settings.url)
+        try:
+            with engine.begin() as connection:
+                result = connection.execute(sa.text(statement), parameters)
+                return list(result.scalars()) if result.returns_rows else []
+        finally:
+            engine.dispose()
+
+
+@pytest.fixture
+def store(store_url: str, tmp_path: Path) -> Store:
+    """An empty store; the test runs on both databases."""
+    return Store(Audit(url=store_url, spool=tmp_path / "spool", synchronous="normal"))

@@ -1,0 +1,95 @@
+"""The audit store: durable when it says so, one bad row harms no other, and both databases give back what was told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from proxy.audit.entry import Texts
+from proxy.audit.store import AuditStore
+from proxy.errors import StoreError
+from tests.unit.proxy.audit.conftest import Store, entry
+
+SAID = Texts("Who?", "Me.", "Probably me.", None, ("Me.", "You."))
+
+
+def test_a_row_is_there_when_write_returns(store: Store) -> None:
+    """Another process sees it at once."""
+
+    async def work(opened: AuditStore) -> list[str]:
+        await opened.write(entry("a"))
+        return await asyncio.to_thread(store.sql, "SELECT id FROM answers")
+
+    assert store.run(work) == ["a"]
+    assert store.lost == []
+
+
+def test_many_writers_at_once_lose_nothing(store: Store) -> None:
+    """A thousand rows, waited for and not, all there in the end."""
+
+    async def work(opened: AuditStore) -> None:
+        for i in range(500):
+            opened.enqueue(entry(f"e{i}"))
+        await asyncio.gather(*(opened.write(entry(f"w{i}", texts=SAID)) for i in range(500)))
+
+    store.run(work)
+    assert store.sql("SELECT count(*) FROM answers") == [1000]
+    assert store.sql("SELECT count(*) FROM texts") == [500]
+
+
+def test_a_reader_sees_what_was_handed_in_before(store: Store) -> None:
+    """Rows that nobody waits for are found by the next question, with all that was told of them."""
+
+    async def work(opened: AuditStore) -> Any:
+        opened.enqueue(entry("late", story={"clusters": [[0, 1]]}, served_agrees=True, alpha=0.1, texts=SAID))
+        return await opened.get("late")
+
+    found = store.run(work)
+    assert found["story"] == {"clusters": [[0, 1]]}
+    assert (found["served_agrees"], found["alpha"], found["store_text"]) == (True, 0.1, "full")
+    assert found["texts"] == {
+        "question": "Who?", "draft": "Me.", "answer": "Probably me.", "served": None, "samples": ["Me.", "You."]
+    }  # fmt: skip
+    assert found["verdicts"] == []
+
+
+def test_one_bad_row_does_not_take_the_others_with_it(store: Store, lines: Any) -> None:
+    """A repeated id fails for its writer alone, and is counted."""
+
+    async def work(opened: AuditStore) -> list[Any]:
+        names = ("a", "b", "a", "c")
+        return await asyncio.gather(*(opened.write(entry(name)) for name in names), return_exceptions=True)
+
+    results = store.run(work)
+    assert [type(result) for result in results] == [type(None), type(None), StoreError, type(None)]
+    assert sorted(store.sql("SELECT id FROM answers")) == ["a", "b", "c"]
+    assert store.lost == [1]
+    assert lines.of("audit_write_failed")
+
+
+def test_what_clients_and_upstreams_send_never_breaks_a_row(store: Store) -> None:
+    """NUL, half surrogate pairs, names without end, counts beyond every integer: kept as far as a database can."""
+    odd = "nul \0 and half \ud83d a pair"
+    more: Any = {"model": odd + "m" * 300, "response_id": "r" * 500, "tokens_answer": 10**30, "duration_ms": 3}
+    store.write(entry("odd", texts=Texts(odd, samples=(odd,)), user=odd, **more))
+    found = store.run(lambda opened: opened.get("odd"))
+    assert found["texts"]["question"] == "nul \ufffd and half \ufffd a pair"
+    assert found["texts"]["samples"] == ["nul \ufffd and half \ufffd a pair"]
+    assert found["model"].endswith("m…")
+    assert (len(found["model"]), len(found["response_id"])) == (256, 128)
+    assert found["tokens_answer"] == 2**31 - 1
+    assert store.lost == []
+
+
+def test_a_verdict_supersedes_the_one_before(store: Store) -> None:
+    """History stays, the latest counts, the same again changes nothing; FD is settled."""
+
+    async def work(opened: AuditStore) -> Any:
+        await opened.write(entry("a", raw_alpha=8.0, raw_beta=2.0, alpha=6.0, beta=4.0, response_id="chatcmpl-1"))
+        told = [await opened.label("chatcmpl-1", correct, "client") for correct in (1.0, 1.0, 0.0)]
+        return told, await opened.get("a")
+
+    told, found = store.run(work)
+    assert [one.changed for one in told] == [True, False, True]
+    assert [(v["correct"], v["current"]) for v in found["verdicts"]] == [(1.0, False), (0.0, True)]
+    assert told[2].fd > told[0].fd > 0.0
