@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from proxy.equivalence.layered import Judge
     from proxy.pipeline.by_sentence import BySentence
     from proxy.pipeline.job import Job
+    from proxy.pipeline.sharing import Sharing
     from proxy.pipeline.steps import Spent, Steps
     from proxy.rewriting import FactGuard
     from proxy.signals.sentences import SentenceSupport
@@ -74,6 +75,8 @@ async def open_parts(settings: Settings, *, with_audit: bool = True) -> AsyncIte
                 upstreams[name] = await open_upstream(name, upstream_settings)
                 stack.push_async_callback(upstreams[name].aclose)
         steps = _steps(settings, upstreams)
+        for one in steps.values():
+            stack.push_async_callback(one.sharing.aclose)
         background = await stack.enter_async_context(asyncio.TaskGroup())
         yield Parts(settings, upstreams, steps, audit, metrics, background)
 
@@ -197,6 +200,23 @@ def _by_sentence(
         template=TemplateRewriter(guard.hedges),
         guard=guard,
     )
+
+
+def _sharing(route: Route) -> Sharing:
+    """Equal requests draw once; a cache where the route has one.
+
+    Raises:
+        ConfigError: Redis is configured, and its library is missing or the address is none.
+    """
+    from proxy.pipeline.sample_cache import MemoryCache, RedisCache
+    from proxy.pipeline.sharing import Sharing
+
+    settings = route.sampling.cache
+    if settings is None:
+        return Sharing()
+    if settings.store == "redis":
+        return Sharing(RedisCache(settings.url or "", settings.ttl_s))
+    return Sharing(MemoryCache(settings.ttl_s, settings.max_entries))
 
 
 def _sayable(lexicon: Lexicon, route: Route) -> Lexicon:

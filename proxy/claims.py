@@ -66,7 +66,9 @@ def asks_for_claim(prompt: str) -> bool:
     text = prompt if len(prompt) <= LOOKED_AT else f"{prompt[: LOOKED_AT // 2]}\n{prompt[-LOOKED_AT // 2 :]}"
     text = text.strip().casefold().replace("’", "'")
     if not any(c.isalnum() for c in text):
-        return not text  # a prompt of signs alone is chit-chat; one without text (a picture, say) is not for us to judge
+        return (
+            not text
+        )  # a prompt of signs alone is chit-chat; one without text (a picture, say) is not for us to judge
     sentences = [s for s in _SENTENCE.split(text) if any(c.isalnum() for c in s)]
     if any(_wants_something_made(s) for s in sentences) or _CHAT_ONLY.fullmatch(text):
         return False

@@ -75,7 +75,11 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
             flow.clustering = _served_first(flow.clustering)
     if (reason := draft_reason(flow.samples[flow.compared[flow.clustering.draft_index]])) is not None:
         return _stand(flow, "passed", reason)
-    if job.route.claims_only and job.route.signal != "consistency" and not comparable(texts, len(flow.clustering.largest)):
+    if (
+        job.route.claims_only
+        and job.route.signal != "consistency"
+        and not comparable(texts, len(flow.clustering.largest))
+    ):
         return _stand(flow, "passed", "not_a_claim")
 
     with _step(flow, "confidence"):
