@@ -161,6 +161,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
         stronger=upstreams[route.policy.escalate_to] if route.policy and route.policy.escalate_to else None,
         retriever=retriever,
         rewriters=_rewriters(route, upstreams),
+        sharing=_sharing(route),
         guard=guard,
         by_sentence=_by_sentence(route, registry, support, retriever, guard),
         needs_logprobs=route.signal == "token",
