@@ -105,7 +105,7 @@ class Live:
 
     async def close(self) -> None:
         """Close what the last parts hold."""
-        await self._release(self._generation.held)
+        await self._end(self._generation)
 
     async def follow(self) -> None:
         """Follow the configuration file and the operators, for ever."""
@@ -174,7 +174,12 @@ class Live:
 
     async def _retire(self, old: _Generation) -> None:
         await old.parts.holds.wait()
-        await self._release(old.held)
+        await self._end(old)
+
+    async def _end(self, generation: _Generation) -> None:
+        for steps in generation.parts.steps.values():
+            await steps.sharing.aclose()
+        await self._release(generation.held)
 
     async def _build(self, settings: Settings) -> _Generation:
         """New parts; an upstream whose settings did not change is shared with the old ones."""

@@ -16,6 +16,7 @@ import structlog
 
 from calibration import Beta
 from lexicon import spot
+from proxy.claims import comparable
 from proxy.errors import HedgerowError, Internal, ProxyError, StepFailed, UpstreamTimeout
 from proxy.pipeline.by_sentence import whole
 from proxy.pipeline.drawing import draw_answers
@@ -76,6 +77,12 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
             flow.clustering = _served_first(flow.clustering)
     if (reason := draft_reason(flow.samples[flow.compared[flow.clustering.draft_index]])) is not None:
         return _stand(flow, "passed", reason)
+    if (
+        job.route.claims_only
+        and job.route.signal != "consistency"
+        and not comparable(texts, len(flow.clustering.largest))
+    ):
+        return _stand(flow, "passed", "not_a_claim")
 
     with _step(flow, "confidence"):
         flow.sentences = await _sentences(job, steps, flow)
