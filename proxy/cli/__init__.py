@@ -12,6 +12,7 @@ from proxy.cli.ask import ask
 from proxy.cli.collect import collect
 from proxy.cli.evaluate import evaluate
 from proxy.cli.fit import fit
+from proxy.cli.grade import grade
 from proxy.cli.rewrite import rewrite
 from proxy.cli.same_meaning import same_meaning
 from proxy.cli.serve import serve
@@ -27,6 +28,7 @@ app.command()(ask)
 app.command()(rewrite)
 app.command()(same_meaning)
 app.command()(collect)
+app.command()(grade)
 app.command()(fit)
 app.command()(evaluate)
 app.add_typer(maps.app, name="maps")

@@ -9,8 +9,9 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from proxy.audit import operators, queries
+from proxy.audit import operators
 from proxy.audit.operators import Change, Engine, Setting
+from proxy.audit.review import review_queue
 from proxy.audit.verdicts import Told
 from proxy.config import Mode, Route
 from proxy.errors import BadRequest, ConfigError, NotFound
@@ -139,28 +140,10 @@ async def review(
 ) -> Json:
     """Answers that a person should look at next, and why each was chosen."""
 
-    def run(connection: Any) -> Json:
-        queue = queries.review_queue(connection, route)
-        chosen = [(name, why) for name, why in queue.ids if name not in (skip or ())][:limit]
-        return {
-            "answers": [_item(queries.one(connection, name), why) for name, why in chosen],
-            "waiting": queue.waiting,
-        }
+    def run(engine: Engine) -> list[Json]:
+        return [asdict(item) for item in review_queue(engine, route=route, limit=limit, skip=frozenset(skip or ()))]
 
-    return await live.audit.read(run)
-
-
-def _item(row: Json | None, why: str) -> Json:
-    """What a person needs to judge an answer."""
-    assert row is not None  # it was found in the same transaction  # noqa: S101
-    said = row["texts"] or {}
-    figures = {
-        name: row[name]
-        for name in ("id", "created_at", "route", "status", "alpha", "beta", "fd_if_right", "fd_if_wrong")
-    }
-    words = {name: said.get(name) for name in ("question", "draft", "answer", "served")}
-    graded = next((verdict["correct"] for verdict in row["verdicts"] if verdict["current"]), None)
-    return figures | words | {"graded": graded, "why": why}
+    return {"answers": await anyio.to_thread.run_sync(run, live.audit.engine)}
 
 
 @router.post("/review/{name}")
