@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import itertools
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -53,6 +54,7 @@ class World:
     config: Path
     address: str = ""
     broken: float = 0.0
+    numbers: Iterator[int] = field(default_factory=itertools.count)
     rng: random.Random = field(default_factory=lambda: random.Random(7))
     served: dict[str, tuple[dict[str, Any], str]] = field(default_factory=dict)
     spoilt: dict[str, bool] = field(default_factory=dict)
@@ -64,7 +66,7 @@ class World:
         if self.spoilt.setdefault(question, self.rng.random() < self.broken):
             texts = ["Not " + text for text in texts]
         n = body.get("n") or 1
-        return JSONResponse(completion(*(texts[i % len(texts)] for i in range(n)), id=f"chatcmpl-{len(self.served)}"))
+        return JSONResponse(completion(*(texts[i % len(texts)] for i in range(n)), id=f"chatcmpl-{next(self.numbers)}"))
 
     @property
     def by_question(self) -> dict[str, dict[str, Any]]:
