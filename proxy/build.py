@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, cast
+
+import anyio.to_thread
 
 from proxy.config import EmbeddedUpstream, HttpUpstream, LiteLLMUpstream, Route, Settings
 from proxy.config import Upstream as UpstreamSettings
@@ -24,15 +26,17 @@ from proxy.values import Json, Usage
 if TYPE_CHECKING:
     from calibration import ActiveMap, MapRegistry
     from calibration.decision import Action
-    from lexicon import Hedge, Lexicon, Retriever
+    from lexicon import Hedge, Lexicon, Reader, Retriever
     from proxy.audit.store import AuditStore
     from proxy.equivalence.layered import Judge
     from proxy.operating.grading import RouteGrader
     from proxy.pipeline.by_sentence import BySentence
     from proxy.pipeline.job import Job
+    from proxy.pipeline.sharing import Sharing
     from proxy.pipeline.steps import Spent, Steps
     from proxy.rewriting import FactGuard
     from proxy.signals.sentences import SentenceSupport
+    from proxy.tracing import Tracing
 
 
 class Holds:
@@ -57,6 +61,10 @@ class Holds:
         await self._idle.wait()
 
 
+READING_TOKENS = 20
+"""Tokens in which a model says how sure an answer sounds: a number, and a few words around it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What requests are answered with; made here, passed as an argument, replaced as a whole (`proxy.operating.live`).
@@ -64,6 +72,7 @@ class Parts:
     Attributes:
         upstreams: by name.
         steps: the pipeline of each route that may calibrate, by route name.
+        tracing: None where it is off.
         audit: None only where the configuration is tried out without a store (`hedgerow ask`).
         background: work that outlives its request; ended at the close. Shadow work is begun by `start`.
         holds: who uses these parts just now.
@@ -75,6 +84,7 @@ class Parts:
     audit: AuditStore | None
     metrics: Metrics
     background: asyncio.TaskGroup
+    tracing: Tracing | None
     holds: Holds
 
     def start(self, work: Coroutine[None, None, None], name: str) -> None:
@@ -98,14 +108,33 @@ async def open_parts(settings: Settings, *, with_audit: bool = True) -> AsyncIte
             from proxy.audit.store import open_store
 
             audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
+            metrics.follow(audit)
             stack.push_async_callback(audit.aclose)
+        tracing = await open_tracing(settings, stack)
         upstreams = {}
         for name in named_upstreams(settings):
-            upstreams[name] = await open_upstream(name, settings.upstreams[name])
+            upstreams[name] = await open_upstream(name, settings.upstreams[name], tracing)
             stack.push_async_callback(upstreams[name].aclose)
         steps = route_pipelines(settings, upstreams)
+        for one in steps.values():
+            stack.push_async_callback(one.sharing.aclose)
         background = await stack.enter_async_context(asyncio.TaskGroup())
-        yield Parts(settings, upstreams, steps, audit, metrics, background, Holds())
+        yield Parts(settings, upstreams, steps, audit, metrics, background, tracing, Holds())
+
+
+async def open_tracing(settings: Settings, stack: AsyncExitStack) -> Tracing | None:
+    """Tracing as configured, closed with the stack; None where it is off.
+
+    Raises:
+        ConfigError: it is on, and its libraries are not installed.
+    """
+    if settings.tracing.endpoint is None:
+        return None
+    from proxy.tracing import exporting
+
+    tracing = exporting(settings.tracing)
+    stack.push_async_callback(anyio.to_thread.run_sync, tracing.close)
+    return tracing
 
 
 def named_upstreams(settings: Settings) -> list[str]:
@@ -117,7 +146,8 @@ def _named(route: Route) -> set[str | None]:
     """The upstreams that a route may call."""
     stronger = route.policy.escalate_to if route.policy else None
     grader = route.grading.upstream if route.grading.share else None
-    return {route.upstream, route.rewriting.upstream, route.judge.upstream, grader, stronger}
+    readers = {one.upstream for one in route.linguistic.models}
+    return {route.upstream, route.rewriting.upstream, route.judge.upstream, grader, stronger, *readers}
 
 
 def check_parts(settings: Settings) -> None:
@@ -139,8 +169,13 @@ class _Unopened:
     """Stands for an upstream while a configuration is checked; it is never called."""
 
 
-async def open_upstream(name: str, settings: UpstreamSettings) -> Upstream:
-    """One upstream, ready for calls."""
+async def open_upstream(name: str, settings: UpstreamSettings, tracing: Tracing | None = None) -> Upstream:
+    """One upstream, ready for calls; with tracing, each call is a span."""
+    upstream = await _open_upstream(name, settings)
+    return upstream if tracing is None else tracing.around(name, upstream)
+
+
+async def _open_upstream(name: str, settings: UpstreamSettings) -> Upstream:
     match settings:
         case HttpUpstream():
             from proxy.upstreams.http import HttpModel
@@ -188,12 +223,13 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
     return Steps(
         upstream=upstreams[route.upstream],
         equivalence=_equivalence(route, upstreams, judge),
-        signal=_signal(route, upstreams[route.upstream], support),
+        signal=_signal(route, upstreams, support),
         active_map=_active_map(route, registry, route.signal),
         decide=_decide(route),
         stronger=upstreams[route.policy.escalate_to] if route.policy and route.policy.escalate_to else None,
         retriever=retriever,
         rewriters=_rewriters(route, upstreams),
+        sharing=_sharing(route),
         guard=guard,
         by_sentence=_by_sentence(route, registry, support, retriever, guard),
         grader=_grader(route, upstreams),
@@ -234,6 +270,23 @@ def _by_sentence(
         template=TemplateRewriter(guard.hedges),
         guard=guard,
     )
+
+
+def _sharing(route: Route) -> Sharing:
+    """Equal requests draw once; a cache where the route has one.
+
+    Raises:
+        ConfigError: Redis is configured, and its library is missing or the address is none.
+    """
+    from proxy.pipeline.sample_cache import MemoryCache, RedisCache
+    from proxy.pipeline.sharing import Sharing
+
+    settings = route.sampling.cache
+    if settings is None:
+        return Sharing()
+    if settings.store == "redis":
+        return Sharing(RedisCache(settings.url or "", settings.ttl_s))
+    return Sharing(MemoryCache(settings.ttl_s, settings.max_entries))
 
 
 def _sayable(lexicon: Lexicon, route: Route) -> Lexicon:
@@ -294,7 +347,9 @@ def _local_judge(route: Route) -> Judge | None:
     return NliJudge(judge.model or "", budget_s=judge.budget_s) if route.equivalence == "nli" else None
 
 
-def _signal(route: Route, upstream: Upstream, support: SentenceSupport) -> Callable[[Job, Spent], ConfidenceSignal]:
+def _signal(
+    route: Route, upstreams: Mapping[str, Upstream], support: SentenceSupport
+) -> Callable[[Job, Spent], ConfidenceSignal]:
     """What measures the confidence."""
     from proxy.signals.consistency import ConsistencySignal
     from proxy.signals.linguistic import LinguisticSignal
@@ -307,11 +362,14 @@ def _signal(route: Route, upstream: Upstream, support: SentenceSupport) -> Calla
         def asking(job: Job, spent: Spent) -> ConfidenceSignal:
             async def ask(prompt: str) -> Json:
                 body: Json = {"model": job.model} | OPTIONS
+                upstream = upstreams[route.upstream]
                 return await _complete(job, upstream, body, prompt, spent, step="signal", reason="p_true_unreachable")
 
             return PTrueSignal(ask)
 
         return asking
+    if route.signal == "linguistic" and route.linguistic.reader == "models":
+        return lambda job, spent: LinguisticSignal(_model_reader(route, upstreams, job, spent))
     fixed: dict[str, ConfidenceSignal] = {
         "semantic": SemanticSignal(),
         "token": TokenSignal(),
@@ -343,6 +401,24 @@ def _grader(route: Route, upstreams: Mapping[str, Upstream]) -> RouteGrader | No
         calls=grading.calls,
         rng=random.Random(),
     )
+
+
+def _model_reader(route: Route, upstreams: Mapping[str, Upstream], job: Job, spent: Spent) -> Reader:
+    """The language models that say how sure an answer sounds."""
+    from lexicon import ModelReader
+    from proxy.config import ReaderModel
+
+    def asking(one: ReaderModel) -> Callable[[str], Awaitable[str]]:
+        async def ask(prompt: str) -> str:
+            body: Json = {"model": one.model or job.model, "temperature": 1.0, "max_tokens": READING_TOKENS}
+            reason = "reader_unreachable"
+            answer = await _complete(job, upstreams[one.upstream], body, prompt, spent, step="signal", reason=reason)
+            return sample_of(answer["choices"][0]).text
+
+        return ask
+
+    models = route.linguistic.models or (ReaderModel(upstream=route.upstream),)
+    return ModelReader([asking(one) for one in models], route.linguistic.passes)
 
 
 async def _complete(

@@ -21,36 +21,38 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from proxy.config import Log
 
 if TYPE_CHECKING:
+    from proxy.audit.store import AuditStore
     from proxy.operating.drift import RouteHealth
 
-_KEY = re.compile(r"\b(?:sk-|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
-_REDACTED = "[redacted]"
+_KEY = re.compile(rb"\b(?:sk-|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+[^\s\"\\]+", re.IGNORECASE)
+_REDACTED = b"[redacted]"
 GATHER_S = 0.05
 """Longest that a log line waits to be written."""
 
 
-def redact(_logger: Any, _method: str, line: dict[str, Any]) -> dict[str, Any]:
-    """Take keys out of every string of a line; exceptions may quote what they choked on."""
-    return {name: _KEY.sub(_REDACTED, value) if isinstance(value, str) else value for name, value in line.items()}
+def redact(_logger: Any, _method: str, line: Any) -> Any:
+    """Take keys out of a rendered line: exceptions may quote what they choked on. Once a line, not once a value."""
+    if isinstance(line, str):
+        return _KEY.sub(_REDACTED, line.encode(errors="replace")).decode(errors="replace")
+    return _KEY.sub(_REDACTED, line)
 
 
 def set_up_logging(settings: Log) -> None:
     """Configure structlog: JSON lines on standard error, or coloured ones on a terminal."""
     json = settings.format == "json" or (settings.format == "auto" and not sys.stderr.isatty())
     shared: list[Any] = [
-        structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     if json:
         finish: list[Any] = [
             structlog.processors.format_exc_info,
-            redact,
             structlog.processors.JSONRenderer(orjson.dumps),
+            redact,
         ]
         factory: Any = structlog.BytesLoggerFactory(cast(BinaryIO, _Gathered(sys.stderr.buffer)))
     else:
-        finish = [redact, structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+        finish = [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback), redact]
         factory = structlog.WriteLoggerFactory(sys.stderr)
     structlog.configure(
         processors=shared + finish,
@@ -97,7 +99,11 @@ class _Gathered:
 
 
 class Metrics:
-    """Counters of one process, in a registry of their own."""
+    """Counters of one process, in a registry of their own.
+
+    Attributes:
+        under_way: requests being answered; a plain number, because counting them must cost nothing.
+    """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -137,6 +143,38 @@ class Metrics:
         self._alarm = Gauge(
             "hedgerow_drift_alarm", "1 while an alarm stands.", ("route", "kind"), registry=self.registry
         )
+
+        self.request_seconds = Histogram(
+            "hedgerow_request_seconds",
+            "Time from a request's arrival until its audit row.",
+            ("route", "mode"),
+            buckets=(0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60),
+            registry=self.registry,
+        )
+        self.settled_divergence = Histogram(
+            "hedgerow_settled_divergence_nats",
+            "Faithfulness Divergence of each verdict, by whose confidence: raw, calibrated, or perceived from the words.",
+            ("route", "confidence"),
+            buckets=(0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10),
+            registry=self.registry,
+        )
+        self.audit_queue_batches = Gauge(
+            "hedgerow_audit_queue_batches", "Batches of audit rows that wait to be written.", registry=self.registry
+        )
+        self.audit_spooled_rows = Gauge(
+            "hedgerow_audit_spooled_rows",
+            "Audit rows that wait in the spool while the store is down.",
+            registry=self.registry,
+        )
+        self.under_way = 0
+        Gauge(
+            "hedgerow_requests_in_flight", "Requests for an upstream that are being answered.", registry=self.registry
+        ).set_function(lambda: self.under_way)
+
+    def follow(self, store: AuditStore) -> None:
+        """Ask the store itself at each scrape."""
+        self.audit_queue_batches.set_function(lambda: store.writer.queued)
+        self.audit_spooled_rows.set_function(lambda: store.writer.spooled)
 
     def _gauge(self, name: str, text: str) -> Gauge:
         return Gauge(f"hedgerow_{name}", text, ("route",), registry=self.registry)

@@ -14,12 +14,12 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from proxy.audit.engine import Connection
 from proxy.audit.tables import alarms, answers, changes, texts, verdicts
 from proxy.errors import StoreError
 from proxy.values import Json
 
 T = TypeVar("T")
-Connection = sa.Connection
 Query = Callable[[Connection], T]
 TOKENS = ("answer", "samples", "rewrite", "escalation")
 MAX_LABELLED = 20_000

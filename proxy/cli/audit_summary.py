@@ -12,7 +12,7 @@ from proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
     from calibration.metrics import Interval
-    from proxy.audit.queries import Connection
+    from proxy.audit.engine import Connection
     from proxy.config import Settings
     from proxy.pages.overview import Line
 

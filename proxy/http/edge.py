@@ -17,6 +17,7 @@ import structlog
 
 from proxy.audit.entry import Entry
 from proxy.build import Parts
+from proxy.claims import asks_for_claim
 from proxy.config import Mode, Route
 from proxy.errors import BadRequest, HedgerowError, Internal, NotFound, ProxyError, StoreUnavailable, Unauthorized
 from proxy.http import append, calibrated, forward
@@ -61,8 +62,13 @@ class Edge:
 async def _upstreams(exchange: Exchange, parts: Parts) -> None:
     """Answer a request that is not the proxy's own; whatever goes wrong is an answer, a row and a line too."""
     started = time.perf_counter()
+    parts.metrics.under_way += 1
     try:
-        await _answer(exchange, parts)
+        if parts.tracing is None:
+            await _answer(exchange, parts)
+        else:
+            with parts.tracing.request(exchange.method, exchange.path, exchange.headers):
+                await _answer(exchange, parts)
     except ClientGone:
         _tell_failure(exchange, parts, "cancelled", "client_gone", started)
     except ProxyError as error:
@@ -74,6 +80,8 @@ async def _upstreams(exchange: Exchange, parts: Parts) -> None:
         _tell_failure(exchange, parts, "failed", fault.code, started, fault.status)
         if exchange.status is None:
             await exchange.send_error(fault)
+    finally:
+        parts.metrics.under_way -= 1
 
 
 async def _answer(exchange: Exchange, parts: Parts) -> None:
@@ -102,6 +110,8 @@ async def _answer(exchange: Exchange, parts: Parts) -> None:
         return await forward.forward(exchange, parts, job, data, mode=mode, reason="mode_off")
     if (reason := request_reason(exchange.path, body)) is not None:
         return await forward.forward(exchange, parts, job, data, mode=mode, reason=reason)
+    if route.claims_only and not asks_for_claim(question):
+        return await forward.forward(exchange, parts, job, data, mode=mode, reason="not_a_claim")
     if mode == "shadow":
         return await forward.shadow(exchange, parts, job, data)
     if route.stream == "append" and body.get("stream") and exchange.path == "/chat/completions":

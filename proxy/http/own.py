@@ -1,24 +1,23 @@
-"""The proxy's own endpoints: feedback, audit, models, health, metrics. FastAPI, because none of them is on the hot path."""
+"""The proxy's own endpoints: feedback, audit, perceive, models. FastAPI, because none of them is on the hot path."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import anyio.to_thread
 import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel, ConfigDict, Field
 
 from proxy.config import Settings
 from proxy.errors import BadRequest, ConfigError, Internal, NotFound, ProxyError, StoreError
-from proxy.http import admin
-from proxy.http.access import Admitted, LiveOf, PartsOf
+from proxy.http import admin, health
+from proxy.http.access import Administers, Admitted, PartsOf
 from proxy.http.edge import Edge, authorise
 from proxy.http.feedback import feedback
 from proxy.operating.live import open_live
@@ -54,10 +53,10 @@ def application(settings: Settings, address: str, config: Path | None = None) ->
     app.add_exception_handler(405, _unknown_path)
     app.post("/v1/feedback")(feedback)
     app.get("/v1/audit/{name}")(audit)
+    app.delete("/v1/audit/{name}")(erase)
     app.post("/v1/perceive")(perceive)
     app.get("/v1/models")(models)
-    app.get("/health")(health)
-    app.get("/metrics")(metrics)
+    app.include_router(health.router)
     app.include_router(admin.router)
     app.router.routes.extend(site.routes())
     edge = Edge(app)
@@ -73,22 +72,36 @@ async def audit(name: str, parts: PartsOf, _: Admitted) -> Json:
     return row
 
 
+async def erase(name: str, parts: PartsOf, _: Administers) -> Json:
+    """Drop what was said in one answer; its figures stay. Only with the admin key, which must be configured."""
+    assert parts.audit is not None  # a serving process has a store  # noqa: S101
+    if not await parts.audit.erase(name, actor="admin"):
+        raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
+    log.info("erased", id=name)
+    return {"id": name, "erased": True}
+
+
 class Wording(BaseModel):
     """A text to listen to."""
 
     model_config = ConfigDict(extra="forbid")
 
-    text: Annotated[str, Field(description="English text.")]
+    text: Annotated[str, Field(description="English, German, French or Spanish text.")]
+    language: Annotated[
+        Literal["en", "de", "fr", "es"] | None, Field(description="What it is written in; unset: what it seems to be.")
+    ] = None
 
 
 async def perceive(request: Request, wording: Wording, parts: PartsOf) -> Json:
     """How confident a wording sounds to readers, as a whole and sentence by sentence; whether it is true is not asked."""
     from lexicon import LexiconError
     from lexicon import perceive as listen
+    from proxy.rewriting.languages import language_of
 
     authorise(request.headers, parts)
+    language = wording.language or language_of(wording.text)
     try:
-        heard = await anyio.to_thread.run_sync(listen, wording.text)
+        heard = await anyio.to_thread.run_sync(listen, wording.text, language)
     except LexiconError as error:
         raise BadRequest(str(error), param="text", code="unreadable_text") from error
     sentences = [
@@ -96,7 +109,8 @@ async def perceive(request: Request, wording: Wording, parts: PartsOf) -> Json:
     ]
     spans = [{"start": s.start, "end": s.end, "text": s.text, "kind": s.kind, "hedge": s.hedge} for s in heard.spans]
     beta = heard.beta
-    return {"mean": beta.mean, "alpha": beta.alpha, "beta": beta.beta, "sentences": sentences, "spans": spans}
+    figures = {"mean": beta.mean, "alpha": beta.alpha, "beta": beta.beta, "language": language}
+    return {**figures, "sentences": sentences, "spans": spans}
 
 
 async def models(request: Request, parts: PartsOf) -> Json:
@@ -115,16 +129,6 @@ async def models(request: Request, parts: PartsOf) -> Json:
     if failures and not found:
         raise failures[0]
     return {"object": "list", "data": list(found.values())}
-
-
-async def health(live: LiveOf) -> Json:
-    """Whether the process answers; `problem` says why the newest configuration is not in use, where it is not."""
-    return {"status": "ok"} | ({"problem": live.problem} if live.problem else {})
-
-
-async def metrics(parts: PartsOf) -> Response:
-    """Counters for Prometheus."""
-    return Response(generate_latest(parts.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
 
 async def _proxy_error(_request: Request, error: Exception) -> Response:

@@ -21,8 +21,8 @@ import structlog
 
 from proxy.audit import operators
 from proxy.audit.operators import RouteState
-from proxy.audit.store import AuditStore, open_store
-from proxy.build import Holds, Parts, named_upstreams, open_upstream, route_pipelines
+from proxy.audit.store import AuditStore, open_store, purge_regularly
+from proxy.build import Holds, Parts, named_upstreams, open_tracing, open_upstream, route_pipelines
 from proxy.config import Settings, load
 from proxy.config import Upstream as UpstreamSettings
 from proxy.errors import ConfigError, StoreError
@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 POLL_S = 1.0
 """Seconds between two looks at the configuration file and at what operators have set."""
-_FIXED = ("server.host", "server.port", "audit.url", "audit.synchronous", "log.format", "log.level")
+_FIXED = ("server.host", "server.port", "audit.url", "audit.synchronous", "tracing", "log.format", "log.level")
 """Keys that only a restart changes."""
 
 
@@ -105,7 +105,7 @@ class Live:
 
     async def close(self) -> None:
         """Close what the last parts hold."""
-        await self._release(self._generation.held)
+        await self._end(self._generation)
 
     async def follow(self) -> None:
         """Follow the configuration file and the operators, for ever."""
@@ -174,7 +174,12 @@ class Live:
 
     async def _retire(self, old: _Generation) -> None:
         await old.parts.holds.wait()
-        await self._release(old.held)
+        await self._end(old)
+
+    async def _end(self, generation: _Generation) -> None:
+        for steps in generation.parts.steps.values():
+            await steps.sharing.aclose()
+        await self._release(generation.held)
 
     async def _build(self, settings: Settings) -> _Generation:
         """New parts; an upstream whose settings did not change is shared with the old ones."""
@@ -193,7 +198,9 @@ class Live:
     async def _hold(self, name: str, settings: UpstreamSettings) -> _Opened:
         opened = self._opened.get(name)
         if opened is None or opened.settings != settings:
-            opened = self._opened[name] = _Opened(name, settings, await open_upstream(name, settings))
+            opened = self._opened[name] = _Opened(
+                name, settings, await open_upstream(name, settings, self._base.tracing)
+            )
         opened.holders += 1
         return opened
 
@@ -219,8 +226,10 @@ async def open_live(settings: Settings, config: Path | None = None) -> AsyncIter
     metrics, background = Metrics(), asyncio.TaskGroup()
     async with AsyncExitStack() as stack:
         audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
+        metrics.follow(audit)
         stack.push_async_callback(audit.aclose)
-        live = Live(settings, Parts(settings, {}, {}, audit, metrics, background, Holds()), config)
+        tracing = await open_tracing(settings, stack)
+        live = Live(settings, Parts(settings, {}, {}, audit, metrics, background, tracing, Holds()), config)
         stack.push_async_callback(live.close)
         await stack.enter_async_context(background)
         await live.start()
@@ -229,6 +238,7 @@ async def open_live(settings: Settings, config: Path | None = None) -> AsyncIter
         loops = [
             background.create_task(live.follow(), name="follow"),
             background.create_task(watch(live), name="drift"),
+            background.create_task(purge_regularly(audit, lambda: live.parts.settings), name="purge"),
         ]
         stack.callback(lambda: [loop.cancel() for loop in loops])
         yield live

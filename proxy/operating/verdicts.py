@@ -30,6 +30,9 @@ async def settle(parts: Parts, told: Sequence[Told]) -> list[Settled | None]:
 
 def _say(parts: Parts, settled: Settled) -> None:
     parts.metrics.verdicts.labels(settled.route or "", settled.told.kind).inc()
+    for confidence, score in (("raw", "fd_raw"), ("calibrated", "fd"), ("perceived", "fd_perceived")):
+        if settled.counts and (divergence := settled.scores.get(score)) is not None:
+            parts.metrics.settled_divergence.labels(settled.route or "", confidence).observe(divergence)
     log.info(
         "verdict",
         id=settled.id,

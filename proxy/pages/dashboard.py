@@ -20,7 +20,8 @@ from starlette.routing import BaseRoute
 from starlette.routing import Route as Address
 
 from proxy.audit import queries
-from proxy.audit.queries import Connection, Period
+from proxy.audit.engine import Connection
+from proxy.audit.queries import Period
 from proxy.audit.review import CANDIDATES, ReviewItem, review_queue
 from proxy.audit.verdicts import Settled, Told
 from proxy.build import Parts
