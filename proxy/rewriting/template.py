@@ -50,7 +50,7 @@ _AFTER_ANSWER_IS = re.compile(
 
 _STILTED = re.compile(
     r"\bI feel\b|cannot recall|barely remember|chances are slight|sceptical|skeptical|doubtful, but|slam dunk|"
-    r"(?:remember|recall|gather|assured|known|established|want to say) (?:that the answer is )?\{fragment|nearly certain(?:ly)?\b|highly likely \{fragment"
+    r"(?:remember|recall|gather|assured|known|established|want to say) (?:that the answer is )?\{fragment|(?:nearly|virtually) certain(?:ly)?\b|vaguely|highly likely \{fragment"
 )
 """Wordings that nobody uses of a plain fact ("It was 1995, I feel."), or not with a bare name ("I vaguely remember Rome.")."""
 _COMMON_NOUN = re.compile(r"\S+ [a-z]")
