@@ -34,7 +34,7 @@ class Grammar:
 
 
 _GERMAN = Grammar(
-    common=word_set("wer wen wem der das und ist nicht ein eine einen dem den des wer wie wann warum wo welche welcher welches sind wurde war hat im von zu auf für mit auch wird ich sich"),
+    common=word_set("wohin woher womit wieviel nach aus bei vom zum zur über nur noch einem einer eines wer wen wem der das und ist nicht ein eine einen dem den des wer wie wann warum wo welche welcher welches sind wurde war hat im von zu auf für mit auch wird ich sich"),
     finite=word_set("fiel fällt steht stand heißen nannte baute erfand entdeckte malte drehte leitet spielt liegen leben gewann erhielt bekam trat ist sind war waren hat haben hatte hatten wird werden wurde wurden kann können konnte muss müssen soll sollte darf bin liegt lebt lebte starb schrieb heißt gibt gab gilt gehört kam ging besteht bestand begann entstand fand stammt stammte spielte gewann dauert dauerte beträgt betrug kostet enthält mündet fließt verläuft umfasst bedeutet zählt erschien schuf komponierte regierte wiegt misst"),
     subjects=word_set("er sie es ich wir ihr man"),
     relativisers=word_set("dass weil wenn ob obwohl während nachdem bevor welcher welche welches deren dessen"),
