@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from math import inf
@@ -26,7 +26,7 @@ from proxy.values import Json, Usage
 if TYPE_CHECKING:
     from calibration import ActiveMap, MapRegistry
     from calibration.decision import Action
-    from lexicon import Hedge, Lexicon, Retriever
+    from lexicon import Hedge, Lexicon, Reader, Retriever
     from proxy.audit.store import AuditStore
     from proxy.equivalence.layered import Judge
     from proxy.operating.grading import RouteGrader
@@ -58,6 +58,10 @@ class Holds:
     async def wait(self) -> None:
         """Return when nothing uses the parts."""
         await self._idle.wait()
+
+
+READING_TOKENS = 20
+"""Tokens in which a model says how sure an answer sounds: a number, and a few words around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,8 @@ def _named(route: Route) -> set[str | None]:
     """The upstreams that a route may call."""
     stronger = route.policy.escalate_to if route.policy else None
     grader = route.grading.upstream if route.grading.share else None
-    return {route.upstream, route.rewriting.upstream, route.judge.upstream, grader, stronger}
+    readers = {one.upstream for one in route.linguistic.models}
+    return {route.upstream, route.rewriting.upstream, route.judge.upstream, grader, stronger, *readers}
 
 
 def check_parts(settings: Settings) -> None:
@@ -215,7 +220,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
     return Steps(
         upstream=upstreams[route.upstream],
         equivalence=_equivalence(route, upstreams, judge),
-        signal=_signal(route, upstreams[route.upstream], support),
+        signal=_signal(route, upstreams, support),
         active_map=_active_map(route, registry, route.signal),
         decide=_decide(route),
         stronger=upstreams[route.policy.escalate_to] if route.policy and route.policy.escalate_to else None,
@@ -321,7 +326,9 @@ def _local_judge(route: Route) -> Judge | None:
     return NliJudge(judge.model or "", budget_s=judge.budget_s) if route.equivalence == "nli" else None
 
 
-def _signal(route: Route, upstream: Upstream, support: SentenceSupport) -> Callable[[Job, Spent], ConfidenceSignal]:
+def _signal(
+    route: Route, upstreams: Mapping[str, Upstream], support: SentenceSupport
+) -> Callable[[Job, Spent], ConfidenceSignal]:
     """What measures the confidence."""
     from proxy.signals.consistency import ConsistencySignal
     from proxy.signals.linguistic import LinguisticSignal
@@ -334,11 +341,14 @@ def _signal(route: Route, upstream: Upstream, support: SentenceSupport) -> Calla
         def asking(job: Job, spent: Spent) -> ConfidenceSignal:
             async def ask(prompt: str) -> Json:
                 body: Json = {"model": job.model} | OPTIONS
+                upstream = upstreams[route.upstream]
                 return await _complete(job, upstream, body, prompt, spent, step="signal", reason="p_true_unreachable")
 
             return PTrueSignal(ask)
 
         return asking
+    if route.signal == "linguistic" and route.linguistic.reader == "models":
+        return lambda job, spent: LinguisticSignal(_model_reader(route, upstreams, job, spent))
     fixed: dict[str, ConfidenceSignal] = {
         "semantic": SemanticSignal(),
         "token": TokenSignal(),
@@ -370,6 +380,24 @@ def _grader(route: Route, upstreams: Mapping[str, Upstream]) -> RouteGrader | No
         calls=grading.calls,
         rng=random.Random(),
     )
+
+
+def _model_reader(route: Route, upstreams: Mapping[str, Upstream], job: Job, spent: Spent) -> Reader:
+    """The language models that say how sure an answer sounds."""
+    from lexicon import ModelReader
+    from proxy.config import ReaderModel
+
+    def asking(one: ReaderModel) -> Callable[[str], Awaitable[str]]:
+        async def ask(prompt: str) -> str:
+            body: Json = {"model": one.model or job.model, "temperature": 1.0, "max_tokens": READING_TOKENS}
+            reason = "reader_unreachable"
+            answer = await _complete(job, upstreams[one.upstream], body, prompt, spent, step="signal", reason=reason)
+            return sample_of(answer["choices"][0]).text
+
+        return ask
+
+    models = route.linguistic.models or (ReaderModel(upstream=route.upstream),)
+    return ModelReader([asking(one) for one in models], route.linguistic.passes)
 
 
 async def _complete(

@@ -165,6 +165,26 @@ class Judge(Section):
     """Whether a failing judge fails the step. Otherwise its pairs count as different, and as `judge_failed` in the audit."""
 
 
+class ReaderModel(Section):
+    """A model that says how sure an answer sounds."""
+
+    upstream: str
+    """Name of the upstream that is asked."""
+    model: str | None = None
+    """Model name sent to it. Unset: the model of the request."""
+
+
+class Linguistic(Section):
+    """Who hears how sure an answer sounds, for `signal: linguistic`."""
+
+    reader: Literal["local", "models"] = "local"
+    """`local`: the lexicon's own reader, which asks no model. `models`: language models are asked for a number (RALC D.1)."""
+    models: tuple[ReaderModel, ...] = ()
+    """`models`: who is asked. Empty: the route's own upstream with the model of the request."""
+    passes: Annotated[int, Field(ge=1, le=20)] = 3
+    """`models`: how often each is asked for each answer."""
+
+
 class Entailment(Section):
     """A model that must find that draft and rewrite entail each other."""
 
@@ -277,6 +297,8 @@ class Route(Section):
     """Where the raw confidence comes from: how many answers agree (`semantic`), how probable their words were (`token`), how sure the
     answer sounds (`linguistic`), how many answers support each of its sentences (`consistency`), or what the model says when asked
     whether it is right (`p_true`)."""
+    linguistic: Linguistic = Linguistic()
+    """Who listens, where the signal is `linguistic`."""
     sampling: Sampling = Sampling()
     """How answers are drawn."""
     map: str = "auto"
@@ -435,6 +457,7 @@ class Settings(BaseSettings):
                 ("judge.upstream", route.judge.upstream),
                 ("grading.upstream", route.grading.upstream),
                 ("policy.escalate_to", route.policy.escalate_to if route.policy else None),
+                *((f"linguistic.models.{i}.upstream", one.upstream) for i, one in enumerate(route.linguistic.models)),
             )
             for key, name in named:
                 if name is not None and name not in self.upstreams:

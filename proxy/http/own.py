@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import anyio.to_thread
 import structlog
@@ -76,17 +76,22 @@ class Wording(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    text: Annotated[str, Field(description="English text.")]
+    text: Annotated[str, Field(description="English, German, French or Spanish text.")]
+    language: Annotated[
+        Literal["en", "de", "fr", "es"] | None, Field(description="What it is written in; unset: what it seems to be.")
+    ] = None
 
 
 async def perceive(request: Request, wording: Wording, parts: PartsOf) -> Json:
     """How confident a wording sounds to readers, as a whole and sentence by sentence; whether it is true is not asked."""
     from lexicon import LexiconError
     from lexicon import perceive as listen
+    from proxy.rewriting.languages import language_of
 
     authorise(request.headers, parts)
+    language = wording.language or language_of(wording.text)
     try:
-        heard = await anyio.to_thread.run_sync(listen, wording.text)
+        heard = await anyio.to_thread.run_sync(listen, wording.text, language)
     except LexiconError as error:
         raise BadRequest(str(error), param="text", code="unreadable_text") from error
     sentences = [
@@ -94,7 +99,8 @@ async def perceive(request: Request, wording: Wording, parts: PartsOf) -> Json:
     ]
     spans = [{"start": s.start, "end": s.end, "text": s.text, "kind": s.kind, "hedge": s.hedge} for s in heard.spans]
     beta = heard.beta
-    return {"mean": beta.mean, "alpha": beta.alpha, "beta": beta.beta, "sentences": sentences, "spans": spans}
+    figures = {"mean": beta.mean, "alpha": beta.alpha, "beta": beta.beta, "language": language}
+    return {**figures, "sentences": sentences, "spans": spans}
 
 
 async def models(request: Request, parts: PartsOf) -> Json:
