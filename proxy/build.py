@@ -155,7 +155,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
     return Steps(
         upstream=upstreams[route.upstream],
         equivalence=_equivalence(route, upstreams, judge),
-        signal=_signal(route, upstreams[route.upstream], support),
+        signal=_signal(route, upstreams[route.upstream], support, registry),
         active_map=_active_map(route, registry, route.signal),
         decide=_decide(route),
         stronger=upstreams[route.policy.escalate_to] if route.policy and route.policy.escalate_to else None,
@@ -164,7 +164,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
         sharing=_sharing(route),
         guard=guard,
         by_sentence=_by_sentence(route, registry, support, retriever, guard),
-        needs_logprobs=route.signal == "token",
+        needs_logprobs=route.signal in ("token", "combined"),
     )
 
 
@@ -278,7 +278,9 @@ def _local_judge(route: Route) -> Judge | None:
     return NliJudge(judge.model or "", budget_s=judge.budget_s) if route.equivalence == "nli" else None
 
 
-def _signal(route: Route, upstream: Upstream, support: SentenceSupport) -> Callable[[Job, Spent], ConfidenceSignal]:
+def _signal(
+    route: Route, upstream: Upstream, support: SentenceSupport, registry: MapRegistry
+) -> Callable[[Job, Spent], ConfidenceSignal]:
     """What measures the confidence."""
     from proxy.signals.consistency import ConsistencySignal
     from proxy.signals.linguistic import LinguisticSignal
@@ -296,6 +298,16 @@ def _signal(route: Route, upstream: Upstream, support: SentenceSupport) -> Calla
             return PTrueSignal(ask)
 
         return asking
+    if route.signal == "combined":
+        from proxy.signals.combine import CombinedSignal, load_weights
+
+        active = _active_map(route, registry, "combined")
+
+        def weighed(job: Job, spent: Spent) -> ConfidenceSignal:
+            weights = load_weights(registry.folder, active(job.model).version)
+            return CombinedSignal([SemanticSignal(), TokenSignal()], weights)
+
+        return weighed
     fixed: dict[str, ConfidenceSignal] = {
         "semantic": SemanticSignal(),
         "token": TokenSignal(),
