@@ -40,8 +40,8 @@ from proxy.values import RewriteRequest, Usage
 
 KEPT = Path(__file__).with_name("editors.jsonl.gz")
 SEED = 21
-LONGEST_REPLY = 120
-"""Tokens; the answers have at most about 70."""
+LONGEST_ANSWER = 140
+"""Characters; the embedded model writes at most 64 tokens unless told otherwise, and a reworded answer must fit in."""
 EDITORS: dict[str, Callable[[Ask], Rewriter]] = {
     "llm": EditorRewriter,
     "direct_beta": DirectBetaRewriter,
@@ -62,7 +62,7 @@ def requests(data: Path, count: int) -> list[RewriteRequest]:
     """Answers with targets even over the range."""
     rng, retriever = random.Random(SEED), Retriever(load())
     found = []
-    for question, answer in answers(data)[:count]:
+    for question, answer in [pair for pair in answers(data) if len(pair[1]) <= LONGEST_ANSWER][:count]:
         target = Beta.from_mean(rng.uniform(*MEANS), rng.choice(CONCENTRATIONS))
         found.append(RewriteRequest(question, answer, target, retriever.nearest(target, 5)))
     return found
@@ -74,28 +74,35 @@ async def draw(data: Path, count: int) -> None:
     from proxy.ports import Call
     from proxy.upstreams.embedded import EmbeddedModel
 
-    model = EmbeddedModel("embedded", EmbeddedUpstream(provider="embedded", max_answer_tokens=LONGEST_REPLY))
+    model = EmbeddedModel("embedded", EmbeddedUpstream(provider="embedded"))
     await model.open()
     guard = FactGuard()
-    rows = []
+    said: dict[tuple[str, str], dict[str, Any]] = {}
+    lines: list[str] = []
     for request in track(requests(data, count), "asking the embedded model"):
         replies: dict[str, list[dict[str, Any]]] = {name: [] for name in EDITORS}
         for name, editor in EDITORS.items():
 
             async def ask(system: str, user: str, heard: list[dict[str, Any]] = replies[name]) -> tuple[str, Usage]:
+                if (system, user) in said:  # at temperature 0 it would say the same again
+                    heard.append(said[system, user])
+                    return said[system, user]["text"], Usage()
                 messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
                 start = time.perf_counter()
                 answer = await model.complete(Call("/chat/completions", {"messages": messages, "temperature": 0.0}))
                 text = answer["choices"][0]["message"]["content"]
-                heard.append({"text": text, "ms": round((time.perf_counter() - start) * 1e3)})
+                said[system, user] = {"text": text, "ms": round((time.perf_counter() - start) * 1e3)}
+                heard.append(said[system, user])
                 return text, Usage()
 
             await reword(request, rewriters=[editor(ask)], guard=guard)
         target = {"alpha": request.target.alpha, "beta": request.target.beta}
-        rows.append({"question": request.question, "answer": request.draft} | target | {"replies": replies})
+        row = {"question": request.question, "answer": request.draft} | target | {"replies": replies}
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+        KEPT.write_bytes(
+            gzip.compress("".join(lines).encode(), mtime=0)
+        )  # what has been drawn is kept, whatever happens next
     await model.aclose()
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    KEPT.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 async def replay() -> dict[str, list[Tried]]:

@@ -23,6 +23,15 @@ _POSTGRES = {
 """What libpq is told, unless the address says otherwise."""
 
 
+def sqlite_file(settings: Audit) -> Path | None:
+    """The file of an SQLite audit; None for another database, for one in memory, or for an address that is none."""
+    try:
+        url = sa.make_url(settings.url)
+    except sa.exc.ArgumentError:
+        return None
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database not in (None, ":memory:") else None
+
+
 def open_engine(settings: Audit) -> sa.Engine:
     """Connect, and bring the schema up to date.
 
@@ -62,6 +71,17 @@ def _set_up_sqlite(raw: Any, synchronous: str) -> None:
         f"synchronous = {synchronous}",
         f"busy_timeout = {DEAD_AFTER_S * 1000}",
         "foreign_keys = ON",
+        "secure_delete = ON",  # what was erased is overwritten
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def answers(engine: sa.Engine) -> bool:
+    """Whether the database can be asked just now."""
+    try:
+        with engine.connect() as connection:
+            connection.execute(sa.text("SELECT 1"))
+    except sa.exc.SQLAlchemyError:
+        return False
+    return True
