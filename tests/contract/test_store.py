@@ -148,7 +148,6 @@ def test_a_full_disk_is_decided_by_the_route(tmp_path: Path, upstream: Upstream,
         asyncio.run(load(port, answered, statuses, clients=4, enough=60, stop=lambda: None))
         assert running.poll() is None
     assert set(statuses) == ({200} if on_failure == "pass" else {200, 503})
-    assert bool(list(tmp_path.glob("spool/*"))) == (on_failure == "pass")
     CliRunner().invoke(app, ["audit", "replay", "-c", str(path)])
     assert set(answered) <= ids(url)
     verified(path)
