@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxy.cli.audit_files import export, import_verdicts
+from proxy.cli.audit_summary import summary, worst
 from proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
-
+    from proxy.audit.engine import Engine
     from proxy.audit.verify import Report
     from proxy.config import Settings
 
-app = typer.Typer(
-    no_args_is_help=True, help="Verify the audit, and forget what is past its time or asked to be forgotten."
-)
+app = typer.Typer(no_args_is_help=True, help="The audit: figures, verdicts, files, and what keeps it whole.")
+app.command()(summary)
+app.command()(worst)
+app.command("import")(import_verdicts)
+app.command()(export)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CONFIG = Path("config.yaml")
@@ -30,20 +33,18 @@ MOST_FINDINGS = 50
 
 
 @contextmanager
-def opened(config: Path) -> Iterator[tuple[Settings, sa.Engine]]:
+def opened(config: Path) -> Iterator[tuple[Settings, Engine]]:
     """The configuration and its store; one that does not exist is not made."""
-    import sqlalchemy as sa
-
-    from proxy.audit.engine import open_engine
+    from proxy.audit.engine import open_engine, sqlite_file
     from proxy.errors import StoreError
 
     settings = configuration(config)
+    file = sqlite_file(settings.audit)
+    if file is not None and not file.exists():
+        stop(f"there is no audit store at {file} yet; hedgerow serve makes it")
     try:
-        url = sa.make_url(settings.audit.url)
-        if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
-            stop(f"there is no audit store at {url.database} yet; hedgerow serve makes it")
         engine = open_engine(settings.audit)
-    except (StoreError, sa.exc.SQLAlchemyError) as error:
+    except StoreError as error:
         stop(str(error))
     try:
         yield settings, engine
@@ -165,9 +166,7 @@ def replay(config: ConfigPath = CONFIG) -> None:
 @app.command()
 def migrate(config: ConfigPath = CONFIG) -> None:
     """Create the store's tables, or bring them up to date; hedgerow serve does the same at its start."""
-    import sqlalchemy as sa
-
-    from proxy.audit.engine import open_engine
+    from proxy.audit.engine import open_engine, shown_address
     from proxy.audit.schema import HEAD
     from proxy.errors import StoreError
 
@@ -176,5 +175,4 @@ def migrate(config: ConfigPath = CONFIG) -> None:
         open_engine(settings.audit).dispose()
     except StoreError as error:
         stop(str(error))
-    where = sa.make_url(settings.audit.url).render_as_string(hide_password=True)
-    typer.echo(f"{where} is at schema {HEAD}")
+    typer.echo(f"{shown_address(settings.audit)} is at schema {HEAD}")
