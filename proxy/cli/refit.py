@@ -51,6 +51,8 @@ def fit_from_audit(
         told = read_labelled(engine, route=route, any_map=True, signal=found.signal, asked_since=start)
         order = np.argsort(told.asked_at, kind="stable")
         order = order[(told.correct[order] == 0.0) | (told.correct[order] == 1.0)]
+        if order.size == 0:
+            stop(f"route {route}: no verdict on an answer with the signal {found.signal} in that time")
         registry = MapRegistry(settings.maps.folder)
         try:
             in_use, active = _active(found, registry)

@@ -117,7 +117,7 @@ def test_a_refit_is_activated_once_and_not_again(config: Path) -> None:
     [
         (("--from-audit",), "takes --route"),
         (("--from-audit", "--route", "none"), "there is no route 'none'"),
-        (("--from-audit", "--route", "test"), "at least 50 are needed"),
+        (("--from-audit", "--route", "test"), "no verdict on an answer"),
         ((), "--data names"),
     ],
 )
