@@ -85,10 +85,11 @@ def load_questions(path: Path, separator: str, unlabelled: bool, skip_bad: bool)
     """The questions of a file; says what is wrong with the others, and ends the command unless they may be skipped."""
     from proxy.collecting.questions import Question, read_questions
     from proxy.records import BadRow
+    from proxy.records.reading import UNREADABLE
 
     try:
         rows = list(read_questions(path, separator=separator, need_gold=not unlabelled))
-    except (OSError, EOFError) as error:
+    except UNREADABLE as error:
         stop(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
     bad = [row for row in rows if isinstance(row, BadRow)]
     for row in bad[:_SHOWN]:

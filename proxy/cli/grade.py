@@ -63,13 +63,13 @@ def grade(
 def _rows(path: Path) -> list[tuple[str, Json]]:
     """Rows by their keys; ends the command at a row that cannot be graded, before anything is spent."""
     from proxy.grading.drafts import gradable
-    from proxy.records.reading import open_lines
+    from proxy.records.reading import UNREADABLE, open_lines
 
     rows: dict[str, Json] = {}
     try:
         with open_lines(path) as file:
             lines = [(number, line) for number, line in enumerate(file, start=1) if line.strip()]
-    except (OSError, EOFError) as error:
+    except UNREADABLE as error:
         stop(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
     for number, line in lines:
         try:

@@ -83,10 +83,11 @@ def _measure(path: Path, signal: ConfidenceSignal, clusters: Clusters) -> Record
 def _count_lines(path: Path) -> int:
     """Lines that are not blank; the place where a file that cannot be read is noticed."""
     from proxy.records import read_rows
+    from proxy.records.reading import UNREADABLE
 
     try:
         return sum(1 for _ in read_rows(path))
-    except (OSError, EOFError) as error:
+    except UNREADABLE as error:
         stop(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
 
 

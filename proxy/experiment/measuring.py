@@ -20,8 +20,8 @@ from proxy.pipeline.job import Job
 from proxy.pipeline.steps import Steps
 from proxy.ports import ConfidenceSignal
 from proxy.records.reading import Sampled, parse_row
-from proxy.rewriting import reword
-from proxy.rewriting.guard import read_aloud
+from proxy.rewriting import read_aloud, reword
+from proxy.rewriting.languages import language_of
 from proxy.values import Json, RewriteRequest
 
 
@@ -91,7 +91,11 @@ def linguistic_space(
     """What a reader hears before and after, against what turned out; shares of statuses, and rank agreement with the targets."""
     from scipy.stats import spearmanr
 
-    heard = [(read_aloud(draft.text), read_aloud(row["text"])) for draft, row in zip(drafts, worded, strict=True)]
+    languages = [language_of(draft.text, draft.question) for draft in drafts]
+    heard = [
+        (read_aloud(draft.text, language), read_aloud(row["text"], language))
+        for draft, row, language in zip(drafts, worded, languages, strict=True)
+    ]
     kept = [i for i, pair in enumerate(heard) if pair[0] is not None and pair[1] is not None]
     correct = np.array([float(drafts[i].correct) for i in kept])
     status = Counter(row["status"] for row in worded)

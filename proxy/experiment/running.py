@@ -26,6 +26,7 @@ from proxy.grading import AliasGrader, ChoiceGrader, Grader, NumericGrader
 from proxy.grading.drafts import grade_row
 from proxy.grading.opening import open_judge
 from proxy.ports import ConfidenceSignal
+from proxy.records.reading import UNREADABLE
 from proxy.signals.semantic import SemanticSignal
 from proxy.signals.token import TokenSignal
 from proxy.values import Json
@@ -78,7 +79,7 @@ class Case:
         """
         try:
             rows = list(read_questions(self.set.path, separator=self.set.separator))
-        except (OSError, EOFError) as error:
+        except UNREADABLE as error:
             raise ConfigError(
                 f"{self.set.path}: cannot be read: {getattr(error, 'strerror', None) or error}"
             ) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -14,6 +15,9 @@ from typing import IO, Any, cast
 from calibration import Beta
 from calibration.errors import CalibrationError
 from proxy.values import Sample
+
+UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
+"""What reading a file of lines may raise: it is not there, or what packs it is cut off or damaged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -277,3 +277,11 @@ def test_a_row_that_cannot_be_graded_is_named(tmp_path: Path) -> None:
         tmp_path / "a.jsonl", [{"question": "?", "gold": ["x"], "samples": ["x"]}, {"samples": [{}], "gold": ["x"]}]
     )
     assert "line 2: sample 1 has no text" in run("grade", file, "--out", tmp_path / "g.jsonl", code=2).stderr
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.xz", "a.jsonl.gz"])
+def test_a_damaged_archive_is_a_sentence(tmp_path: Path, name: str) -> None:
+    """Not a traceback of the library that unpacks it."""
+    (tmp_path / name).write_bytes(b"{}\n")
+    for command in (("grade", tmp_path / name, "--out", tmp_path / "g.jsonl"), ("fit", "--data", tmp_path / name)):
+        assert "cannot be read" in run(*command, code=2).stderr
