@@ -48,7 +48,8 @@ class Server(Section):
     keep_alive_s: Annotated[float, Field(gt=0)] = 5.0
     """Seconds between comment lines that keep a buffered stream open while the pipeline runs."""
     admin_key: SecretStr | None = None
-    """Key that opens `/v1/audit` and `/v1/feedback` (`Authorization: Bearer ...`). Unset: they are open to whoever may use the proxy."""
+    """Key that opens `/v1/audit` and `/v1/feedback` (`Authorization: Bearer ...`) and the pages (docs/dashboard.md). Unset: the endpoints are open
+    to whoever may use the proxy, the pages to this machine only."""
 
 
 class HttpUpstream(Section):
@@ -131,6 +132,21 @@ class Match(Section):
     """SHA-256 of client keys, in hex (`hedgerow config hash-key`). Empty: any key."""
 
 
+class SampleCache(Section):
+    """How long the answers drawn for a request serve equal requests that come later."""
+
+    ttl_s: Annotated[float, Field(gt=0)] = 300.0
+    """Seconds for which a set of answers is kept."""
+    store: Literal["memory", "redis"] = "memory"
+    """`memory` is this process alone; `redis` is shared by all that use the same server, and holds the texts of answers (extra `redis`)."""
+    url: str | None = None
+    """`redis`: address of the server, e.g. `redis://localhost:6379/0`."""
+    max_entries: Annotated[int, Field(ge=1)] = 1024
+    """`memory`: most sets that are kept; the oldest goes first."""
+    share_between_keys: bool = False
+    """Whether one client's answers may serve another client. Otherwise the client's key and organisation are part of what must be equal."""
+
+
 class Sampling(Section):
     """How answers are drawn."""
 
@@ -149,6 +165,10 @@ class Sampling(Section):
     """With `stop_early`: answers drawn at a time."""
     tolerance: Annotated[float, Field(ge=0, le=1)] = 0.2
     """With `stop_early`: how far the confidence may still move, with 95 % probability, when drawing stops."""
+    share: bool = True
+    """Whether equal requests of one client that are under way at once share their answers. Requests with tools and `stream: append` never do."""
+    cache: SampleCache | None = None
+    """Keep the answers for equal requests that come later. Unset: nothing is kept."""
 
 
 class Judge(Section):
@@ -213,6 +233,8 @@ class Rewriting(Section):
     """Sentences of running text from which an answer is long: its confidence is then measured sentence by sentence (signal
     `consistency`, with the judge of `embeddings` and `nli` routes), and the template words each at its own. 0: never. The two baselines always word
     an answer as one."""
+    max_chars: Annotated[int, Field(ge=1)] = 20_000
+    """Longest answer that is compared and reworded, in characters; where one is longer, the answer passes as it is (reason `too_long`)."""
     boosters: bool = False
     """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
@@ -244,6 +266,21 @@ class Policy(Section):
     """Share of the stronger model's answers that are right."""
 
 
+class Grading(Section):
+    """A language model that judges a share of the answers, beside the requests. Its verdicts are marked, and people's override them."""
+
+    share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of calibrated answers that are judged, chosen at random; 0 judges none."""
+    upstream: str | None = None
+    """Upstream of the grader. Unset: the route's own. A model is a poor judge of itself: name a stronger one."""
+    model: str | None = None
+    """Model of the grader. Unset: the model of the request."""
+    max_pending: Annotated[int, Field(ge=1)] = 100
+    """Answers that may wait for their verdict; what comes beyond is not judged."""
+    calls: Annotated[int, Field(ge=1)] = 2
+    """Most calls to the grader under way at once."""
+
+
 class Expose(Section):
     """What the client may see of the work."""
 
@@ -269,6 +306,9 @@ class Route(Section):
     stream: Literal["buffer", "append"] = "buffer"
     """How a streamed chat answer is hedged in mode `on`: `buffer` holds it back and sends the reworded text; `append` sends the upstream's
     own tokens at once and says in a closing sentence how sure the answer is. A policy then only decides whether that sentence comes."""
+    claims_only: bool = True
+    """Whether requests whose answers cannot be compared (greetings, opinions, texts and programs to be written) are passed on as they are,
+    with the reason `not_a_claim`. The prompt tells most of them before anything is drawn, the answers tell the rest."""
     allow_override: bool = False
     """Whether the header `x-hedgerow-mode` may set another mode for one request."""
     equivalence: Literal["rules", "embeddings", "nli", "llm"] = "rules"
@@ -297,6 +337,8 @@ class Route(Section):
     on_failure: Literal["pass", "error"] = "pass"
     """`pass` answers with the plain draft, marked so; `error` answers with an error object. The same holds while the audit store is down:
     `pass` answers and keeps the row in the spool, `error` answers with status 503."""
+    grading: Grading = Grading()
+    """A language model that judges a share of the answers."""
     expose: Expose = Expose()
     """What the client may see of the work."""
     audit: bool = True
@@ -348,6 +390,36 @@ class Maps(Section):
     """Folder of the registry; a missing one means that no map was fitted yet."""
 
 
+class Tracing(Section):
+    """OpenTelemetry traces, sent over OTLP/HTTP. They hold codes and figures, never text."""
+
+    endpoint: str | None = None
+    """Where spans go, e.g. http://collector:4318/v1/traces. Unset: nothing is traced. Needs the extra `tracing`."""
+    headers: Mapping[str, SecretStr] = {}
+    """Headers sent along, e.g. a key of the collector."""
+    share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of requests that are traced where the caller has not decided it."""
+    service: str = "hedgerow"
+    """`service.name` of the spans."""
+
+
+class Drift(Section):
+    """Watching whether the maps in use are still right (docs/drift.md)."""
+
+    every_s: Annotated[float, Field(gt=0)] = 30.0
+    """Seconds between two looks at new verdicts and confidences; longer where looking takes long."""
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    """Probability that a map which stays right ever raises a false alarm, for each of the two tests."""
+    window: Annotated[int, Field(ge=50)] = 500
+    """Answers whose raw confidences are compared at a time with those that the map was fitted on."""
+    kinds: tuple[Literal["client", "human", "import", "grader"], ...] = ("client", "human", "import", "grader")
+    """Whose verdicts count. Leave out `client` where users report wrong answers more eagerly than right ones."""
+    max_age_days: Annotated[float, Field(gt=0)] = 90.0
+    """Age from which a map counts as stale."""
+    on_alarm: Literal["nothing", "shadow"] = "nothing"
+    """`shadow`: a route in mode `on` whose map proves wrong falls back to shadow until an operator says otherwise."""
+
+
 class Log(Section):
     """What the operator reads."""
 
@@ -380,6 +452,10 @@ class Settings(BaseSettings):
     """Where the audit is kept."""
     maps: Maps = Maps()
     """Where fitted calibration maps are kept."""
+    tracing: Tracing = Tracing()
+    """OpenTelemetry traces; off by default."""
+    drift: Drift = Drift()
+    """Watching whether the maps in use are still right."""
     log: Log = Log()
     """What the operator reads."""
 
@@ -402,6 +478,7 @@ class Settings(BaseSettings):
                 ("upstream", route.upstream),
                 ("rewriting.upstream", route.rewriting.upstream),
                 ("judge.upstream", route.judge.upstream),
+                ("grading.upstream", route.grading.upstream),
                 ("policy.escalate_to", route.policy.escalate_to if route.policy else None),
                 *((f"linguistic.models.{i}.upstream", one.upstream) for i, one in enumerate(route.linguistic.models)),
             )
@@ -413,6 +490,9 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"routes.{index}.judge.model is unset; `equivalence: nli` needs a cross-encoder's name or folder"
                 )
+            cache = route.sampling.cache
+            if cache is not None and cache.store == "redis" and cache.url is None:
+                raise ValueError(f"routes.{index}.sampling.cache.url is unset; `store: redis` needs an address")
             if route.sampling.min_n > route.sampling.n:
                 raise ValueError(
                     f"routes.{index}.sampling.min_n is {route.sampling.min_n}; at most sampling.n ({route.sampling.n})"

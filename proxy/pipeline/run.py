@@ -16,6 +16,7 @@ import structlog
 
 from calibration import Beta
 from lexicon import spot
+from proxy.claims import comparable
 from proxy.errors import HedgerowError, Internal, ProxyError, StepFailed, UpstreamTimeout
 from proxy.pipeline.by_sentence import whole
 from proxy.pipeline.drawing import draw_answers
@@ -63,6 +64,8 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
         await draw_answers(job, steps, flow, serving)
     if (reason := answer_reason(flow.samples, [choice for _, choice in flow.choices])) is not None:
         return _stand(flow, "passed", reason)
+    if any(len(flow.samples[i].text) > job.route.rewriting.max_chars for i in flow.compared):
+        return _stand(flow, "passed", "too_long")
     if serving is not None and 0 not in flow.compared:
         return _stand(flow, "passed", "no_text")
 
@@ -74,6 +77,12 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
             flow.clustering = _served_first(flow.clustering)
     if (reason := draft_reason(flow.samples[flow.compared[flow.clustering.draft_index]])) is not None:
         return _stand(flow, "passed", reason)
+    if (
+        job.route.claims_only
+        and job.route.signal != "consistency"
+        and not comparable(texts, len(flow.clustering.largest))
+    ):
+        return _stand(flow, "passed", "not_a_claim")
 
     with _step(flow, "confidence"):
         flow.sentences = await _sentences(job, steps, flow)

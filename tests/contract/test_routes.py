@@ -143,7 +143,7 @@ def test_shadow_notices_a_served_answer_of_another_meaning(serve: Any, upstream:
     (row,) = rows_of(tmp_path, 1)
     assert row["served_agrees"] == 0
     told = httpx.post(address + "/v1/feedback", json={"id": "c-1", "correct": False}).json()
-    assert told["faithfulness_divergence"] == {"raw": None, "calibrated": None}
+    assert told["faithfulness_divergence"] == {"raw": None, "calibrated": None, "perceived": None}
 
 
 def test_feedback_settles_the_divergence(serve: Any, client_of: Any, upstream: Upstream, lines: Any) -> None:

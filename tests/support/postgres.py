@@ -71,15 +71,22 @@ class Cluster:
         with psycopg.connect(host=str(self.folder), user="postgres", dbname="postgres", autocommit=True) as connection:
             connection.execute(statement.encode())
 
-    def database(self) -> str:
-        """A new, empty database; its address."""
+    def database(self, template: str = "template1") -> str:
+        """A new database, empty or as another one is; its address."""
         self.made += 1
-        self.execute(f"CREATE DATABASE d{self.made}")
+        self.execute(f"CREATE DATABASE d{self.made} TEMPLATE {template}")
         return self.url(f"d{self.made}")
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        command = [self.bin / "postgres", "-D", self.folder / "data", "-k", self.folder, "-c", "listen_addresses="]
+        options = (
+            "listen_addresses=",
+            "fsync=off",
+            "max_connections=60",
+        )  # the machine keeps its power while tests run
+        command = [self.bin / "postgres", "-D", self.folder / "data", "-k", self.folder]
+        for option in options:
+            command += ["-c", option]
         with (self.folder / "log").open("ab") as log:
             self.running = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **self.account)
         deadline = time.monotonic() + START_S
@@ -118,6 +125,6 @@ def cluster() -> Iterator[Cluster]:
             found.start()
             yield found
         finally:
-            found.stop()
+            found.stop(signal.SIGQUIT)  # nothing of it is needed any more
     finally:
         shutil.rmtree(folder, ignore_errors=True)
