@@ -147,6 +147,23 @@ def delete(
 
 
 @app.command()
+def replay(config: ConfigPath = CONFIG) -> None:
+    """Write the rows that wait in the spool of processes that are gone; a running proxy does this for its own, and at its start for all."""
+    from proxy.audit.store import hash_key
+    from proxy.audit.writer import Writer
+
+    lost: list[int] = []
+    with opened(config) as (settings, engine):
+        key = hash_key(settings.audit)
+        writer = Writer(engine, settings.audit.spool, key, tell=lambda _: None, count_lost=lost.append)
+        rows = writer.spooled
+        writer.close()
+    if writer.spooled:
+        stop(f"{writer.spooled:,} rows still wait in {settings.audit.spool}: the store cannot be written", code=1)
+    typer.echo(f"replayed {rows - sum(lost):,} rows")
+
+
+@app.command()
 def migrate(config: ConfigPath = CONFIG) -> None:
     """Create the store's tables, or bring them up to date; hedgerow serve does the same at its start."""
     from proxy.audit.engine import open_engine, shown_address
