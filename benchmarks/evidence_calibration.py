@@ -111,6 +111,7 @@ def _draw(cases: list[tuple[str, str, str, Records]]) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "hedgerow"  # the same picture from the same figures
     from matplotlib import pyplot as plt
 
     shown = [

@@ -73,6 +73,7 @@ def draw(lexicon: Lexicon) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "hedgerow"  # the same picture from the same figures
     from matplotlib import pyplot as plt
 
     hedges = [h for h in sorted(lexicon, key=lambda h: h.beta.mean) if h.source == "people"]

@@ -25,105 +25,21 @@ BOOSTER = 2.5
 _ADVERBIAL = frozenset(
     {"surely", "modal", "must", "should", "often", "hearsay", "always", "never", "rarely", "sometimes", "either"}
 )
-_OPENING = frozenset(
-    [
-        "i",
-        "we",
-        "it",
-        "there",
-        "that",
-        "this",
-        "my",
-        "our",
-        "a",
-        "an",
-        "the",
-        "am",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "have",
-        "has",
-        "had",
-        "do",
-        "does",
-        "would",
-        "will",
-        "can",
-        "could",
-        "seems",
-        "seem",
-        "as",
-        "to",
-        "in",
-        "with",
-        "from",
-        "for",
-        "if",
-        "at",
-        "of",
-        "all",
-        "what",
-        "any",
-        "some",
-        "here",
-        "must",
-        "say",
-        "honestly",
-        "frankly",
-        "me",
-        "just",
-    ]
-)
+_OPENING = frozenset([
+    "i", "we", "it", "there", "that", "this", "my", "our", "a", "an", "the", "am", "is", "are", "was", "were",
+    "be", "been", "being", "have", "has", "had", "do", "does", "would", "will", "can", "could", "seems", "seem",
+    "as", "to", "in", "with", "from", "for", "if", "at", "of", "all", "what", "any", "some", "here", "must",
+    "say", "honestly", "frankly", "me", "just",
+])  # fmt: skip
 """Words that belong to a cue where they stand right before it: "I am" of "I am not sure", "there is a" of "there is a chance"."""
 _COMMAS = {
-    ",",
-    ".",
-    ";",
-    ":",
-    "—",
-    "–",
-    "(",
-    ")",
-    '"',
-    "“",
-    "”",
-    "?",
-    "!",
-    "but",
-    "and",
-    "or",
-    "though",
-    "although",
+    ",", ".", ";", ":", "—", "–", "(", ")", '"', "“", "”", "?", "!", "but", "and", "or", "though", "although",
     "because",
-}
-_VERBS = frozenset(
-    [
-        "am",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "have",
-        "has",
-        "had",
-        "do",
-        "does",
-        "would",
-        "will",
-        "can",
-        "could",
-        "seems",
-        "seem",
-        "must",
-    ]
-)
+}  # fmt: skip
+_VERBS = frozenset([
+    "am", "is", "are", "was", "were", "be", "been", "have", "has", "had", "do", "does", "would", "will", "can",
+    "could", "seems", "seem", "must",
+])  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,46 +18,11 @@ _PARTS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _ENDINGS = (("n't", "not"), ("'re", "are"), ("'m", "am"), ("'ll", "will"), ("'ve", "have"), ("'d", "would"))
 _PRONOUNS = frozenset(["it", "that", "there", "here", "what", "who", "he", "she", "this", "where", "how"])
-_ABBREVIATIONS = frozenset(
-    [
-        "dr",
-        "mr",
-        "mrs",
-        "ms",
-        "prof",
-        "st",
-        "sr",
-        "jr",
-        "vs",
-        "etc",
-        "e.g",
-        "i.e",
-        "no",
-        "vol",
-        "fig",
-        "approx",
-        "ca",
-        "cf",
-        "al",
-        "inc",
-        "ltd",
-        "co",
-        "corp",
-        "dept",
-        "est",
-        "gen",
-        "gov",
-        "lt",
-        "sgt",
-        "capt",
-        "rev",
-        "hon",
-        "u.s",
-        "u.k",
-        "a.m",
-        "p.m",
-    ]
-)
+_ABBREVIATIONS = frozenset([
+    "dr", "mr", "mrs", "ms", "prof", "st", "sr", "jr", "vs", "etc", "e.g", "i.e", "no", "vol", "fig", "approx",
+    "ca", "cf", "al", "inc", "ltd", "co", "corp", "dept", "est", "gen", "gov", "lt", "sgt", "capt", "rev",
+    "hon", "u.s", "u.k", "a.m", "p.m",
+])  # fmt: skip
 _BREAK = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s)|[。！？]|\n\s*\n|\n(?=\s*(?:[-*•#]|\d+[.)]\s))")  # fmt: skip
 
 

@@ -247,7 +247,8 @@ class _Lift:
     def __init__(self, a: FloatArray, b: FloatArray) -> None:
         self.a, self.b = a, b
         self.firm = (a + b > _FIRM).nonzero()[0]
-        self.scale = special.betaln(a, b) + np.log(a)
+        self.scale: FloatArray = special.betaln(a, b) + np.log(a)
+        self.scale[self.firm] = np.inf
 
     def at(self, x: float, below: FloatArray) -> FloatArray:
         """I_x(a + 1, b); `below` is I_x(a, b)."""
