@@ -6,6 +6,7 @@ confidences, which need no labels: do they still look like those that the map wa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,9 @@ ALTERNATIVES: tuple[tuple[float, float], ...] = (
     *((slope, 0.0) for slope in (0.5, 0.7, 1.4, 2.0)),
 )
 """What the sequential test bets on: Platt maps (slope, shift) that would set a wrong map right. Shifts are of the log-odds."""
+
+EXACT: tuple[tuple[float, float], ...] = ((1.0, 0.0),)
+"""The null that forgives nothing: the means as they were stated."""
 
 PATIENCE = 100.0
 """Labelled answers after which half of the stake is placed. Larger = slower at first, quicker for a change that comes late."""
@@ -50,7 +54,9 @@ class SequentialTest:
     alarm_at: int | None
 
 
-def sequential_test(mean: ArrayLike, correct: ArrayLike, *, alpha: float = 0.01) -> SequentialTest:
+def sequential_test(
+    mean: ArrayLike, correct: ArrayLike, *, alpha: float = 0.01, nulls: Sequence[tuple[float, float]] = EXACT
+) -> SequentialTest:
     """Test "each answer is right with the probability that was stated", two-sided, valid at every moment.
 
     Parameters
@@ -61,6 +67,9 @@ def sequential_test(mean: ArrayLike, correct: ArrayLike, *, alpha: float = 0.01)
         Outcomes in [0, 1], 1 = right; grades between are allowed.
     alpha : float
         Probability, in (0, 1), of ever raising an alarm while the means are right.
+    nulls : sequence of (slope, shift)
+        What counts as right: the means as stated, and as these Platt maps on top would correct them (`plausible` for the error of a
+        fit). Evidence is against all of them together.
 
     Returns
     -------
@@ -69,7 +78,7 @@ def sequential_test(mean: ArrayLike, correct: ArrayLike, *, alpha: float = 0.01)
     Raises
     ------
     RangeError, ShapeError
-        If a value is out of range or the shapes do not fit together.
+        If a value is out of range or the shapes do not fit together, or there is no null.
 
     Notes
     -----
@@ -78,7 +87,8 @@ def sequential_test(mean: ArrayLike, correct: ArrayLike, *, alpha: float = 0.01)
     over starting times as in the mixtures of Shin, Ramdas & Rinaldo 2023 (e-detectors).
 
     An alternative says q = sigmoid(w logit(p) + b) where the map said p. Its bet multiplies by y q / p + (1 - y)(1 - q) / (1 - p),
-    whose expectation is 1 if E[y] = p. Before answer s (from 1) the share T / (T + s - 1) - T / (T + s) of the capital, T = `PATIENCE`,
+    whose expectation is 1 if E[y] = p. With several nulls the idle capital is their mean likelihood and the whole is divided by
+    the largest of them, as in universal inference (Wasserman, Ramdas & Balakrishnan 2020): a martingale divided by at least its own null. Before answer s (from 1) the share T / (T + s - 1) - T / (T + s) of the capital, T = `PATIENCE`,
     is staked, spread evenly over `ALTERNATIVES`; the rest stays idle. So a map that was right for long is not
     defended by the bets that it has won: a change after v answers costs about 2 ln(v / T) nats more evidence, not an amount that grows with v.
 
@@ -98,29 +108,101 @@ def sequential_test(mean: ArrayLike, correct: ArrayLike, *, alpha: float = 0.01)
     p, y = sample(mean=probabilities("mean", mean), correct=probabilities("correct", correct))
     if not 0.0 < alpha < 1.0:
         raise RangeError(f"alpha must be in (0, 1), got {alpha!r}")
-    won = np.cumsum(_log_bets(p, y), axis=0)
-    before = np.vstack([np.zeros(won.shape[1]), won[:-1]])
+    if len(nulls) == 0:
+        raise ShapeError("nulls must hold at least one map, (1, 0) for the means as stated")
+    right = np.cumsum(_log_bets(p, y, nulls), axis=0)
+    idle = special.logsumexp(right, axis=1) - np.log(len(nulls))
+    won = np.cumsum(_log_bets(p, y, ALTERNATIVES), axis=0)
     rows = np.arange(p.size, dtype=np.float64)
     stakes = PATIENCE / (PATIENCE + rows) - PATIENCE / (PATIENCE + rows + 1.0)
-    placed = np.log(stakes / len(ALTERNATIVES))[:, None] - before
+    placed = (np.log(stakes / len(ALTERNATIVES)) + _before(idle))[:, None] - _before(won)
     capital = won + np.logaddexp.accumulate(placed, axis=0)
-    idle = np.log(PATIENCE / (PATIENCE + rows + 1.0))
-    log_e = np.logaddexp(idle, special.logsumexp(capital, axis=1))
+    idle += np.log(PATIENCE / (PATIENCE + rows + 1.0))
+    log_e = np.logaddexp(idle, special.logsumexp(capital, axis=1)) - right.max(axis=1)
     threshold = float(-np.log(alpha))
     reached = np.flatnonzero(log_e >= threshold)
     return SequentialTest(log_e, threshold, int(reached[0]) if reached.size else None)
 
 
-def _log_bets(p: FloatArray, y: FloatArray) -> FloatArray:
-    """Logarithm of each alternative's multiplier, shape (n, alternatives)."""
+def _before(path: FloatArray) -> FloatArray:
+    """What stood before each answer; 0 before the first."""
+    return np.concatenate([np.zeros_like(path[:1]), path[:-1]])
+
+
+def _log_bets(p: FloatArray, y: FloatArray, maps: Sequence[tuple[float, float]]) -> FloatArray:
+    """Logarithm of what each map on top multiplies its stake by, shape (n, maps)."""
     odds = np.clip(special.logit(p), -_MAX_LOG_ODDS, _MAX_LOG_ODDS)[:, None]
-    slope, shift = np.array(ALTERNATIVES).T
+    slope, shift = np.array(maps).T
     other = slope * odds + shift
     right = special.log_expit(other) - special.log_expit(odds)
     wrong = special.log_expit(-other) - special.log_expit(-odds)
     with np.errstate(divide="ignore"):  # an outcome of 0 or 1 takes one side alone
         bets: FloatArray = np.logaddexp(np.log(y)[:, None] + right, np.log1p(-y)[:, None] + wrong)
     return bets
+
+
+def information(mean: ArrayLike) -> tuple[float, float, float]:
+    """How precisely the answers of a fit place a Platt map on top of the fitted one: its Fisher information at the identity.
+
+    Parameters
+    ----------
+    mean : array_like, shape (n,)
+        Fitted means of the answers that the map was learned from, in [0, 1].
+
+    Returns
+    -------
+    tuple of float
+        Entries (slope, slope), (slope, shift), (shift, shift); >= 0 on the diagonal.
+
+    Examples
+    --------
+    >>> information([0.5] * 100)
+    (0.0, 0.0, 25.0)
+    """
+    p = np.atleast_1d(probabilities("mean", mean))
+    odds = np.clip(special.logit(p), -_MAX_LOG_ODDS, _MAX_LOG_ODDS)
+    weight = p * (1.0 - p)
+    return float(weight @ odds**2), float(weight @ odds), float(weight.sum())
+
+
+def plausible(information: Sequence[float], *, alpha: float = 0.01) -> tuple[tuple[float, float], ...]:
+    """Platt maps on top of a fitted map that its own data do not rule out: the nulls of `sequential_test` that forgive the error of a fit.
+
+    Parameters
+    ----------
+    information : sequence of 3 floats
+        Of the fit, as `information` gives it.
+    alpha : float
+        Probability, in (0, 1), that the truth is not among them.
+
+    Returns
+    -------
+    tuple of (slope, shift)
+        The identity and 48 maps on three ellipses inside the confidence region of level 1 - alpha.
+
+    Notes
+    -----
+    **Source**: Wald's region, chi-squared with two degrees of freedom: -2 ln(alpha). A direction of which the data say nothing (all means equal)
+    is left at the identity. The probability of ever raising a false alarm with these nulls is at most the sum of both alphas.
+
+    Examples
+    --------
+    >>> maps = plausible((100.0, 0.0, 25.0))
+    >>> len(maps), maps[0]
+    (49, (1.0, 0.0))
+    """
+    if not 0.0 < alpha < 1.0:
+        raise RangeError(f"alpha must be in (0, 1), got {alpha!r}")
+    if len(information) != 3:
+        raise ShapeError(f"information must have 3 entries, got {len(information)}")
+    first, mixed, last = numbers("information", information)
+    values, axes = np.linalg.eigh(np.array([[first, mixed], [mixed, last]]))
+    known = values > values.max() * 1e-12
+    reach = np.sqrt(-2.0 * np.log(alpha)) / np.sqrt(np.where(known, values, np.inf))
+    angle = np.arange(16) * np.pi / 8.0
+    circle = np.stack([np.cos(angle), np.sin(angle)])
+    steps = np.concatenate([radius * (axes * reach) @ circle for radius in (0.3, 0.65, 1.0)], axis=1)
+    return ((1.0, 0.0), *((1.0 + float(slope), float(shift)) for slope, shift in steps.T))
 
 
 def raw_histogram(mean: ArrayLike) -> tuple[int, ...]:

@@ -39,6 +39,8 @@ class Provenance:
     raw_histogram : tuple[int, ...]
         Raw means of the records in whole percents (`calibration.drift.raw_histogram`), against which later traffic is compared; empty
         in maps fitted before this was kept.
+    information : tuple[float, ...]
+        How precisely the records place the map (`calibration.drift.information`); empty in maps fitted before this was kept.
     """
 
     n: int
@@ -52,6 +54,7 @@ class Provenance:
     cross_validation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     raw_histogram: tuple[int, ...] = ()
+    information: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class FittedMap:
         provenance["fitted_at"] = self.provenance.fitted_at.isoformat()
         provenance["notes"] = list(self.provenance.notes)
         provenance["raw_histogram"] = list(self.provenance.raw_histogram)
+        provenance["information"] = list(self.provenance.information)
         return {"map": self.map.to_dict(), "provenance": provenance}
 
     @classmethod
@@ -81,5 +85,6 @@ class FittedMap:
         fields = dict(content["provenance"])
         fields["fitted_at"] = datetime.fromisoformat(fields["fitted_at"])
         fields["notes"] = tuple(fields["notes"])
-        fields["raw_histogram"] = tuple(fields.get("raw_histogram", ()))
+        for kept_since in ("raw_histogram", "information"):
+            fields[kept_since] = tuple(fields.get(kept_since, ()))
         return cls(map_from_dict(content["map"]), Provenance(**fields))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from proxy.operating.grading import RouteGrader
     from proxy.pipeline.by_sentence import BySentence
     from proxy.pipeline.job import Job
+    from proxy.pipeline.sharing import Sharing
     from proxy.pipeline.steps import Spent, Steps
     from proxy.rewriting import FactGuard
     from proxy.signals.sentences import SentenceSupport
@@ -115,6 +116,8 @@ async def open_parts(settings: Settings, *, with_audit: bool = True) -> AsyncIte
             upstreams[name] = await open_upstream(name, settings.upstreams[name], tracing)
             stack.push_async_callback(upstreams[name].aclose)
         steps = route_pipelines(settings, upstreams)
+        for one in steps.values():
+            stack.push_async_callback(one.sharing.aclose)
         background = await stack.enter_async_context(asyncio.TaskGroup())
         yield Parts(settings, upstreams, steps, audit, metrics, background, tracing, Holds())
 
@@ -220,16 +223,17 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
     return Steps(
         upstream=upstreams[route.upstream],
         equivalence=_equivalence(route, upstreams, judge),
-        signal=_signal(route, upstreams, support),
+        signal=_signal(route, upstreams, support, registry),
         active_map=_active_map(route, registry, route.signal),
         decide=_decide(route),
         stronger=upstreams[route.policy.escalate_to] if route.policy and route.policy.escalate_to else None,
         retriever=retriever,
         rewriters=_rewriters(route, upstreams),
+        sharing=_sharing(route),
         guard=guard,
         by_sentence=_by_sentence(route, registry, support, retriever, guard),
         grader=_grader(route, upstreams),
-        needs_logprobs=route.signal == "token",
+        needs_logprobs=route.signal in ("token", "combined"),
     )
 
 
@@ -266,6 +270,23 @@ def _by_sentence(
         template=TemplateRewriter(guard.hedges),
         guard=guard,
     )
+
+
+def _sharing(route: Route) -> Sharing:
+    """Equal requests draw once; a cache where the route has one.
+
+    Raises:
+        ConfigError: Redis is configured, and its library is missing or the address is none.
+    """
+    from proxy.pipeline.sample_cache import MemoryCache, RedisCache
+    from proxy.pipeline.sharing import Sharing
+
+    settings = route.sampling.cache
+    if settings is None:
+        return Sharing()
+    if settings.store == "redis":
+        return Sharing(RedisCache(settings.url or "", settings.ttl_s))
+    return Sharing(MemoryCache(settings.ttl_s, settings.max_entries))
 
 
 def _sayable(lexicon: Lexicon, route: Route) -> Lexicon:
@@ -327,7 +348,7 @@ def _local_judge(route: Route) -> Judge | None:
 
 
 def _signal(
-    route: Route, upstreams: Mapping[str, Upstream], support: SentenceSupport
+    route: Route, upstreams: Mapping[str, Upstream], support: SentenceSupport, registry: MapRegistry
 ) -> Callable[[Job, Spent], ConfidenceSignal]:
     """What measures the confidence."""
     from proxy.signals.consistency import ConsistencySignal
@@ -349,6 +370,16 @@ def _signal(
         return asking
     if route.signal == "linguistic" and route.linguistic.reader == "models":
         return lambda job, spent: LinguisticSignal(_model_reader(route, upstreams, job, spent))
+    if route.signal == "combined":
+        from proxy.signals.combine import CombinedSignal, load_weights
+
+        active = _active_map(route, registry, "combined")
+
+        def weighed(job: Job, spent: Spent) -> ConfidenceSignal:
+            weights = load_weights(registry.folder, active(job.model).version)
+            return CombinedSignal([SemanticSignal(), TokenSignal()], weights)
+
+        return weighed
     fixed: dict[str, ConfidenceSignal] = {
         "semantic": SemanticSignal(),
         "token": TokenSignal(),

@@ -48,7 +48,8 @@ class Server(Section):
     keep_alive_s: Annotated[float, Field(gt=0)] = 5.0
     """Seconds between comment lines that keep a buffered stream open while the pipeline runs."""
     admin_key: SecretStr | None = None
-    """Key that opens `/v1/audit` and `/v1/feedback` (`Authorization: Bearer ...`). Unset: they are open to whoever may use the proxy."""
+    """Key that opens `/v1/audit` and `/v1/feedback` (`Authorization: Bearer ...`) and the pages (docs/dashboard.md). Unset: the endpoints are open
+    to whoever may use the proxy, the pages to this machine only."""
 
 
 class HttpUpstream(Section):
@@ -131,6 +132,21 @@ class Match(Section):
     """SHA-256 of client keys, in hex (`hedgerow config hash-key`). Empty: any key."""
 
 
+class SampleCache(Section):
+    """How long the answers drawn for a request serve equal requests that come later."""
+
+    ttl_s: Annotated[float, Field(gt=0)] = 300.0
+    """Seconds for which a set of answers is kept."""
+    store: Literal["memory", "redis"] = "memory"
+    """`memory` is this process alone; `redis` is shared by all that use the same server, and holds the texts of answers (extra `redis`)."""
+    url: str | None = None
+    """`redis`: address of the server, e.g. `redis://localhost:6379/0`."""
+    max_entries: Annotated[int, Field(ge=1)] = 1024
+    """`memory`: most sets that are kept; the oldest goes first."""
+    share_between_keys: bool = False
+    """Whether one client's answers may serve another client. Otherwise the client's key and organisation are part of what must be equal."""
+
+
 class Sampling(Section):
     """How answers are drawn."""
 
@@ -149,6 +165,10 @@ class Sampling(Section):
     """With `stop_early`: answers drawn at a time."""
     tolerance: Annotated[float, Field(ge=0, le=1)] = 0.2
     """With `stop_early`: how far the confidence may still move, with 95 % probability, when drawing stops."""
+    share: bool = True
+    """Whether equal requests of one client that are under way at once share their answers. Requests with tools and `stream: append` never do."""
+    cache: SampleCache | None = None
+    """Keep the answers for equal requests that come later. Unset: nothing is kept."""
 
 
 class Judge(Section):
@@ -286,6 +306,9 @@ class Route(Section):
     stream: Literal["buffer", "append"] = "buffer"
     """How a streamed chat answer is hedged in mode `on`: `buffer` holds it back and sends the reworded text; `append` sends the upstream's
     own tokens at once and says in a closing sentence how sure the answer is. A policy then only decides whether that sentence comes."""
+    claims_only: bool = True
+    """Whether requests whose answers cannot be compared (greetings, opinions, texts and programs to be written) are passed on as they are,
+    with the reason `not_a_claim`. The prompt tells most of them before anything is drawn, the answers tell the rest."""
     allow_override: bool = False
     """Whether the header `x-hedgerow-mode` may set another mode for one request."""
     equivalence: Literal["rules", "embeddings", "nli", "llm"] = "rules"
@@ -293,10 +316,10 @@ class Route(Section):
     cross-encoder, or one call to an `llm`."""
     judge: Judge = Judge()
     """The judge of `equivalence`, where it is not `rules`."""
-    signal: Literal["semantic", "token", "linguistic", "consistency", "p_true"] = "semantic"
+    signal: Literal["semantic", "token", "linguistic", "consistency", "p_true", "combined"] = "semantic"
     """Where the raw confidence comes from: how many answers agree (`semantic`), how probable their words were (`token`), how sure the
     answer sounds (`linguistic`), how many answers support each of its sentences (`consistency`), or what the model says when asked
-    whether it is right (`p_true`)."""
+    whether it is right (`p_true`). `combined` weighs `semantic` and `token` as `hedgerow fit --signal combined` found best; it needs a map of that kind."""
     linguistic: Linguistic = Linguistic()
     """Who listens, where the signal is `linguistic`."""
     sampling: Sampling = Sampling()
@@ -467,11 +490,14 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"routes.{index}.judge.model is unset; `equivalence: nli` needs a cross-encoder's name or folder"
                 )
+            cache = route.sampling.cache
+            if cache is not None and cache.store == "redis" and cache.url is None:
+                raise ValueError(f"routes.{index}.sampling.cache.url is unset; `store: redis` needs an address")
             if route.sampling.min_n > route.sampling.n:
                 raise ValueError(
                     f"routes.{index}.sampling.min_n is {route.sampling.min_n}; at most sampling.n ({route.sampling.n})"
                 )
-            if route.stream == "append" and route.signal == "token":
+            if route.stream == "append" and route.signal in ("token", "combined"):
                 raise ValueError(
                     f"routes.{index}.stream is 'append', which needs routes.{index}.signal to be 'semantic': what is sent on as it "
                     "comes brings no log-probabilities"

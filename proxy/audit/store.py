@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import anyio.to_thread
@@ -19,9 +20,10 @@ import structlog
 
 from proxy.audit.engine import open_engine
 from proxy.audit.entry import Entry, Row
+from proxy.audit.retention import erase, purge
 from proxy.audit.tables import answers, texts, verdicts
 from proxy.audit.writer import Batch, Settlement, Writer
-from proxy.config import Audit
+from proxy.config import Audit, Settings
 from proxy.errors import StoreError
 from proxy.values import Json
 
@@ -122,6 +124,15 @@ class AuditStore:
         with self._transaction() as connection:
             return query(connection)
 
+    async def erase(self, name: str, *, actor: str) -> int:
+        """Drop what was said in an answer, by audit id or by the completion's own id; how many answers that were.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        await self.flush()
+        return await anyio.to_thread.run_sync(partial(erase, self.engine, actor=actor, names=(name,)))
+
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
         try:
@@ -145,6 +156,19 @@ async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> Audi
     """
     engine = await anyio.to_thread.run_sync(open_engine, settings)
     return AuditStore(engine, settings, count_lost)
+
+
+async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -> None:
+    """Forget what is past its time, every `audit.purge_every_s`, for ever; a purge that fails is told and tried again."""
+    while True:
+        await asyncio.sleep(settings().audit.purge_every_s)
+        try:
+            gone = await anyio.to_thread.run_sync(partial(purge, store.engine, settings(), actor="server"))
+        except StoreError as error:
+            log.error("audit_purge_failed", error=str(error))
+            continue
+        if gone.texts or gone.rows:
+            log.info("audit_purged", texts=gone.texts, rows=gone.rows)
 
 
 def hash_key(settings: Audit) -> bytes:

@@ -73,6 +73,21 @@ class Settled:
     changed: bool
     counts: bool
 
+    @property
+    def correct(self) -> float:
+        """0 wrong .. 1 right."""
+        return self.told.correct
+
+    @property
+    def fd_raw(self) -> float | None:
+        """Faithfulness Divergence of the confidence before the map, nats."""
+        return self.scores["fd_raw"]
+
+    @property
+    def fd(self) -> float | None:
+        """Faithfulness Divergence of the calibrated confidence, nats."""
+        return self.scores["fd"]
+
 
 async def tell(store: AuditStore, told: Sequence[Told]) -> list[Settled | None]:
     """Write verdicts, at most `MAX_TOLD`, in one transaction; None in the place of each whose answer does not exist.

@@ -96,6 +96,20 @@ def says_the_same(shorter: Normal, longer: Normal) -> bool:
     return bool(longer.heads & taken) or extra <= KINDS or _first_name(shorter, longer)
 
 
+def another_thing(shorter: Normal, longer: Normal) -> str | None:
+    """Why what the longer answer adds makes it another thing, whatever a judge would say: a list holds more than its item, West
+    Virginia is not Virginia. None where it may be the same.
+    """
+    taken = covered(shorter, longer) if shorter.content and longer.content else None
+    if taken is None:
+        return None
+    if len(longer.items) > 1 and len(shorter.items) <= 1:
+        return "list"
+    if (frozenset(longer.content) - taken) & (QUALIFIERS | {"city"}):
+        return "qualifier"
+    return None
+
+
 SENTENCE = 4
 """Least number of words by which a sentence is longer than the answer that it holds."""
 
@@ -119,6 +133,13 @@ def _counts_more(shorter: Normal, longer: Normal, taken: frozenset[str]) -> bool
     return any(n in longer.numbers and w in taken and w not in MONTHS for n, w in pairs)
 
 
+_DESCRIBES = ("ic", "al", "ish", "ian", "ous", "ive", "ary", "ese")
+
+
 def _first_name(shorter: Normal, longer: Normal) -> bool:
-    """Whether the shorter answer is the first of two words ("Paul", "Paul Baumer")."""
-    return len(shorter.content) == 1 and len(longer.tokens) == 2 and longer.tokens[0] == shorter.content[0]
+    """Whether the shorter answer is the first of two words and can stand for both: a name ("Paul", "Paul Baumer"), a number ("16",
+    "16 counties") or an adjective ("imperial", "imperial rule"), and not what only qualifies a noun ("iron", "iron oxide").
+    """
+    if len(shorter.content) != 1 or len(longer.tokens) != 2 or longer.tokens[0] != shorter.content[0]:
+        return False
+    return longer.is_name or bool(shorter.numbers) or shorter.content[0].endswith(_DESCRIBES)

@@ -48,6 +48,7 @@ _TOKEN = re.compile(
     r"x\d{3}0|(?<![\w.)])-?\.?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?|°[cf]\b|[^\W\d_]+(?:'[^\W\d_]+)*|[%°$€£¥₱₹&=<>+*/,;:()-]"
 )
 _OWNER = re.compile(r"([^\W\d_]+)'s\s+[a-z]")
+_ASKS_WHO = re.compile(r"\s*who(?:m|se)?\b", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _NUMBER_OF_LETTER = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)")
 
@@ -69,6 +70,7 @@ class Normal:
         negated: an odd number of negations stands in it.
         owners: words that something else belongs to ("Dorothy" in "Dorothy's dog"); an answer's last word is none.
         negations: how many negations stand in it.
+        is_name: it is written as a name ("Paul Bäumer"), or the question asks for one.
     """
 
     key: str
@@ -82,6 +84,7 @@ class Normal:
     negated: bool
     owners: frozenset[str]
     negations: int
+    is_name: bool = False
 
 
 def fold(text: str) -> str:
@@ -99,34 +102,44 @@ def fold(text: str) -> str:
 def stem(word: str) -> str:
     """A word without the endings of number and of the commonest derivations; numbers stay.
 
-    >>> stem("chromosomes"), stem("rusting"), stem("Zoroastrianism".lower()), stem("bus")
-    ('chromosom', 'rust', 'zoroastrian', 'bus')
+    >>> stem("chromosomes"), stem("rusting"), stem("zoroastrianism"), stem("regulation"), stem("regulates"), stem("bus")
+    ('chromosom', 'rust', 'zoroastrian', 'regulat', 'regulat', 'bus')
     """
     if len(word) < 5 or is_number(word):
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] not in "su" else word
-    for ending in (
-        "ically",
-        "isms",
-        "ists",
-        "ers",
-        "ing",
-        "ism",
-        "ist",
-        "ies",
-        "ed",
-        "er",
-        "es",
-        "ly",
-        "al",
-        "on",
-        "a",
-        "e",
-        "s",
-        "y",
-    ):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
+    for ending, left in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= left:
             return word[: -len(ending)] if ending != "s" or word[-2] not in "su" else word
     return word
+
+
+_ENDINGS = (
+    *((ending, 5) for ending in ("ement", "ment", "ance", "ence", "ion")),
+    *(
+        (ending, 4)
+        for ending in [
+            "ically",
+            "isms",
+            "ists",
+            "ers",
+            "ing",
+            "ism",
+            "ist",
+            "ies",
+            "ed",
+            "er",
+            "es",
+            "ly",
+            "al",
+            "on",
+            "a",
+            "e",
+            "s",
+            "y",
+        ]
+    ),
+)
+"""Endings with the letters that must be left: those of nouns made from verbs need a longer word ("station" is no "state")."""
 
 
 @lru_cache(maxsize=8192)
@@ -155,6 +168,7 @@ def normalise(answer: str, question: str = "") -> Normal:
         negated=negations % 2 == 1,
         owners=frozenset(_OWNER.findall(fold(answer))) if "'s" in answer or "’s" in answer else frozenset(),
         negations=negations,
+        is_name=_ASKS_WHO.match(question) is not None or all(word[:1].isupper() for word in answer.split()),
     )
 
 

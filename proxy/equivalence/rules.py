@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import anyio.to_thread
 
-from proxy.equivalence.containment import acronym, says_the_same, stands_in_sentence
+from proxy.equivalence.containment import acronym, another_thing, says_the_same, stands_in_sentence
 from proxy.equivalence.normal import Normal, normalise
 from proxy.equivalence.partition import Judgement, partition
 from proxy.equivalence.veto import contradiction, reversed_arguments, same_quantities
@@ -44,6 +44,8 @@ def compare(a: Normal, b: Normal) -> Judgement:
         return Judgement(True, "containment", 0.5 + 0.4 * len(shorter.content) / len(longer.content))
     if stands_in_sentence(shorter, longer):
         return Judgement(True, "sentence", 0.5)
+    if reason := another_thing(shorter, longer):
+        return Judgement(False, f"veto:{reason}")
     return Judgement(None, "undecided")
 
 

@@ -41,7 +41,7 @@ def quantities(answer: Normal, numbers: frozenset[str]) -> Quantities:
         if token in numbers:
             unit = UNITS.get(tokens[i + 1]) if i + 1 < len(tokens) else None
             dimension, size = (unit[1], unit[2]) if unit else ("", 1.0)
-            out.setdefault(dimension, set()).add(float(f"{float(token) * size:.6g}"))
+            out.setdefault(dimension, set()).add(float(f"{float(token) * size:.12g}"))
     return {dimension: frozenset(amounts) for dimension, amounts in out.items()}
 
 
@@ -49,7 +49,12 @@ def same_quantities(a: Normal, b: Normal) -> bool:
     """Whether both answers are amounts and nothing else, and the same amounts, whatever the units."""
     if not (a.numbers and b.numbers) or not all(_is_amount(t) for t in (*a.content, *b.content)):
         return False
-    return quantities(a, a.numbers) == quantities(b, b.numbers)
+    return quantities(a, _all_numbers(a)) == quantities(b, _all_numbers(b))
+
+
+def _all_numbers(answer: Normal) -> frozenset[str]:
+    """Also those that the question gave: "1 hour" is not "1 hour and 2 minutes" because the question speaks of 2 problems."""
+    return frozenset(t for t in answer.tokens if is_number(t))
 
 
 def _is_amount(token: str) -> bool:

@@ -25,7 +25,7 @@ KINDS = _words("""city town village state county country province region distric
     desert street road avenue airport university college school church building company corporation inc ltd co movie film book novel song
     album series show season episode band family family's sir dr mr mrs ms lord lady saint president king queen prince princess emperor pope general captain
     colonel professor doctor senator governor minister count duke earl baron hrh effect tv television jr sr junior senior esq obe mbe
-    year years times people total number force game""")
+    year years times people total number force game area project surname""")
 """Words that say what kind of thing a name or number is of, and add nothing to it."""
 YES = frozenset(
     {"yes", "yeah", "yep", "yup", "true", "correct", "indeed", "right", "definitely", "certainly", "absolutely"}
@@ -128,7 +128,7 @@ ivory coast = cote d'ivoire; cape verde = cabo verde; swaziland = eswatini; euro
 samuel clemens = mark twain = samuel langhorne clemens; eric blair = george orwell = eric arthur blair; jfk = john f kennedy = john fitzgerald kennedy;
 fdr = franklin d roosevelt = franklin delano roosevelt; mlk = martin luther king = martin luther king junior = martin luther king jr;
 lbj = lyndon b johnson = lyndon baines johnson; world war 1 = ww1 = wwi = 1 world war = great war; world war 2 = ww2 = wwii = 2 world war;
-television = tv; water = h2o; carbon dioxide = co2; sodium chloride = table salt = nacl; deoxyribonucleic acid = dna; ribonucleic acid = rna;
+television = tv; water = h 2 o; carbon dioxide = co 2; sodium chloride = table salt = nacl; deoxyribonucleic acid = dna; ribonucleic acid = rna;
 marie curie = maria sklodowska curie = marie sklodowska curie; muhammad ali = cassius clay; mother teresa = saint teresa of calcutta;
 el salvador = republic of el salvador; russia = russian federation; south korea = republic of korea; north korea = dprk = democratic people's republic of korea;
 china = people's republic of china = prc; turkey = turkiye; vitamin c = ascorbic acid; football = soccer; vatican = vatican city = holy see

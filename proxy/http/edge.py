@@ -17,6 +17,7 @@ import structlog
 
 from proxy.audit.entry import Entry
 from proxy.build import Parts
+from proxy.claims import asks_for_claim
 from proxy.config import Mode, Route
 from proxy.errors import BadRequest, HedgerowError, Internal, NotFound, ProxyError, StoreUnavailable, Unauthorized
 from proxy.http import append, calibrated, forward
@@ -109,6 +110,8 @@ async def _answer(exchange: Exchange, parts: Parts) -> None:
         return await forward.forward(exchange, parts, job, data, mode=mode, reason="mode_off")
     if (reason := request_reason(exchange.path, body)) is not None:
         return await forward.forward(exchange, parts, job, data, mode=mode, reason=reason)
+    if route.claims_only and not asks_for_claim(question):
+        return await forward.forward(exchange, parts, job, data, mode=mode, reason="not_a_claim")
     if mode == "shadow":
         return await forward.shadow(exchange, parts, job, data)
     if route.stream == "append" and body.get("stream") and exchange.path == "/chat/completions":

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from proxy.config import Settings
 from proxy.errors import BadRequest, ConfigError, Internal, NotFound, ProxyError, StoreError
 from proxy.http import admin, health
-from proxy.http.access import Admitted, PartsOf
+from proxy.http.access import Administers, Admitted, PartsOf
 from proxy.http.edge import Edge, authorise
 from proxy.http.feedback import feedback
 from proxy.operating.live import open_live
@@ -53,6 +53,7 @@ def application(settings: Settings, address: str, config: Path | None = None) ->
     app.add_exception_handler(405, _unknown_path)
     app.post("/v1/feedback")(feedback)
     app.get("/v1/audit/{name}")(audit)
+    app.delete("/v1/audit/{name}")(erase)
     app.post("/v1/perceive")(perceive)
     app.get("/v1/models")(models)
     app.include_router(health.router)
@@ -69,6 +70,15 @@ async def audit(name: str, parts: PartsOf, _: Admitted) -> Json:
     if row is None:
         raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
     return row
+
+
+async def erase(name: str, parts: PartsOf, _: Administers) -> Json:
+    """Drop what was said in one answer; its figures stay. Only with the admin key, which must be configured."""
+    assert parts.audit is not None  # a serving process has a store  # noqa: S101
+    if not await parts.audit.erase(name, actor="admin"):
+        raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
+    log.info("erased", id=name)
+    return {"id": name, "erased": True}
 
 
 class Wording(BaseModel):

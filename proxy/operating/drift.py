@@ -17,7 +17,7 @@ import numpy as np
 import structlog
 
 from calibration import FittedMap, MapRegistry
-from calibration.drift import InputTest, SequentialTest, input_test, sequential_test
+from calibration.drift import EXACT, InputTest, SequentialTest, input_test, plausible, sequential_test
 from calibration.errors import CalibrationError
 from calibration.metrics import bootstrap_interval, smooth_ece
 from proxy.audit.labelled import Labelled, read_labelled, read_raw_means
@@ -34,8 +34,8 @@ WATCHER = "drift watcher"
 """The actor of what the watcher does by itself."""
 _BUSY_SHARE = 20.0
 """Looking takes at most one part in so many of the time."""
-_RESAMPLES = 100
-_INTERVAL_ROWS = 5000
+_RESAMPLES = 40
+_INTERVAL_ROWS = 2000
 """The calibration error is that of so many last verdicts."""
 
 
@@ -125,7 +125,7 @@ def _examine(engine: Engine, drift: Drift, route: Route, registry: MapRegistry) 
     past = [alarm for alarm in read_alarms(engine, route=route.name) if alarm.map_id == map_id]
     since = max((alarm.cleared_at for alarm in past if alarm.cleared_at is not None), default=0.0)
     labelled = read_labelled(engine, route=route.name, map_id=map_id, kinds=drift.kinds, told_since=since)
-    outcomes = sequential_test(labelled.mean, labelled.correct, alpha=drift.alpha) if labelled.correct.size else None
+    outcomes = _outcomes(drift, fitted, labelled)
     inputs = _inputs(engine, drift, route, map_id, fitted, since)
     standing = {alarm.kind for alarm in past if alarm.cleared_at is None}
     standing |= _raise(engine, drift, route, map_id, outcomes, inputs)
@@ -157,6 +157,15 @@ def _active(route: Route, registry: MapRegistry) -> tuple[str | None, tuple[str,
     if version is None or version == "identity":
         return None, warnings, None
     return version, warnings, registry.load(version)
+
+
+def _outcomes(drift: Drift, fitted: FittedMap, labelled: Labelled) -> SequentialTest | None:
+    """The test of outcomes; half of its alpha goes to what the fit could not know. None where there are no verdicts."""
+    if labelled.correct.size == 0:
+        return None
+    known = fitted.provenance.information
+    nulls = plausible(known, alpha=drift.alpha / 2.0) if known else EXACT
+    return sequential_test(labelled.mean, labelled.correct, alpha=drift.alpha / 2.0, nulls=nulls)
 
 
 def _inputs(

@@ -21,7 +21,7 @@ import structlog
 
 from proxy.audit import operators
 from proxy.audit.operators import RouteState
-from proxy.audit.store import AuditStore, open_store
+from proxy.audit.store import AuditStore, open_store, purge_regularly
 from proxy.build import Holds, Parts, named_upstreams, open_tracing, open_upstream, route_pipelines
 from proxy.config import Settings, load
 from proxy.config import Upstream as UpstreamSettings
@@ -105,7 +105,7 @@ class Live:
 
     async def close(self) -> None:
         """Close what the last parts hold."""
-        await self._release(self._generation.held)
+        await self._end(self._generation)
 
     async def follow(self) -> None:
         """Follow the configuration file and the operators, for ever."""
@@ -174,7 +174,12 @@ class Live:
 
     async def _retire(self, old: _Generation) -> None:
         await old.parts.holds.wait()
-        await self._release(old.held)
+        await self._end(old)
+
+    async def _end(self, generation: _Generation) -> None:
+        for steps in generation.parts.steps.values():
+            await steps.sharing.aclose()
+        await self._release(generation.held)
 
     async def _build(self, settings: Settings) -> _Generation:
         """New parts; an upstream whose settings did not change is shared with the old ones."""
@@ -233,6 +238,7 @@ async def open_live(settings: Settings, config: Path | None = None) -> AsyncIter
         loops = [
             background.create_task(live.follow(), name="follow"),
             background.create_task(watch(live), name="drift"),
+            background.create_task(purge_regularly(audit, lambda: live.parts.settings), name="purge"),
         ]
         stack.callback(lambda: [loop.cancel() for loop in loops])
         yield live

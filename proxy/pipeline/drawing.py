@@ -13,6 +13,7 @@ from proxy.pipeline.adaptive import draw_until_settled
 from proxy.pipeline.hedgeable import answer_reason, offers_tools
 from proxy.pipeline.job import Flow, Job
 from proxy.pipeline.sampling import Arrived, draw
+from proxy.pipeline.sharing import key_of
 from proxy.pipeline.steps import Steps
 from proxy.stopping import CalibratedMean
 from proxy.upstreams.answers import sample_of, usage_of
@@ -32,24 +33,45 @@ async def draw_answers(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Js
 
 
 async def _draw(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
+    if offers_tools(job.body):
+        await _draw_first(job, steps, flow, serving)
+        if answer_reason(flow.samples, [choice for _, choice in flow.choices]) is None:
+            await _draw_rest(job, steps, flow, job.route.sampling.n - 1)
+    elif serving is not None:
+        await _draw_beside(job, steps, serving, lambda answer: _take(flow, answer))
+    elif job.route.sampling.share or job.route.sampling.cache is not None:
+        flow.samples_from = await steps.sharing.draw(
+            key_of(job), lambda arrived: _draw_for_all(job, steps, arrived), lambda answer: _take(flow, answer)
+        )
+        if flow.samples_from != "upstream":
+            flow.sample_usage = Usage()  # whoever drew them has paid
+    else:
+        await _draw_rest(job, steps, flow, job.route.sampling.n)
+
+
+async def _draw_for_all(job: Job, steps: Steps, arrived: Arrived) -> None:
+    """Draw on behalf of everybody who asks the same; the flow is only there to decide when to stop."""
+    flow = Flow(job)
+    await _draw_rest(job, steps, flow, job.route.sampling.n, arrived)
+
+
+async def _draw_first(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
+    if serving is not None:
+        _take(flow, await serving)
+    else:
+        await draw(job, steps.upstream, 1, lambda answer: _take(flow, answer), logprobs=steps.needs_logprobs)
+
+
+async def _draw_rest(job: Job, steps: Steps, flow: Flow, n: int, told: Arrived = lambda _: None) -> None:
+    """Draw into the flow; `told` hears of each completion as well."""
+
     def arrived(answer: Json) -> None:
         _take(flow, answer)
+        told(answer)
 
     async def more(count: int) -> None:
         await draw(job, steps.upstream, count, arrived, logprobs=steps.needs_logprobs)
 
-    n = job.route.sampling.n
-    if offers_tools(job.body):
-        if serving is not None:
-            arrived(await serving)
-        else:
-            await more(1)
-        if answer_reason(flow.samples, [choice for _, choice in flow.choices]) is not None:
-            return
-        n -= 1
-    elif serving is not None:
-        await _draw_beside(job, steps, serving, arrived)
-        return
     if job.route.sampling.stop_early:
         await draw_until_settled(job, more, lambda: [s.text for s in flow.samples if s.text.strip()], _mean(job, steps))
     else:

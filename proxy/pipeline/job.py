@@ -87,6 +87,7 @@ class Flow:
         compared: indices into `samples` that were clustered.
         clustering: a partition of `compared` (its index i is `samples[compared[i]]`).
         sentences: raw confidence in each sentence of a long draft; None where the draft is short. `raw` is then their mean.
+        samples_from: "upstream", or "shared" / "cache" where an equal request drew them.
         escalated: the stronger model's completion, where it was asked.
         timings_ms: milliseconds per step, in the order of the steps.
         begun_ns: when each step began, nanoseconds since 1970; for traces.
@@ -98,6 +99,7 @@ class Flow:
     choices: list[tuple[Json, Json]] = field(default_factory=list)
     samples: tuple[Sample, ...] = ()
     compared: tuple[int, ...] = ()
+    samples_from: Literal["upstream", "shared", "cache"] = "upstream"
     clustering: Clustering | None = None
     raw: Beta | None = None
     sentences: tuple[Beta | None, ...] | None = None

@@ -11,6 +11,7 @@ from calibration.decision import Action
 from lexicon import Retriever
 from proxy.pipeline.by_sentence import BySentence
 from proxy.pipeline.job import Job
+from proxy.pipeline.sharing import Sharing
 from proxy.ports import ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
 from proxy.values import Usage
 
@@ -47,6 +48,7 @@ class Steps:
         rewriters: makes the rewriters for one request, in the order they are tried.
         by_sentence: what long answers go through; None where the route words them as one.
         grader: judges a share of the answers afterwards.
+        sharing: equal requests draw once.
         needs_logprobs: whether the signal asks the upstream for log-probabilities.
     """
 
@@ -58,6 +60,7 @@ class Steps:
     retriever: Retriever
     rewriters: Callable[[Job], Sequence[Rewriter]]
     guard: Guard
+    sharing: Sharing
     stronger: Upstream | None = None
     by_sentence: BySentence | None = None
     grader: Grader | None = None

@@ -124,3 +124,23 @@ def test_sentences_that_other_answers_bear_out(serve: Any, client_of: Any, upstr
     sure = _told(serve(signal="consistency"), client_of)["raw"]["mean"]
     upstream.default = says("It fell in 1989.", "It fell in 1991.")
     assert _told(serve(signal="consistency"), client_of)["raw"]["mean"] < 0.6 < sure
+
+
+@pytest.mark.parametrize("mode", ["on", "shadow"])
+def test_a_request_without_a_claim_is_passed_on(serve: Any, client_of: Any, upstream: Upstream, mode: str) -> None:
+    """One call, the client's own, with the reason in the header where the mode shows one; a route may say otherwise."""
+    upstream.default = says("Roses are red.")
+    poem: list[Any] = [{"role": "user", "content": "Write a poem about roses."}]
+    answer = client_of(serve(mode=mode)).chat.completions.with_raw_response.create(model="m", messages=poem)
+    assert answer.headers["x-hedgerow-reason"] == "not_a_claim"
+    assert [call.get("n") for call in upstream.calls] == [None]
+    upstream.calls.clear()
+    client_of(serve(mode="on", claims_only=False)).chat.completions.create(model="m", messages=poem)
+    assert upstream.calls[0]["n"] == 10
+
+
+def test_answers_that_ask_back_are_passed_on(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """The prompt looked like a question of fact; the answers show that it was none."""
+    upstream.default = says("Which one do you mean?")
+    told = _told(serve(), client_of)
+    assert (told["status"], told["reason"]) == ("passed", "not_a_claim")

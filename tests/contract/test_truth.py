@@ -204,8 +204,6 @@ def test_the_review_queue_says_why_and_forgets_what_was_judged(serve: Any, upstr
         return found
 
     first = queue()
-    if not first:
-        pytest.skip("this store keeps no texts apart yet")
     assert {item["id"] for item in first} == names
     assert [item["why"] for item in first] == ["random", "uncertain", "random", "surprising"]
     assert first[0]["question"] == ASK[0]["content"]

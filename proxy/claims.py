@@ -1,0 +1,113 @@
+"""Which requests ask for something that can be right or wrong: the others are passed on, because their answers cannot be compared.
+
+Two poems agree in nothing, and neither is wrong. The prompt alone tells most of it (`asks_for_claim`); the rest shows in the answers
+(`comparable`). In doubt a request counts as asking for a claim: a needless hedge costs less than a missing one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+LOOKED_AT = 600
+"""Characters of a prompt that are read, half from its beginning and half from its end: what is asked stands there."""
+
+_POLITE = re.compile(
+    r"(?:(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok(?:ay)?|great|please|bitte|kindly|so|well|now|and)\b[\s,.!]*(?=\S)|"
+    r"(?:can|could|would|will) you (?:please |help me )?(?=\w+ (?!you))|i (?:need|want|would like) you to |i'd like you to |help me (?:to )?)*"
+)
+_MAKE = re.compile(
+    r"(?:(?:write|compose|create|generate|build|implement|refactor|rewrite|rephrase|reword|paraphrase|proofread"
+    r"|summari[sz]e|suggest|recommend|brainstorm|come up with|pretend|act as|role-?play|let's|let us|argue|continue)\b(?!-)|"
+    r"(?:draft|shorten|polish|improve|edit|plan|design|invent|make|imagine|you are|sing|code|debug|fix|add|decorate|outline|persuade|sketch)"
+    r" (?:me|us|my|our|an?|the|this|these|that|it|some|him|her|them|up|you|your|now)\b)"
+    r"(?!\s+[\d\"“])(?!.*\bas an? (?:decimal|fraction|percentage|roman numeral|product|sum)\b)"
+    r"|translate (?:the|this|my|following|these)|(?:tell|sing|read) (?:me |us )?(?:a|an|another|some) (?:\w+ )?(?:joke|story|poem|song|tale|riddle|fun)"
+    r"|give (?:me|us) (?:some |a few |\w+ )?(?:ideas?|tips|advice|feedback|suggestions|examples of how|names for)"
+    r"|describe .*\bin the (?:style|voice|manner) of\b|i (?:need|want) (?:a|an|some) .*(?:message|letter|email|poem|speech|story|ideas?|script|slogan|text|name)"
+    r"|(?:schreibe?|verfasse?|dichte|erzähle?|entwirf|erstelle?|erfinde?|fasse|formuliere?|programmiere?|übersetze? (?:den|die|das|diesen))\b"
+    r"|(?:écris|écrivez|rédige[rz]?|raconte|compose|invente|résume[rz]?|imagine|crée|traduis (?:le|la|ce|cette))\b"
+    r"|(?:escribe|escríbe|redacta|cuéntame|cuenta|inventa|resume|crea|compón|traduce (?:el|la|este|esta))\w*\b"
+    r"|(?:scrivi|racconta|componi|riassumi|inventa|crea|escreva|conte|resuma|crie|componha)\w*\b"
+    r"|(?:напиши|сочини|расскажи|придумай|создай)\w*\b|(?:请|帮我|给我)*(?:写|创作|编|总结|讲)(?=[一个首篇段封份])"
+)
+_OPINION = re.compile(
+    r"(?:what do you (?:think|make|say|like|feel|enjoy)|what(?:'s| is| are) your|how do you feel|how are you|how would you|in your opinion|"
+    r"would you (?:rather|like|prefer)|do you (?:like|prefer|love|enjoy|hate|think|feel|believe|want)|have you ever|should (?:i|we)\b|"
+    r"what (?:should|shall|could|can) (?:i|we) (?:cook|wear|do|eat|say|buy|watch|read|give|write|call)|which (?:one )?is (?:better|nicer|prettier|more fun)|"
+    r"(?:any|got any) (?:ideas|tips|advice)|are you (?:a |an |really )?(?:conscious|sentient|alive|human|real|happy|sad|ok|okay|there|bot|robot|ai)\b|"
+    r"who are you|was (?:hältst|denkst|meinst) du|magst du|gefällt dir|welche[sr]? ist dein|was ist dein|wie geht|soll ich|"
+    r"que penses-tu|qu'en penses|aimes-tu|quel(?:le)? est t(?:on|a)|devrais-je|¿?qu[ée] (?:opinas|piensas)|¿?te gusta|¿?cu[áa]l es tu|¿?debería|"
+    r"(?:che )?cosa (?:ne )?pensi|ti piace|o que você acha|你(?:觉得|喜欢|认为)|どう思|что ты думаешь|тебе нравится)"
+)
+_CHAT = re.compile(
+    r"(?:hi|hello|hey|howdy|yo|good (?:morning|afternoon|evening|night)|thanks?|thank you|thx|ok(?:ay)?|cool|great|nice|lol|haha+|wow|bye|goodbye|"
+    r"see you|sorry|welcome|cheers|what'?s up|sup|there|nice to meet you|hallo|guten (?:morgen|tag|abend)|danke(?: schön| sehr)?|tschüss|servus|"
+    r"bonjour|bonsoir|salut|merci(?: beaucoup)?|comment ça va|ça va|hola|buen[oa]s (?:d[íi]as|tardes|noches)|(?:muchas )?gracias(?: por todo)?|"
+    r"¿?qu[ée] tal|¿?cómo estás|adi[óo]s|ciao|grazie(?: mille)?|come stai|buongiorno|ol[áa]|obrigad[oa]|tudo bem|你好|您好|谢谢|再见|"
+    r"こんにちは|ありがとう\w*|おはよう\w*|привет|спасибо|здравствуй\w*|как дела)(?:\b|(?<=\W)|$)"
+)
+_CHAT_ONLY = re.compile(rf"(?:{_CHAT.pattern}[\s,.!?…¡¿]*)+(?:[^\W\d_]+[\s.!…]*)?")
+_ABOUT_US = re.compile(
+    r"(?:i|i'm|i am|i've|i feel|my|you|you're|your|we|we're|that's|that is|this is)\b(?!.*\b(?:know|wonder|tell me|question)\b)"
+)
+_MADE_IN_JAPANESE = re.compile(r"(?:書|作|描|要約し|翻訳し|話し|考え)(?:いて|って|て)(?:ください|くれ|ほしい|。|$)")
+_SENTENCE = re.compile(r"(?<=[.!?。!?])\s+|\n+")
+
+
+@lru_cache(maxsize=1024)
+def asks_for_claim(prompt: str) -> bool:
+    """Whether an answer to this prompt could be right or wrong.
+
+    >>> asks_for_claim("Who wrote the poem The Raven?"), asks_for_claim("Write a poem about a raven.")
+    (True, False)
+    """
+    text = prompt if len(prompt) <= LOOKED_AT else f"{prompt[: LOOKED_AT // 2]}\n{prompt[-LOOKED_AT // 2 :]}"
+    text = text.strip().casefold().replace("’", "'")
+    if not any(c.isalnum() for c in text):
+        return (
+            not text
+        )  # a prompt of signs alone is chit-chat; one without text (a picture, say) is not for us to judge
+    sentences = [s for s in _SENTENCE.split(text) if any(c.isalnum() for c in s)]
+    if any(_wants_something_made(s) for s in sentences) or _CHAT_ONLY.fullmatch(text):
+        return False
+    return not all(_is_talk(s) for s in sentences)
+
+
+def _wants_something_made(sentence: str) -> bool:
+    told = _bare(sentence)
+    return bool(_MAKE.match(told) or _MADE_IN_JAPANESE.search(told))
+
+
+def _is_talk(sentence: str) -> bool:
+    """Whether a sentence is chit-chat, asks for an opinion, or tells of the one who writes."""
+    told = _bare(sentence)
+    if _OPINION.match(sentence) or _OPINION.match(told) or _CHAT_ONLY.fullmatch(told):
+        return True
+    return not told.rstrip().endswith("?") and _ABOUT_US.match(told) is not None
+
+
+def _bare(sentence: str) -> str:
+    """A sentence without what politeness puts before it."""
+    polite = _POLITE.match(sentence)
+    return sentence[polite.end() :].lstrip(" ,:-¡¿'\"") if polite else sentence
+
+
+WORDS_OF_A_TEXT = 60
+"""From so many words on, answers that all differ were not asked for one thing."""
+
+
+def comparable(answers: Sequence[str], largest: int | None) -> bool:
+    """Whether answers that came can be compared: most say something, most do not ask back, and they are no long texts that all differ.
+
+    Args:
+        answers: the texts that were compared.
+        largest: size of their largest cluster; None where long answers are compared sentence by sentence.
+    """
+    asking = sum(answer.rstrip(" \n*\"')").endswith(("?", "\uff1f")) for answer in answers)
+    silent = sum(not any(c.isalnum() for c in answer) for answer in answers)
+    if 2 * asking > len(answers) or 2 * silent > len(answers):
+        return False
+    long = all(len(answer.split()) >= WORDS_OF_A_TEXT for answer in answers)
+    return not (long and largest == 1 and len(answers) > 1)

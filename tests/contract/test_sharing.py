@@ -1,0 +1,159 @@
+"""Equal requests draw once: at the same time, and, with a cache, a little later; never for another client unless the route says so."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+from starlette.responses import JSONResponse
+
+from tests.support.upstream import Reply, Upstream, completion, fails, says
+
+ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
+
+
+def slowly(*texts: str, seconds: float = 0.5) -> Reply:
+    """Answers after a while, so that requests meet."""
+
+    async def reply(_request: Any, body: Any) -> JSONResponse:
+        await asyncio.sleep(seconds)
+        return JSONResponse(completion(*(texts[i % len(texts)] for i in range(body.get("n") or 1))))
+
+    return reply
+
+
+def _ask(client: Any, **extra: Any) -> Any:
+    return client.chat.completions.create(model="m", messages=ASK, **extra)
+
+
+def _at_once(*calls: Any) -> list[Any]:
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [future.result() for future in [pool.submit(call) for call in calls]]
+
+
+def test_equal_requests_at_once_draw_once(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Five clients' requests with one key are one call; whoever drew is told the tokens of the samples, the others are told none."""
+    upstream.default = slowly("Canberra.", "Sydney.")
+    client = client_of(serve())
+    answers = _at_once(*[lambda: _ask(client)] * 5)
+    assert len(upstream.calls) == 1
+    told = [answer.model_extra["hedgerow"] for answer in answers]
+    assert sorted(one.get("samples_from", "upstream") for one in told) == ["shared"] * 4 + ["upstream"]
+    assert all(one["clusters"] == [5, 5] for one in told)
+    assert sum(one["usage"]["samples"]["completion_tokens"] > 0 for one in told) == 1
+    assert len({answer.choices[0].message.content for answer in answers}) == 1
+    assert len({one["id"] for one in told}) == 5
+
+
+@pytest.mark.parametrize("difference", ["key", "temperature", "route"])
+def test_what_differs_is_not_shared(serve: Any, client_of: Any, upstream: Upstream, difference: str) -> None:
+    """Another key, another field of the request, or a route that shares nothing."""
+    upstream.default = slowly("Canberra.")
+    address = serve(sampling={"share": difference != "route"})
+    other = client_of(address, api_key="sk-other") if difference == "key" else client_of(address)
+    extra = {"max_tokens": 5} if difference == "temperature" else {}
+    _at_once(lambda: _ask(client_of(address)), lambda: _ask(other, **extra))
+    assert len(upstream.calls) == 2
+
+
+def test_who_leaves_does_not_take_the_others_answer(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """The first of two leaves; the second has its answer from the same call, which goes on for it."""
+    upstream.default = slowly("Canberra.", seconds=1.0)
+    address = serve()
+    body = {"model": "m", "messages": ASK}
+    headers = {"authorization": "Bearer sk-test-client"}
+
+    def leaving() -> str:
+        try:
+            httpx.post(f"{address}/v1/chat/completions", json=body, headers=headers, timeout=0.4)
+        except httpx.ReadTimeout:
+            return "left"
+        return "stayed"
+
+    def staying() -> int:
+        time.sleep(0.2)
+        return httpx.post(f"{address}/v1/chat/completions", json=body, headers=headers, timeout=20).status_code
+
+    assert _at_once(leaving, staying) == ["left", 200]
+    assert (len(upstream.calls), upstream.abandoned) == (1, 0)
+
+
+def test_a_failure_is_told_to_all_and_kept_for_nobody(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """The next request draws anew."""
+    upstream.enqueue(fails(429, {"error": {"message": "slow down"}}))
+    upstream.default = says("Canberra.")
+    client = client_of(serve(sampling={"cache": {"ttl_s": 60}}))
+    with pytest.raises(Exception, match="slow down"):
+        _ask(client)
+    assert _ask(client).model_extra["hedgerow"].get("samples_from") is None
+
+
+def test_a_cache_in_memory(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """A later equal request draws nothing until the set is too old; another client's does, unless keys share."""
+    upstream.default = says("Canberra.", "Sydney.")
+    address = serve(sampling={"cache": {"ttl_s": 1.0}})
+    client, other = client_of(address), client_of(address, api_key="sk-other")
+    first, second = _ask(client), _ask(client)
+    assert second.model_extra["hedgerow"]["samples_from"] == "cache"
+    assert second.choices[0].message.content == first.choices[0].message.content
+    assert len(upstream.calls) == 1
+    _ask(other)
+    assert len(upstream.calls) == 2
+    time.sleep(1.1)
+    _ask(client)
+    assert len(upstream.calls) == 3
+    shared = serve(sampling={"cache": {"ttl_s": 60, "share_between_keys": True, "max_entries": 1}})
+    for key in ("sk-a", "sk-b"):
+        _ask(client_of(shared, api_key=key))
+    assert len(upstream.calls) == 4
+
+
+@pytest.fixture
+def redis_url(tmp_path: Any) -> Iterator[str]:
+    """A real Redis server on a free port."""
+    pytest.importorskip("redis")
+    if (command := shutil.which("redis-server")) is None:
+        pytest.skip("there is no redis-server on this machine")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    server = subprocess.Popen([command, *options], stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            with socket.socket() as tried:
+                if tried.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
+
+
+def test_a_cache_in_redis(serve: Any, client_of: Any, upstream: Upstream, redis_url: str) -> None:
+    """Two proxies before one Redis draw once."""
+    upstream.default = says("Canberra.", "Sydney.")
+    cache = {"store": "redis", "url": redis_url, "ttl_s": 60}
+    for _ in range(2):
+        told = _ask(client_of(serve(sampling={"cache": cache}))).model_extra["hedgerow"]
+    assert told["samples_from"] == "cache"
+    assert len(upstream.calls) == 1
+
+
+def test_a_cache_out_of_reach_is_a_miss(serve: Any, client_of: Any, upstream: Upstream, lines: Any) -> None:
+    """The request is answered, and the log says why nothing was kept."""
+    pytest.importorskip("redis")
+    upstream.default = says("Canberra.", "Sydney.")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    cache = {"store": "redis", "url": f"redis://127.0.0.1:{port}/0"}
+    assert _ask(client_of(serve(sampling={"cache": cache}))).model_extra["hedgerow"]["status"] == "hedged"
+    assert len(lines.of("sample_cache_unreachable")) == 2
