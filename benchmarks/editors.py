@@ -69,7 +69,7 @@ def requests(data: Path, count: int) -> list[RewriteRequest]:
 
 
 async def draw(data: Path, count: int) -> None:
-    """Ask the model and keep what it says."""
+    """Ask the model and keep what it says; answers that have been drawn are not asked for again."""
     from proxy.config import EmbeddedUpstream
     from proxy.ports import Call
     from proxy.upstreams.embedded import EmbeddedModel
@@ -78,8 +78,10 @@ async def draw(data: Path, count: int) -> None:
     await model.open()
     guard = FactGuard()
     said: dict[tuple[str, str], dict[str, Any]] = {}
-    lines: list[str] = []
-    for request in track(requests(data, count), "asking the embedded model"):
+    rows = kept()
+    known = {(row["question"], row["answer"]) for row in rows}
+    wanted = [request for request in requests(data, count) if (request.question, request.draft) not in known]
+    for request in track(wanted, "asking the embedded model"):
         replies: dict[str, list[dict[str, Any]]] = {name: [] for name in EDITORS}
         for name, editor in EDITORS.items():
 
@@ -97,33 +99,35 @@ async def draw(data: Path, count: int) -> None:
 
             await reword(request, rewriters=[editor(ask)], guard=guard)
         target = {"alpha": request.target.alpha, "beta": request.target.beta}
-        row = {"question": request.question, "answer": request.draft} | target | {"replies": replies}
-        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-        KEPT.write_bytes(
-            gzip.compress("".join(lines).encode(), mtime=0)
-        )  # what has been drawn is kept, whatever happens next
+        rows.append({"question": request.question, "answer": request.draft} | target | {"replies": replies})
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        KEPT.write_bytes(gzip.compress(text.encode(), mtime=0))  # what has been drawn stays, whatever happens next
     await model.aclose()
+
+
+def kept() -> list[dict[str, Any]]:
+    """What has been drawn, one row an answer."""
+    return [json.loads(line) for line in gzip.decompress(KEPT.read_bytes()).splitlines()] if KEPT.exists() else []
 
 
 async def replay() -> dict[str, list[Tried]]:
     """Every editor's kept replies through the step as it is now; where it asks once more than it did then, `not_drawn`."""
-    rows = [json.loads(line) for line in gzip.decompress(KEPT.read_bytes()).splitlines()]
     retriever, template, guard = Retriever(load()), TemplateRewriter(), FactGuard()
     found: dict[str, list[Tried]] = {name: [] for name in EDITORS}
-    for row in rows:
+    for row in kept():
         target = Beta(row["alpha"], row["beta"])
         request = RewriteRequest(row["question"], row["answer"], target, retriever.nearest(target, 5))
         for name, editor in EDITORS.items():
-            kept = row["replies"][name]
-            done = await reword(request, rewriters=[editor(_player(kept)), template], guard=guard)
-            if kept and done.reason != "no_assertion":
-                spent = sum(reply["ms"] for reply in kept)
-                found[name].append(Tried(Case(name, request, done, done, 0.0), kept[0]["text"], spent))
+            replies = row["replies"][name]
+            done = await reword(request, rewriters=[editor(_player(replies)), template], guard=guard)
+            if replies and done.reason != "no_assertion":
+                spent = sum(reply["ms"] for reply in replies)
+                found[name].append(Tried(Case(name, request, done, done, 0.0), replies[0]["text"], spent))
     return found
 
 
-def _player(kept: Sequence[dict[str, Any]]) -> Ask:
-    left = [reply["text"] for reply in kept]
+def _player(replies: Sequence[dict[str, Any]]) -> Ask:
+    left = [reply["text"] for reply in replies]
 
     async def ask(system: str, user: str) -> tuple[str, Usage]:
         if not left:

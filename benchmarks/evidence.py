@@ -22,7 +22,8 @@ ROOT = Path(__file__).parent.parent
 DATA = ROOT.parent / "shared" / "data"
 DOCUMENT = ROOT / "docs" / "evidence.md"
 PARTS = (
-    "signal_space", "linguistic_space", "samples", "choices", "divergence", "calibration", "lexicon", "equivalence", "rewriting",
+    "signal_space", "linguistic_space", "samples", "choices", "divergence", "live", "calibration", "lexicon", "equivalence", "rewriting",
+    "drift",
 )  # fmt: skip
 CODE = ("benchmarks", "calibration", "lexicon", "proxy")
 HEAD = """# Evidence

@@ -18,7 +18,7 @@ from calibration.summary import METRICS
 
 DECIDING = "faithfulness_divergence"
 """The metric that says which map is better."""
-SHOWN = (DECIDING, "generalised_ece", "smooth_ece", "expected_brier", "expected_nll")
+SHOWN = (DECIDING, "generalised_ece", "expected_brier", "expected_nll")
 MIN_REST = 50
 """Fewest answers that two maps are compared on."""
 
@@ -59,7 +59,7 @@ def refit(
     *,
     kind: str = "platt",
     train_fraction: float = 0.5,
-    resamples: int = 500,
+    resamples: int = 300,
     rng: np.random.Generator,
     **options: object,
 ) -> Refit:

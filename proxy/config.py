@@ -48,7 +48,8 @@ class Server(Section):
     keep_alive_s: Annotated[float, Field(gt=0)] = 5.0
     """Seconds between comment lines that keep a buffered stream open while the pipeline runs."""
     admin_key: SecretStr | None = None
-    """Key that opens `/v1/audit` and `/v1/feedback` (`Authorization: Bearer ...`). Unset: they are open to whoever may use the proxy."""
+    """Key that opens `/v1/audit` and `/v1/feedback` (`Authorization: Bearer ...`) and the pages (docs/dashboard.md). Unset: the endpoints are open
+    to whoever may use the proxy, the pages to this machine only."""
 
 
 class HttpUpstream(Section):
@@ -315,10 +316,10 @@ class Route(Section):
     cross-encoder, or one call to an `llm`."""
     judge: Judge = Judge()
     """The judge of `equivalence`, where it is not `rules`."""
-    signal: Literal["semantic", "token", "linguistic", "consistency", "p_true"] = "semantic"
+    signal: Literal["semantic", "token", "linguistic", "consistency", "p_true", "combined"] = "semantic"
     """Where the raw confidence comes from: how many answers agree (`semantic`), how probable their words were (`token`), how sure the
     answer sounds (`linguistic`), how many answers support each of its sentences (`consistency`), or what the model says when asked
-    whether it is right (`p_true`)."""
+    whether it is right (`p_true`). `combined` weighs `semantic` and `token` as `hedgerow fit --signal combined` found best; it needs a map of that kind."""
     linguistic: Linguistic = Linguistic()
     """Who listens, where the signal is `linguistic`."""
     sampling: Sampling = Sampling()
@@ -496,7 +497,7 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"routes.{index}.sampling.min_n is {route.sampling.min_n}; at most sampling.n ({route.sampling.n})"
                 )
-            if route.stream == "append" and route.signal == "token":
+            if route.stream == "append" and route.signal in ("token", "combined"):
                 raise ValueError(
                     f"routes.{index}.stream is 'append', which needs routes.{index}.signal to be 'semantic': what is sent on as it "
                     "comes brings no log-probabilities"

@@ -11,6 +11,9 @@ from proxy.audit.schema import migrate
 from proxy.config import Audit
 from proxy.errors import StoreError
 
+Connection = sa.Connection
+Engine = sa.Engine
+"""For annotations elsewhere: SQLAlchemy is known in this folder only."""
 DEAD_AFTER_S = 5
 """Seconds after which a database that does not answer counts as down."""
 _POSTGRES = {
@@ -30,6 +33,11 @@ def sqlite_file(settings: Audit) -> Path | None:
     except sa.exc.ArgumentError:
         return None
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database not in (None, ":memory:") else None
+
+
+def shown_address(settings: Audit) -> str:
+    """The store's address without its password."""
+    return sa.make_url(settings.url).render_as_string(hide_password=True)
 
 
 def open_engine(settings: Audit) -> sa.Engine:

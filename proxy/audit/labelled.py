@@ -122,8 +122,8 @@ def export_rows(engine: sa.Engine, *, route: str | None = None, since: float = 0
     statement = _exported(sa.select(*_EXPORTED), route, since).order_by(answers.c.created_at, answers.c.id)
     try:
         with engine.connect() as connection:
-            for row in connection.execution_options(yield_per=_AT_A_TIME).execute(statement).mappings():
-                yield dict(row)
+            for row in connection.execution_options(yield_per=_AT_A_TIME).execute(statement):
+                yield dict(zip(EXPORTED, row, strict=True))
     except sa.exc.SQLAlchemyError as error:
         raise StoreError(f"the audit store cannot be read: {error.__class__.__name__}") from error
 
@@ -147,5 +147,5 @@ _EXPORTED = [
     texts.c.draft,
 ]
 _KINDS = {str: "text", float: "float", int: "int", bool: "bool"}
-EXPORTED = {column.name: _KINDS[column.type.python_type] for column in _EXPORTED}
+EXPORTED = {str(column.name): _KINDS[column.type.python_type] for column in _EXPORTED}
 """The columns of an export, and what they hold: text, float, int or bool."""

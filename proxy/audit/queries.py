@@ -14,12 +14,13 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from proxy.audit.engine import Connection
 from proxy.audit.tables import alarms, answers, changes, texts, verdicts
 from proxy.errors import StoreError
 from proxy.values import Json
 
 T = TypeVar("T")
-Query = Callable[[sa.Connection], T]
+Query = Callable[[Connection], T]
 TOKENS = ("answer", "samples", "rewrite", "escalation")
 MAX_LABELLED = 20_000
 """Newest labelled answers from which figures are computed; more would only make the page slow."""
@@ -68,7 +69,7 @@ class Tally:
     milliseconds: float
 
 
-def tallies(connection: sa.Connection, period: Period, bucket_s: float, route: str | None = None) -> list[Tally]:
+def tallies(connection: Connection, period: Period, bucket_s: float, route: str | None = None) -> list[Tally]:
     """Everything that is counted, in one pass. Buckets are numbered from the period's beginning (from 1970 where it has none)."""
     start = period.since or 0.0
     bucket = sa.cast(sa.func.floor((answers.c.created_at - start) / bucket_s), sa.Integer).label("bucket")
@@ -85,12 +86,12 @@ def tallies(connection: sa.Connection, period: Period, bucket_s: float, route: s
     ]
 
 
-def first_moment(connection: sa.Connection) -> float | None:
+def first_moment(connection: Connection) -> float | None:
     """When the oldest row was written; None for an empty audit."""
     return connection.execute(sa.select(sa.func.min(answers.c.created_at))).scalar()
 
 
-def histogram(connection: sa.Connection, period: Period, route: str | None = None) -> tuple[list[int], list[int]]:
+def histogram(connection: Connection, period: Period, route: str | None = None) -> tuple[list[int], list[int]]:
     """How many answers have which mean confidence, raw and calibrated, in `HISTOGRAM_CELLS` equal cells of [0, 1]."""
     counted = []
     for alpha, beta in ((answers.c.raw_alpha, answers.c.raw_beta), (answers.c.alpha, answers.c.beta)):
@@ -151,7 +152,7 @@ class Labelled:
         )
 
 
-def labelled(connection: sa.Connection, period: Period, route: str | None = None) -> Labelled:
+def labelled(connection: Connection, period: Period, route: str | None = None) -> Labelled:
     """Answers whose confidence a verdict has settled."""
     a, v = answers.c, verdicts.c
     figures = (a.raw_alpha, a.raw_beta, a.alpha, a.beta, a.perceived_alpha, a.perceived_beta)
@@ -181,7 +182,7 @@ def labelled(connection: sa.Connection, period: Period, route: str | None = None
     )
 
 
-def surprises(connection: sa.Connection, period: Period, route: str | None = None, limit: int = 20) -> list[Json]:
+def surprises(connection: Connection, period: Period, route: str | None = None, limit: int = 20) -> list[Json]:
     """The answers whose outcome surprised most: highest Faithfulness Divergence first, with what was said where it was kept.
 
     The sum with nothing keeps SQLite from starting at the moments: it walks `ix_verdicts_fd` until it has enough.
@@ -213,7 +214,7 @@ def surprises(connection: sa.Connection, period: Period, route: str | None = Non
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def one(connection: sa.Connection, name: str) -> Json | None:
+def one(connection: Connection, name: str) -> Json | None:
     """One answer with its texts (None where none were kept) and all its verdicts, newest first."""
     row = connection.execute(sa.select(answers).where(answers.c.id == name)).mappings().first()
     if row is None:
@@ -226,13 +227,13 @@ def one(connection: sa.Connection, name: str) -> Json | None:
     }
 
 
-def operations(connection: sa.Connection, limit: int = MAX_LISTED) -> list[Json]:
+def operations(connection: Connection, limit: int = MAX_LISTED) -> list[Json]:
     """What operators did, newest first."""
     statement = sa.select(changes).order_by(changes.c.id.desc()).limit(limit)
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def raised(connection: sa.Connection, *, standing: bool, limit: int = MAX_LISTED) -> list[Json]:
+def raised(connection: Connection, *, standing: bool, limit: int = MAX_LISTED) -> list[Json]:
     """Alarms, newest first; those that still stand, or all."""
     statement = sa.select(alarms).order_by(alarms.c.id.desc()).limit(limit)
     if standing:

@@ -15,7 +15,10 @@ from proxy.audit.tables import answers, chains, texts
 from proxy.errors import StoreError
 
 ROWS_AT_A_TIME = 2000
+_COLUMNS = tuple(str(column.name) for column in answers.columns if column.name != "story")
 _TEXT = tuple(str(column.name) for column in texts.columns if column.name != "answer_id")
+_SAID = "texts."
+"""Before the names of texts: both tables have a column `samples`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +104,8 @@ def examine(connection: sa.Connection, key: bytes, seen: Callable[[int], None] =
 
 def _rows(connection: sa.Connection, seen: Callable[[int], None]) -> Iterator[Row]:
     """All rows with their texts, chain by chain and in order. The story is read as the text that was hashed."""
-    columns = [*(column for column in answers.columns if column.name != "story"), *(texts.c[name] for name in _TEXT)]
-    names = [str(column.name) for column in columns] + ["story"]
+    columns = [*(answers.c[name] for name in _COLUMNS), *(texts.c[name] for name in _TEXT)]
+    names = [*_COLUMNS, *(_SAID + name for name in _TEXT), "story"]
     statement = (
         sa.select(*columns, sa.cast(answers.c.story, sa.Text))
         .select_from(answers.outerjoin(texts))
@@ -153,7 +156,7 @@ def _verify_ends(place: tuple[str, str], end: Row, key: bytes, tell: Callable[[i
 def _verify_row(row: Row, before: Head, key: bytes, tell: Callable[[int, str], None]) -> Head:
     """A row after the one before it; gives its own place in the chain."""
     seq = row["seq"]
-    covered = {name: value for name, value in row.items() if name not in _TEXT}
+    covered = {name: value for name, value in row.items() if not name.startswith(_SAID)}
     intact = chain.link(covered, key) == row["hash"]
     follows = row["previous"] == before.hash
     if seq > before.seq + 1:
@@ -175,7 +178,7 @@ def _missing(first: int, last: int) -> str:
 
 def _private(row: Row) -> str | None:
     """What is wrong with the private part of a row, if anything is."""
-    said = {name: row[name] for name in _TEXT if row[name] is not None}
+    said = {name: row[_SAID + name] for name in _TEXT if row[_SAID + name] is not None}
     if row["erased_at"] is not None or row["digest"] is None:
         return "has texts that its row knows nothing of" if said or row["user_hash"] or row["salt"] else None
     if row["salt"] is not None and chain.digest(row["salt"], row["user_hash"], said) == row["digest"]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typer
 
-from proxy.cli import audit, config, lexicon, maps, routes
+from proxy.cli import audit, config, experiment, lexicon, maps, routes
 from proxy.cli.ask import ask
 from proxy.cli.collect import collect
 from proxy.cli.evaluate import evaluate
@@ -34,5 +34,6 @@ app.command()(evaluate)
 app.add_typer(maps.app, name="maps")
 app.add_typer(routes.app, name="routes")
 app.add_typer(audit.app, name="audit")
+app.add_typer(experiment.app, name="experiment")
 app.add_typer(lexicon.app, name="lexicon")
 app.add_typer(config.app, name="config")

@@ -16,8 +16,7 @@ from proxy.cli.audit_summary import summary, worst
 from proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
-
+    from proxy.audit.engine import Engine
     from proxy.audit.verify import Report
     from proxy.config import Settings
 
@@ -34,20 +33,18 @@ MOST_FINDINGS = 50
 
 
 @contextmanager
-def opened(config: Path) -> Iterator[tuple[Settings, sa.Engine]]:
+def opened(config: Path) -> Iterator[tuple[Settings, Engine]]:
     """The configuration and its store; one that does not exist is not made."""
-    import sqlalchemy as sa
-
-    from proxy.audit.engine import open_engine
+    from proxy.audit.engine import open_engine, sqlite_file
     from proxy.errors import StoreError
 
     settings = configuration(config)
+    file = sqlite_file(settings.audit)
+    if file is not None and not file.exists():
+        stop(f"there is no audit store at {file} yet; hedgerow serve makes it")
     try:
-        url = sa.make_url(settings.audit.url)
-        if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
-            stop(f"there is no audit store at {url.database} yet; hedgerow serve makes it")
         engine = open_engine(settings.audit)
-    except (StoreError, sa.exc.SQLAlchemyError) as error:
+    except StoreError as error:
         stop(str(error))
     try:
         yield settings, engine
@@ -150,11 +147,26 @@ def delete(
 
 
 @app.command()
+def replay(config: ConfigPath = CONFIG) -> None:
+    """Write the rows that wait in the spool of processes that are gone; a running proxy does this for its own, and at its start for all."""
+    from proxy.audit.store import hash_key
+    from proxy.audit.writer import Writer
+
+    lost: list[int] = []
+    with opened(config) as (settings, engine):
+        key = hash_key(settings.audit)
+        writer = Writer(engine, settings.audit.spool, key, tell=lambda _: None, count_lost=lost.append)
+        rows = writer.spooled
+        writer.close()
+    if writer.spooled:
+        stop(f"{writer.spooled:,} rows still wait in {settings.audit.spool}: the store cannot be written", code=1)
+    typer.echo(f"replayed {rows - sum(lost):,} rows")
+
+
+@app.command()
 def migrate(config: ConfigPath = CONFIG) -> None:
     """Create the store's tables, or bring them up to date; hedgerow serve does the same at its start."""
-    import sqlalchemy as sa
-
-    from proxy.audit.engine import open_engine
+    from proxy.audit.engine import open_engine, shown_address
     from proxy.audit.schema import HEAD
     from proxy.errors import StoreError
 
@@ -163,5 +175,4 @@ def migrate(config: ConfigPath = CONFIG) -> None:
         open_engine(settings.audit).dispose()
     except StoreError as error:
         stop(str(error))
-    where = sa.make_url(settings.audit.url).render_as_string(hide_password=True)
-    typer.echo(f"{where} is at schema {HEAD}")
+    typer.echo(f"{shown_address(settings.audit)} is at schema {HEAD}")

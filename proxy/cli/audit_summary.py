@@ -11,9 +11,8 @@ import typer
 from proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
-
     from calibration.metrics import Interval
+    from proxy.audit.engine import Connection
     from proxy.config import Settings
     from proxy.pages.overview import Line
 
@@ -33,7 +32,7 @@ def summary(
     settings = configuration(config)
     buckets = _buckets(settings, since)
 
-    def lines(connection: sa.Connection) -> list[Line]:
+    def lines(connection: Connection) -> list[Line]:
         counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
         labelled = queries.labelled(connection, buckets.period, route)
         names = sorted({tally.route for tally in counted if tally.route})
@@ -87,7 +86,7 @@ def _buckets(settings: Settings, since: str) -> Any:
     return overview.buckets_of(since, time.time(), first)
 
 
-def _ask(settings: Settings, query: Callable[[sa.Connection], T]) -> T:
+def _ask(settings: Settings, query: Callable[[Connection], T]) -> T:
     """What a query finds in the configured audit; the end where there is none."""
     from proxy.audit.engine import open_engine, sqlite_file
     from proxy.audit.queries import asked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -94,4 +95,4 @@ def _listen(host: str, port: int) -> socket.socket:
             (host, port), backlog=2048, family=socket.AF_INET6 if ":" in host else socket.AF_INET
         )
     except OSError as error:
-        stop(f"cannot listen on {host}:{port}: {error.strerror}")
+        stop(f"cannot listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}")

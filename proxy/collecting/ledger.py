@@ -111,6 +111,15 @@ class Ledger:
             self._part.unlink(missing_ok=True)
 
 
+def read_ledger(path: Path) -> list[Json]:
+    """Every whole row of a ledger that is not open.
+
+    Raises:
+        LedgerError: it holds something else.
+    """
+    return [row for _, row in _whole_rows(path) if isinstance(row, dict)]
+
+
 def _locked(file: BinaryIO) -> bool:
     """Whether this process is now the only one that writes the file; where the system has no locks, it is taken for that."""
     if sys.platform == "win32":

@@ -17,6 +17,7 @@ from proxy.config import Mode, Route
 from proxy.errors import BadRequest, ConfigError, NotFound
 from proxy.http.access import LiveOf, PartsOf, administers
 from proxy.http.feedback import answer
+from proxy.operating.drift import look
 from proxy.operating.live import Live
 from proxy.operating.routes import check_map, describe
 from proxy.operating.verdicts import settle
@@ -129,6 +130,13 @@ async def reload(live: LiveOf) -> Json:
     """Take the configuration file anew; `problem` says why it is not in use, if it is not."""
     await live.look(reload=True)
     return {"problem": live.problem}
+
+
+@router.post("/check")
+async def check(live: LiveOf) -> Json:
+    """Look for drift now instead of at the watcher's next turn; the routes as after that."""
+    await look(live)
+    return await routes(live)
 
 
 @router.get("/review")

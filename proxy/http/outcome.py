@@ -67,14 +67,13 @@ async def _perceived(flow: Flow) -> Beta | None:
         return flow.rewording.perceived
     if flow.calibrated is None or flow.status in ("abstained", "escalated"):
         return None
-    from proxy.rewriting import read_english
+    from proxy.rewriting import read_aloud
     from proxy.rewriting.languages import language_of
 
-    if language_of(flow.draft, flow.job.question) != "en":
-        return None
+    language = language_of(flow.draft, flow.job.question)
     if len(flow.draft) < LONG:
-        return read_english(flow.draft)
-    return await anyio.to_thread.run_sync(read_english, flow.draft)
+        return read_aloud(flow.draft, language)
+    return await anyio.to_thread.run_sync(read_aloud, flow.draft, language)
 
 
 async def _durable(parts: Parts, entry: Entry, may_spool: bool) -> bool:

@@ -34,8 +34,8 @@ WATCHER = "drift watcher"
 """The actor of what the watcher does by itself."""
 _BUSY_SHARE = 20.0
 """Looking takes at most one part in so many of the time."""
-_RESAMPLES = 100
-_INTERVAL_ROWS = 5000
+_RESAMPLES = 40
+_INTERVAL_ROWS = 2000
 """The calibration error is that of so many last verdicts."""
 
 

@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 import anyio.to_thread
-import sqlalchemy as sa
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.routing import Route as Address
 
 from proxy.audit import queries
+from proxy.audit.engine import Connection
 from proxy.audit.queries import Period
 from proxy.audit.review import CANDIDATES, ReviewItem, review_queue
 from proxy.audit.verdicts import Settled, Told
@@ -116,7 +116,7 @@ def routes() -> list[BaseRoute]:
     ]
 
 
-async def read(parts: Parts, query: Callable[[sa.Connection], T]) -> T:
+async def read(parts: Parts, query: Callable[[Connection], T]) -> T:
     """What the audit says."""
     assert parts.audit is not None  # a serving process has a store  # noqa: S101
     return await parts.audit.read(query)
@@ -153,7 +153,7 @@ def period_of(request: Request) -> str:
 
 
 def figures(
-    settings: Settings, health: Mapping[str, RouteHealth], route: str | None, period: str, connection: sa.Connection
+    settings: Settings, health: Mapping[str, RouteHealth], route: str | None, period: str, connection: Connection
 ) -> Figures:
     """Read and compute everything for the overview (`route` None) or for one route."""
     now = time.time()
@@ -204,7 +204,7 @@ async def surprises_page(request: Request, parts: Parts, visitor: Visitor) -> Re
     """The answers whose outcome surprised most."""
     period, route = period_of(request), request.query_params.get("route") or None
 
-    def query(connection: sa.Connection) -> list[Json]:
+    def query(connection: Connection) -> list[Json]:
         asked = overview.buckets_of(period, time.time(), None).period
         whole = asked if period != "all" else Period(None, time.time())
         return queries.surprises(connection, whole, route, SURPRISES_SHOWN)

@@ -15,12 +15,12 @@ from statistics import fmean
 from calibration import Beta
 from lexicon import Match
 from proxy.rewriting.casing import Surroundings, capitalise
-from proxy.rewriting.guard import FactGuard, distance
-from proxy.rewriting.languages import language_of
+from proxy.rewriting.guard import FactGuard
+from proxy.rewriting.languages import distance, language_of, nearest_foreign
 from proxy.rewriting.sentences import Piece, pieces
 from proxy.rewriting.shape import shape
 from proxy.rewriting.strip import Stripper
-from proxy.rewriting.template import TemplateRewriter, asserts, choose, nearest_foreign
+from proxy.rewriting.template import TemplateRewriter, asserts, choose
 from proxy.values import Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
 
 Nearest = Callable[[Beta, Collection[str]], tuple[Match, ...]]
@@ -176,7 +176,7 @@ class _Wording:
     def outcome(self, draft: str) -> Rewording:
         """What became of the whole."""
         text = "".join(piece.text for piece in self.parts)
-        heard = self.guard.reader(text) if self.guard.reader and self.language == "en" else None
+        heard = self.guard.reader(text, self.language) if self.guard.reader else None
         told = tuple(self._placed())
         plain = Rewording(text, "plain", "no_hedge_needed", None, None, tuple(self.refused), heard, sentences=told)
         hedged = [(one.target.mean, one.hedge) for one in told if one.hedge is not None and one.target is not None]

@@ -10,14 +10,13 @@ from zlib import crc32
 
 import anyio.to_thread
 
-from calibration import Beta
 from lexicon import Frame, Hedge, Match, load
 from proxy.errors import StepFailed
 from proxy.rewriting import frames
 from proxy.rewriting.casing import Surroundings, capitalise, lowers
 from proxy.rewriting.cues import KEPT_INSIDE
-from proxy.rewriting.guard import LONG, distance
-from proxy.rewriting.languages import GRAMMARS, language_of, lexicon_of
+from proxy.rewriting.guard import LONG
+from proxy.rewriting.languages import GRAMMARS, language_of, nearest_foreign
 from proxy.rewriting.sentences import Piece
 from proxy.rewriting.shape import Shape, shape
 from proxy.rewriting.strip import Strippers
@@ -50,7 +49,7 @@ _AFTER_ANSWER_IS = re.compile(
 
 _STILTED = re.compile(
     r"\bI feel\b|cannot recall|barely remember|chances are slight|sceptical|skeptical|doubtful, but|slam dunk|"
-    r"(?:remember|recall|gather|assured|known|established|want to say) (?:that the answer is )?\{fragment|nearly certain(?:ly)?\b|highly likely \{fragment"
+    r"(?:remember|recall|gather|assured|known|established|want to say) (?:that the answer is )?\{fragment|(?:nearly|virtually) certain(?:ly)?\b|vaguely|highly likely \{fragment"
 )
 """Wordings that nobody uses of a plain fact ("It was 1995, I feel."), or not with a bare name ("I vaguely remember Rome.")."""
 _COMMON_NOUN = re.compile(r"\S+ [a-z]")
@@ -112,13 +111,6 @@ class TemplateRewriter:
         hedge, worded = chosen
         parts[where] = Piece(capitalise(worded) if originals[where].text[:1].isupper() else worded, True)
         return Rewrite("".join(piece.text for piece in parts), hedge.id)
-
-
-def nearest_foreign(language: str, target: Beta, k: int) -> tuple[Match, ...]:
-    """The nearest hedges of a language that has a dozen of them: every one is looked at."""
-    hedges = lexicon_of(language).hedges
-    found = [Match(h, distance(h.beta, target)) for h in hedges]
-    return tuple(sorted(found, key=lambda match: match.distance)[:k])
 
 
 def is_bare_list(parts: Sequence[Piece]) -> bool:

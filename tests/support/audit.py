@@ -53,7 +53,7 @@ async def fill(
         for i, name in enumerate(names)
     ]  # fmt: skip
     await asyncio.gather(*(store.write(Entry(row)) for row in rows))
-    for first in range(0, len(names), 1000):
+    for first in range(0, len(correct), 1000):
         some = slice(first, first + 1000)
         await tell(store, [Told(n, float(y)) for n, y in zip(names[some], correct[some], strict=True)])
     return names

@@ -59,6 +59,7 @@ class Cluster:
     bin: Path
     folder: Path
     account: dict[str, Any]
+    durable: bool = False
     running: subprocess.Popen[bytes] | None = None
     made: int = 0
 
@@ -107,8 +108,8 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster() -> Iterator[Cluster]:
-    """A cluster, up until the end of the block.
+def cluster(*, durable: bool = False) -> Iterator[Cluster]:
+    """A cluster, up until the end of the block; `durable` makes its commits survive a power cut.
 
     Raises:
         Missing: none can be had here; the reason is inside.
@@ -120,7 +121,7 @@ def cluster() -> Iterator[Cluster]:
             os.chown(folder, who["user"], who["group"])
         init = [server / "initdb", "-D", folder / "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
         subprocess.run(init, check=True, capture_output=True, cwd="/", **who)
-        found = Cluster(server, folder, who)
+        found = Cluster(server, folder, who, durable)
         try:
             found.start()
             yield found

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
-from calibration.drift import ALTERNATIVES, compare, input_test, raw_histogram, sequential_test
+from calibration.drift import (
+    ALTERNATIVES,
+    compare,
+    information,
+    input_test,
+    plausible,
+    raw_histogram,
+    sequential_test,
+)
 from calibration.errors import RangeError, ShapeError
 from calibration.fitted import FittedMap
 from calibration.fitting import fit_platt
@@ -113,6 +123,9 @@ def test_a_map_remembers_the_confidences_that_it_saw():
         (lambda: sequential_test([0.5], [1], alpha=0.0), RangeError),
         (lambda: sequential_test([1.5], [1]), RangeError),
         (lambda: sequential_test([], []), ShapeError),
+        (lambda: sequential_test([0.5], [1], nulls=[]), ShapeError),
+        (lambda: plausible((1.0, 2.0)), ShapeError),
+        (lambda: plausible((1.0, 0.0, 1.0), alpha=1.0), RangeError),
         (lambda: input_test(raw_histogram([0.5]), [0.5], window=0), RangeError),
         (lambda: input_test(raw_histogram([0.5]), [0.5], alpha=1.0), RangeError),
         (lambda: input_test(raw_histogram([0.5]), [[0.5]]), ShapeError),
@@ -123,3 +136,58 @@ def test_a_map_remembers_the_confidences_that_it_saw():
 def test_what_cannot_be_tested_is_refused(call, error):
     with pytest.raises(error):
         call()
+
+
+@given(st.lists(CHANCE, min_size=1, max_size=3))
+def test_under_every_null_evidence_is_expected_to_stay_below_one(means):
+    """All outcomes of up to three answers, weighted by what each null says of them: the mean of E is at most 1."""
+    nulls = plausible((40.0, 10.0, 12.0))
+    odds = np.log(np.array(means) / (1.0 - np.array(means)))
+    worlds = list(itertools.product((0.0, 1.0), repeat=len(means)))
+    evidence = np.array([np.exp(sequential_test(means, y, nulls=nulls).log_e[-1]) for y in worlds])
+    for slope, shift in nulls[::6]:
+        p = 1.0 / (1.0 + np.exp(-slope * odds - shift))
+        chances = [np.prod(np.where(np.array(y) == 1.0, p, 1.0 - p)) for y in worlds]
+        assert np.dot(chances, evidence) <= 1.0 + 1e-9
+
+
+def test_the_error_of_a_fit_on_few_answers_is_forgiven_and_a_change_is_not():
+    """Thirty maps fitted on 150 answers: as stated they are wrong often enough for alarms, and rightly; none is a change."""
+    rng = np.random.default_rng(6)
+    stated, forgiven, noticed = [], [], []
+    for _ in range(30):
+        raw, correct = outcomes(rng, 150, -1.0)
+        fitted = fit_platt(10.0 * raw, 10.0 * (1.0 - raw), correct, folds=0)
+        nulls = plausible(fitted.provenance.information)
+        later, right = outcomes(rng, 1500, -1.0)
+        mean = fitted.map.means(later)
+        stated.append(sequential_test(mean, right).alarm_at)
+        forgiven.append(sequential_test(mean, right, nulls=nulls).alarm_at)
+        broken = right & (rng.random(1500) > 0.8)
+        noticed.append(sequential_test(mean, np.r_[right[:500], broken[500:]], nulls=nulls).alarm_at)
+    assert sum(found is not None for found in stated) >= 3
+    assert [found for found in forgiven if found is not None] == []
+    assert sum(found is not None and found >= 500 for found in noticed) >= 27
+
+
+def test_plausible_maps_lie_in_the_region_that_the_information_gives():
+    """The outermost sixteen on its rim; a direction that nothing is known of is left alone."""
+    known = np.array([[40.0, 10.0], [10.0, 12.0]])
+    rim = np.array(plausible((40.0, 10.0, 12.0), alpha=0.05))[-16:] - [1.0, 0.0]
+    assert np.einsum("ij,jk,ik->i", rim, known, rim) == pytest.approx(-2.0 * np.log(0.05), rel=1e-9)
+    assert {slope for slope, _ in plausible((0.0, 0.0, 25.0))} == {1.0}
+
+
+def test_information_is_the_curvature_of_the_likelihood():
+    """Against central differences of the log-likelihood of a map on top, at the outcomes that the means expect."""
+    p = np.array([0.1, 0.3, 0.6, 0.9])
+    odds, h = np.log(p / (1.0 - p)), 1e-3
+
+    def likelihood(slope, shift):
+        q = 1.0 / (1.0 + np.exp(-slope * odds - shift))
+        return np.sum(p * np.log(q) + (1.0 - p) * np.log(1.0 - q))
+
+    second = -(likelihood(1 + h, 0) - 2 * likelihood(1, 0) + likelihood(1 - h, 0)) / h**2
+    mixed = -(likelihood(1 + h, h) - likelihood(1 + h, -h) - likelihood(1 - h, h) + likelihood(1 - h, -h)) / (4 * h**2)
+    last = -(likelihood(1, h) - 2 * likelihood(1, 0) + likelihood(1, -h)) / h**2
+    assert information(p) == pytest.approx((second, mixed, last), rel=1e-4)

@@ -47,7 +47,13 @@ def shared(new_url: Callable[[Path], str], tmp_path_factory: pytest.TempPathFact
 def filled(store: Store) -> Store:
     """A store with a chain of six rows, with texts of two, and one of a request that no route took."""
     said = Texts("Who?", "Me.", "Probably me.", None, ("Me.", "You."))
-    odd: Any = {"alpha": 0.1 + 0.2, "beta": 1e-7, "served_agrees": False, "story": {"ß": [1, 2.5, None, "\u2028"]}}
+    odd: Any = {
+        "samples": 2,
+        "alpha": 0.1 + 0.2,
+        "beta": 1e-7,
+        "served_agrees": False,
+        "story": {"ß": [1, 2.5, None, "\u2028"]},
+    }
     store.write(
         *(entry(f"a{i}", texts=said if i < 3 else None, user="u" if i == 1 else None, **odd) for i in range(1, 7)),
         entry("z1", route=None),

@@ -13,7 +13,7 @@ from calibration import Beta
 from lexicon import Retriever, load
 from proxy.pipeline.by_sentence import BySentence
 from proxy.rewriting import FactGuard, TemplateRewriter, reword
-from proxy.rewriting.guard import read_english
+from proxy.rewriting.guard import read_aloud
 from proxy.signals.sentences import SentenceSupport
 from proxy.values import Rewrite, RewriteRequest
 
@@ -51,10 +51,10 @@ def _threads(draft: str) -> dict[str, set[str]]:
     watched = Watched()
     template = WatchedTemplate()
     object.__setattr__(template, "watched", watched)
-    guard = FactGuard(reader=watched.on("guard", read_english))
+    guard = FactGuard(reader=watched.on("guard", read_aloud))
     target = Beta(6, 4)
     request = RewriteRequest("", draft, target, RETRIEVER.nearest(target, 5))
-    reader = watched.on("reader", read_english)
+    reader = watched.on("reader", read_aloud)
     done = anyio.run(lambda: reword(request, rewriters=[template], guard=guard, reader=reader))
     assert done.status == "hedged"
     return watched.threads
@@ -79,7 +79,7 @@ def test_sentence_by_sentence_works_in_a_worker() -> None:
 
     by_sentence = BySentence(
         minimum=3, support=Support(), active_map=lambda _: pytest.fail("not asked"), retriever=RETRIEVER, k=5,
-        template=TemplateRewriter(), guard=FactGuard(reader=watched.on("guard", read_english)),
+        template=TemplateRewriter(), guard=FactGuard(reader=watched.on("guard", read_aloud)),
     )  # fmt: skip
     draft = "".join(SENTENCE.format(i) for i in range(4)).strip()
 
