@@ -107,7 +107,7 @@ def _nodes_table() -> list[str]:
 
 
 def _draw(cases: list[tuple[str, str, str, Records]]) -> None:
-    """Reliability before and after the default map: one panel a set, distributions counted in every bin by their mass there."""
+    """Reliability before and after the map that `hedgerow fit` learns: one panel a set, distributions counted in every bin by their mass there."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -118,7 +118,7 @@ def _draw(cases: list[tuple[str, str, str, Records]]) -> None:
     ]
     figure, grid = plt.subplots(2, 3, figsize=(9, 6.2), sharex=True, sharey=True)
     for axes, (name, records) in zip(grid.flat, shown, strict=True):
-        e = _evaluate(records, "platt")
+        e = _evaluate(records, "platt-bounded")
         axes.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle="--")
         for (alpha, beta), label, colour in ((e.raw, "before", "#d1495b"), (e.calibrated, "after", "#2a6f97")):
             table = generalised_reliability(alpha, beta, e.correct)

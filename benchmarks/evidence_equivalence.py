@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import anyio
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.clusters import sample_sets
 from benchmarks.equivalence_data import SAMPLE_SETS, Row, contains, evouna, exact, is_development, read
 from benchmarks.stopping import table
 from calibration import Beta
 from calibration.fitting import fit_moments
+from proxy.claims import asks_for_claim
 from proxy.equivalence.embeddings import OnnxEncoder
+from proxy.equivalence.layered import LayeredEquivalence
+from proxy.equivalence.normal import normalise
 from proxy.equivalence.prior import EmbeddingPrior
 from proxy.equivalence.rules import cluster_by_rules, judge_pair
 from proxy.signals.combine import combine, fit_weights, logit_of
 
+PROMPTS = Path(__file__).parent.parent / "tests" / "data" / "prompts.tsv"
 PAIRS = Path(__file__).parent.parent / "tests" / "data" / "minimal_pairs.jsonl"
-Clusters = Sequence[Sequence[int]]
 
 
 def _scores(called: Sequence[bool], rows: Sequence[Row]) -> str:
@@ -82,47 +89,60 @@ def minimal_pairs() -> str:
     return "\n".join(lines)
 
 
-def _exact_clusters(row: Row) -> Clusters:
-    members: dict[str, list[int]] = {}
-    for i, sample in enumerate(row["samples"]):
-        members.setdefault(exact(sample["text"]), []).append(i)
-    return sorted(members.values(), key=lambda c: (-len(c), c[0]))
+def sick(data: Path) -> str:
+    """Share of sentence pairs called the same, by what people say of them. SICK asks for entailment one way only."""
+    with gzip.open(data / "nli" / "SICK.tsv.gz", "rt", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))[::5]
+    prior = EmbeddingPrior(OnnxEncoder())
+    called: dict[str, list[tuple[bool, bool]]] = {}
+    for row in rows:
+        a, b = row["sentence_A"], row["sentence_B"]
+        judged = judge_pair("", a, b)
+        layered = prior.weigh("", [a, b], [(0, 1)])[0].same if judged.same is None else judged.same
+        called.setdefault(row["entailment_judgment"].lower(), []).append((bool(judged.same), bool(layered)))
+    lines_ = ["| people say | pairs | rules: same | rules and embedding prior: same |", "|---|---|---|---|"]
+    for label, found in sorted(called.items()):
+        rules, both = np.mean(found, axis=0)
+        lines_.append(f"| {label} | {len(found)} | {rules:.3f} | {both:.3f} |")
+    return "\n".join(lines_)
+
+
+def claims() -> str:
+    """Precision and recall of passing a request on as none that asks for a claim."""
+    rows = [line.split("\t") for line in PROMPTS.read_text(encoding="utf-8").splitlines()]
+    lines = ["| prompts | n | without a claim | passed on | precision | recall |", "|---|---|---|---|---|---|"]
+    for name, part in (("read while patterns were written", rows[::2]), ("held out", rows[1::2])):
+        passed = [label == "no" for label, prompt in part if not asks_for_claim(prompt)]
+        without = sum(label == "no" for label, _ in part)
+        precision, recall = sum(passed) / len(passed), sum(passed) / without
+        lines.append(f"| {name} | {len(part)} | {without} | {len(passed)} | {precision:.3f} | {recall:.3f} |")
+    return "\n".join(lines)
+
+
+def own_cpu(data: Path) -> str:
+    """CPU of this process for one question of 20 short answers, every tenth question of llama13b, after a warm-up."""
+    rows = read(data / SAMPLE_SETS["llama13b"])[::10]
+    layered = LayeredEquivalence(EmbeddingPrior(OnnxEncoder()))
+    anyio.run(layered.cluster, "Where?", ["Paris", "Rome"])
+    ways: dict[str, Callable[[str, list[str]], object]] = {
+        "rules": cluster_by_rules,
+        "rules and embeddings": lambda question, answers: anyio.run(layered.cluster, question, answers),
+    }
+    lines = ["| equivalence | questions | CPU ms, p50 | p95 |", "|---|---|---|---|"]
+    for name, way in ways.items():
+        spent = []
+        for row in rows:
+            normalise.cache_clear()
+            start = time.process_time()
+            way(row["question"], [sample["text"] for sample in row["samples"]])
+            spent.append(1000 * (time.process_time() - start))
+        lines.append(f"| {name} | {len(rows)} | {np.median(spent):.1f} | {np.quantile(spent, 0.95):.1f} |")
+    return "\n".join(lines)
 
 
 def _surface(row: Row, i: int) -> bool:
     sample = row["samples"][i]
     return bool(sample["contains"]) if "contains" in sample else bool(sample.get("correct", row["label"]))
-
-
-def _label(row: Row, cluster: Sequence[int], *, whole: bool) -> bool:
-    """Surface label of the cluster's first sample, or of any of its samples."""
-    return any(_surface(row, i) for i in cluster) if whole else _surface(row, cluster[0])
-
-
-def auroc(rows: Sequence[Row], clusters: Sequence[Clusters], *, whole: bool) -> float:
-    """AUROC of the largest cluster's share."""
-    right = [_label(r, c[0], whole=whole) for r, c in zip(rows, clusters, strict=True)]
-    return float(roc_auc_score(right, [len(c[0]) / len(r["samples"]) for r, c in zip(rows, clusters, strict=True)]))
-
-
-def sample_sets(data: Path) -> str:
-    lines = [
-        "| set | n | exact, draft | ours, draft | exact, cluster | ours, cluster | ms per question (median) |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name, path in SAMPLE_SETS.items():
-        rows = read(data / path)
-        theirs = [_exact_clusters(r) for r in rows]
-        ours, spent = [], []
-        for row in rows:
-            start = time.perf_counter()
-            ours.append(cluster_by_rules(row["question"], [s["text"] for s in row["samples"]]).clusters)
-            spent.append(1000 * (time.perf_counter() - start))
-        figures = [auroc(rows, c, whole=w) for w in (False, True) for c in (theirs, ours)]
-        lines.append(
-            f"| {name} | {len(rows)} | " + " | ".join(f"{f:.3f}" for f in figures) + f" | {np.median(spent):.2f} |"
-        )
-    return "\n".join(lines)
 
 
 def combined(data: Path) -> str:
@@ -163,18 +183,36 @@ Rules were written and the prior was fitted on even questions; odd ones are held
 
 ### Minimal pairs
 
-Written with the rules, so no estimate of how they do on new pairs. Undecided counts as different. Paraphrases are for a judge.
+Written by who wrote the rules. 159 of them came after the rules: 5 of the 122 of these that are no paraphrases were called wrong at first
+sight, and the rules were then mended. Undecided counts as different.
 
 {minimal_pairs()}
 
+### Sentence pairs (SICK, every fifth)
+
+Pairs without a question, so the prior works outside what it was fitted on.
+
+{sick(data)}
+
+### Requests without a claim
+
+200 prompts in ten languages (tests/data/prompts.tsv), written before the patterns by who wrote the patterns, so harder prompts exist.
+
+{claims()}
+
 ### AUROC of the largest cluster's share (rules alone)
 
-"Draft": the first sample of the largest cluster (not its commonest wording, which the proxy takes) holds the gold answer on the
-surface. "Cluster": any sample of it does. The first calls
-"Doctor Zhivago" wrong where the gold answer is "Dr Zhivago", so it punishes the merge of the two; the second favours larger
-clusters, so neither settles the question alone. Times are wall clock on a machine in use. Maths sets label the question, not the sample.
+"Surface" calls a draft right where it holds a gold answer word by word. That calls "Doctor Zhivago" wrong where the gold answer is
+"Dr Zhivago", and so punishes every cluster that rightly holds both. "Meaning" adds the right answers that the gold lists lack, written by
+hand for drafts of either method (benchmarks/right_answers.json). "Verdict of a model": as the data says. By the surface our clusters are below
+exact match on llama13b; wherever the label goes by meaning or by verdict, on none of the larger sets beyond what chance explains.
+nq has 21 right answers in 200.
 
 {sample_sets(data)}
+
+### Own CPU, 20 short answers
+
+{own_cpu(data)}
 
 ### Two signals together (gemma2, held-out AUROC, surface label of the draft)
 

@@ -223,7 +223,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
     return Steps(
         upstream=upstreams[route.upstream],
         equivalence=_equivalence(route, upstreams, judge),
-        signal=_signal(route, upstreams, support),
+        signal=_signal(route, upstreams, support, registry),
         active_map=_active_map(route, registry, route.signal),
         decide=_decide(route),
         stronger=upstreams[route.policy.escalate_to] if route.policy and route.policy.escalate_to else None,
@@ -233,7 +233,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
         guard=guard,
         by_sentence=_by_sentence(route, registry, support, retriever, guard),
         grader=_grader(route, upstreams),
-        needs_logprobs=route.signal == "token",
+        needs_logprobs=route.signal in ("token", "combined"),
     )
 
 
@@ -348,7 +348,7 @@ def _local_judge(route: Route) -> Judge | None:
 
 
 def _signal(
-    route: Route, upstreams: Mapping[str, Upstream], support: SentenceSupport
+    route: Route, upstreams: Mapping[str, Upstream], support: SentenceSupport, registry: MapRegistry
 ) -> Callable[[Job, Spent], ConfidenceSignal]:
     """What measures the confidence."""
     from proxy.signals.consistency import ConsistencySignal
@@ -370,6 +370,16 @@ def _signal(
         return asking
     if route.signal == "linguistic" and route.linguistic.reader == "models":
         return lambda job, spent: LinguisticSignal(_model_reader(route, upstreams, job, spent))
+    if route.signal == "combined":
+        from proxy.signals.combine import CombinedSignal, load_weights
+
+        active = _active_map(route, registry, "combined")
+
+        def weighed(job: Job, spent: Spent) -> ConfidenceSignal:
+            weights = load_weights(registry.folder, active(job.model).version)
+            return CombinedSignal([SemanticSignal(), TokenSignal()], weights)
+
+        return weighed
     fixed: dict[str, ConfidenceSignal] = {
         "semantic": SemanticSignal(),
         "token": TokenSignal(),

@@ -98,12 +98,12 @@ WORDS_OF_A_TEXT = 60
 """From so many words on, answers that all differ were not asked for one thing."""
 
 
-def comparable(answers: Sequence[str], largest: int) -> bool:
+def comparable(answers: Sequence[str], largest: int | None) -> bool:
     """Whether answers that came can be compared: most say something, most do not ask back, and they are no long texts that all differ.
 
     Args:
         answers: the texts that were compared.
-        largest: size of their largest cluster.
+        largest: size of their largest cluster; None where long answers are compared sentence by sentence.
     """
     asking = sum(answer.rstrip(" \n*\"')").endswith(("?", "\uff1f")) for answer in answers)
     silent = sum(not any(c.isalnum() for c in answer) for answer in answers)

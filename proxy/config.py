@@ -316,10 +316,10 @@ class Route(Section):
     cross-encoder, or one call to an `llm`."""
     judge: Judge = Judge()
     """The judge of `equivalence`, where it is not `rules`."""
-    signal: Literal["semantic", "token", "linguistic", "consistency", "p_true"] = "semantic"
+    signal: Literal["semantic", "token", "linguistic", "consistency", "p_true", "combined"] = "semantic"
     """Where the raw confidence comes from: how many answers agree (`semantic`), how probable their words were (`token`), how sure the
     answer sounds (`linguistic`), how many answers support each of its sentences (`consistency`), or what the model says when asked
-    whether it is right (`p_true`)."""
+    whether it is right (`p_true`). `combined` weighs `semantic` and `token` as `hedgerow fit --signal combined` found best; it needs a map of that kind."""
     linguistic: Linguistic = Linguistic()
     """Who listens, where the signal is `linguistic`."""
     sampling: Sampling = Sampling()
@@ -497,7 +497,7 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"routes.{index}.sampling.min_n is {route.sampling.min_n}; at most sampling.n ({route.sampling.n})"
                 )
-            if route.stream == "append" and route.signal == "token":
+            if route.stream == "append" and route.signal in ("token", "combined"):
                 raise ValueError(
                     f"routes.{index}.stream is 'append', which needs routes.{index}.signal to be 'semantic': what is sent on as it "
                     "comes brings no log-probabilities"

@@ -56,7 +56,7 @@ def collect(
     )  # failures have lines of their own
     chosen = find_route(settings, route)
     asked = choose(load_questions(questions, separator, unlabelled, skip_bad), limit, seed)
-    plan = Plan(chosen, model, system, logprobs or chosen.signal == "token")
+    plan = Plan(chosen, model, system, logprobs or chosen.signal in ("token", "combined"))
     try:
         with _ledger(out, plan) as ledger:
             outcome = asyncio.run(run_plan(settings, plan, asked, ledger, concurrency=concurrency, rate=rate, yes=yes))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from proxy.cli.common import stop
-from proxy.cli.records import Clusters, Map, Signal, load_records
+from proxy.cli.records import Clusters, Map, Signal, load_combined, load_records
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +46,10 @@ def evaluate(
 ) -> None:
     """Fit a map on the first part of labelled answers and measure it on the rest."""
     conditions = [_parse_condition(text) for text in fail_if or []]
-    records = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
+    if signal == "combined":
+        records, _ = load_combined(data, clusters=clusters, skip_bad=skip_bad, fit_on=train_fraction)
+    else:
+        records = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
     evaluation = _evaluate(records, kind, train_fraction, resamples, seed, signal, allow_negative_slope)
     document = to_document(evaluation, data.name, signal, clusters, len(records.bad))
     for key, *_ in conditions:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from proxy.cli.common import ConfigPath, configuration, stop
-from proxy.cli.records import Clusters, Map, Signal, load_records
+from proxy.cli.records import Clusters, Map, Signal, load_combined, load_records
 
 
 def registry_folder(folder: Path | None, config: Path) -> Path:
@@ -73,11 +73,16 @@ def fit(
     from calibration import MapRegistry
     from calibration.errors import CalibrationError
     from calibration.fitting import fit_map
+    from proxy.signals.combine import save_weights
 
     if (route or model) and not activate:
         stop("--route and --model say where a map is active; add --activate")
     registry = MapRegistry(registry_folder(folder, config))
-    records = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
+    weights = None
+    if signal == "combined":
+        records, weights = load_combined(data, clusters=clusters, skip_bad=skip_bad)
+    else:
+        records = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
     options: dict[str, Any] = (
         {"allow_negative_slope": True} if allow_negative_slope and kind.startswith("platt") else {}
     )
@@ -88,10 +93,17 @@ def fit(
         made = fitted.provenance
         name = version or f"{kind}-{signal}-{made.fitted_at:%Y%m%d-%H%M%S}-{made.data_hash[:8]}"
         path = registry.add(name, fitted)
+        if weights is not None:
+            save_weights(registry.folder, name, weights)
         if activate:
             registry.activate(name, route=route, model=model)
     except (CalibrationError, OSError) as error:
         stop(str(error))
+    if weights is not None:
+        typer.echo(
+            "combined: " + ", ".join(f"{n} {w:.3f}" for n, w in weights.weights.items()) + f", bias {weights.bias:.3f}",
+            err=True,
+        )
     if as_json:
         typer.echo(json.dumps({"version": name, **fitted.to_dict()}, indent=2))
         return None

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from proxy.ports import ConfidenceSignal, Equivalence
     from proxy.records import Records
+    from proxy.signals.combine import Weights
 
 Clusters = Literal["rules", "exact"]
-Signal = Literal["semantic", "token"]
+Signal = Literal["semantic", "token", "combined"]
 Map = Literal["platt", "platt-bounded", "temperature", "isotonic", "histogram", "beta", "venn-abers", "identity"]
 
 _SHOWN = 5
@@ -25,6 +26,41 @@ _SHOWN = 5
 
 def load_records(path: Path, *, signal: Signal, clusters: Clusters, skip_bad: bool) -> Records:
     """The columns of a file of labelled answers; ends the command where there is nothing to work on."""
+    records = _measure(path, _signal(signal), clusters)
+    _say_what_is_missing(records, signal, skip_bad)
+    if not records.alpha.size:
+        stop(f"{path}: no row with an outcome and the signal {signal}")
+    return records
+
+
+def load_combined(path: Path, *, clusters: Clusters, skip_bad: bool, fit_on: float = 1.0) -> tuple[Records, Weights]:
+    """The columns of the combined signal, its weights fitted on the first share `fit_on` of the rows."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from calibration import Beta
+    from proxy.signals.combine import COMBINED, OneOfSeveral, combine, fit_weights
+
+    several = [_signal(name) for name in COMBINED]
+    measured = {name: _measure(path, OneOfSeveral(name, several), clusters) for name in COMBINED}
+    records = measured[COMBINED[0]]
+    _say_what_is_missing(records, "combined", skip_bad)
+    rows = [
+        {name: Beta(float(of.alpha[i]), float(of.beta[i])) for name, of in measured.items()}
+        for i in range(records.alpha.size)
+    ]
+    fitted = round(fit_on * len(rows))
+    try:
+        weights = fit_weights(rows[:fitted], [bool(y) for y in records.correct[:fitted]])
+    except ValueError as error:
+        stop(f"{path}: the signals cannot be combined: {error}")
+    betas = [combine(row, weights) for row in rows]
+    alpha, beta = np.array([b.alpha for b in betas]), np.array([b.beta for b in betas])
+    return replace(records, alpha=alpha, beta=beta), weights
+
+
+def _measure(path: Path, signal: ConfidenceSignal, clusters: Clusters) -> Records:
     import anyio
 
     from proxy.records import measure, read_rows
@@ -37,15 +73,11 @@ def load_records(path: Path, *, signal: Signal, clusters: Clusters, skip_bad: bo
             return await measure(
                 read_rows(path),
                 equivalence=_equivalence(clusters),
-                signal=_signal(signal),
+                signal=signal,
                 on_row=lambda: progress.advance(task),
             )
 
-        records = anyio.run(run)
-    _say_what_is_missing(records, signal, skip_bad)
-    if not records.alpha.size:
-        stop(f"{path}: no row with an outcome and the signal {signal}")
-    return records
+        return anyio.run(run)
 
 
 def _count_lines(path: Path) -> int:
@@ -81,7 +113,7 @@ def _equivalence(clusters: Clusters) -> Equivalence:
     return RuleEquivalence()
 
 
-def _signal(name: Signal) -> ConfidenceSignal:
+def _signal(name: str) -> ConfidenceSignal:
     if name == "token":
         from proxy.signals.token import TokenSignal
 

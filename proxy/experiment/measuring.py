@@ -21,7 +21,7 @@ from proxy.pipeline.steps import Steps
 from proxy.ports import ConfidenceSignal
 from proxy.records.reading import Sampled, parse_row
 from proxy.rewriting import reword
-from proxy.rewriting.guard import read_english
+from proxy.rewriting.guard import read_aloud
 from proxy.values import Json, RewriteRequest
 
 
@@ -69,7 +69,7 @@ async def word_drafts(
             hedges = steps.retriever.nearest(target, job.route.rewriting.k)
             request = RewriteRequest(draft.question, draft.text, target, hedges)
             done = await reword(request, rewriters=steps.rewriters(job), guard=steps.guard)
-            row = {
+            row: Json = {
                 "question": draft.question,
                 "draft": draft.text,
                 "target": [target.alpha, target.beta],
@@ -91,7 +91,7 @@ def linguistic_space(
     """What a reader hears before and after, against what turned out; shares of statuses, and rank agreement with the targets."""
     from scipy.stats import spearmanr
 
-    heard = [(read_english(draft.text), read_english(row["text"])) for draft, row in zip(drafts, worded, strict=True)]
+    heard = [(read_aloud(draft.text), read_aloud(row["text"])) for draft, row in zip(drafts, worded, strict=True)]
     kept = [i for i, pair in enumerate(heard) if pair[0] is not None and pair[1] is not None]
     correct = np.array([float(drafts[i].correct) for i in kept])
     status = Counter(row["status"] for row in worded)

@@ -69,6 +69,8 @@ def field(flow: Flow) -> Json:
         }
     if flow.clustering is not None:
         told |= {"samples": len(flow.compared), "clusters": [len(cluster) for cluster in flow.clustering.clusters]}
+    if cut_off := sum(flow.samples[i].finish_reason == "length" for i in flow.compared):
+        told["truncated"] = cut_off
     if flow.samples_from != "upstream":
         told["samples_from"] = flow.samples_from
     if flow.matches:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import structlog
 
@@ -75,13 +76,11 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
         if serving is not None:
             flow.served_agrees = 0 in flow.clustering.largest
             flow.clustering = _served_first(flow.clustering)
+        else:
+            flow.clustering = _complete_first(flow.clustering, flow)
     if (reason := draft_reason(flow.samples[flow.compared[flow.clustering.draft_index]])) is not None:
         return _stand(flow, "passed", reason)
-    if (
-        job.route.claims_only
-        and job.route.signal != "consistency"
-        and not comparable(texts, len(flow.clustering.largest))
-    ):
+    if job.route.claims_only and not comparable(texts, _largest_of_wholes(job, steps, flow.clustering)):
         return _stand(flow, "passed", "not_a_claim")
 
     with _step(flow, "confidence"):
@@ -131,6 +130,24 @@ def _served_first(clustering: Clustering) -> Clustering:
     """The same partition with the served answer's cluster before the others: the confidence is in what the client reads."""
     clusters = sorted(clustering.clusters, key=lambda cluster: 0 not in cluster)
     return Clustering(tuple(clusters), clustering.decided_by, draft=0)
+
+
+def _complete_first(clustering: Clustering, flow: Flow) -> Clustering:
+    """The same partition, with a draft that came to its end where the largest cluster has one and the chosen draft was cut off."""
+
+    def is_cut_off(index: int) -> bool:
+        return flow.samples[flow.compared[index]].finish_reason == "length"
+
+    if not is_cut_off(clustering.draft_index):
+        return clustering
+    complete = next((i for i in clustering.largest if not is_cut_off(i)), None)
+    return clustering if complete is None else replace(clustering, draft=complete)
+
+
+def _largest_of_wholes(job: Job, steps: Steps, clustering: Clustering) -> int | None:
+    """Size of the largest cluster; None where the answers are compared sentence by sentence and not as wholes."""
+    by_sentence = job.route.signal == "consistency" or steps.by_sentence is not None
+    return None if by_sentence else len(clustering.largest)
 
 
 async def _cluster(job: Job, equivalence: Equivalence, texts: Sequence[str], flow: Flow) -> Clustering:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, isfinite, log
+from pathlib import Path
 
 from calibration import Beta
+from proxy.errors import StepFailed
 from proxy.ports import ConfidenceSignal
 from proxy.values import Clustering, Sample
 
+COMBINED = ("semantic", "token")
+"""The signals that `signal: combined` combines."""
 EDGE = 0.01
 """Means are read inside [0.01, 0.99]: twenty samples that agree say "over 19 in 20", not "certain"."""
 
@@ -52,6 +57,58 @@ def fit_weights(rows: Sequence[Mapping[str, Beta]], labels: Sequence[bool]) -> W
     names = sorted(rows[0])
     model = LogisticRegression(C=10.0).fit([[logit_of(row[name]) for name in names] for row in rows], list(labels))
     return Weights(float(model.intercept_[0]), {n: float(w) for n, w in zip(names, model.coef_[0], strict=True)})
+
+
+def save_weights(folder: Path, version: str, weights: Weights) -> Path:
+    """Keep the weights beside the map of the same version, in the registry's folder."""
+    path = _weights_file(folder, version)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"schema": 1, "bias": weights.bias, "weights": dict(weights.weights)}
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+def load_weights(folder: Path, version: str | None) -> Weights:
+    """The weights that belong to a map.
+
+    Raises:
+        StepFailed: `no_weights` where there is no map yet, or none was kept with it; `weights_unreadable` where the file is damaged.
+    """
+    if version is None:
+        raise StepFailed(
+            "confidence", "no_weights", "no map of the combined signal is active; hedgerow fit --signal combined"
+        )
+    path = _weights_file(folder, version)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        weights = Weights(float(content["bias"]), {str(k): float(v) for k, v in content["weights"].items()})
+    except FileNotFoundError as error:
+        raise StepFailed("confidence", "no_weights", f"{path} is missing") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StepFailed("confidence", "weights_unreadable", f"{path}: {error}") from error
+    if set(weights.weights) != set(COMBINED) or not all(map(isfinite, (weights.bias, *weights.weights.values()))):
+        raise StepFailed(
+            "confidence", "weights_unreadable", f"{path}: needs one finite weight for each of {', '.join(COMBINED)}"
+        )
+    return weights
+
+
+def _weights_file(folder: Path, version: str) -> Path:
+    return folder / "weights" / f"{version}.json"
+
+
+class OneOfSeveral:
+    """Measures several signals and gives one: rows that lack any of them are left out of every column alike."""
+
+    name = "combined"
+
+    def __init__(self, chosen: str, signals: Sequence[ConfidenceSignal]) -> None:
+        self._chosen, self._signals = chosen, signals
+
+    async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
+        """Measure all, give the chosen one."""
+        betas = {signal.name: await signal.measure(question, samples, clustering) for signal in self._signals}
+        return betas[self._chosen]
 
 
 class CombinedSignal:

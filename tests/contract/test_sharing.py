@@ -151,7 +151,7 @@ def test_a_cache_in_redis(serve: Any, client_of: Any, upstream: Upstream, redis_
 def test_a_cache_out_of_reach_is_a_miss(serve: Any, client_of: Any, upstream: Upstream, lines: Any) -> None:
     """The request is answered, and the log says why nothing was kept."""
     pytest.importorskip("redis")
-    upstream.default = says("Canberra.")
+    upstream.default = says("Canberra.", "Sydney.")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     cache = {"store": "redis", "url": f"redis://127.0.0.1:{port}/0"}
