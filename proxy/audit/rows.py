@@ -19,13 +19,13 @@ from proxy.audit.tables import answers, texts
 
 LARGEST_COUNT = 2**31 - 1
 """Of tokens: what PostgreSQL's integers hold. An upstream that tells of more is not counting tokens."""
-_LENGTHS = {c.name: c.type.length for c in answers.columns if isinstance(c.type, sa.String) and c.type.length}
-_COUNTS = tuple(c.name for c in answers.columns if type(c.type) is sa.Integer)
-_FLOATS = tuple(c.name for c in answers.columns if isinstance(c.type, sa.Float))
+_LENGTHS = {str(c.name): c.type.length for c in answers.columns if isinstance(c.type, sa.String) and c.type.length}
+_COUNTS = frozenset(str(c.name) for c in answers.columns if type(c.type) is sa.Integer)
+_FLOATS = frozenset(str(c.name) for c in answers.columns if isinstance(c.type, sa.Float))
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-_NULLS: Row = {column.name: None for column in answers.columns}
+_NULLS: Row = {str(column.name): None for column in answers.columns}
 _ZEROS: Row = dict.fromkeys(("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalation"), 0)
-_TEXT_NULLS: Row = {column.name: None for column in texts.columns}
+_TEXT_NULLS: Row = {str(column.name): None for column in texts.columns}
 
 
 def prepare(entry: Entry, key: bytes) -> Prepared:
@@ -68,18 +68,18 @@ def _storable_row(row: Row) -> Row:
 
     Strings longer than their column end in an ellipsis; the story becomes the text that is stored.
     """
-    whole: Row = _ZEROS | row
-    for name, length in _LENGTHS.items():
-        value = whole.get(name)
-        if value is not None:
-            value = storable(value)
-            whole[name] = value if len(value) <= length else value[: length - 1] + "…"
-    for name in _FLOATS:
-        if whole.get(name) is not None:
-            whole[name] = float(whole[name])
-    for name in _COUNTS:
-        if whole.get(name) is not None:
-            whole[name] = min(whole[name], LARGEST_COUNT)
+    whole: Row = _ZEROS.copy()
+    for name, value in row.items():
+        if value is None:
+            continue
+        if name in _LENGTHS:
+            value, length = storable(value), _LENGTHS[name]
+            value = value if len(value) <= length else value[: length - 1] + "…"
+        elif name in _FLOATS:
+            value = float(value)
+        elif name in _COUNTS:
+            value = min(value, LARGEST_COUNT)
+        whole[name] = value
     if whole.get("story") is not None:
         whole["story"] = orjson.dumps(whole["story"], option=orjson.OPT_NON_STR_KEYS).decode()
     return whole
@@ -91,4 +91,6 @@ def _storable_texts(found: dict[str, Any]) -> Row:
 
 def storable(text: str) -> str:
     """Text that both databases keep: no NUL, no half of a surrogate pair; U+FFFD stands in their place."""
+    if text.isascii() and "\0" not in text:
+        return text
     return _UNSTORABLE.sub("\ufffd", text)

@@ -220,7 +220,7 @@ def test_erasing_over_http_needs_the_admin_key(serve: Any, upstream: Upstream, t
     assert told["erased_at"] > 0
     content = b"".join(path.read_bytes() for path in tmp_path.glob("audit.db*"))
     assert b"capital of Australia" not in content
-    assert httpx.delete(f"{serve()}/v1/audit/{name}").status_code == 401
+    assert httpx.delete(f"{serve()}/v1/audit/{name}").status_code == 403
 
 
 def test_the_commands(serve: Any, tmp_path: Path, upstream: Upstream) -> None:
