@@ -21,7 +21,7 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo "Installing what the tests need"
-	$(PIP) -e '.[embedded,litellm,semantic,postgres,dev]'
+	$(PIP) -e '.[embedded,litellm,semantic,postgres,parquet,redis,tracing,dev]'
 	@touch $@
 
 serve: $(VENV)/.run  ## the proxy on 127.0.0.1:4000

@@ -24,7 +24,8 @@ from benchmarks.equivalence_data import read
 from calibration import Beta
 from lexicon import LexiconError, perceive
 from proxy.equivalence.rules import cluster_by_rules, judge_pair
-from proxy.records.exact import cluster_by_key, contains_gold
+from proxy.grading.alias import alias_grade
+from proxy.records.exact import cluster_by_key
 from proxy.signals.semantic import SemanticSignal
 from proxy.signals.token import TokenSignal
 from proxy.values import Clustering, Sample
@@ -105,8 +106,9 @@ def _sampled(row: Row, grade: Callable[[Row, Clustering], bool]) -> Case:
     return Case(row["id"], row["question"], draft, grade(row, clusters), raw, samples, row)
 
 
-def _holds_gold(row: Row, clusters: Clustering) -> bool:
-    return contains_gold(row["samples"][clusters.draft_index]["text"], row["gold"])
+def _gives_gold(row: Row, clusters: Clustering) -> bool:
+    draft = row["samples"][clusters.draft_index]["text"]
+    return alias_grade(row["question"], draft, row["gold"]).correct == 1.0
 
 
 def _says_gold(row: Row, clusters: Clustering) -> bool:
@@ -139,8 +141,8 @@ def _given_share(row: Row) -> Case | None:
 
 
 SETS: dict[str, tuple[str, Callable[[Row], Case | None], str]] = {
-    "TriviaQA, LLaMA-13B": ("triviaqa_llama13b/samples.jsonl.gz", partial(_sampled, grade=_holds_gold), "holds a gold answer"),
-    "TriviaQA, gemma-2-2b": ("triviaqa_gemma2_2b/train.jsonl.gz", partial(_sampled, grade=_holds_gold), "holds a gold answer"),
+    "TriviaQA, LLaMA-13B": ("triviaqa_llama13b/samples.jsonl.gz", partial(_sampled, grade=_gives_gold), "alias rule"),
+    "TriviaQA, gemma-2-2b": ("triviaqa_gemma2_2b/train.jsonl.gz", partial(_sampled, grade=_gives_gold), "alias rule"),
     "SimpleQA, gpt-5-mini": ("simpleqa_gpt5mini/simpleqa_gpt5mini.jsonl.gz", _given_ids, "recorded model grade of the plain answer"),
     "Maths, Llama-3.1-8B": ("answerable_math/llama.jsonl.gz", partial(_sampled, grade=_says_gold), "the gold number, by the proxy's rules"),
     "Maths, Mistral-7B": ("answerable_math/mistral.jsonl.gz", partial(_sampled, grade=_says_gold), "the gold number, by the proxy's rules"),

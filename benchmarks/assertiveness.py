@@ -69,13 +69,36 @@ def held_out(data: Rated, folds: BaseCrossValidator) -> Floats:
     return predicted
 
 
+def embedded(texts: list[str]) -> Floats:
+    """Sentence embeddings by the int8 MiniLM of the extra `semantic`; half a minute."""
+    from proxy.equivalence.embeddings import OnnxEncoder
+
+    encode = OnnxEncoder()
+    return np.vstack([encode(texts[start : start + 16]) for start in range(0, len(texts), 16)]).astype(np.float64)
+
+
+def held_out_embedded(data: Rated, vectors: Floats, folds: BaseCrossValidator) -> Floats:
+    """As `held_out`, on embeddings in place of words; penalty and weight of style as there."""
+    styles = np.array([style(text) for text in data.texts])
+    predicted = np.zeros(data.ratings.size)
+    for train, test in folds.split(data.texts, groups=data.sources if isinstance(folds, GroupKFold) else None):
+        scaler = StandardScaler().fit(styles[train])
+        x, z = (np.hstack([vectors[part], STYLE_SCALE * scaler.transform(styles[part])]) for part in (train, test))
+        predicted[test] = Ridge(1.0).fit(x, data.ratings[train]).predict(z)
+    return predicted
+
+
 def table(data: Path, perceived: Floats) -> str:
-    """Markdown rows: the reader as it is, then the probe with texts held out and with whole sources held out."""
+    """Markdown rows: the reader as it is, then two probes with texts held out and with whole sources held out."""
     texts = rated(data)
+    vectors = embedded(texts.texts)
+    by_text, by_source = KFold(10, shuffle=True, random_state=0), GroupKFold(5)
     rows = {
         "the reader as shipped, fitted on none of these": perceived,
-        "probe: words and style, texts held out (10 folds)": held_out(texts, KFold(10, shuffle=True, random_state=0)),
-        "probe: words and style, whole sources held out": held_out(texts, GroupKFold(5)),
+        "probe: words and style, texts held out (10 folds)": held_out(texts, by_text),
+        "probe: words and style, whole sources held out": held_out(texts, by_source),
+        "probe: embeddings and style, texts held out": held_out_embedded(texts, vectors, by_text),
+        "probe: embeddings and style, whole sources held out": held_out_embedded(texts, vectors, by_source),
     }
     return "\n".join(
         f"| {name} | {spearmanr(p, texts.ratings)[0]:.3f} | {pearsonr(p, texts.ratings)[0]:.3f} |"

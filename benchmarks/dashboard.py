@@ -184,10 +184,8 @@ async def _replay(source: Recorded, steps: Steps, route: Any) -> tuple[Flow, boo
 
 
 def _row(flow: Flow, mode: str, moment: float, rng: random.Random) -> Json:
-    row = record.row(flow, mode=mode, store_text=False)
-    kept = {name: value for name, value in row.items() if name in answers.columns}
-    heard = perceive(record.final_text(flow)).beta
-    kept |= {"perceived_alpha": heard.alpha, "perceived_beta": heard.beta, "store_text": "full"}
+    row = record.row(flow, mode=mode, perceived=perceive(record.final_text(flow)).beta)
+    kept = {name: value for name, value in row.items() if name in answers.columns} | {"store_text": "full"}
     kept["story"]["timings_ms"]["sample"] = rng.lognormvariate(7.1, 0.4)
     kept["texts"] = {
         "question": flow.job.question, "draft": flow.draft, "answer": record.final_text(flow),

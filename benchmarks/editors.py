@@ -40,8 +40,8 @@ from proxy.values import RewriteRequest, Usage
 
 KEPT = Path(__file__).with_name("editors.jsonl.gz")
 SEED = 21
-LONGEST_REPLY = 120
-"""Tokens; the answers have at most about 70."""
+LONGEST_ANSWER = 140
+"""Characters; the embedded model writes at most 64 tokens unless told otherwise, and a reworded answer must fit in."""
 EDITORS: dict[str, Callable[[Ask], Rewriter]] = {
     "llm": EditorRewriter,
     "direct_beta": DirectBetaRewriter,
@@ -62,61 +62,72 @@ def requests(data: Path, count: int) -> list[RewriteRequest]:
     """Answers with targets even over the range."""
     rng, retriever = random.Random(SEED), Retriever(load())
     found = []
-    for question, answer in answers(data)[:count]:
+    for question, answer in [pair for pair in answers(data) if len(pair[1]) <= LONGEST_ANSWER][:count]:
         target = Beta.from_mean(rng.uniform(*MEANS), rng.choice(CONCENTRATIONS))
         found.append(RewriteRequest(question, answer, target, retriever.nearest(target, 5)))
     return found
 
 
 async def draw(data: Path, count: int) -> None:
-    """Ask the model and keep what it says."""
+    """Ask the model and keep what it says; answers that have been drawn are not asked for again."""
     from proxy.config import EmbeddedUpstream
     from proxy.ports import Call
     from proxy.upstreams.embedded import EmbeddedModel
 
-    model = EmbeddedModel("embedded", EmbeddedUpstream(provider="embedded", max_answer_tokens=LONGEST_REPLY))
+    model = EmbeddedModel("embedded", EmbeddedUpstream(provider="embedded"))
     await model.open()
     guard = FactGuard()
-    rows = []
-    for request in track(requests(data, count), "asking the embedded model"):
+    said: dict[tuple[str, str], dict[str, Any]] = {}
+    rows = kept()
+    known = {(row["question"], row["answer"]) for row in rows}
+    wanted = [request for request in requests(data, count) if (request.question, request.draft) not in known]
+    for request in track(wanted, "asking the embedded model"):
         replies: dict[str, list[dict[str, Any]]] = {name: [] for name in EDITORS}
         for name, editor in EDITORS.items():
 
             async def ask(system: str, user: str, heard: list[dict[str, Any]] = replies[name]) -> tuple[str, Usage]:
+                if (system, user) in said:  # at temperature 0 it would say the same again
+                    heard.append(said[system, user])
+                    return said[system, user]["text"], Usage()
                 messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
                 start = time.perf_counter()
                 answer = await model.complete(Call("/chat/completions", {"messages": messages, "temperature": 0.0}))
                 text = answer["choices"][0]["message"]["content"]
-                heard.append({"text": text, "ms": round((time.perf_counter() - start) * 1e3)})
+                said[system, user] = {"text": text, "ms": round((time.perf_counter() - start) * 1e3)}
+                heard.append(said[system, user])
                 return text, Usage()
 
             await reword(request, rewriters=[editor(ask)], guard=guard)
         target = {"alpha": request.target.alpha, "beta": request.target.beta}
         rows.append({"question": request.question, "answer": request.draft} | target | {"replies": replies})
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        KEPT.write_bytes(gzip.compress(text.encode(), mtime=0))  # what has been drawn stays, whatever happens next
     await model.aclose()
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    KEPT.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def kept() -> list[dict[str, Any]]:
+    """What has been drawn, one row an answer."""
+    return [json.loads(line) for line in gzip.decompress(KEPT.read_bytes()).splitlines()] if KEPT.exists() else []
 
 
 async def replay() -> dict[str, list[Tried]]:
     """Every editor's kept replies through the step as it is now; where it asks once more than it did then, `not_drawn`."""
-    rows = [json.loads(line) for line in gzip.decompress(KEPT.read_bytes()).splitlines()]
     retriever, template, guard = Retriever(load()), TemplateRewriter(), FactGuard()
     found: dict[str, list[Tried]] = {name: [] for name in EDITORS}
-    for row in rows:
+    for row in kept():
         target = Beta(row["alpha"], row["beta"])
         request = RewriteRequest(row["question"], row["answer"], target, retriever.nearest(target, 5))
         for name, editor in EDITORS.items():
-            kept = row["replies"][name]
-            done = await reword(request, rewriters=[editor(_player(kept)), template], guard=guard)
-            if kept and done.reason != "no_assertion":
-                spent = sum(reply["ms"] for reply in kept)
-                found[name].append(Tried(Case(name, request, done, done, 0.0), kept[0]["text"], spent))
+            replies = row["replies"][name]
+            done = await reword(request, rewriters=[editor(_player(replies)), template], guard=guard)
+            if replies and done.reason != "no_assertion":
+                spent = sum(reply["ms"] for reply in replies)
+                found[name].append(Tried(Case(name, request, done, done, 0.0), replies[0]["text"], spent))
     return found
 
 
-def _player(kept: Sequence[dict[str, Any]]) -> Ask:
-    left = [reply["text"] for reply in kept]
+def _player(replies: Sequence[dict[str, Any]]) -> Ask:
+    left = [reply["text"] for reply in replies]
 
     async def ask(system: str, user: str) -> tuple[str, Usage]:
         if not left:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import spearmanr
 
-from benchmarks.rewriting import Listener, measure, summary, template_ms
+from benchmarks.editors import Tried, replay
+from benchmarks.first_token import measure as first_token
+from benchmarks.rewriting import SEED, Listener, hedged_part, interval, lost_facts, measure, summary, template_ms
 
-ANSWERS, EMBEDDED = 2000, 500
+ANSWERS, EMBEDDED, ROUNDS = 2000, 500, 200
 PICTURE = Path(__file__).parent.parent / "docs" / "evidence" / "rewriting.svg"
 
 
 def section(data: Path) -> str:
-    """Recompute everything; about three minutes, most of them the embedded model's."""
+    """Recompute everything; about three minutes, most of them the embedded model's. The editors' replies were drawn once."""
     cases, listener = measure(data, ANSWERS, EMBEDDED), Listener(data)
     figures = summary(cases, listener)
     alone = template_ms(cases)
@@ -50,7 +58,85 @@ it hears, with the features of the lexicon's reader and none of its weights or e
 its correlation with people is {listener.held_out():.3f}, scores that are noisy themselves. Interval: 95 % bootstrap over answers.
 Times are of one thread of {os.cpu_count()} shared cores.
 
-![Target and heard confidence](evidence/rewriting.svg)"""
+![Target and heard confidence](evidence/rewriting.svg)
+
+{editors(listener)}
+
+{streams()}"""
+
+
+def editors(listener: Listener) -> str:
+    """What a live model makes of the three prompts."""
+    found = asyncio.run(replay())
+    rows = [_editor(name, tried, listener) for name, tried in found.items()]
+    reasons = {
+        name: Counter(
+            attempt.partition(":")[2] for one in tried for attempt in one.case.done.attempts if attempt.startswith(name)
+        )
+        for name, tried in found.items()
+    }
+    why = "; ".join(
+        f"`{name}`: " + ", ".join(f"{reason} {count}" for reason, count in counts.most_common())
+        for name, counts in reasons.items()
+    )
+    return f"""### Editors with a live model
+
+{max(map(len, found.values()))} answers (TriviaQA and EVOUNA) reworded by the embedded model, SmolLM2-135M, at temperature 0, with each of the prompts;
+`python -m benchmarks.editors --draw N` draws them, and what it drew is kept beside it. *First reply* is what the model said before any guard.
+A model of this size can seldom edit: nearly all it writes is refused, and the template's wording stands. What this shows is that the guard
+holds against a bad editor, not how a good one words things.
+
+| | `llm` | `direct_beta` | `hedged_qa` |
+|---|---|---|---|
+{_transposed(rows)}
+
+Refused, by reason (each attempt counts): {why}."""
+
+
+def _editor(name: str, tried: Sequence[Tried], listener: Listener) -> dict[str, str]:
+    cases = [one.case for one in tried]
+    n, rng = len(cases), np.random.default_rng(SEED)
+    taken = sum(case.done.rewriter == name for case in cases)
+    targets = np.array([case.request.target.mean for case in cases])
+    raw = np.column_stack([targets, listener.hear([one.first or "." for one in tried])])
+    final = np.column_stack([targets, listener.hear([hedged_part(case) for case in cases])])
+
+    def correlation(pairs: Any) -> float:
+        return float(spearmanr(pairs[:, 0], pairs[:, 1]).statistic)
+
+    def told(pairs: Any) -> str:
+        low, high = interval(pairs, correlation, rng)
+        return f"{correlation(pairs):.2f} [{low:.2f}, {high:.2f}]"
+
+    return {
+        "answers": f"{n}",
+        "taken from the editor": f"{taken} ({taken / n:.0%})",
+        "refused twice, the template's wording stands": f"{sum(case.done.rewriter == 'template' for case in cases)}",
+        "draft stands, plain or unhedged": f"{sum(case.done.rewriter is None for case in cases)}",
+        "facts lost or added in what is served": f"{sum(lost_facts(case) for case in cases)} of {n}",
+        "facts lost or added in first replies": f"{sum(_lost(one) for one in tried)} of {n}",
+        "Spearman, target against first reply as heard": told(raw),
+        "Spearman, target against what is served as heard": told(final),
+        "ms for the calls of one answer, median": f"{statistics.median(one.milliseconds for one in tried):,.0f}",
+    }
+
+
+def _lost(one: Tried) -> bool:
+    return lost_facts(replace(one.case, done=replace(one.case.done, text=one.first)))
+
+
+def _transposed(columns: Sequence[dict[str, str]]) -> str:
+    return "\n".join(f"| {name} | " + " | ".join(column[name] for column in columns) + " |" for name in columns[0])
+
+
+def streams() -> str:
+    """Time to the first token."""
+    found = first_token(ROUNDS)
+    return f"""### First token of a stream
+
+Loopback upstream, the same streamed request in turn, {found.rounds} rounds: {found.direct:.2f} ms from the upstream itself, {found.passed:.2f} ms passed
+through (mode off), {found.append:.2f} ms with `stream: append` (medians). `append` adds {found.added:.2f} ms to passing through (median of the differences
+within a round; 95th percentile {found.added_p95:.2f} ms); the mark is 5 ms. `python -m benchmarks.first_token`."""
 
 
 def _draw(pairs: Any) -> None:

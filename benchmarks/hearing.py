@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.answers import Columns
 from benchmarks.fit_lexicon import people, seen, spread_of
 from benchmarks.rewriting import Listener, _half, signature
+from calibration import Beta
 from lexicon.model import Model
 from proxy.rewriting import sentences
 
@@ -34,9 +35,9 @@ class Ears:
         heard = [self._least_sure(text) for text in texts]
         return np.array([beta.alpha for beta in heard]), np.array([beta.beta for beta in heard])
 
-    def _least_sure(self, text: str):
+    def _least_sure(self, text: str) -> Beta:
         parts = sentences(text) or (text,)
         return min((self._sentence(part) for part in parts), key=lambda beta: beta.mean)
 
-    def _sentence(self, sentence: str):
+    def _sentence(self, sentence: str) -> Beta:
         return self.halves[1 - _half(signature(sentence))].beta(seen(sentence))

@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 import uvloop
 
 ANSWERS = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.", "Canberra is the capital.")
+FIRST_TOKEN = "The capital "
+TOKEN_S = 0.02
+"""Seconds between the first token of a stream and the rest."""
 REQUEST = json.dumps(
     {
         "model": "m",
@@ -34,8 +37,23 @@ def completion(n: int) -> bytes:
     return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(data) + data
 
 
+def stream() -> tuple[bytes, bytes]:
+    """A streamed chat completion: what comes at once, up to the first token, and the rest."""
+
+    def part(delta: dict[str, str], reason: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        body = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+        data = f"data: {json.dumps(body)}\n\n".encode()
+        return b"%x\r\n%b\r\n" % (len(data), data)
+
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    done = b"data: [DONE]\n\n"
+    rest = part({"content": "is Canberra."}) + part({}, "stop") + b"%x\r\n%b\r\n0\r\n\r\n" % (len(done), done)
+    return head + part({"role": "assistant", "content": ""}) + part({"content": FIRST_TOKEN}), rest
+
+
 class Upstream(asyncio.Protocol):
-    """Answers each request on a kept-alive connection; `n` is read from the body."""
+    """Answers each request on a kept-alive connection; `n` and `stream` are read from the body."""
 
     def __init__(self, delay_s: float, answers: dict[int, bytes]) -> None:
         self.delay_s, self.answers, self.buffer = delay_s, answers, b""
@@ -53,6 +71,11 @@ class Upstream(asyncio.Protocol):
                 return
             body = self.buffer[end + 4 : end + 4 + length]
             self.buffer = self.buffer[end + 4 + length :]
+            if b'"stream":true' in body or b'"stream": true' in body:
+                first, rest = stream()
+                self.transport.write(first)
+                asyncio.get_running_loop().call_later(TOKEN_S, self.transport.write, rest)
+                continue
             n = json.loads(body).get("n", 1) if b'"n":' in body else 1
             answer = self.answers.setdefault(n, completion(n))
             if self.delay_s:

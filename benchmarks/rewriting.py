@@ -34,6 +34,7 @@ from lexicon.cues import find_cues
 from lexicon.model import Model
 from lexicon.tokens import tokenize
 from proxy.rewriting import FactGuard, Tally, TemplateRewriter, reword, sentences
+from proxy.rewriting.words import word_set
 from proxy.values import Rewording, RewriteRequest
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
@@ -168,32 +169,9 @@ def lost_facts(case: Case) -> bool:
     return bool(wanted - kept) or bool(added)
 
 
-EPISTEMIC = frozenset(
-    [
-        "sure",
-        "certain",
-        "definitely",
-        "knowledge",
-        "though",
-        "although",
-        "cannot",
-        "verify",
-        "confirm",
-        "determine",
-        "believe",
-        "completely",
-        "date",
-        "exact",
-        "year",
-        "identification",
-        "fully",
-        "that",
-        "this",
-        "here",
-        "attribution",
-        "number",
-        "figure",
-    ]
+EPISTEMIC = word_set(
+    "sure certain definitely knowledge though although cannot verify confirm determine believe completely date exact year identification "
+    "fully that this here attribution number figure"
 )
 """Words that stand in answers' own hedges and in none of the lexicon's."""
 

@@ -36,6 +36,11 @@ class Provenance:
         Per metric {"before", "after"}: what the fit does to records it did not see. Empty where there were too few.
     notes : tuple[str, ...]
         What the fit had to say: regularised because separable, few records, ...
+    raw_histogram : tuple[int, ...]
+        Raw means of the records in whole percents (`calibration.drift.raw_histogram`), against which later traffic is compared; empty
+        in maps fitted before this was kept.
+    information : tuple[float, ...]
+        How precisely the records place the map (`calibration.drift.information`); empty in maps fitted before this was kept.
     """
 
     n: int
@@ -48,6 +53,8 @@ class Provenance:
     standard_errors: Mapping[str, float] = field(default_factory=dict)
     cross_validation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    raw_histogram: tuple[int, ...] = ()
+    information: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,8 @@ class FittedMap:
         provenance = asdict(self.provenance)
         provenance["fitted_at"] = self.provenance.fitted_at.isoformat()
         provenance["notes"] = list(self.provenance.notes)
+        provenance["raw_histogram"] = list(self.provenance.raw_histogram)
+        provenance["information"] = list(self.provenance.information)
         return {"map": self.map.to_dict(), "provenance": provenance}
 
     @classmethod
@@ -76,4 +85,6 @@ class FittedMap:
         fields = dict(content["provenance"])
         fields["fitted_at"] = datetime.fromisoformat(fields["fitted_at"])
         fields["notes"] = tuple(fields["notes"])
+        for kept_since in ("raw_histogram", "information"):
+            fields[kept_since] = tuple(fields.get(kept_since, ()))
         return cls(map_from_dict(content["map"]), Provenance(**fields))

@@ -7,14 +7,11 @@ people hear in it is learned on top (perception.py).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-from lexicon.loading import DATA
 from lexicon.tokens import Token
+from lexicon.vocabulary import Vocabulary, vocabulary
 
 REACH = 4
 """How many words before a cue's head may modify it: "not at all very sure"."""
@@ -30,22 +27,9 @@ HAPPEN = (["happen"], ["happens"], ["occur"], ["occurs"])
 DETERMINERS = frozenset({"the", "his", "her", "their", "its"})
 
 NAMEABLE = frozenset(
-    [
-        "chance",
-        "confidence",
-        "certainty",
-        "doubt",
-        "guess",
-        "unsure",
-        "surprise",
-        "seem",
-        "modal",
-        "impossible",
-        "unlikely",
-        "possible",
-        "sure",
-    ]
-)
+    ["chance", "confidence", "certainty", "doubt", "guess", "unsure", "surprise", "seem", "modal", "impossible", "unlikely",
+     "possible", "sure"]
+)  # fmt: skip
 """Classes that a determiner turns into the subject of the sentence."""
 
 GOVERNING = frozenset({"doubt", "unlikely", "think", "impossible"})
@@ -78,50 +62,6 @@ class Cue:
     base: str
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """The hand-set words, by role. Built once from the data file."""
-
-    negations: frozenset[str]
-    factors: Mapping[str, tuple[str, float]]
-    quantities: Mapping[str, tuple[str, float]]
-    quantified: frozenset[str]
-    bases: Mapping[str, tuple[str, float | None, float | None]]
-    subjects: Mapping[str, frozenset[str]]
-    followers: Mapping[str, frozenset[str]]
-    idioms: Mapping[str, tuple[tuple[tuple[str, ...], float | str | None], ...]]
-    glue: frozenset[str]
-
-    def knows(self, word: str) -> bool:
-        """Whether the word may stand inside a feature."""
-        return word in self.glue or self.cues(word)
-
-    def cues(self, word: str) -> bool:
-        """Whether the word itself says something about confidence."""
-        return word in self.bases or word in self.quantified or word in self.negations or word in self.factors
-
-
-@cache
-def vocabulary() -> Vocabulary:
-    """The English vocabulary."""
-    raw: dict[str, Any] = json.loads((DATA / "hearing" / "vocabulary.json").read_text(encoding="utf-8"))
-    idioms: dict[str, list[tuple[tuple[str, ...], float | str | None]]] = {}
-    for phrase, value in raw["idioms"].items():
-        words = tuple(phrase.split())
-        idioms.setdefault(words[0], []).append((words, value))
-    return Vocabulary(
-        negations=frozenset(raw["negations"].split()),
-        factors={w: (name, factor) for name, (factor, words) in raw["factors"].items() for w in words.split()},
-        quantities={w: (name, value) for name, (value, words) in raw["quantities"].items() for w in words.split()},
-        quantified=frozenset(raw["quantified"].split()),
-        bases={w: (name, said, negated) for name, (said, negated, words) in raw["bases"].items() for w in words.split()},
-        subjects={name: frozenset(words.split()) for name, words in raw["subjects"].items()},
-        followers={name: frozenset(words.split()) for name, words in raw["followers"].items()},
-        idioms={first: tuple(sorted(found, key=lambda entry: -len(entry[0]))) for first, found in idioms.items()},
-        glue=frozenset(raw["glue"].split()) | {word for phrase in raw["idioms"] for word in phrase.split()},
-    )  # fmt: skip
-
-
 @dataclass(slots=True)
 class _Modifiers:
     """What stands before a head, gathered from right to left."""
@@ -134,10 +74,10 @@ class _Modifiers:
     quantity: tuple[str, float] | None = None
 
 
-def find_cues(tokens: Sequence[Token]) -> list[Cue]:
-    """The cues of one sentence, in order, without overlap."""
+def find_cues(tokens: Sequence[Token], book: Vocabulary | None = None) -> list[Cue]:
+    """The cues of one sentence, in order, without overlap; `book` holds the words that count, the shipped ones where none is given."""
     words = [token.word for token in tokens]
-    book = vocabulary()
+    book = book or vocabulary()
     idioms = _idioms(words, book)
     cues: list[Cue] = []
     free = 0

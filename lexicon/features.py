@@ -8,8 +8,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from lexicon.cues import Cue, vocabulary
+from lexicon.cues import Cue
 from lexicon.tokens import Token
+from lexicon.vocabulary import Vocabulary, vocabulary
 
 LONGEST = 4
 """Words in the longest word feature."""
@@ -24,7 +25,7 @@ _MARKS = {",": ",", ";": ",", ":": ",", "—": ",", "–": ",", "?": "?", "!": "
 _BARRIER = "_"
 
 
-def features(tokens: Sequence[Token], cues: Sequence[Cue]) -> dict[str, float]:
+def features(tokens: Sequence[Token], cues: Sequence[Cue], book: Vocabulary | None = None) -> dict[str, float]:
     """Features of a sentence by name; empty where it holds no cue.
 
     Parameters
@@ -33,6 +34,8 @@ def features(tokens: Sequence[Token], cues: Sequence[Cue]) -> dict[str, float]:
         The sentence.
     cues : sequence of Cue
         What `find_cues` found in it.
+    book : Vocabulary, optional
+        The words that may stand inside a feature; the shipped ones where none is given.
 
     Returns
     -------
@@ -42,7 +45,7 @@ def features(tokens: Sequence[Token], cues: Sequence[Cue]) -> dict[str, float]:
     """
     if not cues:
         return {}
-    found = _words(tokens, cues)
+    found = _words(tokens, cues, book or vocabulary())
     bases = [_base(cue) for cue in cues]
     symbols = [cue.symbol for cue in cues]
     found.update((f"s:{symbol}", 1.0) for symbol in symbols)
@@ -56,8 +59,7 @@ def _base(cue: Cue) -> str:
     return f"neg.{cue.base}" if cue.symbol.startswith("neg") else cue.base
 
 
-def _words(tokens: Sequence[Token], cues: Sequence[Cue]) -> dict[str, float]:
-    book = vocabulary()
+def _words(tokens: Sequence[Token], cues: Sequence[Cue], book: Vocabulary) -> dict[str, float]:
     words = [token.word if book.knows(token.word) else _MARKS.get(token.word, _BARRIER) for token in tokens]
     telling = [book.cues(word) for word in words]
     covered = [False] * len(words)

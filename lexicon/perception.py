@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import exp
 
 from calibration import Beta
@@ -13,6 +14,7 @@ from lexicon.features import features
 from lexicon.loading import load
 from lexicon.model import model
 from lexicon.spotting import Marked, Span, mark
+from lexicon.translated import languages
 
 DOUBT_WEIGHT = 4.0
 """How much more an unsure sentence weighs in the whole: weights are exp(-4 mean). "I am not sure. It was Pinter." sounds unsure."""
@@ -53,13 +55,16 @@ class Perceived:
         return tuple(span for sentence in self.sentences for span in sentence.spans)
 
 
-def perceive(text: str) -> Perceived:
-    """How confident the wording of an English text sounds to readers.
+def perceive(text: str, language: str = "en") -> Perceived:
+    """How confident the wording of a text sounds to readers.
 
     Parameters
     ----------
     text : str
         At most 500,000 characters.
+    language : {"en", "de", "fr", "es"}
+        What the text is written in. The model is fitted on English; of the others the wordings of their lexicons are heard, at the
+        Betas of the English entries that they translate.
 
     Returns
     -------
@@ -72,7 +77,7 @@ def perceive(text: str) -> Perceived:
     TextTooLong
         If the text is over the limit.
     LexiconError
-        If there is nothing to read: no letter or digit, or letters of which not one is Latin.
+        If there is nothing to read: no letter or digit, or letters of which not one is Latin. If the language is another one.
 
     Examples
     --------
@@ -80,9 +85,10 @@ def perceive(text: str) -> Perceived:
     True
     """
     check_readable(text)
-    marked = mark(text)
-    read = tuple(Sentence(one.start, one.end, text[one.start : one.end], _beta(one), one.spans) for one in marked)
-    return Perceived(_whole(read), read)
+    hear = _beta if language == "en" else partial(_beta_of_spans, plain=_plain(language))
+    marked = mark(text, language)
+    read = tuple(Sentence(one.start, one.end, text[one.start : one.end], hear(one), one.spans) for one in marked)
+    return Perceived(_together([sentence.beta for sentence in read]), read)
 
 
 def check_readable(text: str) -> None:
@@ -91,7 +97,7 @@ def check_readable(text: str) -> None:
     if not letters and not any(character.isdigit() for character in text):
         raise LexiconError("there is nothing to read: the text holds no letter and no digit")
     if letters and not any(character < "\u0250" for character in letters):
-        raise LexiconError("the text is not in Latin script; perception is fitted on English")
+        raise LexiconError("the text is not in Latin script; English, German, French and Spanish are heard")
 
 
 def _beta(sentence: Marked) -> Beta:
@@ -102,10 +108,23 @@ def _beta(sentence: Marked) -> Beta:
     return model().beta(features(sentence.tokens, sentence.cues))
 
 
-def _whole(read: Sequence[Sentence]) -> Beta:
-    """The Betas of the sentences as one: means and concentrations averaged, the unsure ones weighing more."""
-    weights = [exp(-DOUBT_WEIGHT * sentence.beta.mean) for sentence in read]
+def _plain(language: str) -> Beta:
+    """What is heard in a sentence without a hedge."""
+    if language != "en" and language not in languages():
+        raise LexiconError(f"the language {language!r} is not heard; en, {', '.join(languages())} are")
+    return load(language=language)[NO_HEDGE].beta
+
+
+def _beta_of_spans(sentence: Marked, plain: Beta) -> Beta:
+    return _together([span.beta for span in sentence.spans]) if sentence.spans else plain
+
+
+def _together(betas: Sequence[Beta]) -> Beta:
+    """Several Betas as one: means and concentrations averaged, the unsure ones weighing more. One stays what it is."""
+    if len(betas) == 1:
+        return betas[0]
+    weights = [exp(-DOUBT_WEIGHT * beta.mean) for beta in betas]
     total = sum(weights)
-    mean = sum(w * sentence.beta.mean for w, sentence in zip(weights, read, strict=True)) / total
-    concentration = sum(w * sentence.beta.concentration for w, sentence in zip(weights, read, strict=True)) / total
+    mean = sum(w * beta.mean for w, beta in zip(weights, betas, strict=True)) / total
+    concentration = sum(w * beta.concentration for w, beta in zip(weights, betas, strict=True)) / total
     return Beta.from_mean(mean, concentration)

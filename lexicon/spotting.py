@@ -14,6 +14,7 @@ from lexicon.errors import TextTooLong
 from lexicon.loading import load
 from lexicon.model import heard
 from lexicon.tokens import Token, sentences, tokenize
+from lexicon.translated import find
 
 LIMIT = 500_000
 """Longest text that is read, characters: some five seconds of work. No answer of a model comes near it."""
@@ -161,20 +162,29 @@ class Marked:
     spans: tuple[Span, ...]
 
 
-def spot(text: str) -> tuple[Span, ...]:
-    """Hedges and boosters in an English text, in order, without overlap.
+def spot(text: str, language: str = "en") -> tuple[Span, ...]:
+    """Hedges and boosters in a text, in order, without overlap.
+
+    Parameters
+    ----------
+    text : str
+        At most 500,000 characters.
+    language : {"en", "de", "fr", "es"}
+        English is read by a grammar of cues; of the others the wordings of their lexicons are known.
 
     Raises
     ------
     TextTooLong
-        If the text has more than 500,000 characters.
+        If the text is over the limit.
+    LexiconError
+        If the language is another one.
 
     Examples
     --------
     >>> [(span.text, span.kind, span.hedge) for span in spot("I'm pretty sure it was Pinter, though I could be wrong.")]
     [("I'm pretty sure", 'hedge', 'i-am-pretty-sure'), ('though I could be wrong', 'hedge', 'i-could-be-wrong')]
     """
-    return tuple(span for sentence in mark(text) for span in sentence.spans)
+    return tuple(span for sentence in mark(text, language) for span in sentence.spans)
 
 
 def check_length(text: str) -> None:
@@ -183,10 +193,21 @@ def check_length(text: str) -> None:
         raise TextTooLong(f"the text has {len(text):,} characters; at most {LIMIT:,} are read")
 
 
-def mark(text: str) -> list[Marked]:
-    """The sentences of a text with their cues and spans."""
+def mark(text: str, language: str = "en") -> list[Marked]:
+    """The sentences of a text with their cues (English alone has any) and spans."""
     check_length(text)
-    return [_mark(text, start, end) for start, end in sentences(text)]
+    if language == "en":
+        return [_mark(text, start, end) for start, end in sentences(text)]
+    return [_mark_translated(text, start, end, language) for start, end in sentences(text)]
+
+
+def _mark_translated(text: str, start: int, end: int, language: str) -> Marked:
+    tokens = tokenize(text, start, end)
+    spans = []
+    for one in find(tokens, language):
+        left, right = tokens[one.first].start, tokens[one.last].end
+        spans.append(Span(left, right, text[left:right], one.kind, one.beta, one.hedge.id if one.hedge else None))
+    return Marked(start, end, tokens, [], tuple(spans))
 
 
 def _mark(text: str, start: int, end: int) -> Marked:

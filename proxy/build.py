@@ -6,11 +6,14 @@ What a configuration does not use is never imported: no FAISS and no lexicon whe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, cast
+
+import anyio.to_thread
 
 from proxy.config import EmbeddedUpstream, HttpUpstream, LiteLLMUpstream, Route, Settings
 from proxy.config import Upstream as UpstreamSettings
@@ -23,26 +26,56 @@ from proxy.values import Json, Usage
 if TYPE_CHECKING:
     from calibration import ActiveMap, MapRegistry
     from calibration.decision import Action
-    from lexicon import Hedge, Lexicon, Retriever
+    from lexicon import Hedge, Lexicon, Reader, Retriever
     from proxy.audit.store import AuditStore
     from proxy.equivalence.layered import Judge
+    from proxy.operating.grading import RouteGrader
     from proxy.pipeline.by_sentence import BySentence
     from proxy.pipeline.job import Job
     from proxy.pipeline.sharing import Sharing
     from proxy.pipeline.steps import Spent, Steps
     from proxy.rewriting import FactGuard
     from proxy.signals.sentences import SentenceSupport
+    from proxy.tracing import Tracing
+
+
+class Holds:
+    """How many requests and pieces of background work use a set of parts; parts that were replaced are closed when none does."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def __enter__(self) -> None:
+        self.count += 1
+        self._idle.clear()
+
+    def __exit__(self, *_: object) -> None:
+        self.count -= 1
+        if self.count == 0:
+            self._idle.set()
+
+    async def wait(self) -> None:
+        """Return when nothing uses the parts."""
+        await self._idle.wait()
+
+
+READING_TOKENS = 20
+"""Tokens in which a model says how sure an answer sounds: a number, and a few words around it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything that lives as long as the process; made here, passed as an argument, closed at the end.
+    """What requests are answered with; made here, passed as an argument, replaced as a whole (`proxy.operating.live`).
 
     Attributes:
         upstreams: by name.
         steps: the pipeline of each route that may calibrate, by route name.
+        tracing: None where it is off.
         audit: None only where the configuration is tried out without a store (`hedgerow ask`).
-        background: work that outlives its request (shadow); ended at the close.
+        background: work that outlives its request; ended at the close. Shadow work is begun by `start`.
+        holds: who uses these parts just now.
     """
 
     settings: Settings
@@ -51,6 +84,13 @@ class Parts:
     audit: AuditStore | None
     metrics: Metrics
     background: asyncio.TaskGroup
+    tracing: Tracing | None
+    holds: Holds
+
+    def start(self, work: Coroutine[None, None, None], name: str) -> None:
+        """Begin work that outlives its request and uses these parts."""
+        self.holds.__enter__()
+        self.background.create_task(work, name=name).add_done_callback(self.holds.__exit__)
 
 
 @asynccontextmanager
@@ -68,23 +108,46 @@ async def open_parts(settings: Settings, *, with_audit: bool = True) -> AsyncIte
             from proxy.audit.store import open_store
 
             audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
+            metrics.follow(audit)
             stack.push_async_callback(audit.aclose)
+        tracing = await open_tracing(settings, stack)
         upstreams = {}
-        for name, upstream_settings in settings.upstreams.items():
-            if any(name in _named(route) for route in settings.routes):
-                upstreams[name] = await open_upstream(name, upstream_settings)
-                stack.push_async_callback(upstreams[name].aclose)
-        steps = _steps(settings, upstreams)
+        for name in named_upstreams(settings):
+            upstreams[name] = await open_upstream(name, settings.upstreams[name], tracing)
+            stack.push_async_callback(upstreams[name].aclose)
+        steps = route_pipelines(settings, upstreams)
         for one in steps.values():
             stack.push_async_callback(one.sharing.aclose)
         background = await stack.enter_async_context(asyncio.TaskGroup())
-        yield Parts(settings, upstreams, steps, audit, metrics, background)
+        yield Parts(settings, upstreams, steps, audit, metrics, background, tracing, Holds())
+
+
+async def open_tracing(settings: Settings, stack: AsyncExitStack) -> Tracing | None:
+    """Tracing as configured, closed with the stack; None where it is off.
+
+    Raises:
+        ConfigError: it is on, and its libraries are not installed.
+    """
+    if settings.tracing.endpoint is None:
+        return None
+    from proxy.tracing import exporting
+
+    tracing = exporting(settings.tracing)
+    stack.push_async_callback(anyio.to_thread.run_sync, tracing.close)
+    return tracing
+
+
+def named_upstreams(settings: Settings) -> list[str]:
+    """The upstreams that any route may call."""
+    return [name for name in settings.upstreams if any(name in _named(route) for route in settings.routes)]
 
 
 def _named(route: Route) -> set[str | None]:
     """The upstreams that a route may call."""
     stronger = route.policy.escalate_to if route.policy else None
-    return {route.upstream, route.rewriting.upstream, route.judge.upstream, stronger}
+    grader = route.grading.upstream if route.grading.share else None
+    readers = {one.upstream for one in route.linguistic.models}
+    return {route.upstream, route.rewriting.upstream, route.judge.upstream, grader, stronger, *readers}
 
 
 def check_parts(settings: Settings) -> None:
@@ -99,15 +162,20 @@ def check_parts(settings: Settings) -> None:
             from proxy.upstreams.llama import model_file
 
             model_file(upstream.model_path)
-    _steps(settings, cast(Mapping[str, Upstream], upstreams))
+    route_pipelines(settings, cast(Mapping[str, Upstream], upstreams))
 
 
 class _Unopened:
     """Stands for an upstream while a configuration is checked; it is never called."""
 
 
-async def open_upstream(name: str, settings: UpstreamSettings) -> Upstream:
-    """One upstream, ready for calls."""
+async def open_upstream(name: str, settings: UpstreamSettings, tracing: Tracing | None = None) -> Upstream:
+    """One upstream, ready for calls; with tracing, each call is a span."""
+    upstream = await _open_upstream(name, settings)
+    return upstream if tracing is None else tracing.around(name, upstream)
+
+
+async def _open_upstream(name: str, settings: UpstreamSettings) -> Upstream:
     match settings:
         case HttpUpstream():
             from proxy.upstreams.http import HttpModel
@@ -127,7 +195,7 @@ async def open_upstream(name: str, settings: UpstreamSettings) -> Upstream:
             return embedded
 
 
-def _steps(settings: Settings, upstreams: Mapping[str, Upstream]) -> dict[str, Steps]:
+def route_pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> dict[str, Steps]:
     """The pipelines of all routes that may calibrate."""
     calibrating = [route for route in settings.routes if route.mode != "off" or route.allow_override]
     if not calibrating:
@@ -155,7 +223,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
     return Steps(
         upstream=upstreams[route.upstream],
         equivalence=_equivalence(route, upstreams, judge),
-        signal=_signal(route, upstreams[route.upstream], support, registry),
+        signal=_signal(route, upstreams, support, registry),
         active_map=_active_map(route, registry, route.signal),
         decide=_decide(route),
         stronger=upstreams[route.policy.escalate_to] if route.policy and route.policy.escalate_to else None,
@@ -164,6 +232,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
         sharing=_sharing(route),
         guard=guard,
         by_sentence=_by_sentence(route, registry, support, retriever, guard),
+        grader=_grader(route, upstreams),
         needs_logprobs=route.signal in ("token", "combined"),
     )
 
@@ -279,7 +348,7 @@ def _local_judge(route: Route) -> Judge | None:
 
 
 def _signal(
-    route: Route, upstream: Upstream, support: SentenceSupport, registry: MapRegistry
+    route: Route, upstreams: Mapping[str, Upstream], support: SentenceSupport, registry: MapRegistry
 ) -> Callable[[Job, Spent], ConfidenceSignal]:
     """What measures the confidence."""
     from proxy.signals.consistency import ConsistencySignal
@@ -293,11 +362,14 @@ def _signal(
         def asking(job: Job, spent: Spent) -> ConfidenceSignal:
             async def ask(prompt: str) -> Json:
                 body: Json = {"model": job.model} | OPTIONS
+                upstream = upstreams[route.upstream]
                 return await _complete(job, upstream, body, prompt, spent, step="signal", reason="p_true_unreachable")
 
             return PTrueSignal(ask)
 
         return asking
+    if route.signal == "linguistic" and route.linguistic.reader == "models":
+        return lambda job, spent: LinguisticSignal(_model_reader(route, upstreams, job, spent))
     if route.signal == "combined":
         from proxy.signals.combine import CombinedSignal, load_weights
 
@@ -315,6 +387,48 @@ def _signal(
         "consistency": ConsistencySignal(support),
     }
     return lambda _job, _spent: fixed[route.signal]
+
+
+def _grader(route: Route, upstreams: Mapping[str, Upstream]) -> RouteGrader | None:
+    """What judges a share of the answers; None where none is judged."""
+    from proxy.operating.grading import RouteGrader
+
+    grading = route.grading
+    if not grading.share:
+        return None
+    upstream = upstreams[grading.upstream or route.upstream]
+
+    async def ask(job: Job, prompt: str) -> str:
+        body: Json = {"model": grading.model or job.model, "temperature": 0.0}
+        answer = await _complete(job, upstream, body, prompt, lambda _: None, step="grade", reason="grader_unreachable")
+        return sample_of(answer["choices"][0]).text
+
+    return RouteGrader(
+        ask,
+        model=grading.model,
+        share=grading.share,
+        max_pending=grading.max_pending,
+        calls=grading.calls,
+        rng=random.Random(),
+    )
+
+
+def _model_reader(route: Route, upstreams: Mapping[str, Upstream], job: Job, spent: Spent) -> Reader:
+    """The language models that say how sure an answer sounds."""
+    from lexicon import ModelReader
+    from proxy.config import ReaderModel
+
+    def asking(one: ReaderModel) -> Callable[[str], Awaitable[str]]:
+        async def ask(prompt: str) -> str:
+            body: Json = {"model": one.model or job.model, "temperature": 1.0, "max_tokens": READING_TOKENS}
+            reason = "reader_unreachable"
+            answer = await _complete(job, upstreams[one.upstream], body, prompt, spent, step="signal", reason=reason)
+            return sample_of(answer["choices"][0]).text
+
+        return ask
+
+    models = route.linguistic.models or (ReaderModel(upstream=route.upstream),)
+    return ModelReader([asking(one) for one in models], route.linguistic.passes)
 
 
 async def _complete(

@@ -48,7 +48,8 @@ class Server(Section):
     keep_alive_s: Annotated[float, Field(gt=0)] = 5.0
     """Seconds between comment lines that keep a buffered stream open while the pipeline runs."""
     admin_key: SecretStr | None = None
-    """Key that opens `/v1/audit` and `/v1/feedback` (`Authorization: Bearer ...`). Unset: they are open to whoever may use the proxy."""
+    """Key that opens `/v1/audit` and `/v1/feedback` (`Authorization: Bearer ...`) and the pages (docs/dashboard.md). Unset: the endpoints are open
+    to whoever may use the proxy, the pages to this machine only."""
 
 
 class HttpUpstream(Section):
@@ -184,6 +185,26 @@ class Judge(Section):
     """Whether a failing judge fails the step. Otherwise its pairs count as different, and as `judge_failed` in the audit."""
 
 
+class ReaderModel(Section):
+    """A model that says how sure an answer sounds."""
+
+    upstream: str
+    """Name of the upstream that is asked."""
+    model: str | None = None
+    """Model name sent to it. Unset: the model of the request."""
+
+
+class Linguistic(Section):
+    """Who hears how sure an answer sounds, for `signal: linguistic`."""
+
+    reader: Literal["local", "models"] = "local"
+    """`local`: the lexicon's own reader, which asks no model. `models`: language models are asked for a number (RALC D.1)."""
+    models: tuple[ReaderModel, ...] = ()
+    """`models`: who is asked. Empty: the route's own upstream with the model of the request."""
+    passes: Annotated[int, Field(ge=1, le=20)] = 3
+    """`models`: how often each is asked for each answer."""
+
+
 class Entailment(Section):
     """A model that must find that draft and rewrite entail each other."""
 
@@ -212,6 +233,8 @@ class Rewriting(Section):
     """Sentences of running text from which an answer is long: its confidence is then measured sentence by sentence (signal
     `consistency`, with the judge of `embeddings` and `nli` routes), and the template words each at its own. 0: never. The two baselines always word
     an answer as one."""
+    max_chars: Annotated[int, Field(ge=1)] = 20_000
+    """Longest answer that is compared and reworded, in characters; where one is longer, the answer passes as it is (reason `too_long`)."""
     boosters: bool = False
     """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
@@ -241,6 +264,21 @@ class Policy(Section):
     """Cost of asking the stronger model."""
     escalated_accuracy: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Share of the stronger model's answers that are right."""
+
+
+class Grading(Section):
+    """A language model that judges a share of the answers, beside the requests. Its verdicts are marked, and people's override them."""
+
+    share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of calibrated answers that are judged, chosen at random; 0 judges none."""
+    upstream: str | None = None
+    """Upstream of the grader. Unset: the route's own. A model is a poor judge of itself: name a stronger one."""
+    model: str | None = None
+    """Model of the grader. Unset: the model of the request."""
+    max_pending: Annotated[int, Field(ge=1)] = 100
+    """Answers that may wait for their verdict; what comes beyond is not judged."""
+    calls: Annotated[int, Field(ge=1)] = 2
+    """Most calls to the grader under way at once."""
 
 
 class Expose(Section):
@@ -282,6 +320,8 @@ class Route(Section):
     """Where the raw confidence comes from: how many answers agree (`semantic`), how probable their words were (`token`), how sure the
     answer sounds (`linguistic`), how many answers support each of its sentences (`consistency`), or what the model says when asked
     whether it is right (`p_true`). `combined` weighs `semantic` and `token` as `hedgerow fit --signal combined` found best; it needs a map of that kind."""
+    linguistic: Linguistic = Linguistic()
+    """Who listens, where the signal is `linguistic`."""
     sampling: Sampling = Sampling()
     """How answers are drawn."""
     map: str = "auto"
@@ -297,6 +337,8 @@ class Route(Section):
     on_failure: Literal["pass", "error"] = "pass"
     """`pass` answers with the plain draft, marked so; `error` answers with an error object. The same holds while the audit store is down:
     `pass` answers and keeps the row in the spool, `error` answers with status 503."""
+    grading: Grading = Grading()
+    """A language model that judges a share of the answers."""
     expose: Expose = Expose()
     """What the client may see of the work."""
     audit: bool = True
@@ -348,6 +390,36 @@ class Maps(Section):
     """Folder of the registry; a missing one means that no map was fitted yet."""
 
 
+class Tracing(Section):
+    """OpenTelemetry traces, sent over OTLP/HTTP. They hold codes and figures, never text."""
+
+    endpoint: str | None = None
+    """Where spans go, e.g. http://collector:4318/v1/traces. Unset: nothing is traced. Needs the extra `tracing`."""
+    headers: Mapping[str, SecretStr] = {}
+    """Headers sent along, e.g. a key of the collector."""
+    share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of requests that are traced where the caller has not decided it."""
+    service: str = "hedgerow"
+    """`service.name` of the spans."""
+
+
+class Drift(Section):
+    """Watching whether the maps in use are still right (docs/drift.md)."""
+
+    every_s: Annotated[float, Field(gt=0)] = 30.0
+    """Seconds between two looks at new verdicts and confidences; longer where looking takes long."""
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    """Probability that a map which stays right ever raises a false alarm, for each of the two tests."""
+    window: Annotated[int, Field(ge=50)] = 500
+    """Answers whose raw confidences are compared at a time with those that the map was fitted on."""
+    kinds: tuple[Literal["client", "human", "import", "grader"], ...] = ("client", "human", "import", "grader")
+    """Whose verdicts count. Leave out `client` where users report wrong answers more eagerly than right ones."""
+    max_age_days: Annotated[float, Field(gt=0)] = 90.0
+    """Age from which a map counts as stale."""
+    on_alarm: Literal["nothing", "shadow"] = "nothing"
+    """`shadow`: a route in mode `on` whose map proves wrong falls back to shadow until an operator says otherwise."""
+
+
 class Log(Section):
     """What the operator reads."""
 
@@ -380,6 +452,10 @@ class Settings(BaseSettings):
     """Where the audit is kept."""
     maps: Maps = Maps()
     """Where fitted calibration maps are kept."""
+    tracing: Tracing = Tracing()
+    """OpenTelemetry traces; off by default."""
+    drift: Drift = Drift()
+    """Watching whether the maps in use are still right."""
     log: Log = Log()
     """What the operator reads."""
 
@@ -402,7 +478,9 @@ class Settings(BaseSettings):
                 ("upstream", route.upstream),
                 ("rewriting.upstream", route.rewriting.upstream),
                 ("judge.upstream", route.judge.upstream),
+                ("grading.upstream", route.grading.upstream),
                 ("policy.escalate_to", route.policy.escalate_to if route.policy else None),
+                *((f"linguistic.models.{i}.upstream", one.upstream) for i, one in enumerate(route.linguistic.models)),
             )
             for key, name in named:
                 if name is not None and name not in self.upstreams:

@@ -6,6 +6,7 @@
         BadRequest             400
           PayloadTooLarge      413
         Unauthorized           401
+        Forbidden              403
         NotFound               404
         Overloaded             503, with Retry-After
         StoreUnavailable       503, with Retry-After
@@ -80,6 +81,14 @@ class Unauthorized(ProxyError):
     status = 401
     type = "invalid_request_error"
     code = "invalid_api_key"
+
+
+class Forbidden(ProxyError):
+    """Nobody may do this, whatever the key, as the proxy is configured."""
+
+    status = 403
+    type = "invalid_request_error"
+    code = "not_configured"
 
 
 class NotFound(ProxyError):

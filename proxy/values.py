@@ -143,7 +143,7 @@ class WordedSentence:
         start, end: offsets into the final text.
         target: its calibrated confidence; None where it asserts nothing.
         status: "hedged" (with a hedge of its own), "shared" (the sentence before it, of like confidence, has the hedge), "plain" (none is
-            due, or it asserts nothing), "unhedged" (no wording passed the guard), "kept" (part of a list or a quotation).
+            due, or it claims nothing), "unhedged" (no wording passed the guard), "kept" (part of a list or a quotation).
         hedge: the id of its lexicon entry, if it has one of its own.
     """
 

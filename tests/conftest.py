@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import openai
+import orjson
 import pytest
 import structlog
 from hypothesis import HealthCheck
@@ -65,12 +66,13 @@ def lines() -> Iterator[Lines]:
 
     kept = Lines()
 
-    def keep(_logger: Any, method: str, line: dict[str, Any]) -> dict[str, Any]:
-        kept.append({"level": method} | line)
+    def keep(_logger: Any, method: str, line: bytes) -> bytes:
+        kept.append({"level": method} | orjson.loads(line))
         raise structlog.DropEvent
 
+    render = structlog.processors.JSONRenderer(orjson.dumps)
     structlog.configure(
-        processors=[structlog.processors.format_exc_info, redact, keep], cache_logger_on_first_use=False
+        processors=[structlog.processors.format_exc_info, render, redact, keep], cache_logger_on_first_use=False
     )
     yield kept
     structlog.reset_defaults()

@@ -23,13 +23,14 @@ HEAVY = {
     "matplotlib",
     "alembic",
     "onnxruntime",
+    "pyarrow",
 }
 LIBRARIES = {
     "aiohttp": {"proxy/upstreams/http.py"},
     "sqlalchemy": {"proxy/audit/"},
     "llama_cpp": {"proxy/upstreams/llama.py"},
     "litellm": {"proxy/upstreams/litellm.py"},
-    "fastapi": {"proxy/http/own.py"},
+    "fastapi": {"proxy/http/"},
 }
 """Which files may know a library."""
 

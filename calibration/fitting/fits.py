@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibration.arrays import FloatArray, beta_sample
+from calibration.drift import information, raw_histogram
 from calibration.errors import CalibrationError, RangeError
 from calibration.fitted import FittedMap, Provenance
 from calibration.fitting import learners
@@ -220,6 +221,8 @@ def _fit(
         standard_errors=dict(learned.standard_errors),
         cross_validation=validation,
         notes=(*learned.notes, *remarks),
+        raw_histogram=raw_histogram(a / (a + b)),
+        information=information(learned.map.means(a / (a + b))),
     )
     return FittedMap(learned.map, provenance)
 

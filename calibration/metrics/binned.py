@@ -251,7 +251,9 @@ class _Lift:
 
     def at(self, x: float, below: FloatArray) -> FloatArray:
         """I_x(a + 1, b); `below` is I_x(a, b)."""
-        lifted: FloatArray = below - np.exp(self.a * np.log(x) + self.b * np.log1p(-x) - self.scale)
+        exponent = self.a * np.log(x) + self.b * np.log1p(-x) - self.scale
+        exponent[self.firm] = 0.0  # has no digits there, and may be too large for exp
+        lifted: FloatArray = below - np.exp(exponent)
         if self.firm.size:
             lifted[self.firm] = _below(self.a[self.firm] + 1.0, self.b[self.firm], x)
         return lifted

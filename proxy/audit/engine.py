@@ -11,6 +11,9 @@ from proxy.audit.schema import migrate
 from proxy.config import Audit
 from proxy.errors import StoreError
 
+Connection = sa.Connection
+Engine = sa.Engine
+"""For annotations elsewhere: SQLAlchemy is known in this folder only."""
 DEAD_AFTER_S = 5
 """Seconds after which a database that does not answer counts as down."""
 _POSTGRES = {
@@ -21,6 +24,20 @@ _POSTGRES = {
     "application_name": "hedgerow",
 }
 """What libpq is told, unless the address says otherwise."""
+
+
+def sqlite_file(settings: Audit) -> Path | None:
+    """The file of an SQLite audit; None for another database, for one in memory, or for an address that is none."""
+    try:
+        url = sa.make_url(settings.url)
+    except sa.exc.ArgumentError:
+        return None
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database not in (None, ":memory:") else None
+
+
+def shown_address(settings: Audit) -> str:
+    """The store's address without its password."""
+    return sa.make_url(settings.url).render_as_string(hide_password=True)
 
 
 def open_engine(settings: Audit) -> sa.Engine:
@@ -62,6 +79,17 @@ def _set_up_sqlite(raw: Any, synchronous: str) -> None:
         f"synchronous = {synchronous}",
         f"busy_timeout = {DEAD_AFTER_S * 1000}",
         "foreign_keys = ON",
+        "secure_delete = ON",  # what was erased is overwritten
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def answers(engine: sa.Engine) -> bool:
+    """Whether the database can be asked just now."""
+    try:
+        with engine.connect() as connection:
+            connection.execute(sa.text("SELECT 1"))
+    except sa.exc.SQLAlchemyError:
+        return False
+    return True

@@ -42,14 +42,14 @@ def _is_phone(text: str) -> bool:
 
 _PATTERNS: tuple[tuple[str, str, Callable[[str], bool] | None], ...] = (
     ("key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?", None),
-    ("key", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", None),  # JSON web tokens
+    ("key", r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", None),  # JSON web tokens
     ("key", r"\b(?:sk-|hf_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|AIza)[\w-]{6,}", None),
     ("key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", None),
     ("key", r"(?i:\bbearer\s+)(?P<only>[\w.~+/-]{6,}=*)", None),
     ("key", r"(?i:\b(?:password|passwd|secret|token|api[ _-]?key)\s*(?:[:=]|is\b)\s*)(?P<only>[^\s,;]+)", None),
     ("key", r"\b[0-9a-fA-F]{32,}\b", None),
     ("credentials", r"://(?P<only>[^\s/@:]+:[^\s/@]+)@", None),
-    ("email", r"[\w.%+'-]+@[\w-]+(?:\.[\w-]+)+", None),
+    ("email", r"(?<![\w.%+'-])[\w.%+'-]+@[\w-]+(?:\.[\w-]+)+", None),
     ("iban", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b", _is_iban),
     ("card", r"(?<![\w.,])\d(?:[ -]?\d){12,18}(?!\w|[.,]\d)", _is_card),
     ("ssn", r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])", None),
@@ -58,11 +58,13 @@ _PATTERNS: tuple[tuple[str, str, Callable[[str], bool] | None], ...] = (
     ("ip", r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){1,6}(?::[0-9a-fA-F]{1,4}){1,6}(?![\w:])", None),
     ("phone", r"(?<![\w.,])\+\d(?:[ ().-]{0,2}\d){6,14}(?!\w)", _is_phone),
     ("phone", r"(?<![\w.,])(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\w)", None),
-    ("phone", r"(?<![\w.,])\(?0\d{2,5}\)?[ /-]\d{2,}(?:[ -]\d{2,})*(?!\w|[.,]\d)", _is_phone),
+    ("phone", r"(?<![\w.,])\(?0\d{2,5}\)?[ /-]\d{2,10}(?:[ -]\d{2,8}){0,4}(?!\w|[.,]\d)", _is_phone),
     ("phone", r"(?<![\w.,])0\d(?:[ .-]\d\d){4}(?!\w)", None),
     ("phone", r"(?<![\w.,])0[1-9]\d{8,10}(?!\w|[.,]\d)", None),
 )
-"""What is looked for, in this order: its name, the pattern (`only`: the part that goes), and a check that the found text must pass."""
+"""What is looked for, in this order: its name, the pattern (`only`: the part that goes), and a check that the found text must pass.
+
+Repetitions are bounded or begin at the beginning of a run, so that no text takes more than time in proportion to its length."""
 _COMPILED = tuple((f"[{name}]", re.compile(pattern), check) for name, pattern, check in _PATTERNS)
 
 

@@ -6,23 +6,39 @@ confidence is said of answers that have one; a verdict counts where it is the cu
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from proxy.audit.tables import alarms, answers, changes, route_states, texts, verdicts
+from proxy.audit.engine import Connection
+from proxy.audit.tables import alarms, answers, changes, texts, verdicts
+from proxy.errors import StoreError
 from proxy.values import Json
 
+T = TypeVar("T")
+Query = Callable[[Connection], T]
 TOKENS = ("answer", "samples", "rewrite", "escalation")
 MAX_LABELLED = 20_000
 """Newest labelled answers from which figures are computed; more would only make the page slow."""
 HISTOGRAM_CELLS = 20
 MAX_LISTED = 200
+
+
+def asked(engine: sa.Engine, query: Query[T]) -> T:
+    """What a query finds.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    try:
+        with engine.connect() as connection:
+            return query(connection)
+    except sa.exc.SQLAlchemyError as error:
+        raise StoreError(f"the audit store cannot be read: {type(error).__name__}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +69,7 @@ class Tally:
     milliseconds: float
 
 
-def tallies(connection: sa.Connection, period: Period, bucket_s: float, route: str | None = None) -> list[Tally]:
+def tallies(connection: Connection, period: Period, bucket_s: float, route: str | None = None) -> list[Tally]:
     """Everything that is counted, in one pass. Buckets are numbered from the period's beginning (from 1970 where it has none)."""
     start = period.since or 0.0
     bucket = sa.cast(sa.func.floor((answers.c.created_at - start) / bucket_s), sa.Integer).label("bucket")
@@ -70,12 +86,12 @@ def tallies(connection: sa.Connection, period: Period, bucket_s: float, route: s
     ]
 
 
-def first_moment(connection: sa.Connection) -> float | None:
+def first_moment(connection: Connection) -> float | None:
     """When the oldest row was written; None for an empty audit."""
     return connection.execute(sa.select(sa.func.min(answers.c.created_at))).scalar()
 
 
-def histogram(connection: sa.Connection, period: Period, route: str | None = None) -> tuple[list[int], list[int]]:
+def histogram(connection: Connection, period: Period, route: str | None = None) -> tuple[list[int], list[int]]:
     """How many answers have which mean confidence, raw and calibrated, in `HISTOGRAM_CELLS` equal cells of [0, 1]."""
     counted = []
     for alpha, beta in ((answers.c.raw_alpha, answers.c.raw_beta), (answers.c.alpha, answers.c.beta)):
@@ -136,7 +152,7 @@ class Labelled:
         )
 
 
-def labelled(connection: sa.Connection, period: Period, route: str | None = None) -> Labelled:
+def labelled(connection: Connection, period: Period, route: str | None = None) -> Labelled:
     """Answers whose confidence a verdict has settled."""
     a, v = answers.c, verdicts.c
     figures = (a.raw_alpha, a.raw_beta, a.alpha, a.beta, a.perceived_alpha, a.perceived_beta)
@@ -166,7 +182,7 @@ def labelled(connection: sa.Connection, period: Period, route: str | None = None
     )
 
 
-def surprises(connection: sa.Connection, period: Period, route: str | None = None, limit: int = 20) -> list[Json]:
+def surprises(connection: Connection, period: Period, route: str | None = None, limit: int = 20) -> list[Json]:
     """The answers whose outcome surprised most: highest Faithfulness Divergence first, with what was said where it was kept.
 
     The sum with nothing keeps SQLite from starting at the moments: it walks `ix_verdicts_fd` until it has enough.
@@ -198,7 +214,7 @@ def surprises(connection: sa.Connection, period: Period, route: str | None = Non
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def one(connection: sa.Connection, name: str) -> Json | None:
+def one(connection: Connection, name: str) -> Json | None:
     """One answer with its texts (None where none were kept) and all its verdicts, newest first."""
     row = connection.execute(sa.select(answers).where(answers.c.id == name)).mappings().first()
     if row is None:
@@ -211,13 +227,13 @@ def one(connection: sa.Connection, name: str) -> Json | None:
     }
 
 
-def operations(connection: sa.Connection, limit: int = MAX_LISTED) -> list[Json]:
+def operations(connection: Connection, limit: int = MAX_LISTED) -> list[Json]:
     """What operators did, newest first."""
     statement = sa.select(changes).order_by(changes.c.id.desc()).limit(limit)
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def raised(connection: sa.Connection, *, standing: bool, limit: int = MAX_LISTED) -> list[Json]:
+def raised(connection: Connection, *, standing: bool, limit: int = MAX_LISTED) -> list[Json]:
     """Alarms, newest first; those that still stand, or all."""
     statement = sa.select(alarms).order_by(alarms.c.id.desc()).limit(limit)
     if standing:
@@ -225,53 +241,6 @@ def raised(connection: sa.Connection, *, standing: bool, limit: int = MAX_LISTED
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def states(connection: sa.Connection) -> dict[str, Json]:
-    """What operators set at run time, by route."""
-    return {row["route"]: dict(row) for row in connection.execute(sa.select(route_states)).mappings()}
-
-
 def _of(route: str | None) -> Sequence[sa.ColumnElement[bool]]:
     """Rows of a route. As an expression, so that SQLite reads `ix_answers_counted` alone and not every row through the route's index."""
     return () if route is None else (sa.func.coalesce(answers.c.route, "") == route,)
-
-
-REVIEWED_AMONG = 2_000
-"""Newest answers without a verdict among which the review queue chooses."""
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """What waits for a person: ids in the order they are shown, each with the reason it was chosen."""
-
-    ids: tuple[tuple[str, str], ...]
-    waiting: int
-
-
-def review_queue(connection: sa.Connection, route: str | None = None) -> Queue:
-    """Answers whose text was kept and that nobody has judged, those first that teach most.
-
-    In turn: the highest expected Faithfulness Divergence, the confidence nearest to one half, and one by chance (by the digest of its id,
-    so that the order stays as it is while one works through it). Only the last kind says something of all traffic.
-    """
-    a = answers.c
-    mean = a.alpha / (a.alpha + a.beta)
-    expected = mean * a.fd_if_right + (1.0 - mean) * a.fd_if_wrong
-    judged = sa.exists().where(verdicts.c.answer_id == a.id, verdicts.c.current)
-    statement = (
-        sa.select(a.id, mean, expected)
-        .join(texts, texts.c.answer_id == a.id)
-        .where(a.alpha.is_not(None), a.fd_if_right.is_not(None), texts.c.answer.is_not(None), ~judged, *_of(route))
-        .order_by(a.created_at.desc())
-        .limit(REVIEWED_AMONG)
-    )
-    rows = [(str(name), float(m), float(fd)) for name, m, fd in connection.execute(statement)]
-    orders = (
-        ("high expected divergence", sorted(rows, key=lambda row: -row[2])),
-        ("least certain", sorted(rows, key=lambda row: abs(row[1] - 0.5))),
-        ("chosen by chance", sorted(rows, key=lambda row: hashlib.sha256(row[0].encode()).digest())),
-    )
-    chosen: dict[str, str] = {}
-    for turn in zip(*(order for _, order in orders), strict=True):
-        for (why, _), row in zip(orders, turn, strict=True):
-            chosen.setdefault(row[0], why)
-    return Queue(tuple(chosen.items()), len(rows))

@@ -9,22 +9,21 @@ before them. SQL stays in this folder.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import anyio.to_thread
 import sqlalchemy as sa
 import structlog
 
-from calibration import faithfulness_divergence
 from proxy.audit.engine import open_engine
 from proxy.audit.entry import Entry, Row
+from proxy.audit.retention import erase, purge
 from proxy.audit.tables import answers, texts, verdicts
 from proxy.audit.writer import Batch, Settlement, Writer
-from proxy.config import Audit
+from proxy.config import Audit, Settings
 from proxy.errors import StoreError
 from proxy.values import Json
 
@@ -33,26 +32,6 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 GATHER_S = 0.1
 """Longest that a row without a waiter stays out of the queue."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """A verdict as it stands after it was told.
-
-    Attributes:
-        id: the audit id.
-        correct: 0..1.
-        fd_raw, fd: Faithfulness Divergence of the raw and of the calibrated confidence, nats; None for a row without confidence.
-        changed: False where the same verdict had been told before.
-        row: the answer's row.
-    """
-
-    id: str
-    correct: float
-    fd_raw: float | None
-    fd: float | None
-    changed: bool
-    row: Row
 
 
 class AuditStore:
@@ -145,44 +124,14 @@ class AuditStore:
         with self._transaction() as connection:
             return query(connection)
 
-    async def label(self, name: str, correct: float, source: str) -> Settled | None:
-        """Tell whether an answer was right; None where there is no such answer.
+    async def erase(self, name: str, *, actor: str) -> int:
+        """Drop what was said in an answer, by audit id or by the completion's own id; how many answers that were.
 
-        The same verdict twice is stored once; another one supersedes it and the history stays.
+        Raises:
+            StoreError: the store cannot be written.
         """
         await self.flush()
-        return await anyio.to_thread.run_sync(self._label, name, correct, source)
-
-    def _label(self, name: str, correct: float, source: str) -> Settled | None:
-        with self._transaction() as connection:
-            row = find(connection, name)
-            if row is None:
-                return None
-            last = connection.execute(
-                sa.select(verdicts)
-                .where(verdicts.c.answer_id == row["id"], verdicts.c.source == source)
-                .order_by(verdicts.c.id.desc())
-                .limit(1)
-            ).first()
-            fd_raw, fd = settle(row, correct)
-            changed = last is None or last.correct != correct
-            if changed:
-                connection.execute(
-                    sa.update(verdicts)
-                    .where(verdicts.c.answer_id == row["id"], verdicts.c.current)
-                    .values(current=False)
-                )
-                connection.execute(
-                    sa.insert(verdicts).values(
-                        answer_id=row["id"],
-                        created_at=time.time(),
-                        correct=correct,
-                        source=source,
-                        fd_raw=fd_raw,
-                        fd=fd,
-                    )
-                )
-            return Settled(row["id"], correct, fd_raw, fd, changed, row)
+        return await anyio.to_thread.run_sync(partial(erase, self.engine, actor=actor, names=(name,)))
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
@@ -209,6 +158,19 @@ async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> Audi
     return AuditStore(engine, settings, count_lost)
 
 
+async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -> None:
+    """Forget what is past its time, every `audit.purge_every_s`, for ever; a purge that fails is told and tried again."""
+    while True:
+        await asyncio.sleep(settings().audit.purge_every_s)
+        try:
+            gone = await anyio.to_thread.run_sync(partial(purge, store.engine, settings(), actor="server"))
+        except StoreError as error:
+            log.error("audit_purge_failed", error=str(error))
+            continue
+        if gone.texts or gone.rows:
+            log.info("audit_purged", texts=gone.texts, rows=gone.rows)
+
+
 def hash_key(settings: Audit) -> bytes:
     """The key of the audit's hashes; empty where none is configured."""
     return settings.hash_key.get_secret_value().encode() if settings.hash_key else b""
@@ -231,17 +193,3 @@ def _wake(settled: Sequence[Settlement]) -> None:
             waiter.set_result(None)
         else:
             waiter.set_exception(StoreError(f"the audit store could not be written: {type(outcome).__name__}"))
-
-
-def settle(row: Row, correct: float) -> tuple[float | None, float | None]:
-    """Faithfulness Divergence of a row's raw and calibrated confidence, nats; None where it has no confidence.
-
-    A graded verdict c in (0, 1) settles to the mean of both outcomes' divergences, weighted by c and 1 - c. A row in shadow whose served
-    answer means something else than the draft is not settled: the verdict is not about what the confidence is of.
-    """
-    if row["alpha"] is None or (row["mode"] == "shadow" and row["served_agrees"] is False):
-        return None, None
-    return tuple(  # type: ignore[return-value]
-        correct * faithfulness_divergence(alpha, beta, 1) + (1.0 - correct) * faithfulness_divergence(alpha, beta, 0)
-        for alpha, beta in ((row["raw_alpha"], row["raw_beta"]), (row["alpha"], row["beta"]))
-    )

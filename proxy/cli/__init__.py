@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import typer
 
-from proxy.cli import config, lexicon, maps
+from proxy.cli import audit, config, experiment, lexicon, maps, routes
 from proxy.cli.ask import ask
 from proxy.cli.collect import collect
 from proxy.cli.evaluate import evaluate
 from proxy.cli.fit import fit
+from proxy.cli.grade import grade
 from proxy.cli.rewrite import rewrite
 from proxy.cli.same_meaning import same_meaning
 from proxy.cli.serve import serve
@@ -27,8 +28,12 @@ app.command()(ask)
 app.command()(rewrite)
 app.command()(same_meaning)
 app.command()(collect)
+app.command()(grade)
 app.command()(fit)
 app.command()(evaluate)
 app.add_typer(maps.app, name="maps")
+app.add_typer(routes.app, name="routes")
+app.add_typer(audit.app, name="audit")
+app.add_typer(experiment.app, name="experiment")
 app.add_typer(lexicon.app, name="lexicon")
 app.add_typer(config.app, name="config")

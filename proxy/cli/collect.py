@@ -10,9 +10,10 @@ import typer
 from proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
-    from proxy.collecting.asking import Cost, Outcome, Plan
+    from proxy.collecting.asking import Cost, Plan
     from proxy.collecting.ledger import Ledger
     from proxy.collecting.questions import Question
+    from proxy.collecting.working import Outcome
     from proxy.config import Route, Settings
 
 _SHOWN = 5
@@ -42,13 +43,17 @@ def collect(
 ) -> None:
     """Draw answers to a file of questions, as a route would. Resumable: run it again after whatever stopped it."""
     import asyncio
+    import logging
+
+    import structlog
 
     from proxy.collecting.asking import Plan
     from proxy.errors import ConfigError, HedgerowError
-    from proxy.telemetry import set_up_logging
 
     settings = configuration(config)
-    set_up_logging(settings.log.model_copy(update={"level": "error"}))  # each failure has a line of its own
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR)
+    )  # failures have lines of their own
     chosen = find_route(settings, route)
     asked = choose(load_questions(questions, separator, unlabelled, skip_bad), limit, seed)
     plan = Plan(chosen, model, system, logprobs or chosen.signal in ("token", "combined"))
@@ -140,7 +145,8 @@ async def run_plan(
     from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
     from proxy.build import open_upstream
-    from proxy.collecting.asking import Outcome, Paced, collect, cost
+    from proxy.collecting.asking import collect, cost
+    from proxy.collecting.working import Outcome, Paced
 
     todo = [question for question in questions if question.key not in ledger.done]
     if not todo:
@@ -179,11 +185,9 @@ def conclude(outcome: Outcome, out: Path, asked: int) -> None:
     """One line of what there is now; ends with 1 where questions are left."""
     if outcome.dead:
         stop(
-            f"the upstream failed {len(outcome.failed)} times and was given up; {out} keeps what came, the same command goes on",
+            f"the upstream failed again and again and was given up; {out} keeps what came, the same command goes on",
             code=1,
         )
     if outcome.failed:
-        stop(
-            f"{len(outcome.failed)} of {asked} questions are not answered yet; the same command asks them again", code=1
-        )
-    typer.echo(f"{out}: answers to {asked} questions; next: hedgerow evaluate --data {out}")
+        stop(f"{outcome.failed} of {asked} questions are not answered yet; the same command asks them again", code=1)
+    typer.echo(f"{out}: answers to {asked} questions; next: hedgerow grade {out} --out GRADED")

@@ -20,7 +20,25 @@ def registry_folder(folder: Path | None, config: Path) -> Path:
 
 
 def fit(
-    data: Annotated[Path, typer.Option("--data", help="JSONL of labelled answers, plain or .gz.")],
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Labelled answers: JSONL, plain or .gz, or an export of the audit.")
+    ] = None,
+    from_audit: Annotated[
+        bool,
+        typer.Option(
+            "--from-audit",
+            help="Fit on the first part of a route's verdicts, report on the rest; activate only what beats the map in use.",
+        ),
+    ] = False,
+    since: Annotated[
+        str | None, typer.Option(help="With --from-audit: answers given since 14d, 36h or a date.")
+    ] = None,
+    train_fraction: Annotated[
+        float, typer.Option(help="With --from-audit: share of the verdicts that the map is fitted on.")
+    ] = 0.5,
+    actor: Annotated[
+        str | None, typer.Option(help="With --from-audit --activate: who does it, for the record.")
+    ] = None,
     signal: Annotated[Signal, typer.Option(help="What measures the confidence.")] = "semantic",
     kind: Annotated[Map, typer.Option("--map", help="The kind of map to fit.")] = "platt-bounded",
     clusters: Annotated[
@@ -30,7 +48,9 @@ def fit(
         str | None, typer.Option(help="Name to store the map under; made from its parts by default.")
     ] = None,
     activate: Annotated[bool, typer.Option(help="Use the map from now on.")] = False,
-    route: Annotated[str | None, typer.Option(help="With --activate: for this route only.")] = None,
+    route: Annotated[
+        str | None, typer.Option(help="The route of --from-audit; with --activate: for this route only.")
+    ] = None,
     model: Annotated[str | None, typer.Option(help="With --activate: for this model only.")] = None,
     folder: Annotated[Path | None, typer.Option(help="The registry; the configuration's by default.")] = None,
     config: ConfigPath = Path("config.yaml"),
@@ -38,7 +58,18 @@ def fit(
     skip_bad: Annotated[bool, typer.Option(help="Go on without rows that cannot be used.")] = False,
     allow_negative_slope: Annotated[bool, typer.Option(help="Accept a Platt map that turns the order round.")] = False,
 ) -> None:
-    """Learn a calibration map from labelled answers and store it."""
+    """Learn a calibration map from labelled answers, or from a route's own verdicts, and store it."""
+    if from_audit:
+        if data is not None or route is None:
+            stop("--from-audit takes --route in place of --data")
+        from proxy.cli.refit import fit_from_audit
+
+        return fit_from_audit(
+            route, kind=kind, since=since, train_fraction=train_fraction, version=version, activate=activate,
+            actor=actor, as_json=as_json, config=config,
+        )  # fmt: skip
+    if data is None:
+        stop("--data names the labelled answers; --from-audit --route takes a route's own verdicts")
     from calibration import MapRegistry
     from calibration.errors import CalibrationError
     from calibration.fitting import fit_map
@@ -75,7 +106,7 @@ def fit(
         )
     if as_json:
         typer.echo(json.dumps({"version": name, **fitted.to_dict()}, indent=2))
-        return
+        return None
     typer.echo(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right; stored as {path}")
     for metric in ("generalised_ece", "smooth_ece", "faithfulness_divergence"):
         if metric in made.cross_validation:
@@ -85,3 +116,4 @@ def fit(
         typer.echo(f"  note: {note}")
     if not activate:
         typer.echo(f"not active yet; hedgerow maps activate {name}")
+    return None

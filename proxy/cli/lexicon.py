@@ -134,15 +134,19 @@ def _doubts(lexicon: Lexicon) -> list[str]:
 def perceive(
     texts: Annotated[list[str] | None, typer.Argument(help="Texts; without one, lines of standard input.")] = None,
     as_json: AsJson = False,
+    language: Annotated[
+        str | None, typer.Option(help="en, de, fr or es. Default: what each text seems to be in.")
+    ] = None,
 ) -> None:
     """How confident each text sounds to readers, whether or not it is true. One text a line."""
     from lexicon import LexiconError
     from lexicon import perceive as hear
+    from proxy.rewriting.languages import language_of
 
     failed = False
     for number, text in enumerate(texts or _lines(), start=1):
         try:
-            heard = hear(text)
+            heard = hear(text, language or language_of(text))
         except LexiconError as error:
             typer.echo(f"hedgerow: line {number}: {error}", err=True)
             failed = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from proxy.cli.common import ConfigPath, configuration, stop
 if TYPE_CHECKING:
     import uvicorn
 
+    from proxy.config import Settings
+
 SHUTDOWN_S = 30
 """Seconds that requests under way have to end when the proxy is told to stop."""
 
@@ -23,19 +26,33 @@ SHUTDOWN_S = 30
 def serve(
     config: ConfigPath = Path("config.yaml"),
     port: Annotated[int | None, typer.Option(help="Port in place of the configured one.", min=0, max=65535)] = None,
+    workers: Annotated[
+        int, typer.Option(help="Processes that share the port; PostgreSQL suits several better than SQLite.", min=1)
+    ] = 1,
+    fd: Annotated[int | None, typer.Option(help="Serve on this open socket.", hidden=True)] = None,
 ) -> None:
-    """Start the proxy."""
+    """Start the proxy. A changed configuration file is taken over while it runs, and at once on SIGHUP."""
     settings = configuration(config)
     if port is not None:
         settings = settings.model_copy(update={"server": settings.server.model_copy(update={"port": port})})
+    with _listen(settings.server.host, settings.server.port) if fd is None else socket.socket(fileno=fd) as listener:
+        if workers > 1:
+            from proxy.cli.workers import supervise
+
+            supervise(config, listener, workers)
+        else:
+            _serve(settings, config, listener)
+
+
+def _serve(settings: Settings, config: Path, listener: socket.socket) -> None:
     import uvicorn
 
     from proxy.http.own import application
     from proxy.telemetry import set_up_logging
 
     set_up_logging(settings.log)
-    listener = _listen(settings.server.host, settings.server.port)
-    edge = application(settings, address="http://{}:{}".format(*listener.getsockname()[:2]))
+    address = "http://{}:{}".format(*listener.getsockname()[:2])
+    edge = application(settings, address=address, config=config)
     options = uvicorn.Config(
         edge,
         loop="uvloop",
@@ -49,8 +66,7 @@ def serve(
         date_header=False,
         timeout_graceful_shutdown=SHUTDOWN_S,
     )
-    with listener:
-        _server(options).run(sockets=[listener])
+    _server(options).run(sockets=[listener])
     if edge.start_failure is not None:
         stop(str(edge.start_failure))
 
@@ -79,4 +95,4 @@ def _listen(host: str, port: int) -> socket.socket:
             (host, port), backlog=2048, family=socket.AF_INET6 if ":" in host else socket.AF_INET
         )
     except OSError as error:
-        stop(f"cannot listen on {host}:{port}: {error.strerror}")
+        stop(f"cannot listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}")

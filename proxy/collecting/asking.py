@@ -1,24 +1,21 @@
-"""Asking the questions: several at a time, at a bounded rate, and no longer than the upstream answers."""
+"""Asking questions through a route: what a collection is going to cost, and how the answers to one question become its row."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from proxy.collecting.ledger import Ledger
 from proxy.collecting.questions import Question
+from proxy.collecting.working import Outcome, work_off
 from proxy.config import Route
 from proxy.errors import ProxyError, UpstreamError
 from proxy.pipeline.job import Job, new_id
 from proxy.pipeline.sampling import draw
-from proxy.ports import Call, RawCall, Relay, Upstream
+from proxy.ports import Upstream
 from proxy.upstreams.answers import sample_of, usage_of
 from proxy.values import Json
 
-PATIENCE = 5
-"""Questions in a row that may fail before the upstream counts as dead."""
 CHARS_PER_TOKEN = 4
 """Of English text; only for the estimate that is shown before anything is spent."""
 
@@ -80,15 +77,6 @@ def cost(plan: Plan, questions: Iterable[Question], ledger: Ledger, *, at_once: 
     return Cost(calls, tokens, answers)
 
 
-@dataclass(slots=True)
-class Outcome:
-    """How a collection ended. `failed` has the questions that are not done with their errors' codes; `dead` where the upstream was given up."""
-
-    done: int = 0
-    failed: list[tuple[Question, str]] = field(default_factory=list)
-    dead: bool = False
-
-
 async def collect(
     plan: Plan,
     questions: Sequence[Question],
@@ -99,31 +87,15 @@ async def collect(
     on_done: Callable[[], None] = lambda: None,
     on_failure: Callable[[Question, ProxyError], None] = lambda _question, _failure: None,
 ) -> Outcome:
-    """Ask every question that the ledger does not have. A question that fails is left for the next time; after `PATIENCE` in a row all are."""
-    outcome, waiting, in_a_row = Outcome(), iter(questions), 0
-
-    async def worker() -> None:
-        nonlocal in_a_row
-        for question in waiting:
-            try:
-                await _ask(plan, question, upstream, ledger)
-            except ProxyError as failure:
-                in_a_row += 1
-                outcome.failed.append((question, failure.code))
-                on_failure(question, failure)
-            else:
-                in_a_row = 0
-                outcome.done += 1
-            on_done()
-            if in_a_row >= PATIENCE:
-                outcome.dead = True
-            if outcome.dead:
-                return
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(concurrency):
-            group.create_task(worker())
-    return outcome
+    """Ask every question that the ledger does not have; what fails is left for the next time."""
+    todo = [question for question in questions if question.key not in ledger.done]
+    return await work_off(
+        todo,
+        lambda question: _ask(plan, question, upstream, ledger),
+        concurrency=concurrency,
+        on_done=on_done,
+        on_failure=on_failure,
+    )
 
 
 async def _ask(plan: Plan, question: Question, upstream: Upstream, ledger: Ledger) -> None:
@@ -190,38 +162,3 @@ def _row(plan: Plan, question: Question, answers: Sequence[Json]) -> Json:
 
 def _sample(answer: Json) -> Json:
     return {name: value for name, value in answer.items() if name not in ("usage", "model")}
-
-
-class Paced:
-    """An upstream that is asked at most so many times a minute, evenly."""
-
-    def __init__(self, upstream: Upstream, per_minute: float) -> None:
-        self._upstream = upstream
-        self._gap_s = 60.0 / per_minute
-        self._next = 0.0
-
-    @property
-    def honours_n(self) -> bool:
-        """See `Upstream`."""
-        return self._upstream.honours_n
-
-    async def complete(self, call: Call) -> Json:
-        """See `Upstream`; waits for its turn first."""
-        now = asyncio.get_running_loop().time()
-        turn, self._next = max(now, self._next), max(now, self._next) + self._gap_s
-        await asyncio.sleep(turn - now)
-        return await self._upstream.complete(call)
-
-    @asynccontextmanager
-    async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
-        """See `Upstream`."""
-        async with self._upstream.relay(call) as answer:
-            yield answer
-
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
-        """See `Upstream`."""
-        return await self._upstream.models(headers)
-
-    async def aclose(self) -> None:
-        """See `Upstream`."""
-        await self._upstream.aclose()

@@ -1,7 +1,8 @@
 """The alias rule: an answer is right when it gives one of the right answers and none of those known to be wrong.
 
 It gives an answer when that stands in it as whole words (both normalised as TriviaQA's grader does), or when the two mean the same by the
-proxy's rules (units, dates, numerals, initials, word order). How often it agrees with people stands in docs/evidence.md.
+proxy's rules (units, dates, numerals, initials, word order). Not that it stands somewhere in the sentence: of the rules that one joins most
+answers that people tell apart. How often it agrees with people stands in docs/evidence.md.
 """
 
 from __future__ import annotations
@@ -45,4 +46,8 @@ def _given(question: str, answer: str, listed: Sequence[str]) -> str | None:
     if contains_gold(answer, listed):
         return "contains"
     said = normalise(answer, question)
-    return "same_meaning" if any(compare(said, normalise(one, question)).same for one in listed) else None
+    for one in listed:
+        judged = compare(said, normalise(one, question))
+        if judged.same and judged.decided_by != "sentence":
+            return "same_meaning"
+    return None

@@ -28,7 +28,7 @@ from proxy.values import Json
 
 log = structlog.get_logger(__name__)
 
-OWN = re.compile(r"(?!/v1/)|/v1/(?:feedback|models|perceive|audit/[^/]+)$")
+OWN = re.compile(r"(?!/v1/)|/v1/(?:feedback|models|perceive|audit/[^/]+|admin/.+)$")
 """Paths that the proxy answers itself; every other one under `/v1/` is an upstream's."""
 LARGE_BODY_BYTES = 100_000
 """From this size on a body is decoded on a worker thread: decoding must not hold up other requests."""
@@ -47,25 +47,41 @@ class Edge:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Dispatch one connection."""
-        if scope["type"] != "http" or OWN.match(scope["path"]):
+        if scope["type"] != "http":
             await self._own(scope, receive, send)
             return
-        exchange = Exchange(scope, receive, send)
-        parts: Parts = scope["state"]["parts"]
-        started = time.perf_counter()
-        try:
+        parts: Parts = scope["state"]["live"].parts
+        with parts.holds:
+            if OWN.match(scope["path"]):
+                scope["state"]["parts"] = parts
+                await self._own(scope, receive, send)
+            else:
+                await _upstreams(Exchange(scope, receive, send), parts)
+
+
+async def _upstreams(exchange: Exchange, parts: Parts) -> None:
+    """Answer a request that is not the proxy's own; whatever goes wrong is an answer, a row and a line too."""
+    started = time.perf_counter()
+    parts.metrics.under_way += 1
+    try:
+        if parts.tracing is None:
             await _answer(exchange, parts)
-        except ClientGone:
-            _tell_failure(exchange, parts, "cancelled", "client_gone", started)
-        except ProxyError as error:
-            _tell_failure(exchange, parts, "failed", error.code, started, error.status)
-            await exchange.send_error(error)
-        except Exception:  # the last resort: whatever was not foreseen is a 500 and a line with its cause
-            log.exception("request_fault", path=exchange.path)
-            fault = Internal("something went wrong inside the proxy; the operator's log says what")
-            _tell_failure(exchange, parts, "failed", fault.code, started, fault.status)
-            if exchange.status is None:
-                await exchange.send_error(fault)
+        else:
+            with parts.tracing.request(exchange.method, exchange.path, exchange.headers):
+                await _answer(exchange, parts)
+    except ClientGone:
+        _tell_failure(exchange, parts, "cancelled", "client_gone", started)
+    except ProxyError as error:
+        _tell_failure(exchange, parts, "failed", error.code, started, error.status)
+        await exchange.send_error(error)
+    except Exception:  # the last resort: whatever was not foreseen is a 500 and a line with its cause
+        log.exception("request_fault", path=exchange.path)
+        fault = Internal("something went wrong inside the proxy; the operator's log says what")
+        _tell_failure(exchange, parts, "failed", fault.code, started, fault.status)
+        if exchange.status is None:
+            await exchange.send_error(fault)
+    finally:
+        parts.metrics.under_way -= 1
 
 
 async def _answer(exchange: Exchange, parts: Parts) -> None:

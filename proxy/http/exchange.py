@@ -18,6 +18,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 T = TypeVar("T")
 
+WATCH_AFTER_S = 0.02
+"""How long an answer may take before the client's leaving is watched for: a watcher costs a task, and quick answers need none."""
+
 
 class ClientGone(Exception):
     """The client closed the connection before its answer was complete."""
@@ -116,7 +119,13 @@ class Exchange:
             gone = True
             task.cancel()
 
-        watcher = asyncio.ensure_future(watch())
+        watcher: asyncio.Task[None] | None = None
+
+        def begin() -> None:
+            nonlocal watcher
+            watcher = asyncio.ensure_future(watch())
+
+        later = asyncio.get_running_loop().call_later(WATCH_AFTER_S, begin)
         try:
             return await work
         except asyncio.CancelledError:
@@ -124,7 +133,9 @@ class Exchange:
                 raise ClientGone from None
             raise
         finally:
-            watcher.cancel()
+            later.cancel()
+            if watcher is not None:
+                watcher.cancel()
 
     async def start(self, status: int, headers: Headers) -> None:
         """Send status and headers."""

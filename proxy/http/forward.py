@@ -67,7 +67,7 @@ async def shadow(exchange: Exchange, parts: Parts, job: Job, body: bytes) -> Non
         outcome.tell_passed(exchange, parts, flow, mode="shadow")
         return
     exchange.told = True
-    parts.background.create_task(_work(parts, flow, response_id), name=f"shadow-{job.id}")
+    parts.start(_work(parts, flow, response_id), name=f"shadow-{job.id}")
 
 
 async def _work(parts: Parts, flow: Flow, response_id: str | None) -> None:

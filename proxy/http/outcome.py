@@ -12,6 +12,7 @@ from proxy.audit.entry import Entry
 from proxy.build import Parts
 from proxy.errors import StoreError, StoreUnavailable
 from proxy.http.exchange import Exchange
+from proxy.operating.verdicts import consider
 from proxy.pipeline import record
 from proxy.pipeline.job import Flow
 
@@ -44,6 +45,10 @@ async def tell(
         flow.status, flow.reason, flow.http_status = "failed", refusal.code, refusal.status
         await _durable(parts, _entry(parts, flow, mode, heard, response_id), may_spool=True)
     _count(parts, flow, mode)
+    if parts.tracing is not None:
+        parts.tracing.tell(flow, mode=mode)
+    if refusal is None:
+        consider(parts, flow)
     log.info("request", **record.log_line(flow, mode=mode))
     return refusal
 
@@ -62,14 +67,13 @@ async def _perceived(flow: Flow) -> Beta | None:
         return flow.rewording.perceived
     if flow.calibrated is None or flow.status in ("abstained", "escalated"):
         return None
-    from proxy.rewriting import read_english
+    from proxy.rewriting import read_aloud
     from proxy.rewriting.languages import language_of
 
-    if language_of(flow.draft, flow.job.question) != "en":
-        return None
+    language = language_of(flow.draft, flow.job.question)
     if len(flow.draft) < LONG:
-        return read_english(flow.draft)
-    return await anyio.to_thread.run_sync(read_english, flow.draft)
+        return read_aloud(flow.draft, language)
+    return await anyio.to_thread.run_sync(read_aloud, flow.draft, language)
 
 
 async def _durable(parts: Parts, entry: Entry, may_spool: bool) -> bool:
@@ -93,6 +97,9 @@ def tell_passed(exchange: Exchange, parts: Parts, flow: Flow, *, mode: str) -> N
         row |= {"http_status": flow.http_status, "duration_ms": flow.duration_ms}
         parts.audit.enqueue(Entry(row, user=record.user_of(flow.job)))
     parts.metrics.requests.labels(route.name, mode, flow.status, flow.reason or "").inc()
+    parts.metrics.request_seconds.labels(route.name, mode).observe(flow.duration_ms / 1e3)
+    if parts.tracing is not None:
+        parts.tracing.tell(flow, mode=mode)
     log.info(
         "request",
         id=flow.job.id,
@@ -108,6 +115,7 @@ def tell_passed(exchange: Exchange, parts: Parts, flow: Flow, *, mode: str) -> N
 def _count(parts: Parts, flow: Flow, mode: str) -> None:
     metrics, route = parts.metrics, flow.job.route.name
     metrics.requests.labels(route, mode, flow.status, flow.reason or "").inc()
+    metrics.request_seconds.labels(route, mode).observe(flow.duration_ms / 1e3)
     for step, ms in flow.timings_ms.items():
         metrics.step_seconds.labels(route, step).observe(ms / 1e3)
     for purpose, usage in (

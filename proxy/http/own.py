@@ -1,54 +1,45 @@
-"""The proxy's own endpoints: feedback, audit, models, health, metrics. FastAPI, because none of them is on the hot path."""
+"""The proxy's own endpoints: feedback, audit, perceive, models. FastAPI, because none of them is on the hot path."""
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import anyio.to_thread
 import structlog
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
+from pydantic import BaseModel, ConfigDict, Field
 
-from proxy.audit.store import Settled
-from proxy.build import Parts, open_parts
 from proxy.config import Settings
-from proxy.errors import BadRequest, ConfigError, Internal, NotFound, ProxyError, StoreError, Unauthorized
+from proxy.errors import BadRequest, ConfigError, Internal, NotFound, ProxyError, StoreError
+from proxy.http import admin, health
+from proxy.http.access import Administers, Admitted, PartsOf
 from proxy.http.edge import Edge, authorise
+from proxy.http.feedback import feedback
+from proxy.operating.live import open_live
 from proxy.pages import site
 from proxy.values import Json
 
 log = structlog.get_logger(__name__)
 
 
-class Feedback(BaseModel):
-    """A verdict on an answer."""
+def application(settings: Settings, address: str, config: Path | None = None) -> Edge:
+    """The whole ASGI application; its parts are opened and closed by its lifespan.
 
-    model_config = ConfigDict(extra="forbid")
-
-    id: Annotated[str, Field(min_length=1, max_length=128, description="Audit id, or the completion's own id.")]
-    correct: Annotated[
-        StrictBool | StrictInt | StrictFloat,
-        Field(description="true or false, or a grade from 0 (wrong) to 1 (right)."),
-    ]
-    source: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$", description="Who says so.")] = "client"
-
-
-def application(settings: Settings, address: str) -> Edge:
-    """The whole ASGI application; its parts are opened and closed by its lifespan. `address` is only told."""
+    `address` is only told. Where `config` is given the file is followed: a change is taken over while the proxy runs.
+    """
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         try:
-            async with open_parts(settings) as parts:
-                modes = {route.name: route.mode for route in settings.routes}
+            async with open_live(settings, config) as live:
+                modes = {route.name: route.mode for route in live.parts.settings.routes}
                 log.info("listening", address=address, routes=modes)
-                yield {"parts": parts}
+                yield {"live": live}
         except (ConfigError, StoreError) as failure:
             edge.start_failure = failure
             raise
@@ -57,79 +48,22 @@ def application(settings: Settings, address: str) -> Edge:
     app.add_exception_handler(ProxyError, _proxy_error)
     app.add_exception_handler(StoreError, _store_error)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Exception, _fault)
     app.add_exception_handler(404, _unknown_path)
     app.add_exception_handler(405, _unknown_path)
     app.post("/v1/feedback")(feedback)
     app.get("/v1/audit/{name}")(audit)
+    app.delete("/v1/audit/{name}")(erase)
     app.post("/v1/perceive")(perceive)
     app.get("/v1/models")(models)
-    app.get("/health")(health)
-    app.get("/metrics")(metrics)
+    app.include_router(health.router)
+    app.include_router(admin.router)
     app.router.routes.extend(site.routes())
     edge = Edge(app)
     return edge
 
 
-def parts_of(request: Request) -> Parts:
-    """The process's parts."""
-    parts: Parts = request.state.parts
-    return parts
-
-
-PartsOf = Annotated[Parts, Depends(parts_of)]
-
-
-def admitted(request: Request, parts: PartsOf) -> None:
-    """Only the admin key opens the audit, where one is configured; else whoever may use the proxy.
-
-    Raises:
-        Unauthorized: the key is missing or wrong.
-    """
-    admin = parts.settings.server.admin_key
-    if admin is None:
-        authorise(request.headers, parts)
-        return
-    sent = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
-    if not hmac.compare_digest(sent, admin.get_secret_value().encode()):
-        raise Unauthorized("this needs the admin key")
-
-
-async def feedback(told: Feedback, parts: PartsOf, _: Annotated[None, Depends(admitted)]) -> Json:
-    """Tell whether an answer was right; its Faithfulness Divergence is settled. Telling the same again changes nothing."""
-    correct = float(told.correct)
-    if not 0.0 <= correct <= 1.0:
-        raise BadRequest(
-            f"`correct` is {told.correct}; it must be true, false or a number from 0 to 1", param="correct"
-        )
-    assert parts.audit is not None  # a serving process has a store  # noqa: S101
-    settled = await parts.audit.label(told.id, correct, told.source)
-    if settled is None:
-        raise NotFound(f"there is no answer with the id {told.id!r}", code="unknown_id", param="id")
-    if settled.changed:
-        parts.metrics.verdicts.labels(settled.row["route"] or "").inc()
-        _log_verdict(settled, told.source)
-    return {
-        "id": settled.id,
-        "correct": settled.correct,
-        "changed": settled.changed,
-        "faithfulness_divergence": {"raw": settled.fd_raw, "calibrated": settled.fd},
-    }
-
-
-def _log_verdict(settled: Settled, source: str) -> None:
-    log.info(
-        "verdict",
-        id=settled.id,
-        route=settled.row["route"],
-        status=settled.row["status"],
-        correct=settled.correct,
-        source=source,
-        fd_raw=settled.fd_raw,
-        fd=settled.fd,
-    )
-
-
-async def audit(name: str, parts: PartsOf, _: Annotated[None, Depends(admitted)]) -> Json:
+async def audit(name: str, parts: PartsOf, _: Admitted) -> Json:
     """One audit row with its verdicts."""
     assert parts.audit is not None  # a serving process has a store  # noqa: S101
     row = await parts.audit.get(name)
@@ -138,22 +72,36 @@ async def audit(name: str, parts: PartsOf, _: Annotated[None, Depends(admitted)]
     return row
 
 
+async def erase(name: str, parts: PartsOf, _: Administers) -> Json:
+    """Drop what was said in one answer; its figures stay. Only with the admin key, which must be configured."""
+    assert parts.audit is not None  # a serving process has a store  # noqa: S101
+    if not await parts.audit.erase(name, actor="admin"):
+        raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
+    log.info("erased", id=name)
+    return {"id": name, "erased": True}
+
+
 class Wording(BaseModel):
     """A text to listen to."""
 
     model_config = ConfigDict(extra="forbid")
 
-    text: Annotated[str, Field(description="English text.")]
+    text: Annotated[str, Field(description="English, German, French or Spanish text.")]
+    language: Annotated[
+        Literal["en", "de", "fr", "es"] | None, Field(description="What it is written in; unset: what it seems to be.")
+    ] = None
 
 
 async def perceive(request: Request, wording: Wording, parts: PartsOf) -> Json:
     """How confident a wording sounds to readers, as a whole and sentence by sentence; whether it is true is not asked."""
     from lexicon import LexiconError
     from lexicon import perceive as listen
+    from proxy.rewriting.languages import language_of
 
     authorise(request.headers, parts)
+    language = wording.language or language_of(wording.text)
     try:
-        heard = await anyio.to_thread.run_sync(listen, wording.text)
+        heard = await anyio.to_thread.run_sync(listen, wording.text, language)
     except LexiconError as error:
         raise BadRequest(str(error), param="text", code="unreadable_text") from error
     sentences = [
@@ -161,7 +109,8 @@ async def perceive(request: Request, wording: Wording, parts: PartsOf) -> Json:
     ]
     spans = [{"start": s.start, "end": s.end, "text": s.text, "kind": s.kind, "hedge": s.hedge} for s in heard.spans]
     beta = heard.beta
-    return {"mean": beta.mean, "alpha": beta.alpha, "beta": beta.beta, "sentences": sentences, "spans": spans}
+    figures = {"mean": beta.mean, "alpha": beta.alpha, "beta": beta.beta, "language": language}
+    return {**figures, "sentences": sentences, "spans": spans}
 
 
 async def models(request: Request, parts: PartsOf) -> Json:
@@ -182,16 +131,6 @@ async def models(request: Request, parts: PartsOf) -> Json:
     return {"object": "list", "data": list(found.values())}
 
 
-async def health() -> Json:
-    """Whether the process answers."""
-    return {"status": "ok"}
-
-
-async def metrics(parts: PartsOf) -> Response:
-    """Counters for Prometheus."""
-    return Response(generate_latest(parts.metrics.registry), media_type=CONTENT_TYPE_LATEST)
-
-
 async def _proxy_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, ProxyError)  # registered for this class  # noqa: S101
     raw = getattr(error, "raw_body", None)
@@ -203,6 +142,12 @@ async def _proxy_error(_request: Request, error: Exception) -> Response:
 async def _store_error(_request: Request, error: Exception) -> Response:
     log.error("audit_unavailable", error=str(error))
     return JSONResponse(Internal("the audit store is not available", code="store_unavailable").body(), 503)
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    """The last resort: whatever was not foreseen is a 500 and a line with its cause."""
+    log.error("request_fault", path=request.url.path, exc_info=error)
+    return JSONResponse(Internal("something went wrong inside the proxy; the operator's log says what").body(), 500)
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:

@@ -14,17 +14,20 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 import anyio.to_thread
-import sqlalchemy as sa
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.routing import Route as Address
 
 from proxy.audit import queries
+from proxy.audit.engine import Connection
 from proxy.audit.queries import Period
-from proxy.audit.store import Settled
+from proxy.audit.review import CANDIDATES, ReviewItem, review_queue
+from proxy.audit.verdicts import Settled, Told
 from proxy.build import Parts
 from proxy.config import Route, Settings
+from proxy.operating.drift import RouteHealth
+from proxy.operating.verdicts import settle
 from proxy.pages import overview
 from proxy.pages.maps import MapCard, card
 from proxy.pages.render import page
@@ -37,6 +40,8 @@ KEPT_FOR = 20.0
 """How many times as long as it took to compute a figure it is kept; nothing takes more than a twentieth of the machine."""
 SURPRISES_SHOWN = 25
 MAX_KEPT = 64
+MAX_SKIPPED = 50
+"""Answers that one may put off before the first of them comes again."""
 
 
 @dataclass(slots=True)
@@ -111,7 +116,7 @@ def routes() -> list[BaseRoute]:
     ]
 
 
-async def read(parts: Parts, query: Callable[[sa.Connection], T]) -> T:
+async def read(parts: Parts, query: Callable[[Connection], T]) -> T:
     """What the audit says."""
     assert parts.audit is not None  # a serving process has a store  # noqa: S101
     return await parts.audit.read(query)
@@ -120,7 +125,8 @@ async def read(parts: Parts, query: Callable[[sa.Connection], T]) -> T:
 async def overview_page(kept: Kept, request: Request, parts: Parts, visitor: Visitor) -> Response:
     """All routes, or one."""
     name, period = request.path_params.get("route"), period_of(request)
-    compute = partial(read, parts, partial(figures, parts.settings, name, period))
+    health = request.state.live.health
+    compute = partial(read, parts, partial(figures, parts.settings, health, name, period))
     found: Figures = await kept.get((name or "", period), compute)
     if name is not None and not found.rows and all(line.name != name for line in found.routes):
         return page("missing.html", status=404, visitor=visitor, here="", what=f"There is no route called {name}.")
@@ -146,7 +152,9 @@ def period_of(request: Request) -> str:
     return asked if asked in overview.PERIODS else "7d"
 
 
-def figures(settings: Settings, route: str | None, period: str, connection: sa.Connection) -> Figures:
+def figures(
+    settings: Settings, health: Mapping[str, RouteHealth], route: str | None, period: str, connection: Connection
+) -> Figures:
     """Read and compute everything for the overview (`route` None) or for one route."""
     now = time.time()
     buckets = overview.buckets_of(period, now, queries.first_moment(connection))
@@ -158,7 +166,7 @@ def figures(settings: Settings, route: str | None, period: str, connection: sa.C
         computed_at=now,
         rows=whole.requests,
         whole=whole,
-        routes=tuple(_route_lines(settings, route, counted, labelled, buckets, alarms, queries.states(connection))),
+        routes=tuple(_route_lines(settings, health, route, counted, labelled, buckets, alarms)),
         endings=overview.endings(counted),
         charts=overview.volumes(counted, buckets) | overview.quality(labelled, buckets.period),
         histogram=queries.histogram(connection, buckets.period, route),
@@ -171,12 +179,12 @@ def figures(settings: Settings, route: str | None, period: str, connection: sa.C
 
 def _route_lines(
     settings: Settings,
+    health: Mapping[str, RouteHealth],
     only: str | None,
     counted: Sequence[queries.Tally],
     labelled: queries.Labelled,
     buckets: overview.Buckets,
     alarms: Sequence[Json],
-    states: Mapping[str, Json],
 ) -> list[RouteLine]:
     configured = {route.name: route for route in settings.routes}
     names = [*configured, *sorted({t.route for t in counted if t.route} - set(configured))]
@@ -187,8 +195,8 @@ def _route_lines(
         route = configured.get(name)
         mine = [tally for tally in counted if tally.route == name]
         found = overview.line(name, mine, labelled.where(labelled.route == name), buckets)
-        mode = (states.get(name) or {}).get("mode") or (route.mode if route else None)
-        lines.append(RouteLine(name, route, mode, found, card(settings.maps.folder, route, alarms) if route else None))
+        drawn = card(settings.maps.folder, route, alarms, health.get(name)) if route else None
+        lines.append(RouteLine(name, route, route.mode if route else None, found, drawn))
     return lines
 
 
@@ -196,7 +204,7 @@ async def surprises_page(request: Request, parts: Parts, visitor: Visitor) -> Re
     """The answers whose outcome surprised most."""
     period, route = period_of(request), request.query_params.get("route") or None
 
-    def query(connection: sa.Connection) -> list[Json]:
+    def query(connection: Connection) -> list[Json]:
         asked = overview.buckets_of(period, time.time(), None).period
         whole = asked if period != "all" else Period(None, time.time())
         return queries.surprises(connection, whole, route, SURPRISES_SHOWN)
@@ -237,8 +245,8 @@ async def answer_verdict(request: Request, parts: Parts, _visitor: Visitor, fiel
 
 async def judge(parts: Parts, name: str, *, right: bool) -> Settled | None:
     """Tell the audit a person's verdict; None where there is no such answer."""
-    assert parts.audit is not None  # a serving process has a store  # noqa: S101
-    return await parts.audit.label(name, float(right), "review")
+    (settled,) = await settle(parts, [Told(name, float(right), kind="human", source="page")])
+    return settled
 
 
 def lexicon_of(settings: Settings, name: str | None) -> Any:
@@ -254,21 +262,28 @@ def lexicon_of(settings: Settings, name: str | None) -> Any:
 
 async def review_page(request: Request, parts: Parts, visitor: Visitor) -> Response:
     """The next answer that waits for a person; those that were skipped come last."""
-    skipped = [name for name in request.query_params.get("skipped", "").split(",") if name][-50:]
-    queue = await read(parts, queries.review_queue)
-    order = sorted(queue.ids, key=lambda item: skipped.index(item[0]) + 1 if item[0] in skipped else 0)
-    row = await read(parts, partial(queries.one, name=order[0][0])) if order else None
+    skipped = [name for name in request.query_params.get("skipped", "").split(",") if name][-MAX_SKIPPED:]
+    waiting = await _waiting(parts)
+    order = sorted(waiting, key=lambda item: skipped.index(item.id) + 1 if item.id in skipped else 0)
+    row = await read(parts, partial(queries.one, name=order[0].id)) if order else None
     told = await anyio.to_thread.run_sync(_reviewed, parts.settings, row) if row else None
     return await rendered(
         "review.html",
         visitor=visitor,
         here="/dashboard/review",
-        waiting=queue.waiting,
+        waiting=len(waiting),
         row=row,
         story=told,
-        why=order[0][1] if order else None,
+        item=order[0] if order else None,
         skipped=",".join(skipped),
+        most=CANDIDATES,
     )
+
+
+async def _waiting(parts: Parts) -> list[ReviewItem]:
+    assert parts.audit is not None  # a serving process has a store  # noqa: S101
+    await parts.audit.flush()
+    return await anyio.to_thread.run_sync(partial(review_queue, parts.audit.engine, limit=CANDIDATES))
 
 
 def _reviewed(settings: Settings, row: Json) -> Any:
@@ -282,7 +297,7 @@ async def review_verdict(_request: Request, parts: Parts, _visitor: Visitor, fie
     if said in ("right", "wrong"):
         await judge(parts, name, right=said == "right")
     elif name.startswith("hr_"):
-        skipped = [*(one for one in skipped if one != name), name][-50:]
+        skipped = [*(one for one in skipped if one != name), name][-MAX_SKIPPED:]
     query = f"?skipped={','.join(skipped)}" if skipped else ""
     return RedirectResponse(f"/dashboard/review{query}", 303)
 

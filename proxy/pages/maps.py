@@ -10,6 +10,7 @@ from pathlib import Path
 from calibration import FittedMap, MapRegistry
 from calibration.errors import CalibrationError
 from proxy.config import Route
+from proxy.operating.drift import RouteHealth
 from proxy.report.figures import Points, map_curve
 from proxy.values import Json
 
@@ -31,8 +32,10 @@ class MapCard:
         return {name: value for name, value in described.items() if isinstance(value, float)}
 
 
-def card(folder: Path, route: Route, alarms: Sequence[Json]) -> MapCard:
-    """The map that the route's requests are calibrated with, and what speaks against it: its age, its few records, standing alarms."""
+def card(folder: Path, route: Route, alarms: Sequence[Json], health: RouteHealth | None) -> MapCard:
+    """The map that the route's requests are calibrated with, and what speaks against it: what the drift watcher says, or, where it has
+    not looked yet, standing alarms and what the registry warns of.
+    """
     concerns = tuple(sentence(alarm) for alarm in alarms if alarm["route"] == route.name)
     if route.map == "identity":
         return MapCard(None, None, None, [], concerns)
@@ -45,8 +48,9 @@ def card(folder: Path, route: Route, alarms: Sequence[Json]) -> MapCard:
         fitted = registry.load(version)
     except CalibrationError as error:
         return MapCard(None, None, None, [], (*concerns, str(error)))
+    concerns = health.reasons if health is not None else (*concerns, *active.warnings)
     age = time.time() - fitted.provenance.fitted_at.timestamp()
-    return MapCard(version, fitted, age, map_curve(fitted.map)[::4], (*concerns, *active.warnings))
+    return MapCard(version, fitted, age, map_curve(fitted.map)[::4], concerns)
 
 
 def sentence(alarm: Json) -> str:

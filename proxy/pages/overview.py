@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def buckets_of(name: str, now: float, first: float | None) -> Buckets:
     since = now - length if length is not None else (first if first is not None else now - DAY)
     if length is None:
         seconds = max(HOUR, (now - since) / (MAX_BUCKETS / 2))
-    return Buckets(Period(since, now), seconds, int((now - since) // seconds) + 1)
+    return Buckets(Period(since, now), seconds, max(1, ceil((now - since) / seconds - 1e-6)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ def volumes(counted: Sequence[Tally], buckets: Buckets) -> Json:
 
 
 def quality(labelled: Labelled, period: Period) -> Json:
-    """Faithfulness Divergence and smooth ECE by time, each as [calibrated, low, high, raw]; empty without verdicts."""
+    """Faithfulness Divergence and smooth ECE by time, each as [low, high, calibrated, raw] by time; empty without verdicts."""
     since = period.since if period.since is not None else float(labelled.created_at.min(initial=period.until))
     since = max(since, float(labelled.created_at.min(initial=period.until)))
     edges = np.linspace(since, period.until, QUALITY_BUCKETS + 1)
@@ -181,10 +182,10 @@ def quality(labelled: Labelled, period: Period) -> Json:
             error.append([None] * 4)
             continue
         fd, ece = _interval(np.mean, inside.fd), _smooth_interval(inside.calibrated, inside.correct)
-        divergence.append([fd.estimate, fd.low, fd.high, float(np.mean(inside.fd_raw))])
-        error.append([ece.estimate, ece.low, ece.high, _smooth(inside.raw, inside.correct)])
+        divergence.append([fd.low, fd.high, fd.estimate, float(np.mean(inside.fd_raw))])
+        error.append([ece.low, ece.high, ece.estimate, _smooth(inside.raw, inside.correct)])
     if all(row[0] is None for row in divergence):
-        return {}
+        return {"fd": [], "ece": []}
     return {name: [times, *map(list, zip(*rows, strict=True))] for name, rows in (("fd", divergence), ("ece", error))}
 
 

@@ -23,7 +23,7 @@ SECURITY = {
     ),
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # with "no-referrer" browsers hide the origin of our own forms from us
     "cross-origin-opener-policy": "same-origin",
 }
 NARROW_SPACE = "\u202f"

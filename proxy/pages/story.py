@@ -128,7 +128,7 @@ def of_row(row: Json, lexicon: Lexicon | None) -> Story:
     """The story of an audit row; hedges are looked up in the lexicon that the route has now."""
     told = row["story"] or {}
     raw, calibrated = _beta(row["raw_alpha"], row["raw_beta"]), _beta(row["alpha"], row["beta"])
-    said: Json = row["texts"] or {}
+    said: Json = {} if row["store_text"] == "hashed" else row["texts"] or {}
     return Story(
         question=said.get("question"),
         groups=grouped(told.get("clusters", ()), said.get("samples")),

@@ -126,9 +126,10 @@ class Trial(Response):
             async for _ in _whenever(changed, work):
                 story = of_flow(flow, upstream.texts, ended=False)
                 await self._show(exchange, story, shown)
-        failure = work.result()
+        failure: ProxyError | None = work.result()
         flow.http_status = failure.status if failure else 200
-        await outcome.tell(self._parts, flow, mode="on", exchange=exchange)
+        refusal = await outcome.tell(self._parts, flow, mode="on", exchange=exchange)
+        failure = failure or refusal
         await self._show(exchange, of_flow(flow, upstream.texts, ended=True), shown)
         await exchange.write(_line({"error": failure.message} if failure else _end(flow)), more=False)
 

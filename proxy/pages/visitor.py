@@ -74,8 +74,16 @@ def is_at_this_machine(request: Request) -> bool:
     """Whether the connection comes from this machine and names it so; a name that only leads here could be a page's trick."""
     if any(name in request.headers for name in FORWARDED):
         return False
-    named = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+    named = _hostname(request.headers.get("host", ""))
     return _is_loopback(request.client.host if request.client else "") and (named == "localhost" or _is_loopback(named))
+
+
+def _hostname(host: str) -> str:
+    """Without its port; "" where it is none."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _is_loopback(host: str) -> bool:
@@ -138,4 +146,4 @@ def is_same_origin(request: Request) -> bool:
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = request.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    return origin is None or origin.partition("://")[2] == request.headers.get("host")

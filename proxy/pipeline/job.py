@@ -90,6 +90,7 @@ class Flow:
         samples_from: "upstream", or "shared" / "cache" where an equal request drew them.
         escalated: the stronger model's completion, where it was asked.
         timings_ms: milliseconds per step, in the order of the steps.
+        begun_ns: when each step began, nanoseconds since 1970; for traces.
     """
 
     job: Job
@@ -116,6 +117,7 @@ class Flow:
     answer_usage: Usage = field(default_factory=Usage)
     sample_usage: Usage = field(default_factory=Usage)
     timings_ms: dict[str, float] = field(default_factory=dict)
+    begun_ns: dict[str, int] = field(default_factory=dict)
 
     def spent(self, usage: Usage) -> None:
         """Count tokens that went into comparing answers or asking about them; they stand with those of the samples."""
@@ -124,6 +126,7 @@ class Flow:
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Time a step."""
+        self.begun_ns[name] = time.time_ns()
         start = time.perf_counter()
         try:
             yield

@@ -65,6 +65,8 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
         await draw_answers(job, steps, flow, serving)
     if (reason := answer_reason(flow.samples, [choice for _, choice in flow.choices])) is not None:
         return _stand(flow, "passed", reason)
+    if any(len(flow.samples[i].text) > job.route.rewriting.max_chars for i in flow.compared):
+        return _stand(flow, "passed", "too_long")
     if serving is not None and 0 not in flow.compared:
         return _stand(flow, "passed", "no_text")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from calibration import ActiveMap
 from calibration.decision import Action
@@ -18,6 +19,23 @@ Spent = Callable[[Usage], None]
 """Told of tokens spent on comparing answers or on asking about them."""
 
 
+class Grader(Protocol):
+    """Judges answers when they have been given."""
+
+    @property
+    def model(self) -> str | None:
+        """Who judges, for the record."""
+        ...
+
+    def takes(self) -> bool:
+        """Whether the next answer is to be judged."""
+        ...
+
+    async def grade(self, job: Job, answer: str) -> float | None:
+        """1 right, 0 wrong, None where it cannot tell."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Steps:
     """What a route's requests go through; made once at the start by `build.py`.
@@ -29,6 +47,7 @@ class Steps:
         stronger: the upstream that is asked when the decision is to escalate.
         rewriters: makes the rewriters for one request, in the order they are tried.
         by_sentence: what long answers go through; None where the route words them as one.
+        grader: judges a share of the answers afterwards.
         sharing: equal requests draw once.
         needs_logprobs: whether the signal asks the upstream for log-probabilities.
     """
@@ -44,4 +63,5 @@ class Steps:
     sharing: Sharing
     stronger: Upstream | None = None
     by_sentence: BySentence | None = None
+    grader: Grader | None = None
     needs_logprobs: bool = False

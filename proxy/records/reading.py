@@ -1,4 +1,4 @@
-"""Rows of a JSONL file (plain, .gz or .xz), each either parsed or refused with its line number and a reason."""
+"""Rows of a JSONL file (plain, .gz or .xz) or of a Parquet export, each either parsed or refused with its line number and a reason."""
 
 from __future__ import annotations
 
@@ -78,15 +78,35 @@ def open_lines(path: Path) -> IO[bytes]:
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, Row | BadRow]]:
-    """Line number and row, for every line that is not blank.
+    """Line number (of a Parquet file: row number) and row, for every line that is not blank.
 
     Raises:
         OSError: where the file cannot be read.
     """
+    if path.suffix == ".parquet":
+        yield from _read_parquet(path)
+        return
     with open_lines(path) as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 yield number, _parse_line(number, line)
+
+
+def _read_parquet(path: Path) -> Iterator[tuple[int, Row | BadRow]]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise OSError("Parquet needs the extra `parquet`: pip install 'hedgerow[parquet]'") from error
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches():
+                for content in batch.to_pylist():
+                    number += 1
+                    yield number, _parsed(number, content)
+    except pa.ArrowException as error:
+        raise OSError(f"is no Parquet file ({str(error).splitlines()[0]})") from error
 
 
 def _parse_line(number: int, line: bytes) -> Row | BadRow:
@@ -94,6 +114,10 @@ def _parse_line(number: int, line: bytes) -> Row | BadRow:
         content = json.loads(line)
     except ValueError:  # no UTF-8, or no JSON
         return BadRow(number, "no JSON")
+    return _parsed(number, content)
+
+
+def _parsed(number: int, content: object) -> Row | BadRow:
     try:
         return parse_row(content)
     except _Refused as refused:

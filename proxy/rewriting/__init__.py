@@ -1,7 +1,7 @@
 """Putting a confidence into words, and making sure that nothing else changed."""
 
 from proxy.rewriting.editor import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter
-from proxy.rewriting.guard import Entailment, FactGuard, Reader, read_english
+from proxy.rewriting.guard import Entailment, FactGuard, Reader, read_aloud
 from proxy.rewriting.long import asserting, assertions, reword_sentences
 from proxy.rewriting.sentences import sentences
 from proxy.rewriting.step import Tally, reword
@@ -23,7 +23,7 @@ __all__ = [
     "close",
     "closing_sentence",
     "natural_pieces",
-    "read_english",
+    "read_aloud",
     "reword",
     "reword_sentences",
     "sentences",

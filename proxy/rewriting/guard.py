@@ -8,17 +8,17 @@ from functools import cached_property
 
 import anyio.to_thread
 
-from calibration import Beta, quantile_nodes
+from calibration import Beta
 from lexicon import NO_HEDGE, Hedge, LexiconError, load, perceive
 from proxy.rewriting.content import difference
-from proxy.rewriting.languages import language_of
+from proxy.rewriting.languages import distance, language_of, lexicon_of, nearest_foreign
 from proxy.rewriting.sentences import sentences
 from proxy.rewriting.spans import first_difference
 from proxy.rewriting.strip import Strippers
 from proxy.values import Rewrite, RewriteRequest, Verdict
 
-Reader = Callable[[str], Beta | None]
-"""How confident a text sounds; None where it cannot be read."""
+Reader = Callable[[str, str], Beta | None]
+"""How confident a text of a language sounds; None where it cannot be read."""
 Entailment = Callable[[Sequence[tuple[str, str]]], list[float]]
 """(premise, hypothesis) pairs -> p(entailed) + 0.5 p(neutral) of each, in [0, 1] (RALC 5.3.1); an NLI model behind it, so it blocks."""
 
@@ -29,10 +29,10 @@ LENGTH_ALLOWANCE = 300
 """Characters that a hedge may add on top of the factor."""
 
 
-def read_english(text: str) -> Beta | None:
-    """How confident an English text sounds, by the lexicon's reader; None where that has nothing to read."""
+def read_aloud(text: str, language: str = "en") -> Beta | None:
+    """How confident a text sounds, by the lexicon's reader; None where that has nothing to read."""
     try:
-        return perceive(text).beta
+        return perceive(text, language).beta
     except LexiconError:
         return None
 
@@ -45,14 +45,14 @@ class FactGuard:
         hedges: the lexicon's entries; their frames are words of confidence.
         tolerance: how much farther than the best hedge the perceived confidence may lie from the target, as a 1-Wasserstein
             distance. Words can only come so near to a flat Beta, so the best hedge's own distance is not held against a rewrite.
-        reader: hears the confidence of an English text; None leaves that check out.
+        reader: hears the confidence of a text; None leaves that check out.
         entailment: an NLI score asked both ways; None leaves that check out.
         entailed: the least score that passes.
     """
 
     hedges: tuple[Hedge, ...] = field(default_factory=lambda: load().hedges)
     tolerance: float = 0.25
-    reader: Reader | None = read_english
+    reader: Reader | None = read_aloud
     entailment: Entailment | None = None
     entailed: float = 0.5
 
@@ -76,22 +76,24 @@ class FactGuard:
             return Verdict(
                 False, "too_long", f"the rewrite has {len(rewrite.text)} characters; {limit:.0f} are allowed"
             )
-        stripper = self.strippers.of(language_of(request.draft, request.question))
+        language = language_of(request.draft, request.question)
+        stripper = self.strippers.of(language)
         before, after = stripper.strip(request.draft), stripper.strip(rewrite.text)
         return (
             _facts(before, after)
-            or self._confidence(request, rewrite, before)
+            or self._confidence(request, rewrite, before, language)
             or self._meaning(request.draft, rewrite.text)
             or Verdict(True)
         )
 
-    def _confidence(self, request: RewriteRequest, rewrite: Rewrite, bare: str) -> Verdict | None:
-        if self.reader is None or language_of(request.draft, request.question) != "en":
+    def _confidence(self, request: RewriteRequest, rewrite: Rewrite, bare: str, language: str) -> Verdict | None:
+        if self.reader is None:
             return None
-        heard = self.reader(reworded_part(bare, rewrite.text))
-        if heard is None or (rewrite.hedge is not None and self._sounds_hedged(reworded_part(rewrite.text, bare))):
+        heard = self.reader(reworded_part(bare, rewrite.text), language)
+        claim = reworded_part(rewrite.text, bare)
+        if heard is None or (rewrite.hedge is not None and self._sounds_hedged(claim, language)):
             return None
-        excess = distance(heard, request.target) - request.hedges[0].distance
+        excess = distance(heard, request.target) - self._nearest(request, language)
         if excess <= self.tolerance:
             return None
         detail = f"it sounds {heard.mean:.0%} sure where {request.target.mean:.0%} is right"
@@ -102,12 +104,16 @@ class FactGuard:
             return None
         return Verdict(False, "not_entailed", "the rewrite and the draft do not entail each other")
 
-    def _sounds_hedged(self, claim: str) -> bool:
+    def _nearest(self, request: RewriteRequest, language: str) -> float:
+        """How near the best hedge comes to the target, in the language of the answer."""
+        return (request.hedges if language == "en" else nearest_foreign(language, request.target, 1))[0].distance
+
+    def _sounds_hedged(self, claim: str, language: str) -> bool:
         """Whether the claim itself has words that the reader takes for doubt ("it is possible to"): a hedge that the lexicon measured is
         then better trusted than the reading of both together.
         """
-        heard = self.reader(claim) if self.reader else None
-        return heard is not None and distance(heard, load()[NO_HEDGE].beta) > self.tolerance
+        heard = self.reader(claim, language) if self.reader else None
+        return heard is not None and distance(heard, lexicon_of(language)[NO_HEDGE].beta) > self.tolerance
 
 
 def _facts(before: str, after: str) -> Verdict | None:
@@ -132,8 +138,3 @@ _CONTENT = {
     "dropped": "words of the answer were dropped or moved",
     "negation": "a negation was added or dropped",
 }
-
-
-def distance(a: Beta, b: Beta) -> float:
-    """1-Wasserstein distance of two Betas, in [0, 1], within 2e-4; a tenth of the time of the exact one."""
-    return float(abs(quantile_nodes(a.alpha, a.beta) - quantile_nodes(b.alpha, b.beta)).sum())

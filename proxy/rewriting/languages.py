@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lexicon import Lexicon, load
+from calibration import Beta, quantile_nodes
+from lexicon import Lexicon, Match, load
 from proxy.rewriting.words import word_set
 
 
@@ -34,8 +35,8 @@ class Grammar:
 
 
 _GERMAN = Grammar(
-    common=word_set("wer wen wem der das und ist nicht ein eine einen dem den des wer wie wann warum wo welche welcher welches sind wurde war hat im von zu auf für mit auch wird ich sich"),
-    finite=word_set("fiel fällt steht stand heißen nannte baute erfand entdeckte malte drehte leitet spielt liegen leben gewann erhielt bekam trat ist sind war waren hat haben hatte hatten wird werden wurde wurden kann können konnte muss müssen soll sollte darf bin liegt lebt lebte starb schrieb heißt gibt gab gilt gehört kam ging besteht bestand begann entstand fand stammt stammte spielte gewann dauert dauerte beträgt betrug kostet enthält"),
+    common=word_set("wohin woher womit wieviel nach aus bei vom zum zur über nur noch einem einer eines wer wen wem der das und ist nicht ein eine einen dem den des wer wie wann warum wo welche welcher welches sind wurde war hat im von zu auf für mit auch wird ich sich"),
+    finite=word_set("fiel fällt steht stand heißen nannte baute erfand entdeckte malte drehte leitet spielt liegen leben gewann erhielt bekam trat ist sind war waren hat haben hatte hatten wird werden wurde wurden kann können konnte muss müssen soll sollte darf bin liegt lebt lebte starb schrieb heißt gibt gab gilt gehört kam ging besteht bestand begann entstand fand stammt stammte spielte gewann dauert dauerte beträgt betrug kostet enthält mündet fließt verläuft umfasst bedeutet zählt erschien schuf komponierte regierte wiegt misst"),
     subjects=word_set("er sie es ich wir ihr man"),
     relativisers=word_set("dass weil wenn ob obwohl während nachdem bevor welcher welche welches deren dessen"),
     small=word_set("der die das den dem des ein eine einen einem einer es er sie wir ihr man dies diese dieser dieses in im am an auf aus bei beim mit nach seit von vom zu zum zur um für gegen ohne durch über unter vor zwischen etwa rund ungefähr ja nein nicht weil wenn obwohl ob als wie zwei drei vier fünf sechs sieben acht neun zehn elf zwölf viele einige alle keine kein hier dort heute damals"),
@@ -89,3 +90,15 @@ def _counts(text: str) -> dict[str, int]:
 def lexicon_of(language: str) -> Lexicon:
     """The shipped hedges of a language."""
     return load(language=language)
+
+
+def nearest_foreign(language: str, target: Beta, k: int) -> tuple[Match, ...]:
+    """The nearest hedges of a language that has a dozen of them: every one is looked at."""
+    hedges = lexicon_of(language).hedges
+    found = [Match(h, distance(h.beta, target)) for h in hedges]
+    return tuple(sorted(found, key=lambda match: match.distance)[:k])
+
+
+def distance(a: Beta, b: Beta) -> float:
+    """1-Wasserstein distance of two Betas, in [0, 1], within 2e-4; a tenth of the time of the exact one."""
+    return float(abs(quantile_nodes(a.alpha, a.beta) - quantile_nodes(b.alpha, b.beta)).sum())

@@ -15,17 +15,18 @@ from statistics import fmean
 from calibration import Beta
 from lexicon import Match
 from proxy.rewriting.casing import Surroundings, capitalise
-from proxy.rewriting.guard import FactGuard, distance
-from proxy.rewriting.languages import language_of
+from proxy.rewriting.guard import FactGuard
+from proxy.rewriting.languages import distance, language_of, nearest_foreign
 from proxy.rewriting.sentences import Piece, pieces
+from proxy.rewriting.shape import shape
 from proxy.rewriting.strip import Stripper
-from proxy.rewriting.template import TemplateRewriter, asserts, choose, nearest_foreign
+from proxy.rewriting.template import TemplateRewriter, asserts, choose
 from proxy.values import Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
 
 Nearest = Callable[[Beta, Collection[str]], tuple[Match, ...]]
 """(target, ids to avoid where others are about as near) -> hedges, best first: `Retriever.nearest` with k bound."""
 
-LIKE = 0.1
+LIKE = 0.15
 """1-Wasserstein distance under which neighbouring sentences are of like confidence and share a hedge."""
 NEIGHBOURS = 24
 """Stretches before and after a sentence that are looked at to tell its names from common words."""
@@ -39,9 +40,19 @@ def asserting(draft: str, question: str = "") -> tuple[bool, ...]:
 
 
 def assertions(draft: str, question: str = "") -> int:
-    """How many sentences assert something in running text, where a hedge may go."""
+    """How many sentences make a claim in running text, where a hedge may go."""
     language = language_of(draft, question)
-    return sum(piece.is_sentence and _is_prose(piece) and asserts(piece.text, language) for piece in pieces(draft))
+    return sum(piece.is_sentence and _is_claim(piece, language) for piece in pieces(draft))
+
+
+def _is_claim(piece: Piece, language: str) -> bool:
+    """Whether a hedge may go into a sentence: no item of a list, no quotation, no exclamation without a verb ("Ah, Einstein!"), and not
+    broken off.
+    """
+    if not _is_prose(piece) or not asserts(piece.text, language):
+        return False
+    form = shape(piece.text, language=language)
+    return (form.kind != "fragment" or form.unsure) and (form.stopped or form.body.rstrip("*_ ").endswith(":"))
 
 
 def _is_prose(piece: Piece) -> bool:
@@ -113,9 +124,8 @@ class _Wording:
         if not _is_prose(piece):
             self._told(index, target, "kept")
             self.shared = None
-        elif target is None or not asserts(piece.text, self.language):
-            self._told(index, None, "plain")
-            self.shared = None if target is not None else self.shared
+        elif target is None or not _is_claim(piece, self.language):
+            self._told(index, target, "plain")
         elif (matches := self._nearest(target))[0].hedge.is_plain:
             self._told(index, target, "plain")
             self.shared = None
@@ -133,11 +143,9 @@ class _Wording:
         self.done[index] = WordedSentence(0, 0, target, status, hedge)
 
     def _nearest(self, target: Beta) -> tuple[Match, ...]:
-        avoid = {sentence.hedge for sentence in self.done.values() if sentence.hedge is not None}
-        if self.language == "en":
-            return self.nearest(target, avoid)
-        matches = nearest_foreign(self.language, target, 5)
-        fresh = tuple(match for match in matches if match.hedge.id not in avoid or match.hedge.is_plain)
+        said = {sentence.hedge for sentence in self.done.values() if sentence.hedge is not None}
+        matches = self.nearest(target, said) if self.language == "en" else nearest_foreign(self.language, target, 5)
+        fresh = tuple(match for match in matches if match.hedge.id not in said or match.hedge.is_plain)
         return matches if matches[0].hedge.is_plain or not fresh else fresh
 
     def _hedged(self, index: int, target: Beta, matches: tuple[Match, ...]) -> Rewrite | None:
@@ -168,7 +176,7 @@ class _Wording:
     def outcome(self, draft: str) -> Rewording:
         """What became of the whole."""
         text = "".join(piece.text for piece in self.parts)
-        heard = self.guard.reader(text) if self.guard.reader and self.language == "en" else None
+        heard = self.guard.reader(text, self.language) if self.guard.reader else None
         told = tuple(self._placed())
         plain = Rewording(text, "plain", "no_hedge_needed", None, None, tuple(self.refused), heard, sentences=told)
         hedged = [(one.target.mean, one.hedge) for one in told if one.hedge is not None and one.target is not None]

@@ -13,8 +13,8 @@ from calibration import Beta
 from lexicon import NO_HEDGE
 from proxy.errors import StepFailed
 from proxy.ports import Guard, Rewriter
-from proxy.rewriting.guard import LONG, Reader, distance, read_english
-from proxy.rewriting.languages import language_of
+from proxy.rewriting.guard import LONG, Reader, read_aloud
+from proxy.rewriting.languages import distance, language_of
 from proxy.values import Rewording, Rewrite, RewriteRequest, Usage
 
 NOTHING_TO_HEDGE = frozenset({"no_assertion"})
@@ -41,7 +41,7 @@ class _Attempts:
 
 
 async def reword(
-    request: RewriteRequest, *, rewriters: Sequence[Rewriter], guard: Guard, reader: Reader | None = read_english
+    request: RewriteRequest, *, rewriters: Sequence[Rewriter], guard: Guard, reader: Reader | None = read_aloud
 ) -> Rewording:
     """Word the draft at its confidence.
 
@@ -78,10 +78,11 @@ async def _is_plain_already(request: RewriteRequest, reader: Reader | None) -> b
 
 
 async def _heard(request: RewriteRequest, text: str, reader: Reader | None) -> Beta | None:
-    """What a reader hears; None where there is none, or where the text is in a language that the reader does not know."""
-    if reader is None or language_of(request.draft, request.question) != "en":
+    """What a reader hears; None where there is none, or nothing to read."""
+    if reader is None:
         return None
-    return reader(text) if len(text) < LONG else await anyio.to_thread.run_sync(reader, text)
+    language = language_of(request.draft, request.question)
+    return reader(text, language) if len(text) < LONG else await anyio.to_thread.run_sync(reader, text, language)
 
 
 async def _accepted(

@@ -11,7 +11,7 @@ import anyio.to_thread
 from lexicon import Frame, Hedge, Match
 from proxy.rewriting.casing import Surroundings, capitalise
 from proxy.rewriting.frames import apply
-from proxy.rewriting.guard import read_english
+from proxy.rewriting.guard import read_aloud
 from proxy.rewriting.languages import language_of, lexicon_of
 from proxy.rewriting.sentences import sentences
 from proxy.rewriting.shape import Shape
@@ -66,7 +66,7 @@ def _close(request: RewriteRequest) -> Rewording:
     if (closing := _closing(request.draft, request.hedges, language)) is None:
         return replace(plain, status="unhedged", reason="no_frame")
     hedge, said = closing
-    heard = read_english(said) if language == "en" else None
+    heard = read_aloud(said, language)
     return Rewording(request.draft + said, "hedged", None, hedge.id, "closing", perceived=heard)
 
 

@@ -10,14 +10,13 @@ from zlib import crc32
 
 import anyio.to_thread
 
-from calibration import Beta
 from lexicon import Frame, Hedge, Match, load
 from proxy.errors import StepFailed
 from proxy.rewriting import frames
 from proxy.rewriting.casing import Surroundings, capitalise, lowers
 from proxy.rewriting.cues import KEPT_INSIDE
-from proxy.rewriting.guard import LONG, distance
-from proxy.rewriting.languages import GRAMMARS, language_of, lexicon_of
+from proxy.rewriting.guard import LONG
+from proxy.rewriting.languages import GRAMMARS, language_of, nearest_foreign
 from proxy.rewriting.sentences import Piece
 from proxy.rewriting.shape import Shape, shape
 from proxy.rewriting.strip import Strippers
@@ -29,14 +28,14 @@ NEAR_TIE = 0.012
 NO_ASSERTION = re.compile(
     r"(?:(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
     r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|There is no (?:reliable|verified|record)|"
-    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|and (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|I don['’]t know)",
+    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|I don['’]t know)",
     re.IGNORECASE,
 )
 """How sentences begin that give no answer: there is nothing to be sure or unsure of."""
 
 _HEARSAY = frozenset({"reportedly", "allegedly", "supposedly", "potentially", "arguably", "theoretically"})
 _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
-_WE = re.compile(r"(?:though )?we\b", re.IGNORECASE)
+_WE = re.compile(r"(?:^|, )(?:though )?we\b", re.IGNORECASE)
 _LAME = re.compile(
     r"(?:^|, )(?:and|which) (?:there|this|that|is)\b|^with |^as an? |^at my |"
     r"inconceivable|almost no chance|next to no|hardly any|remotely possible|barely possible|extremely unlikely|highly improbable|"
@@ -47,6 +46,14 @@ _AFTER_ANSWER_IS = re.compile(
     r"(?:in|on|at|by|from|to|for|with|because|due|after|before|since|under|through|via|yes|no|true|false)\b",
     re.IGNORECASE,
 )
+
+_STILTED = re.compile(
+    r"\bI feel\b|cannot recall|barely remember|chances are slight|sceptical|skeptical|doubtful, but|slam dunk|"
+    r"(?:remember|recall|gather|assured|known|established|want to say) (?:that the answer is )?\{fragment|(?:nearly|virtually) certain(?:ly)?\b|vaguely|highly likely \{fragment"
+)
+"""Wordings that nobody uses of a plain fact ("It was 1995, I feel."), or not with a bare name ("I vaguely remember Rome.")."""
+_COMMON_NOUN = re.compile(r"\S+ [a-z]")
+"""Two words of which the second is small: the first one's capital is likely that of a sentence, not of a name."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +111,6 @@ class TemplateRewriter:
         hedge, worded = chosen
         parts[where] = Piece(capitalise(worded) if originals[where].text[:1].isupper() else worded, True)
         return Rewrite("".join(piece.text for piece in parts), hedge.id)
-
-
-def nearest_foreign(language: str, target: Beta, k: int) -> tuple[Match, ...]:
-    """The nearest hedges of a language that has a dozen of them: every one is looked at."""
-    hedges = lexicon_of(language).hedges
-    found = [Match(h, distance(h.beta, target)) for h in hedges]
-    return tuple(sorted(found, key=lambda match: match.distance)[:k])
 
 
 def is_bare_list(parts: Sequence[Piece]) -> bool:
@@ -173,20 +173,21 @@ def choose(text: str, matches: Iterable[Match], around: Surroundings, said: str 
 def _awkwardness(frame: Frame, hedge: Hedge, sentence: Shape, worded: str, around: Surroundings) -> float:
     """What a wording loses against a better one, in units of distance."""
     cost = _dullness(frame, hedge)
-    if sentence.kind == "clause" and frames.disturbs_start(worded, sentence) and lowers(sentence.body, around) is None:
-        cost += 0.03  # "I think that Humans ..." - or is it a name?
+    may_be_common = sentence.kind == "clause" or _COMMON_NOUN.match(sentence.body)
+    if may_be_common and frames.disturbs_start(worded, sentence) and lowers(sentence.body, around) is None:
+        cost += 0.03  # "I think that Humans ...", "Perhaps Constitutional monarchy" - or is it a name?
     if frame.kind == "lead" and sentence.kind != "imperative":
         cost += 0.03  # a label before the answer reads less naturally than a hedge in it
     if "answer is" in frame.text and (sentence.unsure or _AFTER_ANSWER_IS.match(sentence.body)):
-        cost += 0.03  # "I think the answer is because ..."
+        cost += 0.1  # "I think the answer is because ...", "I think the answer is Einstein flunked maths."
     if frame.kind == "closing" and sentence.body.count(",") > 1:
         cost += 0.02
     if around.language != "en" and sentence.unsure and not worded.startswith(sentence.body[:1]):
         cost += 0.1  # before a clause that was not seen as one, an adverb would call for another word order
     if sentence.is_polar and hedge.beta.mean < 0.5 and frame.kind == "clause":
         cost += 0.04  # "Yes, there is a chance that ..." half takes the yes back
-    if _WE.match(frame.text) and not re.search(r"\b[Ww]e\b|\bour\b", f"{sentence.body} {around.rest}"):
-        cost += 0.05  # the answer speaks for one
+    if _WE.search(frame.text) and not re.search(r"\b[Ww]e\b|\bour\b", f"{sentence.body} {around.rest}"):
+        cost += 0.2  # the answer speaks for one
     return cost
 
 
@@ -195,6 +196,10 @@ def _dullness(frame: Frame, hedge: Hedge) -> float:
     cost = 0.008 if frame.kind == "parenthetical" else 0.0
     if _LAME.search(frame.text):
         cost += 0.03
+    if frame.text.startswith("there is a") and frame.kind == "fragment":
+        cost += 0.015
+    if _STILTED.search(frame.text):
+        cost += 0.06
     if frame.kind == "closing" and frame.text in KEPT_INSIDE:
         cost += 0.02  # "..., definitively."
     if hedge.id in _HEARSAY:

@@ -58,7 +58,7 @@ PRESENT_VERBS = word_set(
     "thinks wants exists lives lies belongs remains appears happens depends serves lasts makes plays stars sings "
     "performs portrays voices writes requires provides represents helps uses causes produces receives holds owns runs stands costs "
     "weighs measures covers borders flows rises sets grows needs tends involves describes features follows leads sits "
-    "mean refer contain consist include occur become originate belong remain exist depend attract grow"
+    "mean refer contain show consist include occur become originate belong remain exist depend attract grow"
 )
 FINITE_VERBS = PAST_VERBS | PRESENT_VERBS
 PARTICIPLES = word_set(

@@ -1,4 +1,4 @@
-"""Linguistic signal: how sure the draft sounds."""
+"""Linguistic signal: how sure the draft sounds, to the lexicon's own reader or to language models."""
 
 from __future__ import annotations
 
@@ -7,23 +7,35 @@ from collections.abc import Sequence
 import anyio.to_thread
 
 from calibration import Beta
-from lexicon import LexiconError, perceive
+from lexicon import LexiconError, Reader, perceive
 from proxy.errors import StepFailed
+from proxy.rewriting.languages import language_of
 from proxy.values import Clustering, Sample
 
 
 class LinguisticSignal:
-    """The confidence that readers hear in the draft's wording, by the lexicon's local reader. It knows English."""
+    """The confidence that readers hear in the draft's wording.
+
+    Attributes:
+        reader: who reads. None: the lexicon's local reader, which knows English, German, French and Spanish.
+    """
 
     name = "linguistic"
+
+    def __init__(self, reader: Reader | None = None) -> None:
+        self.reader = reader
 
     async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
         """Read the draft.
 
         Raises:
-            StepFailed: `unreadable` where the draft holds nothing that can be read, or too much.
+            StepFailed: `unreadable` where the draft holds nothing that can be read, or too much, or where the models that were asked
+                said no number; `reader_unreachable` where a model cannot be asked.
         """
+        text = samples[clustering.draft_index].text
         try:
-            return (await anyio.to_thread.run_sync(perceive, samples[clustering.draft_index].text)).beta
+            if self.reader is not None:
+                return await self.reader.read(text)
+            return (await anyio.to_thread.run_sync(perceive, text, language_of(text, question))).beta
         except LexiconError as error:
             raise StepFailed("signal", "unreadable", str(error)) from error

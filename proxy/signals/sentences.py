@@ -6,8 +6,10 @@ pair that is nearest. What neither can tell counts half.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 
 import anyio.to_thread
@@ -23,6 +25,8 @@ CANDIDATES = 3
 """Sentences of one other answer that a sentence is compared with: those that share most words with it."""
 SHORT = 3
 """Content words up to which two sentences may deny each other without sharing a word ("Paris." and "London.")."""
+COMMON = 50
+"""Sentences that one word points to at most; a word in more of them tells little."""
 JUDGED = 200
 """Pairs that a judge is asked about at most; those of later sentences count as "cannot tell"."""
 
@@ -38,9 +42,40 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
+    """A sentence in normal form."""
+
     text: str
     normal: Normal
     stems: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Other:
+    """Another answer, with its words as an index: looking at every pair of sentences would cost the square of the length."""
+
+    sentences: tuple[_Read, ...]
+
+    @cached_property
+    def where(self) -> dict[str, list[int]]:
+        """The sentences that a word stands in."""
+        found: dict[str, list[int]] = {}
+        for i, sentence in enumerate(self.sentences):
+            for word in sentence.stems:
+                found.setdefault(word, []).append(i)
+        return found
+
+    @cached_property
+    def short(self) -> list[_Read]:
+        """Its first short sentences."""
+        return [sentence for sentence in self.sentences if len(sentence.stems) <= SHORT][:CANDIDATES]
+
+    def candidates(self, claim: _Read) -> list[_Read]:
+        """The sentences that share most with a claim; beside a short claim without any, short ones."""
+        shared = Counter(i for word in claim.stems for i in self.where.get(word, ())[:COMMON])
+        best = sorted(shared, key=lambda i: (-shared[i], i))[:CANDIDATES]
+        if not best and len(claim.stems) <= SHORT:
+            return self.short
+        return [self.sentences[i] for i in best]
 
 
 class SentenceSupport:
@@ -75,14 +110,13 @@ class SentenceSupport:
 
 def by_rules(question: str, draft: str, others: Sequence[str]) -> tuple[list[list[float]], list[Open]]:
     """Support by sentence and other answer as far as rules tell, and the pairs that they leave open, which stand at 1/2."""
-    read = [_read(question, other) for other in others]
-    everything = [frozenset().union(*(sentence.stems for sentence in other)) for other in read]
+    read = [_Other(_read(question, other)) for other in others]
     scores: list[list[float]] = []
     undecided: list[Open] = []
     for i, claim in enumerate(_read(question, draft)):
         row = []
         for k, other in enumerate(read):
-            found, nearest = _support(claim, other, everything[k])
+            found, nearest = _support(claim, other)
             row.append(CANNOT_TELL if found is None else found)
             if found is None and nearest is not None:
                 undecided.append(Open(i, k, nearest.text))
@@ -94,34 +128,22 @@ def _sentences(text: str) -> tuple[str, ...]:
     return sentences(text) or (text,)
 
 
-def _read(question: str, text: str) -> list[_Read]:
-    found = []
-    for sentence in _sentences(text):
-        normal = normalise(sentence, question)
-        found.append(_Read(sentence, normal, frozenset(stem(word) for word in normal.content)))
-    return found
+def _read(question: str, text: str) -> tuple[_Read, ...]:
+    normals = ((sentence, normalise(sentence, question)) for sentence in _sentences(text))
+    return tuple(_Read(text, normal, frozenset(map(stem, normal.content))) for text, normal in normals)
 
 
-def _support(claim: _Read, other: Sequence[_Read], everything: frozenset[str]) -> tuple[float | None, _Read | None]:
+def _support(claim: _Read, other: _Other) -> tuple[float | None, _Read | None]:
     """Whether an answer says, denies or does not speak of a sentence (None), and its nearest sentence. Saying it once outweighs all else."""
-    near = _candidates(claim, other)
+    near = other.candidates(claim)
     called = [(compare(claim.normal, sentence.normal).same, sentence) for sentence in near]
     if any(same for same, _ in called):
         return SAYS, None
     if any(same is False and _same_subject(claim, sentence) for same, sentence in called):
         return DENIES, None
-    if len(claim.stems) >= SHORT and claim.stems <= everything and all(same is None for same, _ in called):
+    if len(claim.stems) >= SHORT and claim.stems <= other.where.keys() and all(same is None for same, _ in called):
         return SAYS, None  # in other sentences, word by word
     return None, near[0] if near else None
-
-
-def _candidates(claim: _Read, other: Sequence[_Read]) -> list[_Read]:
-    """The sentences that share most with the claim; beside a short claim without any, short ones."""
-    shared = [(len(claim.stems & sentence.stems), -i) for i, sentence in enumerate(other)]
-    best = [other[-i] for count, i in sorted(shared, reverse=True)[:CANDIDATES] if count]
-    if not best and len(claim.stems) <= SHORT:
-        best = [sentence for sentence in other if len(sentence.stems) <= SHORT][:CANDIDATES]
-    return best
 
 
 def _same_subject(a: _Read, b: _Read) -> bool:

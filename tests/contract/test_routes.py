@@ -143,7 +143,7 @@ def test_shadow_notices_a_served_answer_of_another_meaning(serve: Any, upstream:
     (row,) = rows_of(tmp_path, 1)
     assert row["served_agrees"] == 0
     told = httpx.post(address + "/v1/feedback", json={"id": "c-1", "correct": False}).json()
-    assert told["faithfulness_divergence"] == {"raw": None, "calibrated": None}
+    assert told["faithfulness_divergence"] == {"raw": None, "calibrated": None, "perceived": None}
 
 
 def test_feedback_settles_the_divergence(serve: Any, client_of: Any, upstream: Upstream, lines: Any) -> None:
@@ -275,6 +275,9 @@ def test_perceive_hears_how_sure_a_wording_sounds(serve: Any) -> None:
     assert unsure.json()["mean"] < sure.json()["mean"]
     assert unsure.json()["spans"][0]["text"] == "might"
     assert (heard("").status_code, heard("").json()["error"]["code"]) == (400, "unreadable_text")
+    german = heard("Das war vielleicht der Autor von Hamlet.").json()
+    assert (german["language"], german["spans"][0]["hedge"]) == ("de", "vielleicht")
+    assert httpx.post(address + "/v1/perceive", json={"text": "Forse.", "language": "it"}).status_code in (400, 422)
 
 
 def test_the_phrase_of_the_last_answer_is_not_repeated(serve: Any, client_of: Any, upstream: Upstream) -> None:

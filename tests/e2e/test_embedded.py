@@ -60,6 +60,8 @@ def test_a_real_answer_with_its_confidence(client: openai.OpenAI, address: str) 
     answer = _ask(client, "What is the capital of France?")
     told = answer.model_extra["hedgerow"]
     sizes = told["clusters"]
+    assert told["uncalibrated"] is False
+    assert told["map"].startswith("embedded-smollm2-135m")
     assert told["samples"] == sum(sizes) == 10
     assert told["raw"]["alpha"] == max(sizes)
     assert "Paris" in answer.choices[0].message.content

@@ -59,6 +59,7 @@ class Cluster:
     bin: Path
     folder: Path
     account: dict[str, Any]
+    durable: bool = False
     running: subprocess.Popen[bytes] | None = None
     made: int = 0
 
@@ -71,15 +72,22 @@ class Cluster:
         with psycopg.connect(host=str(self.folder), user="postgres", dbname="postgres", autocommit=True) as connection:
             connection.execute(statement.encode())
 
-    def database(self) -> str:
-        """A new, empty database; its address."""
+    def database(self, template: str = "template1") -> str:
+        """A new database, empty or as another one is; its address."""
         self.made += 1
-        self.execute(f"CREATE DATABASE d{self.made}")
+        self.execute(f"CREATE DATABASE d{self.made} TEMPLATE {template}")
         return self.url(f"d{self.made}")
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        command = [self.bin / "postgres", "-D", self.folder / "data", "-k", self.folder, "-c", "listen_addresses="]
+        options = (
+            "listen_addresses=",
+            "fsync=off",
+            "max_connections=60",
+        )  # the machine keeps its power while tests run
+        command = [self.bin / "postgres", "-D", self.folder / "data", "-k", self.folder]
+        for option in options:
+            command += ["-c", option]
         with (self.folder / "log").open("ab") as log:
             self.running = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **self.account)
         deadline = time.monotonic() + START_S
@@ -100,8 +108,8 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster() -> Iterator[Cluster]:
-    """A cluster, up until the end of the block.
+def cluster(*, durable: bool = False) -> Iterator[Cluster]:
+    """A cluster, up until the end of the block; `durable` makes its commits survive a power cut.
 
     Raises:
         Missing: none can be had here; the reason is inside.
@@ -113,11 +121,11 @@ def cluster() -> Iterator[Cluster]:
             os.chown(folder, who["user"], who["group"])
         init = [server / "initdb", "-D", folder / "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
         subprocess.run(init, check=True, capture_output=True, cwd="/", **who)
-        found = Cluster(server, folder, who)
+        found = Cluster(server, folder, who, durable)
         try:
             found.start()
             yield found
         finally:
-            found.stop()
+            found.stop(signal.SIGQUIT)  # nothing of it is needed any more
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -92,7 +92,7 @@ if (plots.length) {
     ink: { stroke: css("--ink"), width: 1.25 },
     edge: { stroke: "transparent", width: 0 },
   });
-  const styles = { requests: ["line", "filled"], tokens: ["line", "accent", "ink"], fd: ["accent", "edge", "edge", "grey"], ece: ["accent", "edge", "edge", "grey"] };
+  const styles = { requests: ["line", "filled"], tokens: ["line", "accent", "ink"], fd: ["edge", "edge", "accent", "grey"], ece: ["edge", "edge", "accent", "grey"] };
   const drawn = [];
 
   const draw = (place) => {
@@ -101,22 +101,23 @@ if (plots.length) {
     const options = {
       width: place.clientWidth, height: 200, legend: { show: false }, cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
       scales: { y: { range: (_, low, high) => [0, high > 0 ? high * 1.12 : 1] } },
-      axes: [{ ...axis, grid: { show: false }, space: 70, values: (_, stamps) => stamps.map((s, i) => {
+      padding: [8, 8, 0, 0],
+      axes: [{ ...axis, grid: { show: false }, space: 70, size: 28, values: (_, stamps) => stamps.map((s, i) => {
         const at = new Date(s * 1e3), day = at.toLocaleDateString(undefined, { day: "numeric", month: "short" });
         return at.getHours() || at.getMinutes() ? at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hour12: false }) : day;
       }) }, { ...axis, size: 52, space: 40, values: (_, numbers) => numbers.map(short) }],
       series: [{}, ...styles[kind].map((name) => ({ ...look[name], spanGaps: true, points: { show: banded && name !== "edge", size: 5, fill: css("--paper") } }))],
-      bands: banded ? [{ series: [3, 2], fill: css("--wash") }] : [],
+      bands: banded ? [{ series: [2, 1], fill: css("--wash") }] : [],
       hooks: { setCursor: [(plot) => tell(place, plot, banded)] },
     };
     return new uPlot(options, data, place);
   };
   const tell = (place, plot, banded) => {
     const at = plot.cursor.idx, keys = $$("li", place.parentElement), names = place.dataset.names.split("|");
-    const columns = banded ? [1, 4] : plot.data.slice(1).map((_, i) => i + 1);
+    const columns = banded ? [3, 4] : plot.data.slice(1).map((_, i) => i + 1);
     keys.forEach((key, i) => {
       const value = at == null ? null : plot.data[columns[i]][at];
-      const range = banded && i === 0 && value != null ? ` (${short(plot.data[2][at])}–${short(plot.data[3][at])})` : "";
+      const range = banded && i === 0 && value != null ? ` (${short(plot.data[1][at])}–${short(plot.data[2][at])})` : "";
       key.textContent = value == null ? names[i] : `${names[i]}: ${banded ? value.toPrecision(3) : value.toLocaleString()}${range}`;
     });
   };

@@ -21,6 +21,19 @@ def test_perceive_reads_lines_and_prints_json() -> None:
     assert first["mean"] < second["mean"]
 
 
+def test_perceive_hears_other_languages() -> None:
+    """By what a line seems to be in, or as told; a language that is not heard is named."""
+    german = "Das war vielleicht der Autor von Hamlet."
+    done = RUN.invoke(app, ["lexicon", "perceive", "--json", german])
+    assert json.loads(done.stdout)["spans"][0]["hedge"] == "vielleicht"
+    assert (
+        json.loads(RUN.invoke(app, ["lexicon", "perceive", "--json", "--language", "en", german]).stdout)["spans"] == []
+    )
+    unknown = RUN.invoke(app, ["lexicon", "perceive", "--language", "it", "Forse."])
+    assert (unknown.exit_code, unknown.stdout) == (2, "")
+    assert "'it'" in unknown.stderr
+
+
 def test_a_line_that_cannot_be_read_does_not_stop_the_others() -> None:
     """The line is named on standard error, the rest is answered, the exit code tells."""
     done = RUN.invoke(app, ["lexicon", "perceive", "--json"], input="\nIt was Pinter.\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lexicon import NO_HEDGE, LexiconFileError, builtin_names, load
-from lexicon.loading import SLOTS
+from lexicon.schema import SLOTS
 from lexicon.writing import to_json
 
 HEAD = "version: 1\nhedges:\n"
@@ -76,6 +76,23 @@ def test_a_bad_entry_is_refused_with_its_line(tmp_path: Path, rows: str, line: i
     assert reason in error.reason
     assert error.line == line
     assert f"line {line}" in str(error)
+
+
+@pytest.mark.parametrize("figure", ["NaN", "Infinity", "-1", "null", '"0.5"'])
+def test_json_holds_no_figure_but_figures(tmp_path: Path, figure: str) -> None:
+    """JSON's own NaN and Infinity are refused like any other."""
+    path = tmp_path / "mine.json"
+    path.write_text(f'{{"version": 1, "hedges": [\n {{"id": "a", "phrase": "x", "alpha": {figure}, "beta": 1}}\n]}}')
+    with pytest.raises(LexiconFileError, match="line 2"):
+        load(path)
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    """Bytes that are no text."""
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(b"\x89PNG\xff\xfe")
+    with pytest.raises(LexiconFileError, match="cannot be read"):
+        load(path)
 
 
 def test_json_errors_name_the_line(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from proxy.audit.engine import open_engine
 from proxy.audit.entry import Entry
 from proxy.audit.store import AuditStore, open_store
+from proxy.audit.tables import metadata
 from proxy.config import Audit
+from tests.support.postgres import Cluster
 
 
 def entry(name: str, *, texts: Any = None, user: str | None = None, store_text: Any = "full", **more: Any) -> Entry:
@@ -65,7 +69,35 @@ class Store:
             engine.dispose()
 
 
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def new_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], str]:
+    """Makes stores with today's tables, as copies of one that was migrated once; gives their addresses."""
+    first = tmp_path_factory.mktemp("first") / "audit.db"
+    if request.param == "sqlite":
+        open_engine(Audit(url=f"sqlite:///{first}")).dispose()
+
+        def copy(folder: Path) -> str:
+            shutil.copyfile(first, folder / "audit.db")
+            return f"sqlite:///{folder}/audit.db"
+
+        return copy
+    server: Cluster = request.getfixturevalue("postgres")
+    open_engine(Audit(url=server.database())).dispose()
+    template = f"d{server.made}"
+    return lambda _: server.database(template)
+
+
+@pytest.fixture(scope="session")
+def common_url(new_url: Callable[[Path], str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One store for all tests in turn: emptying tables is quicker than making a database."""
+    return new_url(tmp_path_factory.mktemp("common"))
+
+
 @pytest.fixture
-def store(store_url: str, tmp_path: Path) -> Store:
+def store(new_url: Callable[[Path], str], common_url: str, tmp_path: Path) -> Store:
     """An empty store; the test runs on both databases."""
-    return Store(Audit(url=store_url, spool=tmp_path / "spool", synchronous="normal"))
+    if common_url.startswith("sqlite"):
+        return Store(Audit(url=new_url(tmp_path), spool=tmp_path / "spool", synchronous="normal"))
+    emptied = Store(Audit(url=common_url, spool=tmp_path / "spool"))
+    emptied.sql("TRUNCATE " + ", ".join(table.name for table in metadata.sorted_tables))
+    return emptied

@@ -79,17 +79,3 @@ def test_what_clients_and_upstreams_send_never_breaks_a_row(store: Store) -> Non
     assert (len(found["model"]), len(found["response_id"])) == (256, 128)
     assert found["tokens_answer"] == 2**31 - 1
     assert store.lost == []
-
-
-def test_a_verdict_supersedes_the_one_before(store: Store) -> None:
-    """History stays, the latest counts, the same again changes nothing; FD is settled."""
-
-    async def work(opened: AuditStore) -> Any:
-        await opened.write(entry("a", raw_alpha=8.0, raw_beta=2.0, alpha=6.0, beta=4.0, response_id="chatcmpl-1"))
-        told = [await opened.label("chatcmpl-1", correct, "client") for correct in (1.0, 1.0, 0.0)]
-        return told, await opened.get("a")
-
-    told, found = store.run(work)
-    assert [one.changed for one in told] == [True, False, True]
-    assert [(v["correct"], v["current"]) for v in found["verdicts"]] == [(1.0, False), (0.0, True)]
-    assert told[2].fd > told[0].fd > 0.0

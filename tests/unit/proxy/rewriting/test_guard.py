@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -183,6 +184,24 @@ def test_the_confidence_must_be_the_one_asked_for() -> None:
     verdict = GUARD.judge(request, Rewrite("I am absolutely certain that it was Paris.", None))
     assert verdict.reason == "confidence_off"
     assert GUARD.judge(request, TemplateRewriter().word(request)).accepted
+
+
+@pytest.mark.parametrize(
+    ("question", "draft", "booster"),
+    [
+        ("Was ist die Hauptstadt von Österreich?", "Die Hauptstadt ist Wien.", "Die Hauptstadt ist zweifellos Wien."),
+        ("Quelle est la capitale ?", "La capitale est Vienne.", "La capitale est sans aucun doute Vienne."),
+        ("¿Cuál es la capital de Austria?", "La capital es Viena.", "Sin duda, la capital es Viena."),
+    ],
+)
+def test_other_languages_are_heard_too(question: str, draft: str, booster: str) -> None:
+    """A tenth sure is not "without any doubt", in German, French or Spanish; the template's own wording is heard at its target."""
+    request = replace(_request(draft, 0.1), question=question)
+    assert GUARD.judge(request, Rewrite(booster, None)).reason == "confidence_off"
+    done = anyio.run(lambda: reword(request, rewriters=[TemplateRewriter()], guard=GUARD))
+    assert (done.status, done.rewriter) == ("hedged", "template")
+    assert done.perceived is not None
+    assert done.perceived.mean < 0.4
 
 
 def test_entailment_is_asked_both_ways() -> None:

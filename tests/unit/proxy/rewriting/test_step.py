@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anyio
 import orjson
 import pytest
@@ -116,6 +118,42 @@ def test_the_baselines_see_what_the_paper_lets_them_see() -> None:
     assert "Beta(6.00, 4.00)" in beta.asked[0][1]
     assert request.hedges[0].hedge.phrase not in beta.asked[0][1]
     assert qa.asked[0][1] == "What is so?"
+
+
+@pytest.mark.parametrize(
+    ("question", "draft", "mean"),
+    [
+        ("", "Not an answer, finger.", 0.35),
+        ("", "Someone named Peter Lim.", 0.2),
+        ("", "Someone named Scorpio to add to it.", 0.78),
+        ("", 'Israeli-Lavine Martin Levy (1999)\n"I used to play Zero and I might as well', 0.87),
+        ("", "Acupuncture has been proven to help. It may also harm. Others are possibly useful.", 0.12),
+        ("Are both healthy?", "Yes.", 0.62),
+        ("", "No, not all Jews are actually Jews.", 0.41),
+        ("", "It is possible to become addicted after a single use.", 0.9),
+        ("", "Panama, it seems likely.", 0.62),
+    ],
+)
+def test_rewriting_twice_is_rewriting_once(question: str, draft: str, mean: float) -> None:
+    """With guard and retries: what was heard in the first wording is what is heard in it the second time."""
+    request = replace(_request(draft, mean), question=question)
+    once = _reword(request)
+    assert once.status == "hedged"
+    assert _reword(replace(request, draft=once.text)).text == once.text
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "I’m not certain — I don’t have reliable information on the year of his birth.",
+        "I’m not certain and cannot confidently identify who received it.",
+        "It is not possible to determine the answer using the information.",
+        "We don't know how many pounds he ate.",
+    ],
+)
+def test_what_says_that_it_cannot_say_is_no_answer(draft: str) -> None:
+    done = _reword(_request(draft))
+    assert (done.text, done.reason) == (draft, "no_assertion")
 
 
 LONG = "Paris is the capital of France. It was founded by the Parisii. It lies on the Seine. It hosted the Olympics in 1900."

@@ -1,0 +1,151 @@
+"""What was said and whether it was right, as columns: what the drift tests, a refit and an export read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from proxy.audit.tables import answers, texts, verdicts
+from proxy.errors import StoreError
+
+Columns = NDArray[np.float64]
+_AT_A_TIME = 2000
+_COUNTED = verdicts.c.current & verdicts.c.fd.is_not(None)
+"""The verdicts that count and are about the confidence of their row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Settled answers in the order in which their verdicts came, arrays of shape (n,).
+
+    Attributes:
+        raw_alpha, raw_beta: before any map.
+        alpha, beta: as the answer was worded.
+        correct: 0..1.
+        fd: Faithfulness Divergence of the calibrated confidence, nats.
+        asked_at: when the answers were given, seconds since 1970.
+    """
+
+    raw_alpha: Columns
+    raw_beta: Columns
+    alpha: Columns
+    beta: Columns
+    correct: Columns
+    fd: Columns
+    asked_at: Columns
+
+    @property
+    def mean(self) -> Columns:
+        """Calibrated means."""
+        return self.alpha / (self.alpha + self.beta)
+
+
+def read_labelled(
+    engine: sa.Engine,
+    *,
+    route: str,
+    map_id: str | None = None,
+    any_map: bool = False,
+    signal: str | None = None,
+    kinds: Sequence[str] = ("client", "human", "import", "grader"),
+    told_since: float = 0.0,
+    asked_since: float = 0.0,
+    models: Sequence[str] = (),
+) -> Labelled:
+    """The settled answers of a route, with one map (None: uncalibrated) or with any.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    wanted = [answers.c.route == route, _COUNTED, verdicts.c.kind.in_(kinds)]
+    wanted += [verdicts.c.created_at >= told_since, answers.c.created_at >= asked_since]
+    if not any_map:
+        wanted.append(answers.c.map_id == map_id)
+    if signal is not None:
+        wanted.append(answers.c.signal == signal)
+    if models:
+        wanted.append(answers.c.model.in_(models))
+    a, v = answers.c, verdicts.c
+    statement = (
+        sa.select(a.raw_alpha, a.raw_beta, a.alpha, a.beta, v.correct, v.fd, a.created_at)
+        .join_from(verdicts, answers)
+        .where(*wanted)
+        .order_by(v.id)
+    )
+    return Labelled(*_columns(engine, statement, 7))
+
+
+def read_raw_means(engine: sa.Engine, *, route: str, map_id: str | None, since: float = 0.0) -> Columns:
+    """Raw means of a route's answers with one map, oldest first.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    a = answers.c
+    statement = (
+        sa.select(a.raw_alpha, a.raw_beta)
+        .where(a.route == route, a.map_id == map_id, a.created_at >= since, a.raw_alpha.is_not(None))
+        .order_by(a.created_at)
+    )
+    alpha, beta = _columns(engine, statement, 2)
+    return alpha / (alpha + beta)
+
+
+def _columns(engine: sa.Engine, statement: Any, width: int) -> list[Columns]:
+    try:
+        with engine.connect() as connection:
+            rows = [tuple(row) for row in connection.execute(statement)]
+    except sa.exc.SQLAlchemyError as error:
+        raise StoreError(f"the audit store cannot be read: {error.__class__.__name__}") from error
+    return list(np.array(rows, dtype=np.float64).reshape(-1, width).T)
+
+
+def count_answers(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> int:
+    """Answers with a confidence."""
+    with engine.connect() as connection:
+        return int(connection.execute(_exported(sa.select(sa.func.count()), route, since)).scalar_one())
+
+
+def export_rows(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> Iterator[dict[str, Any]]:
+    """Answers with a confidence, oldest first, each with its current verdict: the columns of `EXPORTED`.
+
+    `correct` is null where no verdict counts, or where the one that does is not about the confidence of the row.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    statement = _exported(sa.select(*_EXPORTED), route, since).order_by(answers.c.created_at, answers.c.id)
+    try:
+        with engine.connect() as connection:
+            for row in connection.execution_options(yield_per=_AT_A_TIME).execute(statement):
+                yield dict(zip(EXPORTED, row, strict=True))
+    except sa.exc.SQLAlchemyError as error:
+        raise StoreError(f"the audit store cannot be read: {error.__class__.__name__}") from error
+
+
+def _exported(select: Any, route: str | None, since: float) -> Any:
+    current = (verdicts.c.answer_id == answers.c.id) & verdicts.c.current
+    joined = answers.outerjoin(verdicts, current).outerjoin(texts, texts.c.answer_id == answers.c.id)
+    select = select.select_from(joined).where(answers.c.alpha.is_not(None), answers.c.created_at >= since)
+    return select if route is None else select.where(answers.c.route == route)
+
+
+_NOT_EXPORTED = {"story", "user_hash", "salt", "digest", "writer", "seq", "previous", "hash"}
+"""What is the store's own business, or names a user."""
+_TOLD = ("kind", "source", "actor", "fd_raw", "fd", "fd_perceived", "brier_raw", "brier", "nll_raw", "nll")
+_EXPORTED = [
+    *(column for column in answers.c if column.name not in _NOT_EXPORTED),
+    sa.case((verdicts.c.fd.is_not(None), verdicts.c.correct), else_=None).label("correct"),
+    verdicts.c.created_at.label("told_at"),
+    *(verdicts.c[name] for name in _TOLD),
+    texts.c.question,
+    texts.c.draft,
+]
+_KINDS = {str: "text", float: "float", int: "int", bool: "bool"}
+EXPORTED = {str(column.name): _KINDS[column.type.python_type] for column in _EXPORTED}
+"""The columns of an export, and what they hold: text, float, int or bool."""

@@ -1,0 +1,226 @@
+"""What operators set while the proxy runs, who set it and when, and the alarms that they are told of.
+
+Functions of an engine, without an event loop: the server calls them on worker threads, the command line as they are. Each change is one
+transaction that holds the new state and its row in `changes`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from proxy.audit.tables import alarms, changes, route_states
+from proxy.errors import StoreError
+
+Engine = sa.Engine
+"""For those outside this package, who know the store but not its library."""
+Setting = Literal["mode", "map"]
+_COLUMNS = {"mode": route_states.c.mode, "map": route_states.c.map_id}
+_LOCK = 4_207_301
+"""PostgreSQL: the advisory lock that makes writers of states and alarms take turns. (SQLite has one writer anyway.)"""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteState:
+    """What operators have set for a route; None stands for the configuration's own."""
+
+    mode: str | None
+    map_id: str | None
+    updated_at: float
+    actor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an operator did. `before` and `after` are None where the configuration's own value holds."""
+
+    created_at: float
+    actor: str
+    what: str
+    route: str | None
+    before: str | None
+    after: str | None
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """A map that no longer fits what its route sees. `cleared_at` is None while it stands."""
+
+    created_at: float
+    route: str
+    map_id: str | None
+    kind: str
+    statistic: float
+    threshold: float
+    cleared_at: float | None
+    actor: str | None
+
+
+def states(engine: sa.Engine) -> dict[str, RouteState]:
+    """What is set, by route.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    with _transaction(engine) as connection:
+        rows = connection.execute(sa.select(route_states)).mappings()
+        return {r["route"]: RouteState(r["mode"], r["map_id"], r["updated_at"], r["actor"]) for r in rows}
+
+
+def set_state(
+    engine: sa.Engine, route: str, what: Setting, value: str | None, *, actor: str, note: str | None = None
+) -> Change:
+    """Set a route's mode or map; None gives it back to the configuration.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    with _transaction(engine, write=True) as connection:
+        return _set(connection, route, what, value, actor, what, note)
+
+
+def roll_back(engine: sa.Engine, route: str, *, actor: str, note: str | None = None) -> Change | None:
+    """Give a route the map that it had before its present one; None where it has had no other.
+
+    Rolling back twice goes two maps back: a roll back takes the last activation off the history, it does not add one.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    with _transaction(engine, write=True) as connection:
+        history: list[str | None] = [None]
+        wanted = changes.c.what.in_(("map", "rollback")) & (changes.c.route == route)
+        for what, after in connection.execute(
+            sa.select(changes.c.what, changes.c.after).where(wanted).order_by(changes.c.id)
+        ):
+            if what == "map":
+                history.append(after)
+            else:
+                history.pop()
+        if len(history) == 1:
+            return None
+        return _set(connection, route, "map", history[-2], actor, "rollback", note)
+
+
+def _set(
+    connection: sa.Connection,
+    route: str,
+    what: Setting,
+    value: str | None,
+    actor: str,
+    named: str,
+    note: str | None,
+) -> Change:
+    column, now = _COLUMNS[what], time.time()
+    found = connection.execute(sa.select(column).where(route_states.c.route == route)).first()
+    before = found[0] if found is not None else None
+    content = {column.name: value, "updated_at": now, "actor": actor}
+    if found is None:
+        connection.execute(sa.insert(route_states).values(route=route, **content))
+    else:
+        connection.execute(sa.update(route_states).where(route_states.c.route == route).values(content))
+    return note_change(connection, actor=actor, what=named, route=route, before=before, after=value, note=note, now=now)
+
+
+def note_change(
+    connection: sa.Connection,
+    *,
+    actor: str,
+    what: str,
+    route: str | None,
+    before: str | None,
+    after: str | None,
+    note: str | None = None,
+    now: float | None = None,
+) -> Change:
+    """Add a row to `changes`."""
+    change = Change(now or time.time(), actor, what, route, before, after, note)
+    connection.execute(
+        sa.insert(changes).values(
+            created_at=change.created_at, actor=actor, what=what, route=route, before=before, after=after, note=note
+        )
+    )
+    return change
+
+
+def read_changes(engine: sa.Engine, *, route: str | None = None, limit: int = 100) -> list[Change]:
+    """What operators did, newest first."""
+    statement = sa.select(changes).order_by(changes.c.id.desc()).limit(limit)
+    if route is not None:
+        statement = statement.where(changes.c.route == route)
+    with _transaction(engine) as connection:
+        return [_value(Change, row) for row in connection.execute(statement).mappings()]
+
+
+def raise_alarm(
+    engine: sa.Engine, *, route: str, map_id: str | None, kind: str, statistic: float, threshold: float
+) -> bool:
+    """Raise an alarm unless the same one stands already; whether it was raised. Of several processes one raises it."""
+    same = (alarms.c.route == route) & (alarms.c.map_id == map_id) & (alarms.c.kind == kind)
+    with _transaction(engine, write=True) as connection:
+        if connection.execute(sa.select(alarms.c.id).where(same, alarms.c.cleared_at.is_(None))).first():
+            return False
+        connection.execute(
+            sa.insert(alarms).values(
+                created_at=time.time(),
+                route=route,
+                map_id=map_id,
+                kind=kind,
+                statistic=statistic,
+                threshold=threshold,
+            )
+        )
+        return True
+
+
+def read_alarms(engine: sa.Engine, *, route: str | None = None, standing: bool = False) -> list[Alarm]:
+    """Alarms, newest first."""
+    statement = sa.select(alarms).order_by(alarms.c.id.desc())
+    if route is not None:
+        statement = statement.where(alarms.c.route == route)
+    if standing:
+        statement = statement.where(alarms.c.cleared_at.is_(None))
+    with _transaction(engine) as connection:
+        return [_value(Alarm, row) for row in connection.execute(statement).mappings()]
+
+
+def clear_alarms(engine: sa.Engine, route: str, *, actor: str, note: str | None = None) -> int:
+    """Clear a route's standing alarms; how many there were. The tests begin anew with what comes in later."""
+    with _transaction(engine, write=True) as connection:
+        standing = (alarms.c.route == route) & alarms.c.cleared_at.is_(None)
+        done = connection.execute(sa.update(alarms).where(standing).values(cleared_at=time.time(), actor=actor))
+        if done.rowcount:
+            note_change(
+                connection,
+                actor=actor,
+                what="clear",
+                route=route,
+                before=f"{done.rowcount} alarms",
+                after=None,
+                note=note,
+            )
+        return done.rowcount
+
+
+@contextmanager
+def _transaction(engine: sa.Engine, *, write: bool = False) -> Iterator[sa.Connection]:
+    """A transaction whose writers take turns, so that what they read first still holds when they write."""
+    try:
+        with engine.begin() as connection:
+            if write and engine.dialect.name == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+            elif write:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            yield connection
+    except sa.exc.SQLAlchemyError as error:
+        raise StoreError(f"the audit store is not available: {error.__class__.__name__}") from error
+
+
+def _value(kind: Any, row: Any) -> Any:
+    return kind(**{name: row[name] for name in kind.__slots__})

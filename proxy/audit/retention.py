@@ -1,0 +1,205 @@
+"""Forgetting: texts and rows past their time, and whatever concerns one answer or one user.
+
+Functions of an engine, without an event loop: the server calls them on worker threads, the command line as they are. Texts go and their rows
+stay, so that figures and chain stay whole; rows go from the beginning of their chain, whose recorded start moves with them. Everything
+that is forgotten leaves a line in `changes`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from proxy.audit import chain
+from proxy.audit.chain import Head
+from proxy.audit.rows import user_hash
+from proxy.audit.tables import answers, chains, changes, texts, verdicts
+from proxy.config import Settings
+from proxy.errors import StoreError
+
+ROWS_AT_A_TIME = 1000
+"""In one transaction: writers wait no longer than that takes."""
+DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How much went: rows that lost their texts, and rows that went as a whole."""
+
+    texts: int = 0
+    rows: int = 0
+
+
+def purge(
+    engine: sa.Engine,
+    settings: Settings,
+    *,
+    actor: str,
+    now: float | None = None,
+    gone: Callable[[int], None] = lambda _: None,
+) -> Forgotten:
+    """Forget what is past the time that the configuration gives it; `gone` is told of each step.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    now = time.time() if now is None else now
+    key = settings.audit.hash_key.get_secret_value().encode() if settings.audit.hash_key else b""
+    said = rows = 0
+    for route, texts_days, rows_days in _policies(engine, settings):
+        if rows_days is not None:
+            rows += _sum(_purge_rows(engine, route, now - rows_days * DAY_S, key), gone)
+        if texts_days is not None:
+            said += _sum(_purge_texts(engine, route, now - texts_days * DAY_S, now), gone)
+    found = Forgotten(said, rows)
+    if said or rows:
+        with _transaction(engine) as connection:
+            _record(connection, actor, "purge", f"texts of {said} rows and {rows} rows")
+        _overwrite(engine)
+    return found
+
+
+def erase(
+    engine: sa.Engine, *, actor: str, names: Sequence[str] = (), user: str | None = None, key: bytes = b""
+) -> int:
+    """Drop texts, users' hashes and reviewers' notes of some answers, by audit id or the completion's id, or of all answers to a user.
+
+    Returns:
+        How many answers it found; those that were erased before count too.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    concerned: sa.ColumnElement[bool] = answers.c.id.in_(names) | answers.c.response_id.in_(names)
+    if user is not None:
+        concerned = answers.c.user_hash == user_hash(user, key)
+    with _transaction(engine) as connection:
+        ids = list(connection.execute(sa.select(answers.c.id).where(concerned)).scalars())
+        for start in range(0, len(ids), ROWS_AT_A_TIME):
+            _erase(connection, ids[start : start + ROWS_AT_A_TIME], time.time())
+        if ids:
+            _record(connection, actor, "erase", ", ".join(ids) if user is None else f"{len(ids)} rows of one user")
+    if ids:
+        _overwrite(engine)
+    return len(ids)
+
+
+def _policies(engine: sa.Engine, settings: Settings) -> list[tuple[str | None, float | None, float | None]]:
+    """Days for texts and days for rows, by route, over all routes that the store knows."""
+    audit = settings.audit
+    own = {route.name: (route.keep_texts_days, route.keep_rows_days) for route in settings.routes}
+    with _transaction(engine) as connection:
+        routes = list(connection.execute(sa.select(answers.c.route).distinct()).scalars())
+    found: list[tuple[str | None, float | None, float | None]] = []
+    for route in routes:
+        texts_days, rows_days = own.get(route or "", (None, None))
+        found.append((route, texts_days or audit.keep_texts_days, rows_days or audit.keep_rows_days))
+    return found
+
+
+def _purge_texts(engine: sa.Engine, route: str | None, before: float, now: float) -> Iterator[int]:
+    old = sa.and_(
+        answers.c.route.is_not_distinct_from(route), answers.c.created_at < before, answers.c.erased_at.is_(None)
+    )
+    private = answers.c.digest.is_not(None) | answers.c.id.in_(sa.select(texts.c.answer_id))
+    statement = sa.select(answers.c.id).where(old, private).limit(ROWS_AT_A_TIME)
+    while True:
+        with _transaction(engine) as connection:
+            ids = list(connection.execute(statement).scalars())
+            _erase(connection, ids, now)
+        if not ids:
+            return
+        yield len(ids)
+
+
+def _erase(connection: sa.Connection, ids: Sequence[str], now: float) -> None:
+    connection.execute(sa.delete(texts).where(texts.c.answer_id.in_(ids)))
+    connection.execute(sa.update(verdicts).where(verdicts.c.answer_id.in_(ids)).values(note=None))
+    erased = {"erased_at": sa.func.coalesce(answers.c.erased_at, now), "user_hash": None, "salt": None}
+    connection.execute(sa.update(answers).where(answers.c.id.in_(ids)).values(erased))
+
+
+def _purge_rows(engine: sa.Engine, route: str | None, before: float, key: bytes) -> Iterator[int]:
+    """Rows of a route up to the first, in each chain, that is young enough to stay."""
+    with _transaction(engine) as connection:
+        writers = connection.execute(sa.select(chains.c.writer).where(chains.c.route == (route or ""))).scalars().all()
+    for writer in writers:
+        while count := _cut(engine, writer, route, before, key):
+            yield count
+    old = (answers.c.writer.is_(None), answers.c.route.is_not_distinct_from(route), answers.c.created_at < before)
+    while True:
+        with _transaction(engine) as connection:
+            ids = connection.execute(sa.select(answers.c.id).where(*old).limit(ROWS_AT_A_TIME)).scalars().all()
+            _delete(connection, ids)
+        if not ids:
+            return
+        yield len(ids)
+
+
+def _cut(engine: sa.Engine, writer: str, route: str | None, before: float, key: bytes) -> int:
+    """Cut one piece off the beginning of a chain; how many rows that were."""
+    rows = sa.and_(answers.c.writer == writer, answers.c.route.is_not_distinct_from(route))
+    place = sa.and_(chains.c.writer == writer, chains.c.route == (route or ""))
+    with _transaction(engine) as connection:
+        end = connection.execute(sa.select(chains).where(place).with_for_update()).one()
+        stays = connection.execute(
+            sa.select(sa.func.min(answers.c.seq)).where(rows, answers.c.created_at >= before)
+        ).scalar()
+        last = min((stays or end.last_seq + 1) - 1, end.start_seq + ROWS_AT_A_TIME)
+        if last <= end.start_seq:
+            return 0
+        cut = sa.select(answers.c.id, answers.c.hash).where(rows, answers.c.seq <= last).order_by(answers.c.seq)
+        found = connection.execute(cut).all()
+        if not found:  # they are missing, and the verification should say so
+            return 0
+        _delete(connection, [row.id for row in found])
+        seal = chain.seal(writer, route or "", "start", Head(last, found[-1].hash), key)
+        moved = {"start_seq": last, "start_hash": found[-1].hash, "start_seal": seal}
+        connection.execute(sa.update(chains).where(place).values(moved))
+        return len(found)
+
+
+def _delete(connection: sa.Connection, ids: Sequence[str]) -> None:
+    for table, column in ((texts, texts.c.answer_id), (verdicts, verdicts.c.answer_id), (answers, answers.c.id)):
+        connection.execute(sa.delete(table).where(column.in_(ids)))
+
+
+def _record(connection: sa.Connection, actor: str, what: str, note: str) -> None:
+    told: dict[str, Any] = {"created_at": time.time(), "actor": actor, "what": what, "note": note}
+    connection.execute(sa.insert(changes).values(told))
+
+
+def _overwrite(engine: sa.Engine) -> None:
+    """SQLite keeps old pages in its log until that is written back; PostgreSQL leaves this to its vacuum."""
+    if engine.dialect.name == "sqlite":
+        with engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _sum(steps: Iterator[int], gone: Callable[[int], None]) -> int:
+    total = 0
+    for step in steps:
+        total += step
+        gone(step)
+    return total
+
+
+@contextmanager
+def _transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A transaction that has its place among the writers from the start.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    try:
+        with engine.begin() as connection:
+            if engine.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            yield connection
+    except sa.exc.SQLAlchemyError as error:
+        raise StoreError(f"the audit store cannot be written: {type(error).__name__}") from error

@@ -1,0 +1,178 @@
+"""`hedgerow audit`: the store of what was said: verify it, forget what is due, bring its schema up to date."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxy.cli.audit_files import export, import_verdicts
+from proxy.cli.audit_summary import summary, worst
+from proxy.cli.common import ConfigPath, configuration, stop
+
+if TYPE_CHECKING:
+    from proxy.audit.engine import Engine
+    from proxy.audit.verify import Report
+    from proxy.config import Settings
+
+app = typer.Typer(no_args_is_help=True, help="The audit: figures, verdicts, files, and what keeps it whole.")
+app.command()(summary)
+app.command()(worst)
+app.command("import")(import_verdicts)
+app.command()(export)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+CONFIG = Path("config.yaml")
+MOST_FINDINGS = 50
+"""Findings printed; --json gives all."""
+
+
+@contextmanager
+def opened(config: Path) -> Iterator[tuple[Settings, Engine]]:
+    """The configuration and its store; one that does not exist is not made."""
+    from proxy.audit.engine import open_engine, sqlite_file
+    from proxy.errors import StoreError
+
+    settings = configuration(config)
+    file = sqlite_file(settings.audit)
+    if file is not None and not file.exists():
+        stop(f"there is no audit store at {file} yet; hedgerow serve makes it")
+    try:
+        engine = open_engine(settings.audit)
+    except StoreError as error:
+        stop(str(error))
+    try:
+        yield settings, engine
+    except StoreError as error:
+        stop(str(error))
+    finally:
+        engine.dispose()
+
+
+def whoami() -> str:
+    """The account that runs the command, as `changes` keeps it."""
+    try:
+        return f"cli:{getpass.getuser()}"[:64]
+    except (OSError, KeyError, ImportError):  # an account without a name, as in many containers
+        return "cli"
+
+
+@app.command()
+def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
+    """Hash every row again and hold it against its chain; exit 1 where one was altered, moved or removed."""
+    from rich.progress import Progress
+
+    from proxy.audit.store import hash_key
+    from proxy.audit.verify import count
+    from proxy.audit.verify import verify as verified
+
+    with opened(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
+        task = progress.add_task("Verifying", total=count(engine))
+        report = verified(engine, hash_key(settings.audit), lambda rows: progress.advance(task, rows))
+    if as_json:
+        found = [{"writer": f.writer, "route": f.route, "seq": f.seq, "what": f.what} for f in report.findings]
+        typer.echo(json.dumps({"chains": report.chains, "rows": report.rows, "unchained": report.unchained,
+                               "erased": report.erased, "purged": report.purged, "findings": found}, indent=2))  # fmt: skip
+    else:
+        _show(report)
+    if report.findings:
+        raise typer.Exit(1)
+
+
+def _show(report: Report) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    told = Table(show_header=False, box=None, pad_edge=False)
+    for name, number in (
+        ("rows in chains", report.rows),
+        ("chains (one a writer and route)", report.chains),
+        ("rows without their texts: erased, or past their time", report.erased),
+        ("rows deleted by retention", report.purged),
+        ("rows from before rows were chained: not covered", report.unchained),
+    ):
+        told.add_row(f"{number:,}", name)
+    console.print(told)
+    if not report.findings:
+        console.print("[green]every chained row is as it was written")
+        return
+    found = Table("writer", "route", "seq", "what", box=None, pad_edge=False)
+    for finding in report.findings[:MOST_FINDINGS]:
+        found.add_row(finding.writer, finding.route or "(none)", str(finding.seq), finding.what)
+    console.print(found)
+    if len(report.findings) > MOST_FINDINGS:
+        console.print(f"and {len(report.findings) - MOST_FINDINGS:,} more")
+    console.print(f"[red]{len(report.findings):,} findings: rows are not as they were written")
+
+
+@app.command()
+def purge(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
+    """Erase texts and delete rows that are past the days the configuration gives them."""
+    from rich.progress import Progress
+
+    from proxy.audit.retention import purge as forget
+
+    with opened(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
+        task = progress.add_task("Purging", total=None)
+        gone = forget(engine, settings, actor=whoami(), gone=lambda rows: progress.advance(task, rows))
+    if as_json:
+        typer.echo(json.dumps({"texts": gone.texts, "rows": gone.rows}))
+    else:
+        typer.echo(f"erased the texts of {gone.texts:,} rows, deleted {gone.rows:,} rows")
+
+
+@app.command()
+def delete(
+    config: ConfigPath = CONFIG,
+    id: Annotated[list[str] | None, typer.Option(help="Audit id, or the completion's own id; may be repeated.")] = None,
+    user: Annotated[str | None, typer.Option(help="The client's name for a user, as it was sent.")] = None,
+) -> None:
+    """Erase what was said in some answers, or in all answers to a user; their figures stay."""
+    from proxy.audit.retention import erase
+    from proxy.audit.store import hash_key
+
+    if bool(id) == (user is not None):
+        stop("say which answers: --id (may be repeated) or --user")
+    with opened(config) as (settings, engine):
+        found = erase(engine, actor=whoami(), names=id or (), user=user, key=hash_key(settings.audit))
+    if not found:
+        stop("no such answer" if user is None else "no answer to that user", code=1)
+    typer.echo(f"erased what was said in {found:,} answer{'s' * (found != 1)}")
+
+
+@app.command()
+def replay(config: ConfigPath = CONFIG) -> None:
+    """Write the rows that wait in the spool of processes that are gone; a running proxy does this for its own, and at its start for all."""
+    from proxy.audit.store import hash_key
+    from proxy.audit.writer import Writer
+
+    lost: list[int] = []
+    with opened(config) as (settings, engine):
+        key = hash_key(settings.audit)
+        writer = Writer(engine, settings.audit.spool, key, tell=lambda _: None, count_lost=lost.append)
+        rows = writer.spooled
+        writer.close()
+    if writer.spooled:
+        stop(f"{writer.spooled:,} rows still wait in {settings.audit.spool}: the store cannot be written", code=1)
+    typer.echo(f"replayed {rows - sum(lost):,} rows")
+
+
+@app.command()
+def migrate(config: ConfigPath = CONFIG) -> None:
+    """Create the store's tables, or bring them up to date; hedgerow serve does the same at its start."""
+    from proxy.audit.engine import open_engine, shown_address
+    from proxy.audit.schema import HEAD
+    from proxy.errors import StoreError
+
+    settings = configuration(config)
+    try:
+        open_engine(settings.audit).dispose()
+    except StoreError as error:
+        stop(str(error))
+    typer.echo(f"{shown_address(settings.audit)} is at schema {HEAD}")

@@ -1,0 +1,227 @@
+"""`hedgerow audit import` and `hedgerow audit export`: verdicts from files into the audit, and the audit's figures into files."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from proxy.cli.common import ConfigPath, configuration, stop
+from proxy.cli.times import moment
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from proxy.audit.operators import Engine
+    from proxy.audit.verdicts import Told
+
+CONFIG = Path("config.yaml")
+_SHOWN = 10
+"""Lines at fault that are named; the rest is counted."""
+_RIGHT = {"1": 1.0, "true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0}
+_WRONG = {"0": 0.0, "false": 0.0, "no": 0.0, "wrong": 0.0, "incorrect": 0.0}
+_ROWS_PER_GROUP = 20_000
+
+
+class _Refused(ValueError):
+    """Why a line cannot be used."""
+
+
+def import_verdicts(
+    file: Annotated[
+        Path, typer.Argument(help="CSV with a header, or JSONL; plain or .gz. Columns: id, correct; note.")
+    ],
+    source: Annotated[str, typer.Option(help="Who says so, one word.")] = "file",
+    actor: Annotated[str | None, typer.Option(help="Who exactly, for the record.")] = None,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Tell verdicts from a file. Importing a file twice changes nothing; lines at fault are named, and end the command with 1."""
+    from proxy.audit.verdicts import MAX_TOLD, write
+
+    changed = unchanged = 0
+    faults: list[str] = []
+    with open_audit(config) as engine, _progress() as progress:
+        task = progress.add_task(f"Importing {file.name}", total=_count(file))
+        waiting: list[tuple[int, Told]] = []
+
+        def hand_in() -> None:
+            nonlocal changed, unchanged
+            for (line, told), settled in zip(waiting, write(engine, [told for _, told in waiting]), strict=True):
+                if settled is None:
+                    faults.append(f"line {line}: there is no answer with the id {told.name!r}")
+                elif settled.changed:
+                    changed += 1
+                else:
+                    unchanged += 1
+            waiting.clear()
+
+        for line, row in _rows(file):
+            progress.advance(task)
+            try:
+                waiting.append((line, _told(row, source, actor)))
+            except _Refused as refused:
+                faults.append(f"line {line}: {refused}")
+            if len(waiting) == MAX_TOLD:
+                hand_in()
+        hand_in()
+    for fault in faults[:_SHOWN]:
+        typer.echo(fault, err=True)
+    if len(faults) > _SHOWN:
+        typer.echo(f"and {len(faults) - _SHOWN} more", err=True)
+    typer.echo(f"{changed} verdicts told, {unchanged} known already, {len(faults)} lines at fault")
+    if faults:
+        raise typer.Exit(1)
+
+
+def export(
+    out: Annotated[Path, typer.Argument(help="The file to write; .gz compresses JSONL.")],
+    form: Annotated[
+        Literal["jsonl", "parquet"] | None, typer.Option("--format", help="Told by the file's ending by default.")
+    ] = None,
+    route: Annotated[str | None, typer.Option(help="Answers of this route only.")] = None,
+    since: Annotated[str | None, typer.Option(help="Answers given since: 14d, 36h, or a date.")] = None,
+    text: Annotated[bool, typer.Option(help="Write questions and drafts too, where they are stored.")] = False,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Write answers with a confidence, their verdicts and scores; `hedgerow fit` and `hedgerow evaluate` read the file back."""
+    from proxy.audit.labelled import count_answers, export_rows
+
+    form = form or ("parquet" if out.suffix == ".parquet" else "jsonl")
+    start = moment(since) if since else 0.0
+    with open_audit(config) as engine, _progress() as progress:
+        total = count_answers(engine, route=route, since=start)
+        task = progress.add_task(f"Exporting to {out.name}", total=total)
+
+        def rows() -> Iterator[dict[str, Any]]:
+            for row in export_rows(engine, route=route, since=start):
+                progress.advance(task)
+                yield row if text else {name: value for name, value in row.items() if name not in ("question", "draft")}
+
+        try:
+            _write_parquet(out, rows()) if form == "parquet" else _write_jsonl(out, rows())
+        except OSError as error:
+            stop(f"{out}: cannot be written: {error.strerror or error}")
+    typer.echo(f"{total} answers written to {out}")
+
+
+@contextmanager
+def open_audit(config: Path) -> Iterator[Engine]:
+    """The audit's engine; where it cannot be opened, read or written, one sentence and the end."""
+    from proxy.audit.engine import open_engine
+    from proxy.errors import StoreError
+
+    try:
+        engine = open_engine(configuration(config).audit)
+        try:
+            yield engine
+        finally:
+            engine.dispose()
+    except StoreError as error:
+        stop(str(error))
+
+
+def _told(row: Any, source: str, actor: str | None) -> Told:
+    """The verdict in a row.
+
+    Raises:
+        _Refused: there is none in it.
+    """
+    from proxy.audit.verdicts import Told
+
+    if not isinstance(row, dict):
+        raise _Refused("is no object" if row is not None else "is no JSON")
+    name, note = row.get("id"), row.get("note")
+    if not (isinstance(name, str) and name):
+        raise _Refused("has no id")
+    return Told(name, _correct(row.get("correct")), kind="import", source=source, actor=actor, note=note or None)
+
+
+def _correct(value: Any) -> float:
+    if isinstance(value, str):
+        word = value.strip().lower()
+        found = _RIGHT.get(word, _WRONG.get(word))
+        value = found if found is not None else _number(word)
+    if isinstance(value, bool | int | float) and 0.0 <= value <= 1.0:
+        return float(value)
+    raise _Refused("correct must be true, false or a number from 0 to 1")
+
+
+def _number(word: str) -> float | None:
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def _rows(file: Path) -> Iterator[tuple[int, Any]]:
+    """Line number and row of every line that is not blank; None for a line that is no JSON."""
+    with _open(file) as lines:
+        if _is_csv(file):
+            reader = csv.DictReader(lines)
+            for row in reader:
+                yield reader.line_num, row
+            return
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                try:
+                    yield number, json.loads(line)
+                except ValueError:
+                    yield number, None
+
+
+def _is_csv(file: Path) -> bool:
+    return ".csv" in file.suffixes
+
+
+def _count(file: Path) -> int:
+    """Lines of a file; the place where one that cannot be read is noticed."""
+    try:
+        with _open(file) as lines:
+            return sum(1 for line in lines if line.strip()) - _is_csv(file)
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        stop(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def _open(file: Path) -> IO[str]:
+    if file.suffix == ".gz":
+        return gzip.open(file, "rt", encoding="utf-8", newline="")
+    return file.open(encoding="utf-8", newline="")
+
+
+def _write_jsonl(out: Path, rows: Iterator[dict[str, Any]]) -> None:
+    import orjson
+
+    with gzip.open(out, "wb") if out.suffix == ".gz" else out.open("wb") as file:
+        for row in rows:
+            file.write(orjson.dumps(row) + b"\n")
+
+
+def _write_parquet(out: Path, rows: Iterator[dict[str, Any]]) -> None:
+    """Row group by row group. The columns' kinds are those of the audit's tables, so that an empty column keeps its own."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        stop("Parquet needs the extra `parquet`: pip install 'hedgerow[parquet]'")
+    from itertools import islice
+
+    from proxy.audit.labelled import EXPORTED
+
+    kinds = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in EXPORTED.items()])
+    with pq.ParquetWriter(out, schema, compression="zstd") as writer:
+        while group := list(islice(rows, _ROWS_PER_GROUP)):
+            writer.write_table(pa.Table.from_pylist(group, schema=schema))
+
+
+def _progress() -> Progress:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(console=Console(stderr=True), transient=True)

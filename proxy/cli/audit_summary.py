@@ -1,0 +1,187 @@
+"""`hedgerow audit summary` and `audit worst`: what the dashboard shows, in the terminal or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from proxy.cli.common import ConfigPath, configuration, stop
+
+if TYPE_CHECKING:
+    from calibration.metrics import Interval
+    from proxy.audit.engine import Connection
+    from proxy.config import Settings
+    from proxy.pages.overview import Line
+
+T = TypeVar("T")
+Since = Annotated[str, typer.Option(help="How far back: 24h, 7d, 30d or all.")]
+RouteName = Annotated[str | None, typer.Option("--route", help="One route only.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def summary(
+    config: ConfigPath = Path("config.yaml"), since: Since = "7d", route: RouteName = None, as_json: AsJson = False
+) -> None:
+    """Per route: requests, share hedged and passed on, confidence against outcomes, divergence, tokens."""
+    from proxy.audit import queries
+    from proxy.pages import overview
+
+    settings = configuration(config)
+    buckets = _buckets(settings, since)
+
+    def lines(connection: Connection) -> list[Line]:
+        counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
+        labelled = queries.labelled(connection, buckets.period, route)
+        names = sorted({tally.route for tally in counted if tally.route})
+        each = [
+            overview.line(
+                name, [t for t in counted if t.route == name], labelled.where(labelled.route == name), buckets
+            )
+            for name in names
+        ]
+        return each if len(each) == 1 else [*each, overview.line(None, counted, labelled, buckets)]
+
+    found = _ask(settings, lines)
+    if as_json:
+        typer.echo(_json([_told(line) for line in found if line.requests]))
+    elif not any(line.requests for line in found):
+        typer.echo(f"no requests in {overview.PERIODS[since][0]}" + (f" on the route {route}" if route else ""))
+    else:
+        _print_summary(found, overview.PERIODS[since][0])
+
+
+def worst(
+    config: ConfigPath = Path("config.yaml"),
+    since: Since = "30d",
+    route: RouteName = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """The answers whose outcome surprised most: highest Faithfulness Divergence first."""
+    from proxy.audit import queries
+
+    settings = configuration(config)
+    period = _buckets(settings, since).period
+    rows = _ask(settings, lambda connection: queries.surprises(connection, period, route, limit))
+    if as_json:
+        typer.echo(_json(rows))
+    elif not rows:
+        typer.echo("no answer of this period has a verdict")
+    else:
+        _print_worst(rows)
+
+
+def _buckets(settings: Settings, since: str) -> Any:
+    import time
+
+    from proxy.audit import queries
+    from proxy.pages import overview
+
+    if since not in overview.PERIODS:
+        stop(f"--since is {since!r}; allowed are {', '.join(overview.PERIODS)}")
+    first = _ask(settings, queries.first_moment) if since == "all" else None
+    return overview.buckets_of(since, time.time(), first)
+
+
+def _ask(settings: Settings, query: Callable[[Connection], T]) -> T:
+    """What a query finds in the configured audit; the end where there is none."""
+    from proxy.audit.engine import open_engine, sqlite_file
+    from proxy.audit.queries import asked
+    from proxy.errors import StoreError
+
+    file = sqlite_file(settings.audit)
+    if file is not None and not file.exists():
+        stop(f"there is no audit at {file} yet; the proxy makes it when it starts")
+    try:
+        engine = open_engine(settings.audit)
+        try:
+            return asked(engine, query)
+        finally:
+            engine.dispose()
+    except StoreError as error:
+        stop(str(error), code=1)
+
+
+def _told(line: Line) -> dict[str, Any]:
+    """A line as JSON has it; intervals are [estimate, low, high]."""
+
+    def interval(held: Interval | None) -> list[float] | None:
+        return None if held is None else [held.estimate, held.low, held.high]
+
+    return {
+        "route": line.name,
+        "requests": line.requests,
+        "hedged": line.hedged,
+        "passed": line.passed,
+        "in_trouble": line.troubled,
+        "in_shadow": line.in_shadow,
+        "verdicts": line.verdicts,
+        "accuracy": line.accuracy,
+        "mean_confidence": line.confidence,
+        "faithfulness_divergence": interval(line.fd),
+        "faithfulness_divergence_raw": line.fd_raw,
+        "smooth_ece": interval(line.smooth_ece),
+        "smooth_ece_raw": line.smooth_ece_raw,
+        "tokens": dict(line.tokens),
+        "mean_ms": line.milliseconds,
+    }
+
+
+def _json(content: Any) -> str:
+    import json
+
+    return json.dumps(content, indent=2, allow_nan=False)
+
+
+def _print_summary(lines: list[Line], period: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    def share(part: float | None) -> str:
+        return "–" if part is None else f"{part:.0%}"
+
+    def estimate(held: Interval | None, digits: int) -> str:
+        if held is None:
+            return "–"
+        return f"{held.estimate:.{digits}f}\n[dim]{held.low:.{digits}f}–{held.high:.{digits}f}[/]"
+
+    table = Table(
+        box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", title=period, title_justify="left"
+    )
+    table.add_column("route")
+    for column in ("requests", "hedged", "passed", "verdicts", "right", "said", "FD, nats", "smooth ECE", "tokens"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for line in lines:
+        table.add_row(
+            f"[bold]{line.name}[/]" if line.name else "all",
+            f"{line.requests:,}",
+            share(line.share(line.hedged)),
+            share(line.share(line.passed)),
+            f"{line.verdicts:,}",
+            share(line.accuracy),
+            share(line.confidence),
+            estimate(line.fd, 2),
+            estimate(line.smooth_ece, 3),
+            f"{sum(line.tokens.values()):,}",
+        )
+    Console(highlight=False).print(table)
+
+
+def _print_worst(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from proxy.pages.render import percent
+
+    console = Console(highlight=False)
+    for row in rows:
+        said = percent(row["alpha"] / (row["alpha"] + row["beta"]))
+        outcome = "right" if row["correct"] >= 0.5 else "wrong"
+        head = Text.assemble((f"{row['fd']:8.2f} nats  ", "bold"), f"said {said}, was ", (outcome, "bold red"))
+        console.print(head, Text(f"  {row['route']}  {row['id']}", style="dim"))
+        for text, style in ((row["question"], ""), (row["answer"] or row["draft"], "italic")):
+            if text:
+                console.print(Text("               " + " ".join(text.split())[:300], style=style))

@@ -1,0 +1,122 @@
+"""`hedgerow experiment`: the paper's experiment on one's own models and questions, in one command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxy.cli.common import configuration, stop
+
+if TYPE_CHECKING:
+    from proxy.config import Settings
+    from proxy.experiment.running import Case, Run
+    from proxy.experiment.settings import Experiment
+
+app = typer.Typer(
+    no_args_is_help=True, help="Collect, grade, fit, reword and measure on your own models and questions."
+)
+
+
+@app.callback()
+def group() -> None:
+    """Keep `run` a command of its own."""
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="The experiment, see docs/experiments.md.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
+) -> None:
+    """Run an experiment; run it again after whatever stopped it."""
+    import asyncio
+
+    from calibration.errors import CalibrationError
+    from proxy.collecting.ledger import LedgerError
+    from proxy.errors import ConfigError, HedgerowError
+    from proxy.experiment.report import write_report
+    from proxy.experiment.settings import load_experiment
+
+    try:
+        experiment = load_experiment(file)
+        settings, cases = _cases(experiment)
+        _confirm(cases, yes)
+        runs = asyncio.run(_run_all(settings, cases))
+        written = write_report(experiment.out, runs)
+    except (ConfigError, LedgerError, CalibrationError) as error:
+        stop(str(error))
+    except OSError as error:
+        stop(f"{error.filename}: {error.strerror}")
+    except HedgerowError as error:
+        stop(str(error), code=1)
+    except KeyboardInterrupt:
+        stop("stopped; what came is on disk, the same command goes on", code=1)
+    typer.echo("\n".join(map(str, written)))
+
+
+def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
+    """The configuration with the experiment's routes, and every route with every set."""
+    from proxy.errors import ConfigError
+    from proxy.experiment.running import Case
+
+    settings = configuration(experiment.config)
+    by_name = {route.name: route for route in settings.routes}
+    if unknown := [name for name in experiment.routes if name not in by_name]:
+        raise ConfigError(f"{experiment.config}: there is no route {unknown[0]!r}; there are {', '.join(by_name)}")
+    if experiment.judge and experiment.judge.upstream not in settings.upstreams:
+        raise ConfigError(f"judge.upstream: {experiment.config} has no upstream {experiment.judge.upstream!r}")
+    # a route that is off has no pipeline of its own; here every one is worked through
+    routes = tuple(by_name[name].model_copy(update={"mode": "on"}) for name in experiment.routes)
+    settings = settings.model_copy(update={"routes": routes})
+    return settings, [Case(experiment, settings, route, one) for route in routes for one in experiment.questions]
+
+
+def _confirm(cases: list[Case], yes: bool) -> None:
+    """Say what is left to spend, and ask."""
+    from proxy.experiment.running import missing
+
+    left = {f"{case.route.name} on {case.set.name}": missing(case) for case in cases}
+    for name, (questions, answers) in left.items():
+        if questions:
+            typer.echo(f"{name}: {questions} questions to ask, {answers} answers to draw", err=True)
+    if any(questions for questions, _ in left.values()) and not yes:
+        typer.confirm("Go on?", abort=True, err=True)
+
+
+async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:
+    import logging
+
+    import structlog
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from calibration.errors import CalibrationError
+    from proxy.build import open_parts
+    from proxy.errors import HedgerowError
+    from proxy.experiment.running import run_case
+
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    runs: list[Run] = []
+    failure: HedgerowError | CalibrationError | None = None
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        async with open_parts(settings, with_audit=False) as parts:
+            for case in cases:
+                name = f"{case.route.name} on {case.set.name}"
+
+                def step(what: str, total: int, name: str = name) -> Callable[[], None]:
+                    task = progress.add_task(f"{name}: {what}", total=total)
+                    return lambda: progress.advance(task)
+
+                try:
+                    runs.append(await run_case(case, parts, step))
+                except (
+                    HedgerowError,
+                    CalibrationError,
+                ) as error:  # told after the parts' task group, which would wrap it
+                    failure = error
+                    break
+    if failure is not None:
+        raise failure
+    return runs

@@ -1,0 +1,129 @@
+"""`hedgerow grade`: say of every recorded answer whether it is right."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from proxy.cli.common import ConfigPath, configuration, stop
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from proxy.collecting.ledger import Ledger
+    from proxy.collecting.working import Outcome
+    from proxy.grading import Grader
+    from proxy.values import Json
+
+By = Literal["alias", "numeric", "choice", "judge"]
+
+
+def grade(
+    answers: Annotated[Path, typer.Argument(help="JSONL of answers, as `hedgerow collect` writes it.")],
+    out: Annotated[Path, typer.Option("--out", help="The same rows with `correct`; what it has already is kept.")],
+    by: Annotated[By, typer.Option(help="The rule, or a language model as judge.")] = "alias",
+    upstream: Annotated[str | None, typer.Option(help="With --by judge: the judge's upstream.")] = None,
+    model: Annotated[str, typer.Option(help="With --by judge: the judge's model.")] = "",
+    concurrency: Annotated[int, typer.Option(min=1, help="With --by judge: calls under way at once.")] = 4,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
+    config: ConfigPath = Path("config.yaml"),
+) -> None:
+    """Grade the answer that the proxy would word, row by row. Resumable: a judge is never paid twice."""
+    import asyncio
+    from collections import Counter
+
+    from proxy.collecting.ledger import Ledger, LedgerError
+    from proxy.errors import HedgerowError
+
+    rows = _rows(answers)
+    reasons: Counter[str] = Counter()
+    try:
+        with Ledger(out, {"by": by, "model": model} if by == "judge" else {"by": by}, "graded") as ledger:
+            todo = [(key, row) for key, row in rows if key not in ledger.done]
+            if by == "judge" and todo and not yes:
+                typer.confirm(f"{len(todo)} answers to grade, one call each. Go on?", abort=True, err=True)
+            workers = (
+                concurrency if by == "judge" else 1
+            )  # rules gain nothing by it, and one after the other keeps the order
+            outcome = asyncio.run(_grade_all(todo, ledger, _grader(by, upstream, model, config), workers, reasons))
+    except (LedgerError, OSError) as error:
+        stop(str(error))
+    except HedgerowError as error:
+        stop(str(error), code=1)
+    for reason, count in reasons.most_common():
+        typer.echo(f"{count:6d}  {reason}", err=True)
+    if outcome.failed or outcome.dead:
+        stop(f"{len(todo) - outcome.done} of {len(rows)} answers are not graded yet; the same command goes on", code=1)
+    typer.echo(f"{out}: {len(rows)} answers graded; next: hedgerow fit --data {out}")
+
+
+def _rows(path: Path) -> list[tuple[str, Json]]:
+    """Rows by their keys; ends the command at a row that cannot be graded, before anything is spent."""
+    from proxy.grading.drafts import gradable
+    from proxy.records.reading import open_lines
+
+    rows: dict[str, Json] = {}
+    try:
+        with open_lines(path) as file:
+            lines = [(number, line) for number, line in enumerate(file, start=1) if line.strip()]
+    except (OSError, EOFError) as error:
+        stop(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
+    for number, line in lines:
+        try:
+            key, row = gradable(line)
+        except ValueError as refused:
+            stop(f"{path}: line {number}: {refused}")
+        rows.setdefault(key, row)
+    return list(rows.items())
+
+
+def _grader(by: By, upstream: str | None, model: str, config: Path) -> AbstractAsyncContextManager[Grader]:
+    """The grader, open while it is needed."""
+    from contextlib import nullcontext
+
+    from proxy.grading import AliasGrader, ChoiceGrader, NumericGrader
+    from proxy.grading.opening import open_judge
+
+    if by == "judge":
+        settings = configuration(config)
+        name = upstream or settings.routes[0].upstream
+        if name not in settings.upstreams:
+            stop(f"there is no upstream {name!r}; there are {', '.join(settings.upstreams)}")
+        return open_judge(name, settings.upstreams[name], model)
+    rules: dict[str, Grader] = {"alias": AliasGrader(), "numeric": NumericGrader(), "choice": ChoiceGrader()}
+    return nullcontext(rules[by])
+
+
+async def _grade_all(
+    rows: list[tuple[str, Json]],
+    ledger: Ledger,
+    opening: AbstractAsyncContextManager[Grader],
+    concurrency: int,
+    reasons: Counter[str],
+) -> Outcome:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from proxy.collecting.working import work_off
+    from proxy.equivalence.rules import RuleEquivalence
+    from proxy.grading.drafts import grade_row
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("Grading", total=len(rows))
+        async with opening as grader:
+
+            async def one(item: tuple[str, Json]) -> None:
+                graded = await grade_row(item[1], grader=grader, equivalence=RuleEquivalence())
+                reasons[graded["grade"]["reason"]] += 1
+                ledger.finish(item[0], graded)
+
+            return await work_off(
+                rows, one, concurrency=concurrency,
+                on_done=lambda: progress.advance(task),
+                on_failure=lambda item, failure: progress.console.print(
+                    f"{item[1].get('id', item[0])}: {failure.code}: {failure.message}", markup=False, highlight=False, soft_wrap=True
+                ),
+            )  # fmt: skip

@@ -1,0 +1,147 @@
+"""`hedgerow routes`: what every route does now, and switching it while the proxy runs. Running processes follow within two seconds."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from proxy.cli.audit_files import open_audit
+from proxy.cli.common import ConfigPath, configuration, stop
+
+if TYPE_CHECKING:
+    from proxy.audit.operators import Change
+    from proxy.config import Route, Settings
+
+app = typer.Typer(no_args_is_help=True, help="See what routes do, switch their mode, activate a map or roll it back.")
+
+CONFIG = Path("config.yaml")
+Actor = Annotated[str | None, typer.Option(help="Who does it, for the record; the user of this shell by default.")]
+Note = Annotated[str | None, typer.Option(help="Why, for the record.")]
+WishedMode = Literal["off", "shadow", "on", "configured"]
+
+
+@app.command("list")
+def list_routes(
+    config: ConfigPath = CONFIG,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show every route's mode, map and health, and who set what."""
+    from proxy.audit.operators import states
+    from proxy.operating.drift import examine
+    from proxy.operating.live import effective
+    from proxy.operating.routes import describe
+
+    settings = configuration(config)
+    with open_audit(config) as engine:
+        found = states(engine)
+        told = describe(settings, found, examine(engine, effective(settings, found)))
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
+        return
+    for route in told:
+        set_by = f"  set by {route['set_by']}" if route["set_by"] else ""
+        typer.echo(f"{route['name']}  {route['mode']}  map {route['map']}  {_health(route['health'])}{set_by}")
+        for reason in (route["health"] or {}).get("reasons", ()):
+            typer.echo(f"  {reason}")
+
+
+@app.command("set-mode")
+def set_mode(route: str, mode: WishedMode, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
+    """Switch a route off, to shadow or on; `configured` gives it back to the configuration."""
+    from proxy.audit.operators import set_state
+
+    settings = configuration(config)
+    _route(settings, route)
+    with open_audit(config) as engine:
+        wish = None if mode == "configured" else mode
+        _say(set_state(engine, route, "mode", wish, actor=actor or getpass.getuser(), note=note))
+
+
+@app.command()
+def activate(
+    route: str,
+    version: Annotated[str, typer.Argument(help="A stored map, `identity`, or `configured`.")],
+    config: ConfigPath = CONFIG,
+    actor: Actor = None,
+    note: Note = None,
+) -> None:
+    """Use a stored map for a route from now on."""
+    from proxy.audit.operators import set_state
+    from proxy.errors import ConfigError
+    from proxy.operating.routes import check_map
+
+    settings = configuration(config)
+    found, wish = _route(settings, route), None if version == "configured" else version
+    try:
+        check_map(settings.maps.folder, found, wish)
+    except ConfigError as error:
+        stop(str(error))
+    with open_audit(config) as engine:
+        _say(set_state(engine, route, "map", wish, actor=actor or getpass.getuser(), note=note))
+
+
+@app.command()
+def rollback(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
+    """Give a route the map that it had before; again, the one before that."""
+    from proxy.audit.operators import roll_back
+
+    settings = configuration(config)
+    _route(settings, route)
+    with open_audit(config) as engine:
+        change = roll_back(engine, route, actor=actor or getpass.getuser(), note=note)
+    if change is None:
+        stop(f"route {route} has had no other map")
+    _say(change)
+
+
+@app.command("clear-alarms")
+def clear_alarms(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
+    """Clear a route's alarms; its tests begin anew with what comes in later."""
+    from proxy.audit.operators import clear_alarms as clear
+
+    settings = configuration(config)
+    _route(settings, route)
+    with open_audit(config) as engine:
+        cleared = clear(engine, route, actor=actor or getpass.getuser(), note=note)
+    typer.echo(f"{route}: {cleared} alarms cleared")
+
+
+@app.command()
+def changes(
+    route: Annotated[str | None, typer.Option(help="Of this route only.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Show what operators did, newest first."""
+    from proxy.audit.operators import read_changes
+
+    with open_audit(config) as engine:
+        for change in read_changes(engine, route=route, limit=limit):
+            _say(change)
+
+
+def _route(settings: Settings, name: str) -> Route:
+    found = next((route for route in settings.routes if route.name == name), None)
+    if found is None:
+        stop(f"there is no route {name!r}; there are {', '.join(route.name for route in settings.routes)}")
+    return found
+
+
+def _say(change: Change) -> None:
+    when = datetime.fromtimestamp(change.created_at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    before, after = change.before or "as configured", change.after or "as configured"
+    note = f"  ({change.note})" if change.note else ""
+    typer.echo(f"{when} UTC  {change.actor}  {change.route or 'all routes'}: {change.what} {before} -> {after}{note}")
+
+
+def _health(health: dict[str, object] | None) -> str:
+    if health is None:
+        return "not watched"
+    error = health["smooth_ece"]
+    figures = f", smooth ECE {error:.3f} on {health['n_verdicts']} verdicts" if error is not None else ""
+    return f"{health['status']}{figures}"

@@ -1,0 +1,56 @@
+"""What is said of routes, and what is checked before one is given a map: shared by the admin API and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calibration import MapRegistry
+from calibration.errors import CalibrationError
+from proxy.audit.operators import RouteState
+from proxy.config import Route, Settings
+from proxy.errors import ConfigError
+from proxy.values import Json
+
+if TYPE_CHECKING:
+    from proxy.operating.drift import RouteHealth
+
+
+def describe(configured: Settings, states: Mapping[str, RouteState], health: Mapping[str, RouteHealth]) -> list[Json]:
+    """Every route: mode and map as they are and as configured, who set them, and the health of the map."""
+    told = []
+    for route in configured.routes:
+        state = states.get(route.name)
+        found = health.get(route.name)
+        told.append(
+            {
+                "name": route.name,
+                "mode": (state.mode if state else None) or route.mode,
+                "configured_mode": route.mode,
+                "map": (state.map_id if state else None) or route.map,
+                "configured_map": route.map,
+                "set_by": state.actor if state else None,
+                "set_at": state.updated_at if state else None,
+                "health": found.to_dict() if found else None,
+            }
+        )
+    return told
+
+
+def check_map(folder: Path, route: Route, version: str | None) -> None:
+    """Check that a route can use a map before it is told to.
+
+    Raises:
+        ConfigError: there is no such map, it cannot be read, or it was fitted for another signal.
+    """
+    if version is None or version in ("identity", "auto"):
+        return
+    try:
+        signal = MapRegistry(folder).load(version).provenance.signal
+    except CalibrationError as error:
+        raise ConfigError(str(error)) from error
+    if signal not in ("", route.signal):
+        raise ConfigError(
+            f"map {version} was fitted for the signal {signal}; route {route.name} measures {route.signal}"
+        )

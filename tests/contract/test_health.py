@@ -1,0 +1,64 @@
+"""What orchestrators and Prometheus ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from proxy.metrics_docs import page
+from tests.contract.test_routes import ASK, CHAT, UNSURE
+from tests.support.upstream import Upstream, says
+
+
+def test_ready_when_open(serve: Any) -> None:
+    """A proxy that has started gets requests."""
+    reply = httpx.get(serve() + "/health/ready")
+    assert (reply.status_code, reply.json()) == (200, {"status": "ready", "store": "ok"})
+
+
+@pytest.mark.parametrize(("on_failure", "status"), [("pass", 200), ("error", 503)])
+def test_a_store_that_is_down_counts_only_where_it_stops_answers(
+    serve: Any, monkeypatch: pytest.MonkeyPatch, on_failure: str, status: int
+) -> None:
+    """Replicas share the store; those that answer without it stay in service."""
+    address = serve(on_failure=on_failure)
+
+    def down(*_: Any, **__: Any) -> Any:
+        raise sa.exc.OperationalError("SELECT 1", {}, Exception("the server is gone"))
+
+    monkeypatch.setattr(sa.Engine, "connect", down)
+    reply = httpx.get(address + "/health/ready")
+    assert (reply.status_code, reply.json()["store"]) == (status, "down")
+
+
+def test_a_request_is_counted(serve: Any, upstream: Upstream) -> None:
+    """Requests, seconds, steps and tokens of one calibrated answer; nothing is in flight after it."""
+    upstream.default = says(*UNSURE)
+    address = serve()
+    httpx.post(address + CHAT, json={"model": "m", "messages": ASK})
+    told = httpx.get(address + "/metrics").text
+    assert 'hedgerow_requests_total{mode="on",reason="' in told
+    assert 'hedgerow_request_seconds_count{mode="on",route="test"} 1.0' in told
+    assert 'hedgerow_step_seconds_count{route="test",step="sample"} 1.0' in told
+    assert 'hedgerow_tokens_total{purpose="samples",route="test"}' in told
+    assert "hedgerow_requests_in_flight 0.0" in told
+
+
+def test_a_verdict_is_counted_with_its_divergence(serve: Any, upstream: Upstream) -> None:
+    """One observation each for the raw and the calibrated confidence."""
+    upstream.default = says(*UNSURE)
+    address = serve()
+    answer = httpx.post(address + CHAT, json={"model": "m", "messages": ASK}).json()
+    httpx.post(address + "/v1/feedback", json={"id": answer["hedgerow"]["id"], "correct": True})
+    told = httpx.get(address + "/metrics").text
+    for confidence in ("raw", "calibrated"):
+        assert f'hedgerow_settled_divergence_nats_count{{confidence="{confidence}",route="test"}} 1.0' in told
+
+
+def test_documented_metrics_are_the_metrics() -> None:
+    """docs/metrics.md is what `python -m proxy.metrics_docs` prints."""
+    assert (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8") == page()

@@ -1,0 +1,64 @@
+"""New parts while requests are under way: who began with the old ones ends with them, and what nobody uses is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+from starlette.responses import JSONResponse
+
+from tests.support.upstream import Upstream, completion
+
+ADMIN = {"authorization": "Bearer adm"}
+BODY = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
+
+
+def test_a_request_under_way_ends_as_it_began(serve: Any, upstream: Upstream) -> None:
+    """Switched off in the middle of a request: that one is still calibrated, the next is not."""
+    go, begun = threading.Event(), threading.Event()
+
+    async def slowly(_request: Any, body: Any) -> JSONResponse:
+        begun.set()
+        await asyncio.to_thread(go.wait, 60)
+        return JSONResponse(completion(*["Canberra."] * (body.get("n") or 1)))
+
+    upstream.default = slowly
+    address = serve(settings={"server": {"admin_key": "adm"}})
+
+    def ask() -> dict[str, Any]:
+        found: dict[str, Any] = httpx.post(f"{address}/v1/chat/completions", json=BODY, timeout=60).json()
+        return found
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(ask)
+        assert begun.wait(30)
+        done = httpx.post(f"{address}/v1/admin/routes/test/mode", json={"mode": "off"}, headers=ADMIN, timeout=60)
+        assert done.json()["after"] == "off"
+        go.set()
+        assert "hedgerow" in first.result()
+    assert "hedgerow" not in ask()
+
+
+def test_an_unknown_map_of_the_store_leaves_everything_as_it_was(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
+    """A map that this process does not have: it goes on as before and says why."""
+    from proxy.audit.engine import open_engine
+    from proxy.audit.operators import set_state
+    from proxy.config import Audit
+
+    address = serve()
+    engine = open_engine(Audit(url=f"sqlite:///{tmp_path}/audit.db"))
+    set_state(engine, "test", "map", "elsewhere", actor="ada")
+    deadline = time.monotonic() + 30
+    while "elsewhere" not in (told := httpx.get(f"{address}/health", timeout=60).json()).get("problem", ""):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert told["status"] == "ok"
+    set_state(engine, "test", "map", None, actor="ada")
+    while "problem" in httpx.get(f"{address}/health", timeout=60).json():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    engine.dispose()

@@ -1,0 +1,196 @@
+"""The pages in a real Chromium: what a person sees, with keys, on a telephone, in the dark, and on paper."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.traffic import CAPITALS, ask, fill, judge
+from tests.support.upstream import Upstream, says
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # playwright's own pipes, at its end
+]
+AUSTRALIA = "What is the capital of Australia?"
+
+CONTRASTS = """() => {
+  const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const light = (c) => { const [r, g, b] = c.slice(0, 3).map((v) => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; };
+  const behind = (el) => { for (; el; el = el.parentElement) { const c = parse(getComputedStyle(el).backgroundColor); if (c.length === 3 || c[3] === 1) return c; } return [255, 255, 255]; };
+  const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const el = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
+    if (!text || !el.checkVisibility() || el.closest("script, title, .skip, textarea")) continue;
+    const style = getComputedStyle(el), ink = parse(el instanceof SVGElement ? style.fill : style.color);
+    const [a, b] = [light(ink), light(behind(el))].sort((x, y) => y - x), ratio = (a + .05) / (b + .05);
+    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+    if (ratio < (large ? 3 : 4.5)) found.push(`${text.slice(0, 40)}: ${ratio.toFixed(2)}`);
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """One browser for all tests of this file."""
+    with playwright.sync_playwright() as run:
+        started = run.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
+
+
+class Watched:
+    """A page with everything that it asked for and complained about."""
+
+    def __init__(self, browser: Any, address: str, width: int = 1280) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, base_url=address)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(30_000)
+        self.complaints: list[str] = []
+        self.page.on(
+            "console", lambda line: self.complaints.append(line.text) if line.type in ("error", "warning") else None
+        )
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda r: self.complaints.append(r.url) if not r.url.startswith(address) else None)
+
+    def __enter__(self) -> Any:
+        return self.page
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        self.context.close()
+        if kind is None:
+            assert self.complaints == []
+
+
+def test_a_question_is_asked_and_judged_without_a_mouse(
+    browser: Any, serve: Any, upstream: Upstream, tmp_path: Path
+) -> None:
+    """The answer with its groups, both curves, hedges and times appears; a verdict settles its divergence."""
+    upstream.default = says(*CAPITALS[AUSTRALIA])
+    address = serve()
+    with Watched(browser, address) as page:
+        page.goto("/")
+        page.keyboard.type(AUSTRALIA)  # the field has the focus
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[data-verdict]")
+        assert "Canberra" in page.inner_text(".answer")
+        assert page.inner_text(".groups li.largest .size") == "6 of 10"
+        assert page.locator(".curve.raw, .curve.calibrated").count() == 2
+        assert page.locator("tr.used").count() == 1
+        assert page.inner_text(".times").startswith("sample")
+        page.focus('[data-verdict="false"]')
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=The Faithfulness Divergence settles at")
+        page.screenshot(path=tmp_path / "try.png", full_page=True)
+        row = httpx.get(
+            address + page.get_attribute("text=Its audit row", "href").replace("/dashboard/answers", "/v1/audit")
+        ).json()
+        assert [verdict["correct"] for verdict in row["verdicts"]] == [0.0]
+        page.click("text=Its audit row")
+        assert page.inner_text("h1") == AUSTRALIA
+
+
+def test_every_page_is_legible_everywhere(browser: Any, serve: Any, upstream: Upstream, tmp_path: Path) -> None:
+    """Wide and narrow, light and dark: no sideways scrolling, WCAG AA contrast of all text, no request to elsewhere, no complaint."""
+    address = serve()
+    names = fill(address, upstream)
+    pages = ("/", "/dashboard", "/dashboard/routes/test", "/dashboard/surprises", f"/dashboard/answers/{names[0]}")
+    for width in (1280, 390):
+        with Watched(browser, address, width) as page:
+            for path in (*pages, "/dashboard/review", "/dashboard/changes"):
+                page.goto(path)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+                for scheme in ("light", "dark"):
+                    page.emulate_media(color_scheme=scheme)
+                    assert page.evaluate(CONTRASTS) == [], (path, scheme)
+                    name = path.strip("/").replace("/", "-") or "try"
+                    page.screenshot(path=tmp_path / f"{name}-{width}-{scheme}.png", full_page=True)
+
+
+def test_charts_are_drawn_and_can_be_read_without_them(browser: Any, serve: Any, upstream: Upstream) -> None:
+    """A canvas for each, and the same figures as a table; the reliability diagram says its error to a screen reader."""
+    address = serve()
+    fill(address, upstream)
+    with Watched(browser, address) as page:
+        page.goto("/dashboard")
+        assert page.locator(".plot canvas").count() == page.locator("[data-plot]").count() >= 2
+        page.click("summary >> nth=0")
+        assert "28" in page.inner_text("details[open] table")
+        labels = page.locator("svg.reliability").evaluate_all("all => all.map(e => e.getAttribute('aria-label'))")
+        assert any(label.startswith("Calibrated: generalised ECE 0.") for label in labels)
+
+
+def test_review_by_single_keys(browser: Any, serve: Any, upstream: Upstream) -> None:
+    """R and W tell the audit and bring the next; S brings the next and tells nothing."""
+    address = serve()
+    names = fill(address, upstream, rounds=1, judged=False)
+    with Watched(browser, address) as page:
+        page.goto("/dashboard/review")
+        shown = []
+        for key in ("s", "w", "r"):
+            shown.append(page.get_attribute("[name=id]", "value"))
+            with page.expect_navigation():
+                page.keyboard.press(key)
+        assert len(set(shown)) == 3
+    told = {name: [v["correct"] for v in httpx.get(f"{address}/v1/audit/{name}").json()["verdicts"]] for name in names}
+    assert [told[name] for name in shown] == [[], [0.0], [1.0]]
+
+
+def test_signing_in_leads_to_the_page_that_was_asked_for(browser: Any, serve: Any, upstream: Upstream) -> None:
+    """With the keyboard alone; scripts cannot read the session."""
+    address = serve(settings={"server": {"admin_key": "sesame"}})
+    seen = Watched(browser, address)
+    with seen as page:
+        page.goto("/dashboard/changes")
+        page.wait_for_selector("#key:focus")
+        page.keyboard.type("wrong")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=That is not the admin key.")
+        page.wait_for_selector("#key:focus")
+        page.keyboard.type("sesame")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=Changes and alarms")
+        assert page.url == f"{address}/dashboard/changes"
+        assert page.evaluate("document.cookie") == ""
+        page.click("text=Sign out")
+        page.goto("/dashboard")
+        assert "/sign-in" in page.url
+        assert "403" in seen.complaints.pop()  # the wrong key, as the browser's console tells it
+
+
+def test_nothing_said_becomes_markup(browser: Any, serve: Any, upstream: Upstream) -> None:
+    """A question and answers that are markup stay text, live and later."""
+    evil = "<img src=x onerror=alert(1)>"
+    address = serve()
+    judge(address, ask(address, upstream, evil, (evil,) * 5), False)
+    with Watched(browser, address) as page:
+        page.goto("/")
+        page.fill("#question", evil)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[data-section=verdict] a")
+        assert evil in page.inner_text("#story")
+        for path in ("/dashboard", "/dashboard/surprises"):
+            assert page.locator("main img").count() == 0
+            page.goto(path)
+
+
+def test_paper_and_stillness(browser: Any, serve: Any) -> None:
+    """Printed pages leave out what cannot be pressed; who wants no motion gets none."""
+    with Watched(browser, serve()) as page:
+        page.goto("/")
+        page.emulate_media(media="print")
+        assert not page.is_visible("header nav")
+        page.emulate_media(media="screen", reduced_motion="reduce")
+        page.evaluate("document.querySelector('#story').hidden = false")
+        page.evaluate(
+            "document.querySelector('[data-section=samples]').innerHTML = '<ol class=drawing><li>x</li></ol>'"
+        )
+        assert page.evaluate("document.getAnimations().length") == 0

@@ -1,0 +1,91 @@
+"""Told to stop, the proxy lets requests under way end, and takes no new ones: a real process, a real signal."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from tests.support.upstream import Upstream, says
+
+ROOT = Path(__file__).parent.parent.parent
+ASK = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
+
+
+@pytest.mark.parametrize("mode", ["off", "on"])
+def test_requests_under_way_end_with_their_answer(upstream: Upstream, tmp_path: Path, mode: str) -> None:
+    """SIGTERM while the upstream thinks: the client gets its answer, the row is kept, the process ends with 0."""
+    asked, answer_now = threading.Event(), threading.Event()
+    answer = says("Canberra.", "Canberra.", "Sydney.")
+
+    def waiting(request: Any, body: Any) -> Any:
+        asked.set()
+        answer_now.wait(timeout=30)
+        return answer(request, body)
+
+    upstream.default = waiting
+    config = tmp_path / "config.yaml"
+    settings = {
+        "server": {"port": 0},
+        "upstreams": {"scripted": {"provider": "openai", "base_url": upstream.url}},
+        "routes": [{"name": "test", "upstream": "scripted", "mode": mode}],
+        "audit": {"url": f"sqlite:///{tmp_path}/audit.db"},
+        "log": {"format": "json"},
+    }
+    config.write_text(yaml.safe_dump(settings))
+    log = tmp_path / "log"
+    with log.open("wb") as out:
+        command = [sys.executable, "-m", "proxy.cli", "serve", "--config", str(config)]
+        running = subprocess.Popen(
+            command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=out, stderr=out
+        )
+    try:
+        address = wait_for_address(log, running)
+        replies: list[httpx.Response] = []
+        client = threading.Thread(
+            target=lambda: replies.append(httpx.post(f"{address}/v1/chat/completions", json=ASK, timeout=60))
+        )
+        client.start()
+        assert asked.wait(timeout=30)
+        running.terminate()
+        assert wait_until_refused(address)
+        answer_now.set()
+        client.join(timeout=60)
+        assert running.wait(timeout=60) == 0, log.read_text()
+    finally:
+        answer_now.set()
+        running.kill()
+        running.wait(timeout=30)
+    assert [reply.status_code for reply in replies] == [200]
+    assert re.search(r'"event":"request"', log.read_text())
+
+
+def wait_for_address(log: Path, running: subprocess.Popen[bytes]) -> str:
+    """The address that the proxy says it listens on."""
+    deadline = time.monotonic() + 90
+    while not (found := re.search(r'"address":"(http://[^"]+)"', log.read_text())):
+        assert running.poll() is None, log.read_text()
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.05)
+    return found[1]
+
+
+def wait_until_refused(address: str) -> bool:
+    """Whether new connections are refused within a while."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            httpx.get(f"{address}/health", timeout=1)
+        except httpx.HTTPError:
+            return True
+        time.sleep(0.05)
+    return False

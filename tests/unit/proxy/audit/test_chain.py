@@ -1,0 +1,182 @@
+"""The hash chain: whatever is altered, removed, moved or added is found, and named by writer and place."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from proxy.audit import chain
+from proxy.audit.entry import Texts
+from proxy.audit.store import AuditStore, hash_key
+from proxy.audit.verify import Report, examine
+from proxy.audit.verify import verify as verified
+from proxy.config import Audit
+from tests.unit.proxy.audit.conftest import Store, entry
+
+
+def verify(store: Store) -> Report:
+    """A verification by a process of its own."""
+    from proxy.audit.engine import open_engine
+
+    engine = open_engine(store.settings)
+    try:
+        return verified(engine, hash_key(store.settings))
+    finally:
+        engine.dispose()
+
+
+@pytest.fixture
+def written(store: Store) -> Store:
+    """A store with two chains."""
+    return filled(store)
+
+
+@pytest.fixture(scope="module")
+def shared(new_url: Callable[[Path], str], tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """The same for tests that leave nothing behind."""
+    folder = tmp_path_factory.mktemp("shared")
+    return filled(Store(Audit(url=new_url(folder), spool=folder / "spool")))
+
+
+def filled(store: Store) -> Store:
+    """A store with a chain of six rows, with texts of two, and one of a request that no route took."""
+    said = Texts("Who?", "Me.", "Probably me.", None, ("Me.", "You."))
+    odd: Any = {
+        "samples": 2,
+        "alpha": 0.1 + 0.2,
+        "beta": 1e-7,
+        "served_agrees": False,
+        "story": {"ß": [1, 2.5, None, "\u2028"]},
+    }
+    store.write(
+        *(entry(f"a{i}", texts=said if i < 3 else None, user="u" if i == 1 else None, **odd) for i in range(1, 7)),
+        entry("z1", route=None),
+    )
+    return store
+
+
+def test_what_nobody_touched_is_whole(written: Store) -> None:
+    """Both chains, over every kind of column."""
+    report = verify(written)
+    assert (report.chains, report.rows, report.findings) == (2, 7, [])
+
+
+def test_the_hash_is_what_anybody_can_compute(written: Store) -> None:
+    """From the columns alone, by the description: JSON of what is not null, sorted by name, then SHA-256."""
+    (row,) = written.run(lambda opened: _columns(opened, "z1"))
+    covered = {k: v for k, v in row.items() if v is not None and k not in ("hash", "user_hash", "salt", "erased_at")}
+    data = json.dumps(covered, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert row["hash"] == hashlib.sha256(data.encode()).hexdigest()
+    assert (row["seq"], row["previous"]) == (1, "0" * 64)
+
+
+async def _columns(opened: AuditStore, name: str) -> list[Any]:
+    found = await opened.get(name)
+    assert found is not None
+    return [{str(key): value for key, value in found.items() if key not in ("texts", "verdicts")}]
+
+
+ALTERED: list[tuple[str, list[tuple[int, str]]]] = [
+    ("UPDATE answers SET alpha = 0.31 WHERE id = 'a3'", [(3, "was altered")]),
+    ("UPDATE answers SET status = 'plain' WHERE id = 'a6'", [(6, "was altered")]),
+    ("UPDATE answers SET hedge = 'probably' WHERE id = 'a1'", [(1, "was altered")]),
+    ("UPDATE answers SET story = NULL WHERE id = 'a2'", [(2, "was altered")]),
+    ("UPDATE answers SET tokens_answer = 1 WHERE id = 'a2'", [(2, "was altered")]),
+    ("UPDATE answers SET created_at = 2 WHERE id = 'a2'", [(2, "was altered")]),
+    ("UPDATE answers SET id = 'a9' WHERE id = 'a4'", [(4, "was altered")]),
+    ("UPDATE answers SET digest = NULL WHERE id = 'a1'", [(1, "was altered"), (1, "has texts that its row knows nothing of")]),
+    ("UPDATE texts SET question = 'What?' WHERE answer_id = 'a2'", [(2, "its texts were altered")]),
+    ("UPDATE texts SET samples = '[]' WHERE answer_id = 'a2'", [(2, "its texts were altered")]),
+    ("UPDATE answers SET user_hash = 'somebody' WHERE id = 'a1'", [(1, "its texts were altered")]),
+    ("DELETE FROM texts WHERE answer_id = 'a2'", [(2, "its texts are missing, but were not erased")]),
+    ("DELETE FROM answers WHERE id = 'a4'", [(4, "is missing")]),
+    ("DELETE FROM answers WHERE id IN ('a4', 'a5')", [(4, "is missing, and all to 5")]),
+    ("DELETE FROM answers WHERE id = 'a6'", [(6, "is missing")]),
+    ("DELETE FROM answers WHERE id > 'a3' AND id < 'b'", [(4, "is missing, and all to 6")]),
+    ("DELETE FROM answers WHERE id = 'z1'", [(1, "is missing")]),
+    ("DELETE FROM chains WHERE route = 'r'", [(1, "the chain's ends are missing from `chains`")]),
+    ("UPDATE chains SET last_seq = 5 WHERE route = 'r'",
+     [(5, "the chain's recorded end was altered (or was written with another hash_key)"),
+      (6, "stands behind the chain's recorded end")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("statement", "found"), ALTERED, ids=[statement for statement, _ in ALTERED])
+def test_every_change_is_found_and_placed(shared: Store, statement: str, found: list[tuple[int, str]]) -> None:
+    """By route and place; the rows around it are not blamed."""
+    engine = sa.create_engine(shared.settings.url)
+    with engine.connect() as connection:
+        connection.execute(sa.text(statement))
+        report = examine(connection, b"")
+        connection.rollback()
+    engine.dispose()
+    assert [(finding.seq, finding.what) for finding in report.findings] == found
+    assert {finding.writer for finding in report.findings} == set(shared.sql("SELECT writer FROM chains"))
+    assert {finding.route for finding in report.findings} == {"" if "z1" in statement else "r"}
+
+
+def test_rows_that_changed_places_are_found(written: Store) -> None:
+    """The second and the fifth row of a chain, exchanged."""
+    for old, new in (("2", "99"), ("5", "2"), ("99", "5")):
+        written.sql(f"UPDATE answers SET seq = {new} WHERE seq = {old} AND route = 'r'")
+    found = {finding.seq: finding.what for finding in verify(written).findings}
+    assert set(found) >= {2, 5}
+    assert found[2].startswith("was moved")
+    assert found[5].startswith("was moved")
+
+
+def test_a_row_replaced_together_with_its_hash_is_found(written: Store) -> None:
+    """Whoever recomputes one hash breaks the link to the next row."""
+    _forge(written, b"")
+    (finding,) = verify(written).findings
+    assert (finding.seq, finding.what) == (4, "follows another row than the one before it: that one was replaced")
+
+
+def test_a_key_finds_what_recomputing_hides(store: Store, written: Store) -> None:
+    """The last row replaced with its hash, its chain's end and the end's seal: whole without a key, found with one."""
+    from pydantic import SecretStr
+
+    _forge(written, b"", last=True)
+    assert verify(written).findings == []
+    store.sql("DELETE FROM texts")
+    store.sql("DELETE FROM answers")
+    store.sql("DELETE FROM chains")
+    store.settings = store.settings.model_copy(update={"hash_key": SecretStr("the key")})
+    store.write(*(entry(f"a{i}") for i in range(1, 7)))
+    assert verify(store).findings == []
+    _forge(store, b"", last=True)
+    assert verify(store).findings != []
+
+
+def _forge(store: Store, key: bytes, *, last: bool = False) -> None:
+    """Replace a row of the chain with one that the forger hashed."""
+    name = "a6" if last else "a3"
+
+    async def row(opened: AuditStore) -> Any:
+        return (await _columns(opened, name))[0]
+
+    found = store.run(row)
+    story = store.sql(f"SELECT CAST(story AS TEXT) FROM answers WHERE id = '{name}'")[0]
+    forged = found | {"story": story, "status": "plain"}
+    forged["hash"] = chain.link(forged, key)
+    store.sql("UPDATE answers SET status = 'plain', hash = :hash WHERE id = :id", hash=forged["hash"], id=name)
+    if last:
+        seal = chain.seal(found["writer"], "r", "last", chain.Head(6, forged["hash"]), key)
+        store.sql(
+            "UPDATE chains SET last_hash = :hash, last_seal = :seal WHERE route = 'r'", hash=forged["hash"], seal=seal
+        )
+
+
+def test_a_chain_goes_on_only_in_its_own_process(store: Store) -> None:
+    """Two processes, two chains; each begins at one."""
+    store.write(entry("a"), entry("b"))
+    store.write(entry("c"))
+    assert store.sql("SELECT seq FROM answers ORDER BY id") == [1, 2, 1]
+    assert len(set(store.sql("SELECT writer FROM answers"))) == 2
+    assert verify(store).findings == []

@@ -1,0 +1,137 @@
+"""Verdicts from files, the audit into files, and a new map from what was told: as an operator types it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from proxy.audit.engine import open_engine
+from proxy.audit.operators import read_changes, states
+from proxy.audit.store import open_store
+from proxy.cli import app
+from proxy.config import load
+from tests.support.audit import agreement, fill, right
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A configuration with one route; its audit is empty."""
+    path = tmp_path / "config.yaml"
+    content = {
+        "upstreams": {"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}},
+        "routes": [{"name": "test", "upstream": "u", "mode": "on"}],
+        "audit": {"url": f"sqlite:///{tmp_path}/a.db", "spool": str(tmp_path / "spool"), "synchronous": "normal"},
+        "maps": {"folder": str(tmp_path / "maps")},
+    }
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def filled(config: Path, n: int, told: bool = True) -> list[str]:
+    """Answers whose agreement overstates them."""
+    rng = np.random.default_rng(4)
+    agree = agreement(rng, n)
+    correct = right(rng, agree)
+
+    async def work() -> list[str]:
+        store = await open_store(load(config).audit, lambda _: None)
+        try:
+            return await fill(store, agree, correct if told else [])
+        finally:
+            await store.aclose()
+
+    return asyncio.run(work())
+
+
+def run(config: Path, *arguments: object, code: int = 0) -> Any:
+    result = CliRunner().invoke(app, [*map(str, arguments), "--config", str(config)])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_a_csv_is_imported_line_by_line(config: Path, tmp_path: Path) -> None:
+    """Words and numbers are read, bad lines named with their number, and the second time changes nothing."""
+    names = filled(config, 6, told=False)
+    file = tmp_path / "verdicts.csv"
+    lines = [f"{names[0]},yes,", f"{names[1]},0,really", "nobody,1,", f"{names[2]},maybe,", f"{names[3]},0.5,"]
+    file.write_text("id,correct,note\n" + "\n".join(lines) + "\n")
+    first = run(config, "audit", "import", file, "--actor", "ada", code=1)
+    assert "3 verdicts told, 0 known already, 2 lines at fault" in first.stdout
+    assert "line 4: there is no answer with the id 'nobody'" in first.stderr
+    assert "line 5: correct must be" in first.stderr
+    assert "0 verdicts told, 3 known already" in run(config, "audit", "import", file, code=1).stdout
+    out = tmp_path / "out.jsonl"
+    run(config, "audit", "export", out)
+    told = {row["id"]: row for row in map(json.loads, out.read_text().splitlines())}
+    assert [told[name]["correct"] for name in names[:5]] == [1.0, 0.0, None, 0.5, None]
+    assert (told[names[1]]["kind"], told[names[1]]["actor"]) == ("import", "ada")
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
+def test_an_export_is_read_back_by_evaluate(config: Path, tmp_path: Path, ending: str) -> None:
+    """The same figures whichever form it takes."""
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    filled(config, 300)
+    out = tmp_path / f"out.{ending}"
+    assert "300 answers" in run(config, "audit", "export", out, "--route", "test").stdout
+    result = CliRunner().invoke(app, ["evaluate", "--data", str(out), "--json", "--resamples", "0"])
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert (document["n"], document["n_fitted"], document["bad_rows"]) == (210, 90, 0)
+    assert document["generalised_ece"]["after"] < document["generalised_ece"]["before"]
+
+
+def test_a_file_that_cannot_be_read_or_written_is_one_sentence(config: Path, tmp_path: Path) -> None:
+    assert "cannot be read" in run(config, "audit", "import", tmp_path / "nothing.csv", code=2).stderr
+    assert "cannot be written" in run(config, "audit", "export", tmp_path / "no" / "folder.jsonl", code=2).stderr
+    assert "is no time" in run(config, "audit", "export", tmp_path / "x.jsonl", "--since", "soon", code=2).stderr
+
+
+def test_a_refit_is_activated_once_and_not_again(config: Path) -> None:
+    """It beats having no map; fitted on the same verdicts again it does not beat itself, and the command says so with 1."""
+    filled(config, 600)
+    ask = ("fit", "--from-audit", "--route", "test", "--since", "14d", "--activate", "--actor", "ada")
+    first = json.loads(run(config, *ask, "--version", "one", "--json").stdout)
+    assert (first["in_use"], first["n_fitted"], first["n_compared"]) == (None, 300, 300)
+    assert first["metrics"]["faithfulness_divergence"]["difference_interval"][1] < 0
+    engine = open_engine(load(config).audit)
+    assert states(engine)["test"].map_id == "one"
+    assert [(c.actor, c.what, c.after) for c in read_changes(engine)] == [("ada", "map", "one")]
+    again = run(config, *ask, "--version", "two", code=1)
+    assert "does not beat one beyond noise" in again.stderr
+    assert states(engine)["test"].map_id == "one"
+    engine.dispose()
+    assert "two" in run(config, "maps", "list").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--from-audit",), "takes --route"),
+        (("--from-audit", "--route", "none"), "there is no route 'none'"),
+        (("--from-audit", "--route", "test"), "at least 50 are needed"),
+        ((), "--data names"),
+    ],
+)
+def test_a_refit_that_cannot_be_made_is_one_sentence(config: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    assert sentence in run(config, "fit", *arguments, code=2).stderr
+
+
+def test_routes_are_listed_switched_and_rolled_back(config: Path) -> None:
+    """With who did it; what does not exist is refused."""
+    run(config, "routes", "set-mode", "test", "shadow", "--actor", "ada", "--note", "holiday")
+    assert "test  shadow  map auto  grey" in run(config, "routes", "list").stdout
+    assert "ada  test: mode as configured -> shadow  (holiday)" in run(config, "routes", "changes").stdout
+    assert "no such map" in run(config, "routes", "activate", "test", "none", code=2).stderr
+    assert "has had no other map" in run(config, "routes", "rollback", "test", code=2).stderr
+    run(config, "routes", "activate", "test", "identity", "--actor", "ada")
+    assert "identity -> as configured" in run(config, "routes", "rollback", "test", "--actor", "bob").stdout
+    assert "there is no route 'x'" in run(config, "routes", "set-mode", "x", "on", code=2).stderr

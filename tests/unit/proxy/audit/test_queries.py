@@ -1,0 +1,116 @@
+"""What the dashboard asks of the audit, against rows whose figures can be counted by hand, on both databases."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from proxy.audit import queries
+from proxy.audit.engine import open_engine
+from proxy.audit.queries import Period
+from proxy.audit.tables import answers, texts, verdicts
+from proxy.config import Audit
+from proxy.pages import overview
+
+NOW = time.time()
+DAY = 86_400.0
+
+
+def row(name: str, age_days: float, **values: Any) -> dict[str, Any]:
+    fixed = {"path": "/v1/chat/completions", "mode": "on", "status": "hedged", "route": "a", "duration_ms": 10.0}
+    counted = {"tokens_answer": 3, "tokens_samples": 20, "tokens_rewrite": 0, "tokens_escalation": 0}
+    sure = {"raw_alpha": 9.0, "raw_beta": 1.0, "alpha": 6.0, "beta": 4.0}
+    return {"id": name, "created_at": NOW - age_days * DAY} | fixed | counted | sure | values
+
+
+@pytest.fixture
+def connection(store_url: str) -> Iterator[sa.Connection]:
+    """Two routes over three days, three verdicts of which one was superseded."""
+    engine = open_engine(Audit(url=store_url))
+    with engine.begin() as opened:
+        nothing = {"raw_alpha": None, "raw_beta": None, "alpha": None, "beta": None}
+        for values in (
+            row("x1", 0.5),
+            row("x2", 1.5, alpha=10.0, beta=0.0001),
+            row("x3", 1.6, route="b", mode="shadow", status="plain", reason="no_hedge_needed"),
+            row("x4", 2.5, status="passed", reason="tool_calls", **nothing),
+            row("x5", 40.0),
+        ):
+            opened.execute(sa.insert(answers).values(**values))
+        opened.execute(sa.insert(texts).values(answer_id="x2", question="Who?", answer="Surely me."))
+        for name, correct, fd, current in (
+            ("x1", 0.0, 9.0, False),
+            ("x1", 1.0, 0.4, True),
+            ("x2", 0.0, 60.0, True),
+            ("x5", 1.0, 1.0, True),
+        ):
+            told = {"answer_id": name, "correct": correct, "fd": fd, "fd_raw": fd, "current": current}
+            opened.execute(sa.insert(verdicts).values(created_at=NOW, source="client", **told))
+        yield opened
+    engine.dispose()
+
+
+def test_requests_are_counted_once_in_their_bucket(connection: sa.Connection) -> None:
+    """By day, route, mode, status and reason, with their tokens; rows outside the period are not."""
+    found = queries.tallies(connection, Period(NOW - 3 * DAY, NOW), DAY)
+    counted = {(t.bucket, t.route, t.mode, t.status, t.reason): t.requests for t in found}
+    assert counted == {
+        (2, "a", "on", "hedged", None): 1,
+        (1, "a", "on", "hedged", None): 1,
+        (1, "b", "shadow", "plain", "no_hedge_needed"): 1,
+        (0, "a", "on", "passed", "tool_calls"): 1,
+    }
+    assert sum(t.tokens[1] for t in found) == 80
+    assert {t.route for t in queries.tallies(connection, Period(None, NOW), DAY, "b")} == {"b"}
+
+
+def test_only_the_verdict_that_counts_is_used(connection: sa.Connection) -> None:
+    """A superseded one settles nothing; newest answers come first."""
+    found = queries.labelled(connection, Period(NOW - 3 * DAY, NOW))
+    assert found.correct.tolist() == [1.0, 0.0]
+    assert found.fd.tolist() == [0.4, 60.0]
+    assert np.isnan(found.perceived[0]).all()
+    assert len(queries.labelled(connection, Period(None, NOW))) == 3
+    assert len(queries.labelled(connection, Period(None, NOW), "b")) == 0
+
+
+def test_the_worst_surprise_comes_first_with_its_text(connection: sa.Connection) -> None:
+    """And without, where none was kept."""
+    found = queries.surprises(connection, Period(NOW - 3 * DAY, NOW))
+    assert [(r["id"], r["question"]) for r in found] == [("x2", "Who?"), ("x1", None)]
+    assert queries.surprises(connection, Period(NOW - DAY, NOW), "b") == []
+
+
+def test_confidences_fall_into_their_cells(connection: sa.Connection) -> None:
+    """A mean next to one is in the last cell; answers without a confidence are in none."""
+    raw, calibrated = queries.histogram(connection, Period(NOW - 3 * DAY, NOW))
+    assert (sum(raw), sum(calibrated)) == (3, 3)
+    assert calibrated[12] == 2
+    assert calibrated[19] == 1
+
+
+@pytest.mark.parametrize(("name", "number"), [("24h", 24), ("7d", 28), ("30d", 30)])
+def test_the_last_bucket_ends_now(name: str, number: int) -> None:
+    """No stretch that has hardly begun looks like a collapse of traffic."""
+    buckets = overview.buckets_of(name, NOW, None)
+    assert buckets.number == number
+    assert buckets.starts[-1] + buckets.seconds == pytest.approx(NOW)
+
+
+def test_an_estimate_needs_enough_verdicts_and_lies_in_its_interval(connection: sa.Connection) -> None:
+    """Nineteen verdicts give none."""
+    labelled = queries.labelled(connection, Period(None, NOW))
+    buckets = overview.buckets_of("30d", NOW, None)
+    assert overview.line("a", [], labelled, buckets).fd is None
+    many = labelled.where(np.zeros(30, dtype=np.int64))  # type: ignore[arg-type]  # the same row thirty times
+    line = overview.line("a", [], many, buckets)
+    assert line.fd is not None
+    assert line.smooth_ece is not None
+    assert line.fd.low <= line.fd.estimate <= line.fd.high
+    assert line.smooth_ece.low <= line.smooth_ece.estimate <= line.smooth_ece.high
+    assert line.smooth_ece.estimate == pytest.approx(0.4, abs=1e-3)  # always right at a mean of 0.6

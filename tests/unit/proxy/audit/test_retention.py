@@ -1,0 +1,133 @@
+"""Forgetting: what is past its time or asked to be forgotten is gone, figures and chain stay whole, and it is written down who did it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxy.audit.engine import open_engine
+from proxy.audit.entry import Texts
+from proxy.audit.retention import DAY_S, Forgotten, erase, purge
+from proxy.config import Settings
+from tests.unit.proxy.audit.conftest import Store, entry
+from tests.unit.proxy.audit.test_chain import verify
+
+SECRET = "the-quick-brown-fox-jumps"
+SAID = Texts(SECRET, SECRET, SECRET, SECRET, (SECRET,))
+
+
+def settings(store: Store, *, route: dict[str, Any] | None = None, **audit: Any) -> Settings:
+    """Two routes: `r` as the audit says, `short` as given."""
+    places = {"upstream": "u"}
+    return Settings(
+        upstreams={"u": {"provider": "openai", "base_url": "http://127.0.0.1:1/v1"}},
+        routes=[{"name": "r"} | places, {"name": "short"} | places | (route or {})],
+        audit=store.settings.model_dump() | audit,
+    )
+
+
+def aged(name: str, days: float, **more: Any) -> Any:
+    """An answer of some days ago."""
+    return entry(name, created_at=time.time() - days * DAY_S, texts=SAID, **more)
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    """Rows of two routes, ten days to an hour old, in chains of one writer."""
+    store.write(
+        *(
+            aged(f"{route}{days}", days, route=route, user="ada")
+            for route in ("r", "short")
+            for days in (10, 5, 2, 0.05)
+        )
+    )
+    return store
+
+
+def forget(store: Store, told: Settings) -> Forgotten:
+    """A purge, by a process of its own."""
+    engine = open_engine(store.settings)
+    try:
+        return purge(engine, told, actor="test")
+    finally:
+        engine.dispose()
+
+
+def test_texts_go_and_figures_stay(filled: Store) -> None:
+    """Past three days, with the user's hash and the salt; the chain is whole."""
+    assert forget(filled, settings(filled, keep_texts_days=3)) == Forgotten(texts=4)
+    assert sorted(filled.sql("SELECT answer_id FROM texts")) == ["r0.05", "r2", "short0.05", "short2"]
+    assert len(filled.sql("SELECT id FROM answers")) == 8
+    assert filled.sql("SELECT count(*) FROM answers WHERE user_hash IS NULL AND salt IS NULL AND erased_at > 0") == [4]
+    report = verify(filled)
+    assert (report.findings, report.erased) == ([], 4)
+    assert forget(filled, settings(filled, keep_texts_days=3)) == Forgotten()
+    assert filled.sql("SELECT note FROM changes WHERE what = 'purge'") == ["texts of 4 rows and 0 rows"]
+
+
+def test_rows_go_from_the_beginning_of_their_chain(filled: Store) -> None:
+    """With their verdicts; the recorded start moves, and what is left verifies."""
+    filled.run(lambda opened: opened.label("r10", 1.0, "client"))
+    assert forget(filled, settings(filled, keep_rows_days=4)) == Forgotten(rows=4)
+    assert sorted(filled.sql("SELECT id FROM answers")) == ["r0.05", "r2", "short0.05", "short2"]
+    assert filled.sql("SELECT count(*) FROM verdicts") == [0]
+    report = verify(filled)
+    assert (report.findings, report.purged) == ([], 4)
+    assert forget(filled, settings(filled, keep_rows_days=0.001)) == Forgotten(rows=4)
+    assert verify(filled).findings == []
+
+
+def test_a_route_has_times_of_its_own(filled: Store) -> None:
+    """Shorter or longer than the audit's."""
+    told = settings(filled, keep_rows_days=1, route={"keep_rows_days": float("inf"), "keep_texts_days": 1})
+    assert forget(filled, told) == Forgotten(texts=3, rows=3)
+    assert sorted(filled.sql("SELECT id FROM answers")) == ["r0.05", "short0.05", "short10", "short2", "short5"]
+    assert sorted(filled.sql("SELECT answer_id FROM texts")) == ["r0.05", "short0.05"]
+    assert verify(filled).findings == []
+
+
+def test_an_older_row_behind_a_younger_one_waits_for_it(store: Store) -> None:
+    """As after a replay: the chain is only ever cut at its beginning."""
+    store.write(aged("a", 10), aged("young", 1), aged("b", 10))
+    assert forget(store, settings(store, keep_rows_days=4)) == Forgotten(rows=1)
+    assert sorted(store.sql("SELECT id FROM answers")) == ["b", "young"]
+    assert verify(store).findings == []
+
+
+def test_a_cut_that_nobody_recorded_is_found(filled: Store) -> None:
+    """Deleting from the beginning is no purge."""
+    filled.sql("DELETE FROM texts")
+    filled.sql("DELETE FROM answers WHERE id = 'r10'")
+    assert (1, "is missing") in [(finding.seq, finding.what) for finding in verify(filled).findings]
+
+
+def test_rows_from_before_the_chains_go_too(store: Store) -> None:
+    """They are in no chain."""
+    store.write(aged("a", 10), aged("b", 1))
+    store.sql("DELETE FROM chains")
+    store.sql("UPDATE answers SET writer = NULL, seq = NULL, previous = NULL, hash = NULL")
+    assert forget(store, settings(store, keep_rows_days=4)) == Forgotten(rows=1)
+    assert store.sql("SELECT id FROM answers") == ["b"]
+    assert verify(store).unchained == 1
+
+
+@pytest.mark.parametrize(("which", "count"), [({"names": ["r10"]}, 1), ({"user": "ada"}, 8), ({"user": "eve"}, 0)])
+def test_erasing_by_id_and_by_user(filled: Store, which: Any, count: int) -> None:
+    """What was said is nowhere in the database any more; figures and chain stay."""
+    filled.run(lambda opened: opened.label("r10", 1.0, "client"))
+    filled.sql("UPDATE verdicts SET note = :note", note=SECRET)
+    engine = open_engine(filled.settings)
+    assert erase(engine, actor="test", **which) == count
+    engine.dispose()
+    assert filled.sql("SELECT count(*) FROM texts") == [8 - count]
+    assert filled.sql("SELECT count(*) FROM verdicts WHERE note IS NOT NULL") == [0 if count else 1]
+    assert filled.sql("SELECT count(*) FROM answers WHERE erased_at IS NULL") == [8 - count]
+    report = verify(filled)
+    assert (report.findings, report.erased) == ([], count)
+    if count == 8 and filled.settings.url.startswith("sqlite"):
+        path = Path(filled.settings.url.removeprefix("sqlite:///"))
+        content = b"".join(found.read_bytes() for found in path.parent.glob(path.name + "*"))
+        assert SECRET.encode() not in content

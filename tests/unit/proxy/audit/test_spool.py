@@ -1,0 +1,258 @@
+"""The spool, and the store that goes down and comes back: what was promised is there in the end, once, in whole chains."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from proxy.audit import writer
+from proxy.audit.entry import Prepared, Texts
+from proxy.audit.rows import prepare
+from proxy.audit.spool import Spool, waiting
+from proxy.audit.store import AuditStore
+from proxy.errors import StoreError
+from tests.support.postgres import Cluster
+from tests.unit.proxy.audit.conftest import Store, entry
+from tests.unit.proxy.audit.test_chain import verify
+
+SAID = Texts("Who?", "Me.", "Probably me.", None, ("Me.",))
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "RETRY_S", 0.05)
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def row(name: str) -> Prepared:
+    """A row as it stands in the spool."""
+    return Prepared(entry(name).row, {"answer_id": name, "question": "Wer?"})
+
+
+def test_rows_come_back_as_they_went_in(tmp_path: Path) -> None:
+    """In order, also those of a later append, to another process once this one has let go."""
+    spool = Spool.open(tmp_path / "a.spool")
+    assert spool is not None
+    spool.append([row("a"), row("b")])
+    spool.append([row("c")])
+    assert list(waiting(tmp_path)) == []
+    spool.close()
+    (found,) = waiting(tmp_path)
+    assert found.rows == 3
+    assert list(found.read()) == [row("a"), row("b"), row("c")]
+    found.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_torn_last_line_was_never_promised(tmp_path: Path, lines: Any) -> None:
+    """Cut anywhere, what stands before it is read."""
+    spool = Spool.open(tmp_path / "a.spool")
+    assert spool is not None
+    spool.append([row("a"), row("b")])
+    spool.close()
+    whole = spool.path.read_bytes()
+    first = whole.index(b"\n") + 1
+    for cut in range(first, len(whole)):
+        spool.path.write_bytes(whole[:cut])
+        (found,) = waiting(tmp_path)
+        assert list(found.read()) == [row("a")]
+        found.close()
+    assert len(lines.of("audit_spool_torn")) == len(whole) - first - 1
+
+
+def test_a_damaged_line_is_told_and_the_file_kept(tmp_path: Path, lines: Any) -> None:
+    """The rows around it are read."""
+    spool = Spool.open(tmp_path / "a.spool")
+    assert spool is not None
+    spool.append([row("a"), row("b"), row("c")])
+    spool.close()
+    spool.path.write_bytes(spool.path.read_bytes().replace(b'"b"', b'"x"', 1))
+    (found,) = waiting(tmp_path)
+    assert [one.id for one in found.read()] == ["a", "c"]
+    assert [line["line"] for line in lines.of("audit_spool_damaged")] == [2]
+    found.remove()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.damaged"]
+
+
+def test_an_append_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    """A disk that fills up in the middle of a line; what comes later is whole."""
+    import resource
+    import signal
+
+    spool = Spool.open(tmp_path / "a.spool")
+    assert spool is not None
+    spool.append([row("a")])
+    size = spool.path.stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20, before[1]))
+        with pytest.raises(OSError, match="File too large"):
+            spool.append([row("b")])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    spool.append([row("c")])
+    assert [one.id for one in spool.read()] == ["a", "c"]
+    spool.close()
+
+
+@pytest.fixture
+def breakable(
+    store: Store, request: pytest.FixtureRequest
+) -> Iterator[tuple[Store, Callable[[], None], Callable[[], None]]]:
+    """A store, what takes it down, and what brings it back: the server stopped, or SQLite told that its disk is full."""
+    if store.settings.url.startswith("postgresql"):
+        server: Cluster = request.getfixturevalue("postgres")
+        yield store, server.stop, server.start
+        if server.running is None:
+            server.start()
+        return
+    full = False
+
+    def limit(raw: Any, _record: Any, _proxy: Any = None) -> None:
+        raw.execute(f"PRAGMA max_page_count = {1 if full else 2**30}")  # never less than there are: no page is free
+
+    def fill() -> None:
+        nonlocal full
+        full = True
+
+    def empty() -> None:
+        nonlocal full
+        full = False
+
+    sa.event.listen(sa.Engine, "checkout", limit)
+    yield store, fill, empty
+    sa.event.remove(sa.Engine, "checkout", limit)
+
+
+Breakable = tuple[Store, Callable[[], None], Callable[[], None]]
+LARGE = Texts(question="x" * 20_000)
+"""A row that finds no room in the pages that are there."""
+
+
+async def _while_down(opened: AuditStore, take_down: Callable[[], None], work: Callable[[], Awaitable[Any]]) -> Any:
+    """Work while the store is down; SQLite's writer looks at its disk when it connects."""
+    await asyncio.to_thread(take_down)
+    if opened.engine.dialect.name == "sqlite":
+        opened.writer._connection and opened.writer._connection.exec_driver_sql("PRAGMA max_page_count = 1")
+    return await work()
+
+
+def test_rows_wait_in_the_spool_and_are_replayed(breakable: Breakable, lines: Any) -> None:
+    """Answered while the store was down, in the store when it is back; each once, in whole chains."""
+    store, take_down, bring_back = breakable
+
+    async def work(opened: AuditStore) -> None:
+        await opened.write(entry("before"))
+
+        async def down() -> None:
+            await asyncio.gather(*(opened.write(entry(f"w{i}", texts=LARGE)) for i in range(20)))
+            opened.enqueue(entry("passed", texts=LARGE))
+            await until(lambda: opened.writer.spooled == 21)
+            assert opened.down
+
+        await _while_down(opened, take_down, down)
+        await asyncio.to_thread(bring_back)
+        await until(lambda: not opened.down)
+        await opened.write(entry("after"))
+
+    store.run(work)
+    assert sorted(store.sql("SELECT id FROM answers")) == sorted(
+        ["before", "after", "passed", *(f"w{i}" for i in range(20))]
+    )
+    assert store.sql("SELECT count(*) FROM texts") == [21]
+    assert verify(store).findings == []
+    assert store.lost == []
+    assert list(store.settings.spool.iterdir()) == []
+    assert (len(lines.of("audit_store_down")), len(lines.of("audit_store_back"))) == (1, 1)
+
+
+def test_a_row_that_may_not_wait_is_refused(breakable: Breakable) -> None:
+    """And stands nowhere; one that may is kept beside it."""
+    store, take_down, bring_back = breakable
+
+    async def work(opened: AuditStore) -> list[Any]:
+        await opened.write(entry("before"))
+
+        async def down() -> list[Any]:
+            return await asyncio.gather(
+                opened.write(entry("no", texts=LARGE), may_spool=False),
+                opened.write(entry("yes", texts=LARGE)),
+                return_exceptions=True,
+            )
+
+        found: list[Any] = await _while_down(opened, take_down, down)
+        await asyncio.to_thread(bring_back)
+        await until(lambda: not opened.down)
+        return found
+
+    refused, kept = store.run(work)
+    assert isinstance(refused, StoreError)
+    assert kept is None
+    assert sorted(store.sql("SELECT id FROM answers")) == ["before", "yes"]
+    assert store.lost == [1]
+
+
+def test_what_a_dead_process_left_is_replayed_at_the_next_start(store: Store) -> None:
+    """Rows that reached the store before it died are not written twice."""
+    store.write(entry("a"))
+    store.settings.spool.mkdir()
+    spool = Spool.open(store.settings.spool / "dead.spool")
+    assert spool is not None
+    spool.append([prepare(entry(name), b"") for name in ("a", "b")])
+    with spool.path.open("ab") as torn:
+        torn.write(b"0123")
+    spool.close()
+    store.write(entry("c"))
+    assert sorted(store.sql("SELECT id FROM answers")) == ["a", "b", "c"]
+    assert verify(store).findings == []
+    assert list(store.settings.spool.iterdir()) == []
+
+
+def test_where_neither_store_nor_spool_can_be_written_the_row_is_lost_and_counted(breakable: Breakable) -> None:
+    """The caller is told, and nothing hangs."""
+    store, take_down, bring_back = breakable
+    store.settings.spool.write_text("a file where a folder should be")
+
+    async def work(opened: AuditStore) -> None:
+        await opened.write(entry("before"))
+
+        async def down() -> None:
+            with pytest.raises(StoreError):
+                await opened.write(entry("lost", texts=LARGE))
+
+        await _while_down(opened, take_down, down)
+        await asyncio.to_thread(bring_back)
+
+    store.run(work)
+    assert store.lost == [1]
+    assert store.sql("SELECT id FROM answers") == ["before"]
+
+
+def test_a_server_that_restarts_between_two_rows_costs_nothing(store: Store, request: pytest.FixtureRequest) -> None:
+    """A broken connection is replaced before anybody is refused."""
+    if store.settings.url.startswith("sqlite"):
+        pytest.skip("SQLite has no server")
+    server: Cluster = request.getfixturevalue("postgres")
+
+    async def work(opened: AuditStore) -> None:
+        await opened.write(entry("a"))
+        await asyncio.to_thread(server.stop)
+        await asyncio.to_thread(server.start)
+        await opened.write(entry("b"), may_spool=False)
+
+    store.run(work)
+    assert sorted(store.sql("SELECT id FROM answers")) == ["a", "b"]
+    assert verify(store).findings == []

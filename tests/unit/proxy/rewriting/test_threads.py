@@ -1,0 +1,91 @@
+"""What takes longer than a few milliseconds leaves the event loop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from calibration import Beta
+from lexicon import Retriever, load
+from proxy.pipeline.by_sentence import BySentence
+from proxy.rewriting import FactGuard, TemplateRewriter, reword
+from proxy.rewriting.guard import read_aloud
+from proxy.signals.sentences import SentenceSupport
+from proxy.values import Rewrite, RewriteRequest
+
+RETRIEVER = Retriever(load())
+SENTENCE = "The tower number {} stands in Brussels. "
+
+
+class Watched:
+    """Notes the thread that each part of the step runs on."""
+
+    def __init__(self) -> None:
+        self.threads: dict[str, set[str]] = {}
+
+    def on(self, part: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*arguments: Any) -> Any:
+            self.threads.setdefault(part, set()).add(
+                "loop" if threading.current_thread() is threading.main_thread() else "worker"
+            )
+            return work(*arguments)
+
+        return watched
+
+
+class WatchedTemplate(TemplateRewriter):
+    """A template that is watched."""
+
+    watched: Watched
+
+    def word(self, request: RewriteRequest) -> Rewrite:
+        rewrite: Rewrite = self.watched.on("template", super().word)(request)
+        return rewrite
+
+
+def _threads(draft: str) -> dict[str, set[str]]:
+    watched = Watched()
+    template = WatchedTemplate()
+    object.__setattr__(template, "watched", watched)
+    guard = FactGuard(reader=watched.on("guard", read_aloud))
+    target = Beta(6, 4)
+    request = RewriteRequest("", draft, target, RETRIEVER.nearest(target, 5))
+    reader = watched.on("reader", read_aloud)
+    done = anyio.run(lambda: reword(request, rewriters=[template], guard=guard, reader=reader))
+    assert done.status == "hedged"
+    return watched.threads
+
+
+@pytest.mark.parametrize(("count", "where"), [(1, "loop"), (100, "worker")])
+def test_a_long_answer_is_worded_and_read_in_a_worker(count: int, where: str) -> None:
+    """A short one is not: handing it over would take longer than the work."""
+    draft = "".join(SENTENCE.format(i) for i in range(count))
+    assert _threads(draft) == {part: {where} for part in ("template", "guard", "reader")}
+
+
+def test_sentence_by_sentence_works_in_a_worker() -> None:
+    """Measuring and wording both."""
+    watched = Watched()
+
+    class Support(SentenceSupport):
+        """Every sentence is supported by half of the answers."""
+
+        async def measure(self, question: str, draft: str, others: Any) -> list[float]:
+            return [0.5] * 4
+
+    by_sentence = BySentence(
+        minimum=3, support=Support(), active_map=lambda _: pytest.fail("not asked"), retriever=RETRIEVER, k=5,
+        template=TemplateRewriter(), guard=FactGuard(reader=watched.on("guard", read_aloud)),
+    )  # fmt: skip
+    draft = "".join(SENTENCE.format(i) for i in range(4)).strip()
+
+    async def run() -> Any:
+        raw = await by_sentence.measure("", draft, ["x", "y"])
+        return await by_sentence.reword("", draft, raw or (), ())
+
+    assert anyio.run(run).status == "hedged"
+    assert watched.threads == {"guard": {"worker"}}

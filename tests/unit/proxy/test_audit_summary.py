@@ -1,0 +1,52 @@
+"""`hedgerow audit summary` and `worst` over an audit that a proxy has written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from proxy.cli import app
+from tests.support.traffic import fill
+from tests.support.upstream import Upstream
+
+
+def config_of(folder: Path) -> Path:
+    """The configuration of an audit in a folder."""
+    path = folder / "config.yaml"
+    path.write_text(
+        f"upstreams: {{ u: {{ provider: openai, base_url: 'http://127.0.0.1:9/v1' }} }}\n"
+        f"routes: [ {{ name: test, upstream: u }} ]\naudit: {{ url: 'sqlite:///{folder}/audit.db' }}\n"
+    )
+    return path
+
+
+def run(folder: Path, *arguments: str) -> Any:
+    return CliRunner().invoke(app, ["audit", *arguments, "--config", str(config_of(folder))])
+
+
+def test_the_summary_says_what_happened(serve: Any, upstream: Upstream, tmp_path: Path) -> None:
+    """As a table and as JSON, with the worst surprise on top."""
+    fill(serve(), upstream)
+    (line,) = json.loads(run(tmp_path, "summary", "--json").stdout)
+    assert (line["route"], line["requests"], line["verdicts"]) == ("test", 28, 28)
+    assert line["accuracy"] == pytest.approx(20 / 28)
+    low, high = line["faithfulness_divergence"][1:]
+    assert low < line["faithfulness_divergence"][0] < high
+    assert "test" in run(tmp_path, "summary").stdout
+    worst = json.loads(run(tmp_path, "worst", "--json", "-n", "2").stdout)
+    assert worst[0]["question"] == "What is the capital of France?"  # unanimous, and once called wrong
+    assert worst[0]["fd"] > worst[1]["fd"]
+    assert "was wrong" in run(tmp_path, "worst", "-n", "1").stdout
+
+
+def test_what_is_not_there_is_said_in_one_sentence(tmp_path: Path) -> None:
+    """No audit, or no such period: exit code 2; an audit is never made by looking at it."""
+    none = run(tmp_path, "summary")
+    assert (none.exit_code, "there is no audit" in none.stderr) == (2, True)
+    assert not (tmp_path / "audit.db").exists()
+    wrong = run(tmp_path, "worst", "--since", "soon")
+    assert (wrong.exit_code, "24h, 7d, 30d, all" in wrong.stderr) == (2, True)
