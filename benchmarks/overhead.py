@@ -144,10 +144,10 @@ async def _beside(passing: Target, calibrated: Target | None) -> Load:
         while calibrated is not None and not stop.is_set():
             await measure(calibrated.port, connections=4, requests=8, headers=calibrated.headers)
 
-    beside = asyncio.create_task(calibrate())
-    load = await measure(passing.port, connections=64, requests=4000)
-    stop.set()
-    await beside
+    async with asyncio.TaskGroup() as group:
+        group.create_task(calibrate())
+        load = await measure(passing.port, connections=64, requests=4000)
+        stop.set()
     return load
 
 
