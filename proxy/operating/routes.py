@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibration import MapRegistry
-from calibration.errors import CalibrationError
 from proxy.audit.operators import RouteState
 from proxy.config import Route, Settings
 from proxy.errors import ConfigError
@@ -46,6 +44,9 @@ def check_map(folder: Path, route: Route, version: str | None) -> None:
     """
     if version is None or version in ("identity", "auto"):
         return
+    from calibration import MapRegistry
+    from calibration.errors import CalibrationError
+
     try:
         signal = MapRegistry(folder).load(version).provenance.signal
     except CalibrationError as error:
