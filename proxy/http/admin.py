@@ -55,7 +55,7 @@ class Review(Act):
 @router.get("/routes")
 async def routes(live: LiveOf) -> Json:
     """Every route: what it does now, what the configuration says, who set what, and how its map does."""
-    return {"routes": describe(live.configured, live.states, live.health), "problem": live.problem}
+    return {"routes": describe(live.configured, live.parts.settings, live.states, live.health), "problem": live.problem}
 
 
 @router.post("/routes/{name}/mode")

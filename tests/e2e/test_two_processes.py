@@ -96,7 +96,7 @@ def _address(log: Path, process: subprocess.Popen[bytes]) -> str:
 
 
 def eventually(holds: Any) -> None:
-    deadline = time.monotonic() + 15 * AGREED_S
+    deadline = time.monotonic() + 60 * AGREED_S
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.1)
