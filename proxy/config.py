@@ -48,8 +48,9 @@ class Server(Section):
     keep_alive_s: Annotated[float, Field(gt=0)] = 5.0
     """Seconds between comment lines that keep a buffered stream open while the pipeline runs."""
     admin_key: SecretStr | None = None
-    """Key that opens `/v1/audit` and `/v1/feedback` (`Authorization: Bearer ...`) and the pages (docs/dashboard.md). Unset: the endpoints are open
-    to whoever may use the proxy, the pages to this machine only."""
+    """Key that opens `/v1/audit`, `/v1/feedback` and `/v1/admin` (`Authorization: Bearer ...`) and the pages
+    (docs/dashboard.md). Unset: audit and feedback are open to whoever may use the proxy, the pages to this machine only, and
+    `/v1/admin` to nobody."""
 
 
 class HttpUpstream(Section):

@@ -15,7 +15,7 @@ from proxy.config import EmbeddedUpstream, HttpUpstream, LiteLLMUpstream, Settin
 
 HEAD = """# Configuration
 
-`config.yaml` is read once at the start. `hedgerow config check` checks it and says nothing else. Every key can be overridden by an
+`config.yaml` is read at the start and again whenever it changes. `hedgerow config check` checks it and says nothing else. Every key can be overridden by an
 environment variable: `server.port` by `HEDGEROW_SERVER__PORT`. `${NAME}` inside a value is replaced by the variable of that name, so that
 keys need not stand in the file. A wrong value stops the start with one line that names key, value and what is allowed.
 

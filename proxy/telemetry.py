@@ -1,6 +1,6 @@
 """What the operator sees: one structured line a request, and counters.
 
-Lines hold codes and figures, never a user's text; a processor takes out whatever looks like a key.
+Lines hold codes and figures, never a user's text; processors take out the messages of exceptions, and whatever looks like a key.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import re
 import sys
 import threading
 import time
+import traceback
 from collections import deque
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 import orjson
 import structlog
@@ -26,15 +27,35 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(rb"\b(?:sk-|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+[^\s\"\\]+", re.IGNORECASE)
 _REDACTED = b"[redacted]"
+CAUSES = 5
+"""How many exceptions of a chain are told."""
 GATHER_S = 0.05
 """Longest that a log line waits to be written."""
 
 
 def redact(_logger: Any, _method: str, line: Any) -> Any:
-    """Take keys out of a rendered line: exceptions may quote what they choked on. Once a line, not once a value."""
+    """Take keys out of a rendered line: an address may hold one. Once a line, not once a value."""
     if isinstance(line, str):
         return _KEY.sub(_REDACTED, line.encode(errors="replace")).decode(errors="replace")
     return _KEY.sub(_REDACTED, line)
+
+
+def without_words(info: Any) -> str:
+    """An exception and its causes: their kinds and where they came from. A message may quote what was said, so only those of the
+    machine (files, modules, memory) are kept.
+    """
+    told: list[str] = []
+    error: BaseException | None = info[1]
+    while error is not None and len(told) < CAUSES:
+        words = f": {error}" if isinstance(error, ImportError | OSError | MemoryError) else ""
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        told.append(f"{frames}{type(error).__qualname__}{words}")
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n\nwhich came of this:\n\n".join(told)
+
+
+def _on_terminal(out: TextIO, info: Any) -> None:
+    out.write("\n" + without_words(info))
 
 
 def set_up_logging(settings: Log) -> None:
@@ -46,13 +67,13 @@ def set_up_logging(settings: Log) -> None:
     ]
     if json:
         finish: list[Any] = [
-            structlog.processors.format_exc_info,
+            structlog.processors.ExceptionRenderer(without_words),
             structlog.processors.JSONRenderer(orjson.dumps),
             redact,
         ]
         factory: Any = structlog.BytesLoggerFactory(cast(BinaryIO, _Gathered(sys.stderr.buffer)))
     else:
-        finish = [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback), redact]
+        finish = [structlog.dev.ConsoleRenderer(exception_formatter=_on_terminal), redact]
         factory = structlog.WriteLoggerFactory(sys.stderr)
     structlog.configure(
         processors=shared + finish,

@@ -43,12 +43,17 @@ class Tracing:
 
         parent = TraceContextTextMapPropagator().extract(headers)
         attributes = {"http.request.method": method, "url.path": f"/v1{path}"}
-        with self._tracer.start_as_current_span(
-            f"{method} /v1{path if path in OPERATIONS else ''}",
-            context=parent,
-            kind=SpanKind.SERVER,
-            attributes=attributes,
-        ) as span:
+        with (
+            self._tracer.start_as_current_span(
+                f"{method} /v1{path if path in OPERATIONS else ''}",
+                context=parent,
+                kind=SpanKind.SERVER,
+                attributes=attributes,
+                record_exception=False,  # its message may quote what was said
+                set_status_on_exception=False,
+            ) as span,
+            _failures_told(span),
+        ):
             yield span
 
     def tell(self, flow: Flow, *, mode: str) -> None:
@@ -131,7 +136,7 @@ class _TracedUpstream:
 
     @contextmanager
     def _span(self, path: str, body: Json) -> Iterator[Span]:
-        from opentelemetry.trace import SpanKind, Status, StatusCode
+        from opentelemetry.trace import SpanKind
 
         operation = OPERATIONS.get(path, "forward")
         model = body.get("model")
@@ -144,19 +149,30 @@ class _TracedUpstream:
             "gen_ai.request.top_p": body.get("top_p"),
         }
         attributes = {name: value for name, value in told.items() if isinstance(value, str | int | float)}
-        with self._tracer.start_as_current_span(
-            f"{operation} {model}" if isinstance(model, str) and model else operation,
-            kind=SpanKind.CLIENT,
-            attributes=attributes,
-            record_exception=False,  # its message may quote what was said
-            set_status_on_exception=False,
-        ) as span:
-            try:
-                yield span
-            except ProxyError as error:
-                span.set_attribute("error.type", error.code)
-                span.set_status(Status(StatusCode.ERROR))
-                raise
+        with (
+            self._tracer.start_as_current_span(
+                f"{operation} {model}" if isinstance(model, str) and model else operation,
+                kind=SpanKind.CLIENT,
+                attributes=attributes,
+                record_exception=False,  # its message may quote what was said
+                set_status_on_exception=False,
+            ) as span,
+            _failures_told(span),
+        ):
+            yield span
+
+
+@contextmanager
+def _failures_told(span: Span) -> Iterator[None]:
+    """An error that passes marks the span: our own by its code, a foreign one by its class."""
+    from opentelemetry.trace import Status, StatusCode
+
+    try:
+        yield
+    except Exception as error:  # seen on its way, not held up
+        span.set_attribute("error.type", error.code if isinstance(error, ProxyError) else type(error).__name__)
+        span.set_status(Status(StatusCode.ERROR))
+        raise
 
 
 def _with_context(headers: Mapping[str, str]) -> dict[str, str]:

@@ -62,7 +62,7 @@ class Lines(list[dict[str, Any]]):
 @pytest.fixture(autouse=True)
 def lines() -> Iterator[Lines]:
     """What the proxy logs, as it would be written."""
-    from proxy.telemetry import redact
+    from proxy.telemetry import redact, without_words
 
     kept = Lines()
 
@@ -72,7 +72,8 @@ def lines() -> Iterator[Lines]:
 
     render = structlog.processors.JSONRenderer(orjson.dumps)
     structlog.configure(
-        processors=[structlog.processors.format_exc_info, render, redact, keep], cache_logger_on_first_use=False
+        processors=[structlog.processors.ExceptionRenderer(without_words), render, redact, keep],
+        cache_logger_on_first_use=False,
     )
     yield kept
     structlog.reset_defaults()

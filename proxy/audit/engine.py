@@ -60,13 +60,13 @@ def _postgres(url: sa.URL) -> sa.Engine:
     """Idle connections are tried before they are used: a server that was restarted costs no request."""
     arguments = {name: value for name, value in _POSTGRES.items() if name not in url.query}
     url = url.set(drivername="postgresql+psycopg")
-    return sa.create_engine(url, pool_pre_ping=True, connect_args=arguments)
+    return sa.create_engine(url, pool_pre_ping=True, connect_args=arguments, hide_parameters=True)
 
 
 def _sqlite(url: sa.URL, synchronous: str) -> sa.Engine:
     if url.get_backend_name() == "sqlite" and url.database:
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = sa.create_engine(url)
+    engine = sa.create_engine(url, hide_parameters=True)  # errors are logged, and parameters are what people said
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", lambda raw, _: _set_up_sqlite(raw, synchronous))
     return engine

@@ -27,7 +27,7 @@ def rewrite(
 ) -> None:
     """Word answers at a confidence: reads {question, answer, alpha, beta} a line, prints {text, status, reason, hedge, perceived}."""
     if not as_json:
-        raise _refuse("only --json is spoken: one object a line in, one object a line out")
+        raise _refuse("add --json: it reads one object a line and prints one object a line")
     import anyio
     import orjson
 
@@ -93,5 +93,5 @@ def _request(number: int, row: dict[str, Any], retriever: Retriever, k: int) -> 
 
 
 def _refuse(sentence: str) -> typer.Exit:
-    typer.echo(sentence, err=True)
+    typer.echo(f"hedgerow: {sentence}", err=True)
     return typer.Exit(2)

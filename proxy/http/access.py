@@ -29,6 +29,15 @@ PartsOf = Annotated[Parts, Depends(parts_of)]
 LiveOf = Annotated[Live, Depends(live_of)]
 
 
+def known(request: Request, parts: PartsOf) -> None:
+    """Only listed client keys get in, where any are listed; asked before the body is looked at.
+
+    Raises:
+        Unauthorized: the key is missing or unknown.
+    """
+    authorise(request.headers, parts)
+
+
 def admitted(request: Request, parts: PartsOf) -> None:
     """Only the admin key opens the audit, where one is configured; else whoever may use the proxy.
 
@@ -63,5 +72,6 @@ def _check_admin_key(request: Request, parts: Parts) -> None:
         raise Unauthorized("this needs the admin key")
 
 
+Known = Annotated[None, Depends(known)]
 Admitted = Annotated[None, Depends(admitted)]
 Administers = Annotated[None, Depends(administers)]

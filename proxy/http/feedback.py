@@ -76,6 +76,8 @@ def _parse(item: Any) -> Told:
     Raises:
         BadRequest: it is none; the message names the field.
     """
+    if not isinstance(item, dict):
+        raise BadRequest("a verdict is a JSON object with `id` and `correct`", code="invalid_type")
     try:
         return Feedback.model_validate(item).told()
     except ValidationError as error:

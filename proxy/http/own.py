@@ -20,8 +20,8 @@ from starlette.types import Receive, Scope, Send
 from proxy.config import Settings
 from proxy.errors import BadRequest, ConfigError, Internal, NotFound, ProxyError, StoreError
 from proxy.http import admin, health
-from proxy.http.access import Administers, Admitted, PartsOf
-from proxy.http.edge import Edge, authorise
+from proxy.http.access import Administers, Admitted, Known, PartsOf
+from proxy.http.edge import Edge
 from proxy.http.feedback import feedback
 from proxy.operating.live import open_live
 from proxy.values import Json
@@ -122,13 +122,12 @@ class Wording(BaseModel):
     ] = None
 
 
-async def perceive(request: Request, wording: Wording, parts: PartsOf) -> Json:
+async def perceive(wording: Wording, _: Known) -> Json:
     """How confident a wording sounds to readers, as a whole and sentence by sentence; whether it is true is not asked."""
     from lexicon import LexiconError
     from lexicon import perceive as listen
     from proxy.rewriting.languages import language_of
 
-    authorise(request.headers, parts)
     language = wording.language or language_of(wording.text)
     try:
         heard = await anyio.to_thread.run_sync(listen, wording.text, language)
@@ -143,9 +142,8 @@ async def perceive(request: Request, wording: Wording, parts: PartsOf) -> Json:
     return {**figures, "sentences": sentences, "spans": spans}
 
 
-async def models(request: Request, parts: PartsOf) -> Json:
+async def models(request: Request, parts: PartsOf, _: Known) -> Json:
     """The models of every upstream; one that cannot be asked is left out and logged."""
-    authorise(request.headers, parts)
     found: dict[str, Json] = {}
     failures: list[ProxyError] = []
     for name, upstream in parts.upstreams.items():

@@ -1,0 +1,83 @@
+"""What the documents name is there: links, files, commands, configuration keys, metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")])
+
+
+def _slug(heading: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_links_and_files_lead_somewhere(page: Path) -> None:
+    """Links and pictures inside the project, their anchors, and paths named in code."""
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            assert anchor in map(_slug, headings), link
+    for named in re.findall(r"`((?:proxy|calibration|lexicon|benchmarks|tests|deploy|docs)/[\w./-]*)`", text):
+        assert (ROOT / named).exists(), named
+
+
+def test_the_readme_is_short() -> None:
+    """Ten minutes of a newcomer."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
+
+
+def _commands() -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        for line in page.read_text(encoding="utf-8").splitlines():
+            for found in re.findall(r"(?:`|^\s*|&& )hedgerow ([a-z][^`#|]*)", line):
+                yield _name(page), found
+
+
+def test_commands_and_their_options_exist() -> None:
+    """Every `hedgerow ...` that a document tells a reader to type."""
+    import typer.main
+
+    from proxy.cli import app
+
+    root = typer.main.get_command(app)
+    seen = 0
+    for page, typed in _commands():
+        command, words = root, typed.split()
+        while words and hasattr(command, "commands"):
+            name = words.pop(0)
+            assert name in command.commands, f"{page}: hedgerow {typed}"
+            command = command.commands[name]
+        options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        wrong = {word for word in words if re.fullmatch(r"--[a-z-]+", word)} - options - {"--help"}
+        assert not wrong, f"{page}: hedgerow {typed}"
+        seen += 1
+    assert seen > 30
+
+
+def test_metrics_in_documents_and_alerts_exist() -> None:
+    """The names in prose, in the alerts and in Grafana's dashboard."""
+    known = set(re.findall(r"`(hedgerow_\w+)`", (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")))
+    files = [*PAGES, *(path for path in (ROOT / "deploy").rglob("*") if path.suffix in (".yaml", ".json"))]
+    for path in files:
+        for name in re.findall(
+            r"\b(hedgerow_[a-z_]+(?:_total|_seconds|_nats|_rows|_flight|_alarm|_yellow|_ece|_shift))\b",
+            path.read_text(),
+        ):
+            assert name in known, f"{_name(path)}: {name}"
