@@ -40,12 +40,12 @@ def redact(_logger: Any, _method: str, line: Any) -> Any:
     return _KEY.sub(_REDACTED, line)
 
 
-def without_words(info: Any) -> str:
+def without_words(exc_info: Any) -> str:
     """An exception and its causes: their kinds and where they came from. A message may quote what was said, so only those of the
     machine (files, modules, memory) are kept.
     """
     told: list[str] = []
-    error: BaseException | None = info[1]
+    error: BaseException | None = exc_info[1]
     while error is not None and len(told) < CAUSES:
         words = f": {error}" if isinstance(error, ImportError | OSError | MemoryError) else ""
         frames = "".join(traceback.format_tb(error.__traceback__))

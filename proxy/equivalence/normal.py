@@ -343,7 +343,8 @@ def _direction(marked: list[str], tokens: tuple[str, ...], question: str, asked:
     if not tokens:
         return None
     first = next((t for t in tokens if t not in FILLERS), tokens[0])
-    closed = question.lstrip().casefold().split(" ", 1)[0] in AUXILIARIES
+    words = question.casefold().split()
+    closed = bool(words) and words[0] in AUXILIARIES and "or" not in words  # "France or Spain?" asks for one of the two
     outright = len(tokens) == 1 or (len(marked) > 1 and marked[1] in _SEPARATORS) or closed
     if outright and first in YES | NO:
         return first in YES

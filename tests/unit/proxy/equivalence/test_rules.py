@@ -89,3 +89,9 @@ def test_the_verdict_is_symmetric_and_any_text_is_judged(question, a, b):
 def test_odd_answers_have_a_defined_cluster(answers, clusters):
     """Empty, emoji-only, foreign, identical, huge and refusing answers are clustered, not crashed on."""
     assert cluster_by_rules("Which city?", answers).clusters == clusters
+
+
+def test_a_choice_between_two_is_no_yes_or_no_question():
+    """Both answers stand in the question; that makes neither of them a yes."""
+    assert judge_pair("Is Paris in France or Spain?", "France", "Spain").same is not True
+    assert judge_pair("Is Paris in France?", "Yes", "It is in France").same is True
