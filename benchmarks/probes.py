@@ -1,0 +1,83 @@
+"""Short probes against full samples with a live model, drawn once: `python -m benchmarks.probes` (some ten minutes).
+
+The embedded model (SmolLM2-135M, without its brief examples) answers SciQ questions: eight full samples, the first of which is also the draft of
+the other way, and seven short ones beside that draft. The replies and their tokens are kept in `probes.jsonl.gz` by the question's id;
+questions and gold answers stay with the data.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.progress import track
+
+from benchmarks.equivalence_data import Row, read
+from benchmarks.evidence import DATA
+from proxy.pipeline.sampling import shortened
+from proxy.ports import Call
+from proxy.upstreams.embedded import EmbeddedModel
+
+KEPT = Path(__file__).with_name("probes.jsonl.gz")
+ASKED = 60
+SAMPLES = 8
+LONGEST_REPLY = 32
+"""Tokens."""
+SEED = 11
+
+
+def kept() -> list[dict[str, Any]]:
+    """What was drawn: id, and by kind ("full", "short") the texts, the prompt's tokens and those written."""
+    return [json.loads(line) for line in gzip.decompress(KEPT.read_bytes()).splitlines()]
+
+
+def questions(data: Path) -> dict[str, Row]:
+    """The questions by id."""
+    return {row["id"]: row for row in read(data / "qa" / "sciq_subset.jsonl.gz")}
+
+
+async def _ask(model: EmbeddedModel, body: dict[str, Any], n: int) -> dict[str, Any]:
+    answer = await model.complete(Call("/chat/completions", body | {"n": n, "temperature": 1.0}))
+    usage = answer["usage"]
+    return {
+        "texts": [choice["message"]["content"] for choice in answer["choices"]],
+        "prompt": usage["prompt_tokens"],
+        "written": usage["completion_tokens"],
+    }
+
+
+async def draw(rows: list[Row]) -> None:
+    """Ask the model both ways; what has come is kept after every question."""
+    from proxy.config import EmbeddedUpstream
+
+    settings = EmbeddedUpstream(provider="embedded", max_answer_tokens=LONGEST_REPLY, brief=False)
+    model = EmbeddedModel("embedded", settings)
+    await model.open()
+    text = ""
+    for row in track(rows, "asking", disable=not sys.stderr.isatty()):
+        body = {"messages": [{"role": "user", "content": row["question"]}]}
+        full = await _ask(model, body, SAMPLES)
+        short = await _ask(model, shortened("/chat/completions", body), SAMPLES - 1)
+        text += json.dumps({"id": row["id"], "full": full, "short": short}, ensure_ascii=False) + "\n"
+        KEPT.write_bytes(gzip.compress(text.encode(), mtime=0))
+    await model.aclose()
+
+
+def main() -> int:
+    """Draw and keep."""
+    if not DATA.is_dir():
+        print("the recorded answers are not beside the checkout", file=sys.stderr)
+        return 2
+    every = questions(DATA)
+    chosen = random.Random(SEED).sample(sorted(every), ASKED)
+    asyncio.run(draw([every[name] for name in chosen]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
