@@ -15,10 +15,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.progress import track
 
 from benchmarks.equivalence_data import Row, read
 from benchmarks.evidence import DATA
+from benchmarks.signals import interval
+from proxy.equivalence.rules import cluster_by_rules
+from proxy.grading.alias import alias_grade
 from proxy.pipeline.sampling import shortened
 from proxy.ports import Call
 from proxy.upstreams.embedded import EmbeddedModel
@@ -29,6 +33,8 @@ SAMPLES = 8
 LONGEST_REPLY = 32
 """Tokens."""
 SEED = 11
+FEWEST = 5
+"""Right answers from which an AUROC says anything."""
 
 
 def kept() -> list[dict[str, Any]]:
@@ -52,20 +58,50 @@ async def _ask(model: EmbeddedModel, body: dict[str, Any], n: int) -> dict[str, 
 
 
 async def draw(rows: list[Row]) -> None:
-    """Ask the model both ways; what has come is kept after every question."""
+    """Ask the model both ways; what has come is kept after every question, and asked no more."""
     from proxy.config import EmbeddedUpstream
 
     settings = EmbeddedUpstream(provider="embedded", max_answer_tokens=LONGEST_REPLY, brief=False)
     model = EmbeddedModel("embedded", settings)
     await model.open()
-    text = ""
-    for row in track(rows, "asking", disable=not sys.stderr.isatty()):
+    text = gzip.decompress(KEPT.read_bytes()).decode() if KEPT.exists() else ""
+    done = {json.loads(line)["id"] for line in text.splitlines()}
+    for row in track([row for row in rows if row["id"] not in done], "asking", disable=not sys.stderr.isatty()):
         body = {"messages": [{"role": "user", "content": row["question"]}]}
         full = await _ask(model, body, SAMPLES)
         short = await _ask(model, shortened("/chat/completions", body), SAMPLES - 1)
         text += json.dumps({"id": row["id"], "full": full, "short": short}, ensure_ascii=False) + "\n"
         KEPT.write_bytes(gzip.compress(text.encode(), mtime=0))
     await model.aclose()
+
+
+def table(data: Path) -> str:
+    """Tokens spent on a question, and how well the draft's share tells right from wrong, by way of sampling."""
+    gold, rows = questions(data), kept()
+    lines = [
+        "| samples | n | drafts right | prompt tokens | tokens written | AUROC (95 % interval) |",
+        "|---|---|---|---|---|---|",
+    ]
+    for way in ("full", "short"):
+        found = [_outcome(gold[row["id"]], row, way) for row in rows]
+        right, share = np.array([right for right, _ in found], bool), np.array([share for _, share in found])
+        prompt, written = (np.mean([row[way][kind] for row in rows]) for kind in ("prompt", "written"))
+        if way == "short":  # the draft is a call of its own
+            prompt += np.mean([row["full"]["prompt"] for row in rows])
+            written += np.mean([row["full"]["written"] for row in rows]) / SAMPLES
+        lines.append(
+            f"| {way} | {len(rows)} | {right.sum()} | {prompt:.0f} | {written:.0f} | {interval(share, right)} |"
+        )
+    return "\n".join(lines)
+
+
+def _outcome(question: Row, row: dict[str, Any], way: str) -> tuple[bool, float]:
+    """Whether the draft is right by the alias rule, and the share of the answers in its cluster."""
+    texts = row["full"]["texts"] if way == "full" else [row["full"]["texts"][0], *row["short"]["texts"]]
+    clusters = cluster_by_rules(question["question"], texts)
+    inside = clusters.largest if way == "full" else next(c for c in clusters.clusters if 0 in c)
+    draft = texts[clusters.draft_index if way == "full" else 0]
+    return alias_grade(question["question"], draft, question["aliases"]).correct == 1.0, len(inside) / len(texts)
 
 
 def main() -> int:
