@@ -23,7 +23,8 @@ every number.
 ### Signals alone: AUROC
 
 The first {signals.MOST} questions of a set at most. Consistency by the rules, without a judge, on sets that record several samples with their texts;
-almost all of these answers are one sentence.
+almost all of these answers are one sentence, most of them a bare name or number: there is no hedge to be heard in, so the linguistic signal
+can tell little here.
 
 {signals.table(data)}
 
