@@ -136,6 +136,37 @@ def table(found: dict[str, list[Load]]) -> list[str]:
     return rows
 
 
+async def _beside(passing: Target, calibrated: Target | None) -> Load:
+    """64 connections that are passed on; beside them, where given, 4 connections whose answers are calibrated all the while."""
+    stop = asyncio.Event()
+
+    async def calibrate() -> None:
+        while calibrated is not None and not stop.is_set():
+            await measure(calibrated.port, connections=4, requests=8, headers=calibrated.headers)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(calibrate())
+        load = await measure(passing.port, connections=64, requests=4000)
+        stop.set()
+    return load
+
+
+def not_held_up(passing: Target, calibrated: Target, repeats: int) -> list[str]:
+    """What calibrated requests cost those that are only passed on: 99th percentiles, alone and beside them, in turn."""
+    alone, beside = [], []
+    for _ in track(range(repeats), description="passing beside calibrating"):
+        alone.append(asyncio.run(_beside(passing, None)).percentile(0.99))
+        beside.append(asyncio.run(_beside(passing, calibrated)).percentile(0.99))
+    ratios = [b / a for a, b in zip(alone, beside, strict=True)]
+    return [
+        "| 64 connections, mode off | p99 ms |",
+        "|---|---|",
+        f"| alone | {1e3 * statistics.median(alone):.1f} |",
+        f"| while 4 connections are calibrated | {1e3 * statistics.median(beside):.1f} |",
+        f"| ratio, pair by pair | {statistics.median(ratios):.2f} |",
+    ]
+
+
 def start_up(folder: Path, upstream: int) -> list[str]:
     """Seconds until the first answer and resident memory, without a model, by what the routes use."""
     rows = ["| start without a model | seconds to the first answer | resident MB |", "|---|---|---|"]
@@ -181,6 +212,7 @@ def run(repeats: int) -> str:
         on = Target("hedgerow, mode on", proxy, "x-hedgerow-mode: on\r\n")
         lines += ["### Calibrated: 20 samples in one call, rules, template, durable audit row, 1 connection", ""]
         lines += [*table(rounds([*passing[:2], on], 1, 100, repeats)), ""]
+        lines += ["### Passing on while others are calibrated", "", *not_held_up(passing[3], on, repeats), ""]
         lines += ["### Start", "", *start_up(folder, upstream), ""]
     return "\n".join(lines)
 

@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import os
 import platform
+import random
 import statistics
 import tempfile
 import time
@@ -61,10 +62,10 @@ async def in_turn(store: AuditStore, connections: int, rows: int) -> list[float]
 
     async def connection() -> None:
         for _ in range(rows // connections):
+            await asyncio.sleep(random.uniform(0.05, 0.15))  # the rest of a request; clients do not march in step
             start = time.perf_counter()
             await store.write(entry())
             took.append(1e3 * (time.perf_counter() - start))
-            await asyncio.sleep(0.1)  # the rest of a request
 
     await asyncio.gather(*(connection() for _ in range(connections)))
     return took

@@ -207,6 +207,8 @@ def route_pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> di
 
 
 def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapRegistry) -> Steps:
+    import proxy.http.append
+    import proxy.http.calibrated  # noqa: F401  what answers these routes is loaded now, not with their first request
     from lexicon import LexiconError, Retriever, load
     from proxy.pipeline.steps import Steps
     from proxy.signals.sentences import SentenceSupport

@@ -79,6 +79,13 @@ def test_heavy_libraries_are_not_imported_before_they_are_needed(module: str) ->
     assert done.stdout.split() == []
 
 
+def test_passing_on_needs_no_mathematics() -> None:
+    """A proxy whose routes are all off starts without numpy, scipy and the pages: they are loaded with the first route that needs them."""
+    code = "import sys, proxy.http.own; print(*sorted(set(sys.modules) & {'numpy', 'scipy', 'jinja2', 'proxy.pipeline.run'}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def test_the_changelog_names_the_version() -> None:
     """A released version has a section; an unreleased one is under `[Unreleased]`."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]

@@ -52,6 +52,7 @@ def open_engine(settings: Audit) -> sa.Engine:
     except (sa.exc.SQLAlchemyError, ImportError, OSError) as error:
         raise StoreError(f"the audit store cannot be opened: {error}") from error
     migrate(engine)
+    engine.dispose()  # the connection that migrated was more patient than the others may be
     return engine
 
 
@@ -75,9 +76,9 @@ def _set_up_sqlite(raw: Any, synchronous: str) -> None:
     """Readers never wait for the writer; writers wait for each other instead of failing."""
     cursor = raw.cursor()
     for pragma in (
+        f"busy_timeout = {DEAD_AFTER_S * 1000}",  # first: the next one waits for others too
         "journal_mode = WAL",
         f"synchronous = {synchronous}",
-        f"busy_timeout = {DEAD_AFTER_S * 1000}",
         "foreign_keys = ON",
         "secure_delete = ON",  # what was erased is overwritten
     ):

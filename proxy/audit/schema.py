@@ -13,6 +13,8 @@ from proxy.errors import StoreError
 
 HEAD = "0003"
 """The newest migration; a test holds it against the files in `migrations/versions`."""
+MIGRATION_S = 60
+"""Longest that a starting process waits for another one's migration, where SQLite has to be told."""
 _LOCK = 0x6865_6467_6572
 """Any number that nobody else locks: "hedger" in ASCII."""
 
@@ -49,6 +51,7 @@ def migrate(engine: sa.Engine) -> None:
 def _alone(connection: sa.Connection) -> None:
     """Wait for other processes that start at the same moment."""
     if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {MIGRATION_S * 1000}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))

@@ -12,11 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import anyio.to_thread
-import numpy as np
 import sqlalchemy as sa
 
-from calibration import faithfulness_divergence
-from calibration.metrics import expected_brier, expected_nll
 from proxy.audit.store import AuditStore
 from proxy.audit.tables import answers, verdicts
 from proxy.errors import StoreError
@@ -186,6 +183,12 @@ def settle(rows: Sequence[Row], correct: Sequence[float]) -> list[dict[str, floa
     A graded verdict c in (0, 1) settles to the mean of both outcomes' scores, weighted by c and 1 - c. A row in shadow whose served answer
     means something else than the draft is not settled: the verdict is not about what the confidence is of.
     """
+    import numpy as np
+
+    from calibration import faithfulness_divergence
+    from calibration.metrics import expected_brier, expected_nll
+
+    metrics = dict(zip(_BETA, (faithfulness_divergence, expected_brier, expected_nll), strict=True))
     settled: list[dict[str, float | None]] = [dict.fromkeys(_SCORES) for _ in rows]
     for of, prefix, names in (("", "", _BETA), ("_raw", "raw_", _BETA), ("_perceived", "perceived_", ("fd",))):
         at = [i for i, row in enumerate(rows) if row[f"{prefix}alpha"] is not None and _is_about_the_draft(row)]
@@ -194,15 +197,14 @@ def settle(rows: Sequence[Row], correct: Sequence[float]) -> list[dict[str, floa
         alpha, beta = (np.array([rows[i][f"{prefix}{side}"] for i in at]) for side in ("alpha", "beta"))
         c = np.array([correct[i] for i in at])
         for name in names:
-            metric = _METRICS[name]
+            metric = metrics[name]
             values = c * metric(alpha, beta, 1.0) + (1.0 - c) * metric(alpha, beta, 0.0)
             for i, value in zip(at, values.tolist(), strict=True):
                 settled[i][name + of] = value
     return settled
 
 
-_METRICS: Mapping[str, Any] = {"fd": faithfulness_divergence, "brier": expected_brier, "nll": expected_nll}
-_BETA = tuple(_METRICS)
+_BETA = ("fd", "brier", "nll")
 _SCORES = ("fd_raw", "fd", "fd_perceived", "brier_raw", "brier", "nll_raw", "nll")
 
 

@@ -39,7 +39,8 @@ def list_routes(
     settings = configuration(config)
     with open_audit(config) as engine:
         found = states(engine)
-        told = describe(settings, found, examine(engine, effective(settings, found)))
+        running = effective(settings, found)
+        told = describe(settings, running, found, examine(engine, running))
     if as_json:
         typer.echo(json.dumps(told, indent=2))
         return

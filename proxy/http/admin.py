@@ -17,7 +17,6 @@ from proxy.config import Mode, Route
 from proxy.errors import BadRequest, ConfigError, NotFound
 from proxy.http.access import LiveOf, PartsOf, administers
 from proxy.http.feedback import answer
-from proxy.operating.drift import look
 from proxy.operating.live import Live
 from proxy.operating.routes import check_map, describe
 from proxy.operating.verdicts import settle
@@ -56,7 +55,7 @@ class Review(Act):
 @router.get("/routes")
 async def routes(live: LiveOf) -> Json:
     """Every route: what it does now, what the configuration says, who set what, and how its map does."""
-    return {"routes": describe(live.configured, live.states, live.health), "problem": live.problem}
+    return {"routes": describe(live.configured, live.parts.settings, live.states, live.health), "problem": live.problem}
 
 
 @router.post("/routes/{name}/mode")
@@ -135,6 +134,8 @@ async def reload(live: LiveOf) -> Json:
 @router.post("/check")
 async def check(live: LiveOf) -> Json:
     """Look for drift now instead of at the watcher's next turn; the routes as after that."""
+    from proxy.operating.drift import look
+
     await look(live)
     return await routes(live)
 

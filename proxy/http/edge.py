@@ -20,7 +20,7 @@ from proxy.build import Parts
 from proxy.claims import asks_for_claim
 from proxy.config import Mode, Route
 from proxy.errors import BadRequest, HedgerowError, Internal, NotFound, ProxyError, StoreUnavailable, Unauthorized
-from proxy.http import append, calibrated, forward
+from proxy.http import forward
 from proxy.http.exchange import ClientGone, Exchange, Receive, Scope, Send
 from proxy.pipeline.hedgeable import GENERATING, checked_body, last_message, question_of, request_reason
 from proxy.pipeline.job import Job, new_id
@@ -114,6 +114,8 @@ async def _answer(exchange: Exchange, parts: Parts) -> None:
         return await forward.forward(exchange, parts, job, data, mode=mode, reason="not_a_claim")
     if mode == "shadow":
         return await forward.shadow(exchange, parts, job, data)
+    from proxy.http import append, calibrated  # loaded with the route's pipeline, see build.py
+
     if route.stream == "append" and body.get("stream") and exchange.path == "/chat/completions":
         return await append.answer(exchange, parts, job)
     return await calibrated.answer(exchange, parts, job)

@@ -15,7 +15,6 @@ from proxy.errors import ProxyError
 from proxy.http import outcome
 from proxy.http.exchange import ClientGone, Exchange, error_event_body
 from proxy.pipeline.job import Flow, Job
-from proxy.pipeline.run import calibrate
 from proxy.ports import RawCall
 from proxy.sse import event
 from proxy.values import Json
@@ -72,6 +71,8 @@ async def shadow(exchange: Exchange, parts: Parts, job: Job, body: bytes) -> Non
 
 async def _work(parts: Parts, flow: Flow, response_id: str | None) -> None:
     """The shadow's work, after the client has its answer."""
+    from proxy.pipeline.run import calibrate  # loaded with the route's pipeline, see build.py
+
     try:
         await calibrate(flow.job, parts.steps[flow.job.route.name], flow)
     except ProxyError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,8 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
 
 from proxy.config import Settings
 from proxy.errors import BadRequest, ConfigError, Internal, NotFound, ProxyError, StoreError
@@ -21,10 +24,36 @@ from proxy.http.access import Administers, Admitted, PartsOf
 from proxy.http.edge import Edge, authorise
 from proxy.http.feedback import feedback
 from proxy.operating.live import open_live
-from proxy.pages import site
 from proxy.values import Json
 
 log = structlog.get_logger(__name__)
+
+
+PAGES = (
+    "/",
+    "/try",
+    "/verdict",
+    "/sign-in",
+    "/sign-out",
+    "/static/{path:path}",
+    "/dashboard",
+    "/dashboard/{path:path}",
+)
+"""What browsers ask for; a test holds it against the pages themselves."""
+
+
+class _Pages:
+    """The pages, imported when the first is asked for: templates and figures would cost every start."""
+
+    def __init__(self) -> None:
+        self._router: Router | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one page."""
+        if self._router is None:
+            site = await anyio.to_thread.run_sync(import_module, "proxy.pages.site")
+            self._router = Router(site.routes())
+        await self._router(scope, receive, send)
 
 
 def application(settings: Settings, address: str, config: Path | None = None) -> Edge:
@@ -58,7 +87,8 @@ def application(settings: Settings, address: str, config: Path | None = None) ->
     app.get("/v1/models")(models)
     app.include_router(health.router)
     app.include_router(admin.router)
-    app.router.routes.extend(site.routes())
+    pages = _Pages()
+    app.router.routes.extend(Route(path, pages) for path in PAGES)
     edge = Edge(app)
     return edge
 

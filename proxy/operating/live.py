@@ -13,6 +13,7 @@ import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -221,8 +222,6 @@ async def open_live(settings: Settings, config: Path | None = None) -> AsyncIter
         ConfigError: something that the configuration names is not there.
         StoreError: the audit store cannot be opened.
     """
-    from proxy.operating.drift import watch
-
     metrics, background = Metrics(), asyncio.TaskGroup()
     async with AsyncExitStack() as stack:
         audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
@@ -237,11 +236,19 @@ async def open_live(settings: Settings, config: Path | None = None) -> AsyncIter
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, live.wake.set)
         loops = [
             background.create_task(live.follow(), name="follow"),
-            background.create_task(watch(live), name="drift"),
+            background.create_task(_watch_drift(live), name="drift"),
             background.create_task(purge_regularly(audit, lambda: live.parts.settings), name="purge"),
         ]
         stack.callback(lambda: [loop.cancel() for loop in loops])
         yield live
+
+
+async def _watch_drift(live: Live) -> None:
+    """Watch from the first calibrating route on; where there is none, the mathematics is never imported."""
+    while not live.parts.steps:  # noqa: ASYNC110  parts are replaced as a whole and tell nobody
+        await asyncio.sleep(POLL_S)
+    drift = await anyio.to_thread.run_sync(import_module, "proxy.operating.drift")
+    await drift.watch(live)
 
 
 def effective(settings: Settings, states: Mapping[str, RouteState]) -> Settings:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibration import MapRegistry
-from calibration.errors import CalibrationError
 from proxy.audit.operators import RouteState
 from proxy.config import Route, Settings
 from proxy.errors import ConfigError
@@ -17,18 +15,22 @@ if TYPE_CHECKING:
     from proxy.operating.drift import RouteHealth
 
 
-def describe(configured: Settings, states: Mapping[str, RouteState], health: Mapping[str, RouteHealth]) -> list[Json]:
-    """Every route: mode and map as they are and as configured, who set them, and the health of the map."""
+def describe(
+    configured: Settings, running: Settings, states: Mapping[str, RouteState], health: Mapping[str, RouteHealth]
+) -> list[Json]:
+    """Every route: mode and map as requests meet them and as configured, who set them, and the health of the map."""
     told = []
+    in_use = {route.name: route for route in running.routes}
     for route in configured.routes:
+        now = in_use.get(route.name, route)
         state = states.get(route.name)
         found = health.get(route.name)
         told.append(
             {
                 "name": route.name,
-                "mode": (state.mode if state else None) or route.mode,
+                "mode": now.mode,
                 "configured_mode": route.mode,
-                "map": (state.map_id if state else None) or route.map,
+                "map": now.map,
                 "configured_map": route.map,
                 "set_by": state.actor if state else None,
                 "set_at": state.updated_at if state else None,
@@ -46,6 +48,9 @@ def check_map(folder: Path, route: Route, version: str | None) -> None:
     """
     if version is None or version in ("identity", "auto"):
         return
+    from calibration import MapRegistry
+    from calibration.errors import CalibrationError
+
     try:
         signal = MapRegistry(folder).load(version).provenance.signal
     except CalibrationError as error:

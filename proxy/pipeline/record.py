@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from calibration import Beta, faithfulness_divergence
+from calibration import Beta
 from proxy.audit.entry import Entry, Texts
 from proxy.config import StoreText
 from proxy.pipeline.job import Flow, Job
@@ -192,6 +192,8 @@ def _response_id(flow: Flow) -> str | None:
 
 def _divergences(beta: Beta) -> tuple[float, float]:
     """Faithfulness Divergence should the answer prove right, and should it prove wrong; nats."""
+    from calibration import faithfulness_divergence
+
     right, wrong = (faithfulness_divergence(beta.alpha, beta.beta, y) for y in (1, 0))
     return float(right), float(wrong)
 

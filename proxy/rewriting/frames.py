@@ -123,6 +123,8 @@ def _closing(text: str, shape: Shape, around: Surroundings) -> str | None:
 
 
 def _lead(text: str, shape: Shape, around: Surroundings) -> str | None:
+    if _is_list(shape):
+        return None
     opening, _, rest = text.partition("{answer}")
     body = shape.head + shape.body
     if not opening.rstrip().endswith((".", ":", "!", "?")):

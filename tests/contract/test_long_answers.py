@@ -51,7 +51,7 @@ def test_only_what_the_answers_disagree_on_is_hedged(
     story = json.loads(row["story"])
     assert row["signal"] == "consistency"
     assert [one["confidence"] for one in story["sentences"]] == [one["confidence"] for one in told["sentences"]]
-    assert story["final"] == final
+    assert row["answer"] == final
 
 
 def test_answers_that_agree_throughout_stay_as_they_are(serve: Any, client_of: Any, upstream: Upstream) -> None:

@@ -36,7 +36,7 @@ CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{
         (["Canberra."] * 4, ("plain", "no_hedge_needed"), [4]),
         (["", "", "Canberra.", "Canberra.", "Sydney."], ("hedged", None), [2, 1]),
         (["", "", "", "Canberra."], ("degraded", "too_few_samples"), None),
-        (["Canberra.", "Sydney. " + "x" * 100_000, "Canberra.", "Perth."], ("hedged", None), [2, 1, 1]),
+        (["Canberra.", "Sydney. " + "x" * 100_000, "Canberra.", "Perth."], ("passed", "too_long"), None),
         (["Canberra.", "C'est Canberra.", "堪培拉", "Sydney."], ("hedged", None), [2, 1, 1]),
         (["\U0001f600"] * 4, ("passed", "not_a_claim"), [4]),
         ([_message(refusal="I can't help.")] * 4, ("passed", "refusal"), [4]),

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.routing import Mount, compile_path
 
 from tests.contract.test_failures import rows_of
 from tests.support.traffic import CAPITALS, ask, fill
@@ -28,6 +29,17 @@ def csrf_of(html: str) -> str:
 
 def lines_of(reply: httpx.Response) -> list[dict[str, Any]]:
     return [json.loads(line) for line in reply.text.splitlines()]
+
+
+def test_every_page_is_served() -> None:
+    """The addresses that the application hands to the pages are all that the pages have."""
+    from proxy.http import own
+    from proxy.pages import site
+
+    handed = [re.compile(compile_path(path)[0].pattern) for path in own.PAGES]
+    for route in site.routes():
+        asked = route.path.replace("{", "").replace("}", "") + "/style.css" * isinstance(route, Mount)
+        assert any(pattern.match(asked) for pattern in handed), asked
 
 
 @pytest.mark.parametrize("path", PAGES)

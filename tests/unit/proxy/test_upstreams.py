@@ -85,9 +85,10 @@ def test_a_full_queue_is_overloaded_and_says_when_to_come_back() -> None:
             await model.aclose()
 
     results = asyncio.run(run())
-    assert [isinstance(result, dict) for result in results] == [True, True, False, False]
-    assert isinstance(results[2], Overloaded)
-    assert results[2].retry_after_s >= 1
+    refused = [result for result in results if isinstance(result, Overloaded)]
+    assert [isinstance(result, dict) for result in results].count(True) == 2  # which two is the scheduler's to say
+    assert len(refused) == 2
+    assert all(refusal.retry_after_s is not None and refusal.retry_after_s >= 1 for refusal in refused)
 
 
 @embedded
