@@ -89,9 +89,8 @@ def table(data: Path) -> str:
         if way == "short":  # the draft is a call of its own
             prompt += np.mean([row["full"]["prompt"] for row in rows])
             written += np.mean([row["full"]["written"] for row in rows]) / SAMPLES
-        lines.append(
-            f"| {way} | {len(rows)} | {right.sum()} | {prompt:.0f} | {written:.0f} | {interval(share, right)} |"
-        )
+        told = interval(share, right) if right.sum() >= FEWEST else f"too few right (under {FEWEST})"
+        lines.append(f"| {way} | {len(rows)} | {right.sum()} | {prompt:.0f} | {written:.0f} | {told} |")
     return "\n".join(lines)
 
 
