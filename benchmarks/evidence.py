@@ -23,7 +23,7 @@ DATA = ROOT.parent / "shared" / "data"
 DOCUMENT = ROOT / "docs" / "evidence.md"
 PARTS = (
     "signal_space", "linguistic_space", "samples", "choices", "divergence", "live", "calibration", "lexicon", "equivalence", "rewriting",
-    "drift",
+    "signals", "drift",
 )  # fmt: skip
 CODE = ("benchmarks", "calibration", "lexicon", "proxy")
 HEAD = """# Evidence

@@ -263,6 +263,8 @@ def _by_sentence(
     rewriting = route.rewriting
     if rewriting.by_sentence_from == 0 or rewriting.rewriter in ("direct_beta", "hedged_qa"):
         return None
+    if route.sampling.probe == "short":  # answers in a few words say nothing of most sentences
+        return None
     return BySentence(
         minimum=rewriting.by_sentence_from,
         support=support,

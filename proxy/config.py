@@ -159,6 +159,10 @@ class Sampling(Section):
     """Temperature of the draws. Null: the client's own (at 0 all answers would be the same)."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     """Nucleus of the draws. Null: the client's own."""
+    probe: Literal["full", "short"] = "full"
+    """What is drawn beside the draft. `full`: further answers to the same request, the draft being one of them. `short`: chat models are asked for
+    the answer alone, in as few words as possible; the draft is a call of its own with the client's request as it stands. It counts as one of
+    the `n`, its group is the one that the confidence is in, and a long draft is worded as one. Maps are fitted for the one or the other."""
     stop_early: bool = False
     """Whether answers are drawn in batches until the rest would hardly change the confidence. It saves answers and costs rounds: worth
     it where every answer is a call of its own, seldom where one call brings all `n` (see docs/evidence.md)."""
@@ -497,6 +501,11 @@ class Settings(BaseSettings):
             if route.sampling.min_n > route.sampling.n:
                 raise ValueError(
                     f"routes.{index}.sampling.min_n is {route.sampling.min_n}; at most sampling.n ({route.sampling.n})"
+                )
+            if route.sampling.probe == "short" and route.signal == "consistency":
+                raise ValueError(
+                    f"routes.{index}.sampling.probe is 'short', which does not go with routes.{index}.signal 'consistency': short answers "
+                    "cannot support each sentence of a draft"
                 )
             if route.stream == "append" and route.signal in ("token", "combined"):
                 raise ValueError(

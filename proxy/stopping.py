@@ -1,8 +1,9 @@
 """When to stop drawing samples: a pure decision from the counts so far.
 
-The largest cluster's count is read as draws from an urn with a uniform prior on its share (beta-binomial). From the counts
-so far follows the distribution of the share after the whole budget; sampling stops once that share, through the
-calibration map, stays within a tolerance of where it stands now with the wanted probability.
+The largest cluster's count is read as draws from an urn with a prior on its share (beta-binomial): uniform, or leaning to the probability
+that the upstream gave to the cluster's likeliest wording. From the counts so far follows the distribution of the share after the whole
+budget; sampling stops once that share, through the calibration map, stays within a tolerance of where it stands now with the
+wanted probability.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from math import exp, lgamma
 from calibration import Beta
 
 CalibratedMean = Callable[[Beta], float]
+PRIOR_WEIGHT = 4.0
+"""Samples that an answer's own probability is worth as evidence on its cluster's share (docs/evidence.md: chosen on half of gemma2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,9 @@ class StoppingRule:
             raise ValueError(f"tolerance is in [0, 1] and probability in (0, 1], got {self}")
 
 
-def samples_wanted(rule: StoppingRule, largest: int, drawn: int, calibrated_mean: CalibratedMean) -> int:
+def samples_wanted(
+    rule: StoppingRule, largest: int, drawn: int, calibrated_mean: CalibratedMean, likelihood: float | None = None
+) -> int:
     """How many more samples to draw now; 0 = stop.
 
     Args:
@@ -50,32 +55,41 @@ def samples_wanted(rule: StoppingRule, largest: int, drawn: int, calibrated_mean
         largest: size of the largest cluster so far.
         drawn: samples so far.
         calibrated_mean: mean after the route's map of a raw Beta (the identity map: `lambda beta: beta.mean`).
+        likelihood: probability, in [0, 1], of the likeliest wording in the largest cluster; None where the upstream gives none. Answers that
+            are worded anew every time have low ones: more samples are then drawn before a large share counts as settled.
     """
+    if likelihood is not None and not 0.0 <= likelihood <= 1.0:
+        raise ValueError(f"likelihood is in [0, 1], got {likelihood}")
     if not 0 <= largest <= drawn:
         raise ValueError(f"largest must be in 0..drawn, got {largest} of {drawn}")
     left = rule.budget - drawn
     if drawn < rule.first:
         return min(rule.first - drawn, left)
-    if left <= 0 or settled(rule, largest, drawn, calibrated_mean):
+    if left <= 0 or settled(rule, largest, drawn, calibrated_mean, likelihood):
         return 0
     return min(rule.batch, left)
 
 
-def settled(rule: StoppingRule, largest: int, drawn: int, calibrated_mean: CalibratedMean) -> bool:
+def settled(
+    rule: StoppingRule, largest: int, drawn: int, calibrated_mean: CalibratedMean, likelihood: float | None = None
+) -> bool:
     """Whether the rest of the budget would move the calibrated mean by more than the tolerance too rarely to matter."""
     now = calibrated_mean(Beta.floored(largest, drawn - largest))
     left = rule.budget - drawn
+    a, b = largest + 1.0, drawn - largest + 1.0
+    if likelihood is not None:
+        likelihood = round(likelihood, 2)  # so that few urns are worked out
+        a, b = a + PRIOR_WEIGHT * likelihood, b + PRIOR_WEIGHT * (1.0 - likelihood)
     inside = 0.0
-    for more, chance in enumerate(_beta_binomial(left, largest, drawn)):
+    for more, chance in enumerate(_beta_binomial(left, a, b)):
         end = calibrated_mean(Beta.floored(largest + more, rule.budget - largest - more))
         inside += chance if abs(end - now) <= rule.tolerance else 0.0
     return inside >= rule.probability
 
 
 @lru_cache(maxsize=4096)
-def _beta_binomial(left: int, largest: int, drawn: int) -> tuple[float, ...]:
-    """Probability of each count of further agreeing samples, with a uniform prior on the share."""
-    a, b = largest + 1.0, drawn - largest + 1.0
+def _beta_binomial(left: int, a: float, b: float) -> tuple[float, ...]:
+    """Probability of each count of further agreeing samples, where the share is distributed as Beta(a, b)."""
     start = lgamma(left + 1) + lgamma(a + b) - lgamma(a) - lgamma(b) - lgamma(a + b + left)
     return tuple(
         exp(start - lgamma(k + 1) - lgamma(left - k + 1) + lgamma(a + k) + lgamma(b + left - k))

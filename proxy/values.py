@@ -40,6 +40,7 @@ class Sample:
         text: the answer's content, as sent.
         finish_reason: the upstream's word for why it stopped ("stop", "length", "tool_calls", ...), if any.
         logprob_mean: mean log-probability per token, nats, <= 0; None where the upstream gives none.
+        logprob_sum: log-probability of the whole answer, nats, <= 0; None where the upstream gives none.
         logprob_truncated: True where the log-probabilities are of a top-k / top-p truncated distribution.
         refusal: the upstream's refusal text, if it refused.
         has_tool_calls: True where the message carries tool calls.
@@ -51,6 +52,7 @@ class Sample:
     logprob_truncated: bool = False
     refusal: str | None = None
     has_tool_calls: bool = False
+    logprob_sum: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

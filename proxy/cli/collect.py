@@ -56,8 +56,8 @@ def collect(
     )  # failures have lines of their own
     chosen = find_route(settings, route)
     asked = choose(load_questions(questions, separator, unlabelled, skip_bad), limit, seed)
-    plan = Plan(chosen, model, system, logprobs or chosen.signal in ("token", "combined"))
     try:
+        plan = Plan(chosen, model, system, logprobs or chosen.signal in ("token", "combined"))
         with _ledger(out, plan) as ledger:
             outcome = asyncio.run(run_plan(settings, plan, asked, ledger, concurrency=concurrency, rate=rate, yes=yes))
     except ConfigError as error:

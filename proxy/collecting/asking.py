@@ -9,7 +9,7 @@ from proxy.collecting.ledger import Ledger
 from proxy.collecting.questions import Question
 from proxy.collecting.working import Outcome, work_off
 from proxy.config import Route
-from proxy.errors import ProxyError, UpstreamError
+from proxy.errors import ConfigError, ProxyError, UpstreamError
 from proxy.pipeline.job import Job, new_id
 from proxy.pipeline.sampling import draw
 from proxy.ports import Upstream
@@ -28,12 +28,22 @@ class Plan:
         model: the model asked for, where the route does not fix one.
         system: a system message that goes before every question; "" for none.
         logprobs: whether log-probabilities are asked for.
+
+    Raises:
+        ConfigError: the route draws its draft apart from its samples, so that answers drawn alike would not tell about it.
     """
 
     route: Route
     model: str = ""
     system: str = ""
     logprobs: bool = False
+
+    def __post_init__(self) -> None:
+        if self.route.sampling.probe == "short":
+            raise ConfigError(
+                f"the route {self.route.name!r} draws short samples beside its draft, which are not collected; fit its map to its own traffic "
+                "(`hedgerow fit --from-audit`)"
+            )
 
     @property
     def drawn(self) -> Json:

@@ -7,6 +7,7 @@ save answers, and a judge asked after every batch would cost more than it saves.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from math import exp
 
 import structlog
 
@@ -14,6 +15,7 @@ from proxy.equivalence.rules import RuleEquivalence
 from proxy.errors import ProxyError
 from proxy.pipeline.job import Job
 from proxy.stopping import CalibratedMean, StoppingRule, samples_wanted
+from proxy.values import Sample
 
 log = structlog.get_logger(__name__)
 
@@ -21,10 +23,10 @@ log = structlog.get_logger(__name__)
 async def draw_until_settled(
     job: Job,
     more: Callable[[int], Awaitable[None]],
-    texts: Callable[[], Sequence[str]],
+    samples: Callable[[], Sequence[Sample]],
     calibrated_mean: CalibratedMean,
 ) -> None:
-    """Draw with `more`; `texts` gives what has come so far. An answer that was asked for and did not come agrees with none.
+    """Draw with `more`; `samples` gives what has come so far with text. An answer that was asked for and did not come agrees with none.
 
     Raises:
         ProxyError: no answer came at all. A later batch that fails ends the drawing.
@@ -32,15 +34,33 @@ async def draw_until_settled(
     sampling = job.route.sampling
     first = min(max(sampling.min_n, sampling.batch), sampling.n)
     rule = StoppingRule(sampling.n, first=first, batch=sampling.batch, tolerance=sampling.tolerance)
-    drawn = largest = len(texts())
-    while wanted := samples_wanted(rule, largest, drawn, calibrated_mean):
+    drawn = largest = len(samples())
+    likelihood: float | None = None
+    while wanted := samples_wanted(rule, largest, drawn, calibrated_mean, likelihood):
         try:
             await more(wanted)
         except ProxyError as failure:
-            if not texts():
+            if not samples():
                 raise
             log.warning("samples_lost", route=job.route.name, lost=wanted, code=failure.code)
             return
         drawn += wanted
-        came = texts()
-        largest = len((await RuleEquivalence().cluster(job.question, came)).largest) if came else 0
+        cluster = await _cluster(job, samples())
+        largest, likelihood = len(cluster), _likelihood(cluster)
+
+
+async def _cluster(job: Job, came: Sequence[Sample]) -> list[Sample]:
+    """What the confidence will be in: the largest cluster, or that of a draft drawn for itself, which came first."""
+    if not came:
+        return []
+    found = await RuleEquivalence().cluster(job.question, [sample.text for sample in came])
+    chosen = found.largest
+    if job.route.sampling.probe == "short":
+        chosen = next(cluster for cluster in found.clusters if 0 in cluster)
+    return [came[i] for i in chosen]
+
+
+def _likelihood(cluster: Sequence[Sample]) -> float | None:
+    """Probability of the likeliest wording, where the upstream gave whole probabilities."""
+    known = [s.logprob_sum for s in cluster if s.logprob_sum is not None and not s.logprob_truncated]
+    return exp(max(known)) if known else None

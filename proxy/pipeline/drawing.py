@@ -12,7 +12,7 @@ from proxy.errors import ProxyError
 from proxy.pipeline.adaptive import draw_until_settled
 from proxy.pipeline.hedgeable import answer_reason, offers_tools
 from proxy.pipeline.job import Flow, Job
-from proxy.pipeline.sampling import Arrived, draw
+from proxy.pipeline.sampling import Arrived, draw, draw_own
 from proxy.pipeline.sharing import key_of
 from proxy.pipeline.steps import Steps
 from proxy.stopping import CalibratedMean
@@ -58,12 +58,14 @@ async def _draw_for_all(job: Job, steps: Steps, arrived: Arrived) -> None:
 async def _draw_first(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
     if serving is not None:
         _take(flow, await serving)
+    elif job.route.sampling.probe == "short":
+        _take(flow, await draw_own(job, steps.upstream, logprobs=steps.needs_logprobs))
     else:
         await draw(job, steps.upstream, 1, lambda answer: _take(flow, answer), logprobs=steps.needs_logprobs)
 
 
 async def _draw_rest(job: Job, steps: Steps, flow: Flow, n: int, told: Arrived = lambda _: None) -> None:
-    """Draw into the flow; `told` hears of each completion as well."""
+    """Draw into the flow; `told` hears of each completion as well. Where samples are short, the draft comes first, by a call of its own."""
 
     def arrived(answer: Json) -> None:
         _take(flow, answer)
@@ -72,10 +74,17 @@ async def _draw_rest(job: Job, steps: Steps, flow: Flow, n: int, told: Arrived =
     async def more(count: int) -> None:
         await draw(job, steps.upstream, count, arrived, logprobs=steps.needs_logprobs)
 
-    if job.route.sampling.stop_early:
-        await draw_until_settled(job, more, lambda: [s.text for s in flow.samples if s.text.strip()], _mean(job, steps))
+    sampling = job.route.sampling
+    if sampling.probe == "short" and not flow.answers:
+        draft = draw_own(job, steps.upstream, logprobs=steps.needs_logprobs)
+        if not sampling.stop_early:
+            return await _draw_beside(job, steps, draft, arrived)
+        arrived(await draft)
+    if sampling.stop_early:
+        await draw_until_settled(job, more, lambda: [s for s in flow.samples if s.text.strip()], _mean(job, steps))
     else:
         await more(n)
+    return None
 
 
 def _take(flow: Flow, answer: Json) -> None:
@@ -92,29 +101,33 @@ def _take(flow: Flow, answer: Json) -> None:
     flow.samples = tuple(sample_of(choice) for _, choice in flow.choices)
 
 
-async def _draw_beside(job: Job, steps: Steps, serving: Awaitable[Json], arrived: Arrived) -> None:
-    """Draw the other answers while one is being served, which counts as the first.
+async def _draw_beside(job: Job, steps: Steps, first: Awaitable[Json], arrived: Arrived) -> None:
+    """Draw the other answers beside one that is on its way already (it is being served, or drawn for itself) and counts as the first.
 
     Raises:
-        ProxyError: no other answer could be drawn.
+        ProxyError: the first did not come, or no other could be drawn.
     """
     drawn: list[Json] = []
-    failure: ProxyError | None = None
+    failures: list[ProxyError] = []  # told after the group, which would wrap them and end the wait for the first answer
 
     async def others() -> None:
-        nonlocal failure
         try:
-            await draw(job, steps.upstream, job.route.sampling.n - 1, drawn.append)
-        except ProxyError as error:  # told after the group, which would wrap it and end the wait for the served answer
-            failure = error
+            await draw(job, steps.upstream, job.route.sampling.n - 1, drawn.append, logprobs=steps.needs_logprobs)
+        except ProxyError as error:
+            failures.append(error)
 
     async with asyncio.TaskGroup() as group:
-        group.create_task(others())
-        arrived(await serving)
+        beside = group.create_task(others())
+        try:
+            arrived(await first)
+        except ProxyError as error:
+            failures.insert(0, error)
+            beside.cancel()
+            drawn = []
     for answer in drawn:
         arrived(answer)
-    if failure is not None:
-        raise failure
+    if failures:
+        raise failures[0]
 
 
 def _mean(job: Job, steps: Steps) -> CalibratedMean:

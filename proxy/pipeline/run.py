@@ -67,7 +67,7 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
         return _stand(flow, "passed", reason)
     if any(len(flow.samples[i].text) > job.route.rewriting.max_chars for i in flow.compared):
         return _stand(flow, "passed", "too_long")
-    if serving is not None and 0 not in flow.compared:
+    if (drawn_apart := serving is not None or job.route.sampling.probe == "short") and 0 not in flow.compared:
         return _stand(flow, "passed", "no_text")
 
     with _step(flow, "cluster"):
@@ -75,7 +75,8 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
         flow.clustering = await _cluster(job, steps.equivalence(job, flow.spent), texts, flow)
         if serving is not None:
             flow.served_agrees = 0 in flow.clustering.largest
-            flow.clustering = _served_first(flow.clustering)
+        if drawn_apart:
+            flow.clustering = _first_first(flow.clustering)
         else:
             flow.clustering = _complete_first(flow.clustering, flow)
     if (reason := draft_reason(flow.samples[flow.compared[flow.clustering.draft_index]])) is not None:
@@ -126,8 +127,8 @@ async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | No
     return None
 
 
-def _served_first(clustering: Clustering) -> Clustering:
-    """The same partition with the served answer's cluster before the others: the confidence is in what the client reads."""
+def _first_first(clustering: Clustering) -> Clustering:
+    """The same partition with the first answer's cluster before the others: the confidence is in what the client reads."""
     clusters = sorted(clustering.clusters, key=lambda cluster: 0 not in cluster)
     return Clustering(tuple(clusters), clustering.decided_by, draft=0)
 
@@ -165,6 +166,8 @@ async def _cluster(job: Job, equivalence: Equivalence, texts: Sequence[str], flo
     whole = await equivalence.cluster(job.question, [*texts, flow.served])
     clusters = [tuple(i for i in cluster if i != served) for cluster in whole.clusters]
     ordered = sorted(filter(None, clusters), key=lambda cluster: (-len(cluster), cluster[0]))
+    if job.route.sampling.probe == "short":
+        ordered.sort(key=lambda cluster: 0 not in cluster)
     home = next(cluster for cluster in whole.clusters if served in cluster)
     flow.served_agrees = ordered[0][0] in home
     draft = whole.draft if whole.draft in ordered[0] else None

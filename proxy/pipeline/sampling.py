@@ -18,20 +18,59 @@ Arrived = Callable[[Json], None]
 """Told of each completion object as it comes, so that what has arrived is not lost when a later call fails."""
 
 
-def sampling_body(job: Job, *, logprobs: bool) -> Json:
-    """The client's request as a sampling call: its own fields, with the route's model and sampling in place of the client's."""
+SHORT = "Reply with the answer alone, in as few words as possible."
+"""What samples are told where the route wants them short."""
+
+
+def own_body(job: Job, *, logprobs: bool) -> Json:
+    """The client's request as it stands, for one whole answer from the route's model."""
     kept = {key: value for key, value in job.body.items() if key not in ("stream", "stream_options", "n")}
-    sampling = job.route.sampling
     changed: Json = {"model": job.model} if job.model else {}
-    if sampling.temperature is not None:
-        changed["temperature"] = sampling.temperature
-    if sampling.top_p is not None:
-        changed["top_p"] = sampling.top_p
     if logprobs:
         changed["logprobs"] = True if job.path == "/chat/completions" else 0
-    if isinstance(kept.get("seed"), int):
-        del kept["seed"]  # one seed for all answers would make them one answer
     return kept | changed
+
+
+def sampling_body(job: Job, *, logprobs: bool) -> Json:
+    """The client's request as a sampling call: its own fields, with the route's model and sampling in place of the client's."""
+    body, sampling = own_body(job, logprobs=logprobs), job.route.sampling
+    if sampling.temperature is not None:
+        body["temperature"] = sampling.temperature
+    if sampling.top_p is not None:
+        body["top_p"] = sampling.top_p
+    if isinstance(body.get("seed"), int):
+        del body["seed"]  # one seed for all answers would make them one answer
+    return shortened(job.path, body) if sampling.probe == "short" else body
+
+
+def shortened(path: str, body: Json) -> Json:
+    """The request with the wish for a short answer at the end of the user's last message: a system message there is not understood by every
+    model. A plain completion is a text to be continued, so nothing is added to it.
+    """
+    if path != "/chat/completions":
+        return body
+    messages = list(body["messages"])
+    last = max((i for i, message in enumerate(messages) if message["role"] == "user"), default=None)
+    if last is None:
+        return body
+    content = messages[last].get("content")
+    if isinstance(content, list):
+        content = [*content, {"type": "text", "text": SHORT}]
+    else:
+        content = f"{content or ''}\n\n{SHORT}".lstrip()
+    messages[last] = messages[last] | {"content": content}
+    return body | {"messages": messages}
+
+
+async def draw_own(job: Job, upstream: Upstream, *, logprobs: bool = False) -> Json:
+    """The answer to the client's own request, which is the draft where samples are short.
+
+    Raises:
+        ProxyError: it could not be drawn.
+    """
+    answer = await upstream.complete(Call(job.path, own_body(job, logprobs=logprobs), job.headers))
+    answer["choices"] = answer["choices"][:1]
+    return answer
 
 
 async def draw(job: Job, upstream: Upstream, n: int, arrived: Arrived, *, logprobs: bool = False) -> None:

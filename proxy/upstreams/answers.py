@@ -54,21 +54,22 @@ def sample_of(choice: Json) -> Sample:
         message = {"content": text if isinstance(text, str) else ""}
     content, refusal = message.get("content"), message.get("refusal")
     reason = choice.get("finish_reason")
-    mean, truncated = _logprob_mean(choice.get("logprobs"))
+    mean, total, truncated = _logprobs(choice.get("logprobs"))
     return Sample(
         text=content if isinstance(content, str) else "",
         finish_reason=reason if isinstance(reason, str) else None,
         logprob_mean=mean,
+        logprob_sum=total,
         logprob_truncated=truncated,
         refusal=refusal if isinstance(refusal, str) and refusal else None,
         has_tool_calls=bool(message.get("tool_calls") or message.get("function_call")),
     )
 
 
-def _logprob_mean(logprobs: object) -> tuple[float | None, bool]:
-    """Mean token log-probability of a choice, and whether any token's was cut off by top-k or top-p (reported as -9999 or null)."""
+def _logprobs(logprobs: object) -> tuple[float | None, float | None, bool]:
+    """Mean and sum of a choice's token log-probabilities, and whether any token's was cut off by top-k or top-p (reported as -9999 or null)."""
     if not isinstance(logprobs, dict):
-        return None, False
+        return None, None, False
     values: Sequence[Any]
     content = logprobs.get("content")
     if isinstance(content, list):  # chat
@@ -77,4 +78,5 @@ def _logprob_mean(logprobs: object) -> tuple[float | None, bool]:
         plain = logprobs.get("token_logprobs")
         values = plain if isinstance(plain, list) else []
     known = [float(v) for v in values if isinstance(v, int | float) and -9999.0 < v <= 0.0]
-    return (sum(known) / len(known) if known else None), len(known) < len(values)
+    total = sum(known) if known else None
+    return (total / len(known) if total is not None else None), total, len(known) < len(values)

@@ -50,7 +50,7 @@ def test_a_flat_map_needs_no_samples():
 @pytest.mark.parametrize(("left", "largest", "drawn"), [(0, 3, 5), (12, 8, 8), (15, 2, 5)])
 def test_beta_binomial_is_scipys(left, largest, drawn):
     """The predictive distribution agrees with scipy.stats.betabinom."""
-    ours = _beta_binomial(left, largest, drawn)
+    ours = _beta_binomial(left, largest + 1, drawn - largest + 1)
     assert ours == pytest.approx(betabinom.pmf(range(left + 1), left, largest + 1, drawn - largest + 1), abs=1e-12)
 
 
@@ -59,3 +59,23 @@ def test_impossible_rules_are_refused(bad):
     """A rule that cannot be followed is told at once."""
     with pytest.raises(ValueError, match=r"rule|tolerance"):
         StoppingRule(**bad)
+
+
+def test_a_likely_answer_settles_sooner_and_an_unlikely_one_later():
+    """Three of three agree: enough where the model gave the answer .98, not without knowing, and least where it gave .05."""
+    rule = StoppingRule(10, tolerance=0.25, probability=0.8)
+    assert settled(rule, 3, 3, identity, 0.98)
+    assert not settled(rule, 3, 3, identity, 0.05)
+
+
+@given(st.integers(1, 10), st.floats(0, 1))
+def test_a_prior_at_the_share_itself_never_delays(drawn, tolerance):
+    """Full agreement on an answer of probability 1 is settled wherever it is without that knowledge."""
+    rule = StoppingRule(12, first=1, tolerance=tolerance)
+    assert settled(rule, drawn, drawn, identity, 1.0) or not settled(rule, drawn, drawn, identity)
+
+
+def test_an_impossible_likelihood_is_refused():
+    """A log-probability in place of a probability is told at once."""
+    with pytest.raises(ValueError, match="likelihood"):
+        samples_wanted(StoppingRule(10), 3, 3, identity, -0.2)
