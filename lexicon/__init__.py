@@ -1,5 +1,6 @@
 """Hedges with the confidence that people read in them: finding them, spotting them, hearing them."""
 
+from lexicon.embedded import EmbeddingReader
 from lexicon.entries import NO_HEDGE, Frame, FrameKind, Hedge, Lexicon, Match, Register
 from lexicon.errors import LexiconError, LexiconFileError, TextTooLong
 from lexicon.loading import builtin_names, load
@@ -10,6 +11,7 @@ from lexicon.spotting import Span, spot
 
 __all__ = [
     "NO_HEDGE",
+    "EmbeddingReader",
     "Frame",
     "FrameKind",
     "Hedge",
