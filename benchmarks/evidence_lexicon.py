@@ -160,8 +160,11 @@ Of two survey phrases the model puts {ordered(heard, predicted):.1%} in the orde
 |---|---|---|
 {argued}
 
-**Not reached.** How forcefully a text argues is not what this reader was made for. The probes, which are not shipped, show what fitting on these ratings
-would give: much of it is knowing which kind of source a text is from, and it goes when whole sources are held out. Embeddings keep more of it than words do.
+**Not reached.** How forcefully a text argues is not what the local reader was made for. `reader: embeddings` listens to the text as a whole and
+leaves single hedged sentences to the local reader, so that it hears the survey phrases above as that one does. Its row is measured with whole sources
+held out of the ratings that it is fitted on; the link from ratings to confidence, which hardly moves an order, saw all of them, and the equal shares of
+hedges and whole were chosen on these folds among a few. The probes are not shipped: much of what they know is which kind of source a text is from, and it
+goes when whole sources are held out. Embeddings keep more of it than words do.
 
 ### Spotting
 

@@ -14,8 +14,8 @@ def section(data: Path) -> str:
 
 ### Adaptive sampling with token probabilities (gemma2, the half that the weight was not chosen on)
 
-The probability of the largest cluster's likeliest wording counts as {PRIOR_WEIGHT:g} samples of evidence on the cluster's share. The tolerance was not
-chosen: all that were tried stand here. Fewer samples can beat all of them because the draft, and so what is right, is not the same at
+The probability of the largest cluster's likeliest wording counts as {PRIOR_WEIGHT:g} samples of evidence on the cluster's share. The weight was
+picked on the other half, but this half's figures stood beside it: they are slightly kind. The tolerance was not chosen: all that were tried stand here. Fewer samples can beat all of them because the draft, and so what is right, is not the same at
 every number.
 
 {stopping_probabilities.table(data)}

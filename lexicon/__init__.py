@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lexicon.embedded import EmbeddingReader
     from lexicon.entries import NO_HEDGE, Frame, FrameKind, Hedge, Lexicon, Match, Register
     from lexicon.errors import LexiconError, LexiconFileError, TextTooLong
     from lexicon.loading import builtin_names, load
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from lexicon.spotting import Span, spot
 
 _HOMES = {
+    "EmbeddingReader": "lexicon.embedded",
     "Frame": "lexicon.entries",
     "FrameKind": "lexicon.entries",
     "Hedge": "lexicon.entries",
@@ -41,6 +43,7 @@ _HOMES = {
 
 __all__ = [
     "NO_HEDGE",
+    "EmbeddingReader",
     "Frame",
     "FrameKind",
     "Hedge",

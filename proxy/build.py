@@ -387,7 +387,7 @@ def _signal(
     fixed: dict[str, ConfidenceSignal] = {
         "semantic": SemanticSignal(),
         "token": TokenSignal(),
-        "linguistic": LinguisticSignal(),
+        "linguistic": LinguisticSignal(_embedding_reader() if route.linguistic.reader == "embeddings" else None),
         "consistency": ConsistencySignal(support),
     }
     return lambda _job, _spent: fixed[route.signal]
@@ -415,6 +415,14 @@ def _grader(route: Route, upstreams: Mapping[str, Upstream]) -> RouteGrader | No
         calls=grading.calls,
         rng=random.Random(),
     )
+
+
+def _embedding_reader() -> Reader:
+    """The reader by sentence embeddings; its model is loaded by the first text."""
+    from lexicon import EmbeddingReader
+    from proxy.equivalence.embeddings import OnnxEncoder
+
+    return EmbeddingReader(OnnxEncoder(step="signal"))
 
 
 def _model_reader(route: Route, upstreams: Mapping[str, Upstream], job: Job, spent: Spent) -> Reader:

@@ -202,8 +202,9 @@ class ReaderModel(Section):
 class Linguistic(Section):
     """Who hears how sure an answer sounds, for `signal: linguistic`."""
 
-    reader: Literal["local", "models"] = "local"
-    """`local`: the lexicon's own reader, which asks no model. `models`: language models are asked for a number (RALC D.1)."""
+    reader: Literal["local", "embeddings", "models"] = "local"
+    """`local`: the lexicon's own reader, which asks no model. `embeddings`: the same for a hedged sentence, and how assertive the text is
+    as a whole by sentence embeddings (English; extra `semantic`). `models`: language models are asked for a number (RALC D.1)."""
     models: tuple[ReaderModel, ...] = ()
     """`models`: who is asked. Empty: the route's own upstream with the model of the request."""
     passes: Annotated[int, Field(ge=1, le=20)] = 3

