@@ -82,7 +82,7 @@ def _parts(cues: Sequence[Cue]) -> dict[str, float]:
     for cue in cues:
         said = "neg" if cue.symbol.startswith("neg") else "as said"
         names = {f"all {cue.symbol}", f"{said} {cue.base}"} | {f"{said} part {part}" for part in cue.symbol.split(".")}
-        for name in names:
+        for name in sorted(names):
             found[name] += 1.0 / len(cues)
     return found
 

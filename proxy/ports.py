@@ -1,6 +1,6 @@
 """The seams: what the pipeline needs of its parts, and nothing of how they do it.
 
-`build.py` is the one place that knows both these protocols and their implementations.
+`build.py` and `assembly.py` are the only places that know both these protocols and their implementations.
 """
 
 from __future__ import annotations

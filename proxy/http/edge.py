@@ -114,7 +114,7 @@ async def _answer(exchange: Exchange, parts: Parts) -> None:
         return await forward.forward(exchange, parts, job, data, mode=mode, reason="not_a_claim")
     if mode == "shadow":
         return await forward.shadow(exchange, parts, job, data)
-    from proxy.http import append, calibrated  # loaded with the route's pipeline, see build.py
+    from proxy.http import append, calibrated  # loaded with the route's pipeline, see assembly.py
 
     if route.stream == "append" and body.get("stream") and exchange.path == "/chat/completions":
         return await append.answer(exchange, parts, job)

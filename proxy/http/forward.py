@@ -71,7 +71,7 @@ async def shadow(exchange: Exchange, parts: Parts, job: Job, body: bytes) -> Non
 
 async def _work(parts: Parts, flow: Flow, response_id: str | None) -> None:
     """The shadow's work, after the client has its answer."""
-    from proxy.pipeline.run import calibrate  # loaded with the route's pipeline, see build.py
+    from proxy.pipeline.run import calibrate  # loaded with the route's pipeline, see assembly.py
 
     try:
         await calibrate(flow.job, parts.steps[flow.job.route.name], flow)

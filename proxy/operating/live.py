@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 import structlog
 
+from proxy.assembly import route_pipelines
 from proxy.audit import operators
 from proxy.audit.operators import RouteState
 from proxy.audit.store import AuditStore, open_store, purge_regularly
-from proxy.build import Holds, Parts, named_upstreams, open_tracing, open_upstream, route_pipelines
+from proxy.build import Holds, Parts, named_upstreams, open_tracing, open_upstream
 from proxy.config import Settings, load
 from proxy.config import Upstream as UpstreamSettings
 from proxy.errors import ConfigError, StoreError

@@ -61,6 +61,7 @@ def _environment() -> Environment:
         "moment": moment,
         "iso": iso,
         "alarm": alarm_words,
+        "decision": decision_words,
     }
     environment.globals["asset"] = asset
     return environment
@@ -129,6 +130,24 @@ def moment(stamp: float) -> str:
 def iso(stamp: float) -> str:
     """A moment for machines."""
     return datetime.fromtimestamp(stamp, UTC).isoformat(timespec="seconds")
+
+
+_DECISIONS = {
+    "normal": "the same once spelling is set aside",
+    "alias": "the same by another name",
+    "containment": "one inside the other",
+    "sentence": "one in the other's sentence",
+    "undecided": "left open by the rules",
+    "judge_late": "not judged in time",
+}
+
+
+def decision_words(how: str) -> str:
+    """How pairs of answers were decided, as a person would say it."""
+    kind, _, reason = how.partition(":")
+    if kind == "veto":
+        return f"apart by {reason.replace('_', ' ')}"
+    return _DECISIONS.get(kind) or f"decided by {how.replace('_', ' ').replace(':', ', ')}"
 
 
 def alarm_words(alarm: Json, *, figures: bool = True) -> str:

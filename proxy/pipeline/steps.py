@@ -1,4 +1,4 @@
-"""What a route's requests go through: the parts of its pipeline, made once at the start by `build.py`."""
+"""What a route's requests go through: the parts of its pipeline, made once at the start by `assembly.py`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Grader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What a route's requests go through; made once at the start by `build.py`.
+    """What a route's requests go through; made once at the start by `assembly.py`.
 
     Attributes:
         equivalence, signal: made for one request; told of the tokens that they spend.

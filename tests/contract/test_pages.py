@@ -220,3 +220,12 @@ def test_text_that_is_not_kept_is_not_shown(serve: Any, upstream: Upstream) -> N
     assert "The question was not kept" in html
     assert "Canberra" not in html
     assert "<b>6</b> of 10" in html
+
+
+def test_decisions_are_told_in_words() -> None:
+    """How pairs of answers were decided stands in the audit as codes; a page says what they mean."""
+    from proxy.pages.render import decision_words
+
+    assert decision_words("undecided") == "left open by the rules"
+    assert decision_words("veto:number") == "apart by number"
+    assert decision_words("judge_failed:timeout") == "decided by judge failed, timeout"
