@@ -122,8 +122,11 @@ def changes(
     from proxy.audit.operators import read_changes
 
     with open_audit(config) as engine:
-        for change in read_changes(engine, route=route, limit=limit):
-            _say(change)
+        found = read_changes(engine, route=route, limit=limit)
+    for change in found:
+        _say(change)
+    if not found:
+        typer.echo("nothing was changed yet")
 
 
 def _route(settings: Settings, name: str) -> Route:
