@@ -13,7 +13,6 @@ import contextlib
 import os
 import platform
 import re
-import signal
 import socket
 import statistics
 import subprocess
@@ -64,7 +63,7 @@ def process(*command: str, port: int, cwd: Path | None = None) -> Iterator[subpr
         wait_for(port, running)
         yield running
     finally:
-        running.send_signal(signal.SIGINT)
+        running.terminate()  # not by SIGINT: what a shell starts in the background ignores it
         running.wait(timeout=30)
 
 
