@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from proxy.config import Section
-from proxy.errors import ConfigError
+from proxy.config import Section, read_mapping, refused
 
 
 class QuestionSet(Section):
@@ -87,18 +85,9 @@ def load_experiment(path: Path) -> Experiment:
         ConfigError: the file cannot be read or a value cannot be used.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: is not YAML ({str(error).splitlines()[0]})") from error
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path}: must hold keys and values at its top")
-    try:
-        experiment = Experiment.model_validate(content)
+        experiment = Experiment.model_validate(read_mapping(path))
     except ValidationError as error:
-        faults = (f"{'.'.join(map(str, f['loc']))}: {f['msg']}".lstrip(": ") for f in error.errors())
-        raise ConfigError("\n".join(f"{path}: {fault}" for fault in faults)) from error
+        raise refused(path, error) from error
     base = path.parent
     questions = tuple(one.model_copy(update={"path": base / one.path}) for one in experiment.questions)
     moved = {"config": base / experiment.config, "out": base / experiment.out, "questions": questions}

@@ -1,0 +1,82 @@
+"""Reading `config.yaml`: `${NAME}` inside a value is replaced by that variable, and a fault names key, value and what is allowed."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from proxy.config.settings import Settings
+from proxy.errors import ConfigError
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def _expand(value: Any, path: str) -> Any:
+    """Replace `${NAME}` in every string of the file; a variable that is not set is an error that names the key."""
+    if isinstance(value, str):
+
+        def lookup(match: re.Match[str]) -> str:
+            found = os.environ.get(match[1])
+            if found is None:
+                raise ConfigError(f"{path}: the environment variable {match[1]} is not set")
+            return found
+
+        return _VARIABLE.sub(lookup, value)
+    if isinstance(value, dict):
+        return {key: _expand(item, f"{path}.{key}" if path else str(key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_expand(item, f"{path}.{index}") for index, item in enumerate(value)]
+    return value
+
+
+def load(path: Path) -> Settings:
+    """Read and check the configuration.
+
+    Raises:
+        ConfigError: the file cannot be read or a value cannot be used; one line a fault, each naming key, value and what is allowed.
+    """
+    try:
+        return Settings(**_expand(read_mapping(path), ""))
+    except ValidationError as error:
+        raise refused(path, error) from error
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """A YAML file that holds keys and values.
+
+    Raises:
+        ConfigError: it cannot be read, is not YAML, or holds something else.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: is not YAML ({str(error).splitlines()[0]})") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: must hold keys and values at its top, found {type(content).__name__}")
+    return content
+
+
+def refused(path: Path, error: ValidationError) -> ConfigError:
+    """Everything that is wrong with a file's values, a line a fault."""
+    return ConfigError("\n".join(f"{path}: {_describe(fault)}" for fault in error.errors()))
+
+
+def _describe(fault: Any) -> str:
+    """One fault as key, value and what is allowed. Secrets are never shown."""
+    key = ".".join(str(part) for part in fault["loc"])
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    if not key:
+        return message
+    value = fault.get("input")
+    if "key" in key.rsplit(".", 1)[-1] or isinstance(value, dict | list):
+        return f"{key}: {message}"
+    if fault["type"] == "extra_forbidden":
+        return f"{key}: there is no such key"
+    return f"{key} is {value!r}: {message}"

@@ -1,0 +1,263 @@
+"""Settings of a route: which requests it takes, and what is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from proxy.config.sections import Section
+
+Mode = Literal["off", "shadow", "on"]
+StoreText = Literal["none", "hashed", "redacted", "full"]
+
+
+def _yaml_switch(value: object) -> object:
+    """YAML 1.1 reads a bare `on` or `off` as a boolean; here they are words."""
+    return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+
+
+class Match(Section):
+    """Which requests a route takes; all that is given must hold."""
+
+    model: str = "*"
+    """Pattern over the request's model name (`*` and `?`)."""
+    headers: Mapping[str, str] = {}
+    """Header names with a pattern each."""
+    keys: tuple[str, ...] = ()
+    """SHA-256 of client keys, in hex (`hedgerow config hash-key`). Empty: any key."""
+
+
+class SampleCache(Section):
+    """How long the answers drawn for a request serve equal requests that come later."""
+
+    ttl_s: Annotated[float, Field(gt=0)] = 300.0
+    """Seconds for which a set of answers is kept."""
+    store: Literal["memory", "redis"] = "memory"
+    """`memory` is this process alone; `redis` is shared by all that use the same server, and holds the texts of answers (extra `redis`)."""
+    url: str | None = None
+    """`redis`: address of the server, e.g. `redis://localhost:6379/0`."""
+    max_entries: Annotated[int, Field(ge=1)] = 1024
+    """`memory`: most sets that are kept; the oldest goes first."""
+    share_between_keys: bool = False
+    """Whether one client's answers may serve another client. Otherwise the client's key and organisation are part of what must be equal."""
+
+
+class Sampling(Section):
+    """How answers are drawn."""
+
+    n: Annotated[int, Field(ge=2, le=100)] = 10
+    """Answers drawn for one request (RALC draws 20; see docs/evidence.md for what fewer cost)."""
+    min_n: Annotated[int, Field(ge=2, le=100)] = 3
+    """Fewest answers that a confidence is measured from; with fewer, the step has failed."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 1.0
+    """Temperature of the draws. Null: the client's own (at 0 all answers would be the same)."""
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Nucleus of the draws. Null: the client's own."""
+    probe: Literal["full", "short"] = "full"
+    """What is drawn beside the draft. `full`: further answers to the same request, the draft being one of them. `short`: chat models are asked for
+    the answer alone, in as few words as possible; the draft is a call of its own with the client's request as it stands. It counts as one of
+    the `n`, its group is the one that the confidence is in, and a long draft is worded as one. Maps are fitted for the one or the other."""
+    stop_early: bool = False
+    """Whether answers are drawn in batches until the rest would hardly change the confidence. It saves answers and costs rounds: worth
+    it where every answer is a call of its own, seldom where one call brings all `n` (see docs/evidence.md)."""
+    batch: Annotated[int, Field(ge=1, le=100)] = 3
+    """With `stop_early`: answers drawn at a time."""
+    tolerance: Annotated[float, Field(ge=0, le=1)] = 0.2
+    """With `stop_early`: how far the confidence may still move, with 95 % probability, when drawing stops."""
+    share: bool = True
+    """Whether equal requests of one client that are under way at once share their answers. Requests with tools and `stream: append` never do."""
+    cache: SampleCache | None = None
+    """Keep the answers for equal requests that come later. Unset: nothing is kept."""
+
+
+class Judge(Section):
+    """Who decides whether two answers mean the same where the rules cannot tell."""
+
+    model: str | None = None
+    """`nli`: a cross-encoder's name or folder (required). `embeddings`: a sentence-transformers model; unset: the int8 MiniLM of the
+    extra `semantic`. `llm`: the model that is asked; unset: the model of the request."""
+    upstream: str | None = None
+    """`llm`: upstream of the judge. Unset: the route's own."""
+    budget_s: Annotated[float, Field(gt=0)] = 2.0
+    """`nli`: seconds for one request; pairs beyond count as different, and as `judge_late` in the audit."""
+    strict: bool = False
+    """Whether a failing judge fails the step. Otherwise its pairs count as different, and as `judge_failed` in the audit."""
+
+
+class ReaderModel(Section):
+    """A model that says how sure an answer sounds."""
+
+    upstream: str
+    """Name of the upstream that is asked."""
+    model: str | None = None
+    """Model name sent to it. Unset: the model of the request."""
+
+
+class Linguistic(Section):
+    """Who hears how sure an answer sounds, for `signal: linguistic`."""
+
+    reader: Literal["local", "embeddings", "models"] = "local"
+    """`local`: the lexicon's own reader, which asks no model. `embeddings`: the same for a hedged sentence, and how assertive the text is
+    as a whole by sentence embeddings (English; extra `semantic`). `models`: language models are asked for a number (RALC D.1)."""
+    models: tuple[ReaderModel, ...] = ()
+    """`models`: who is asked. Empty: the route's own upstream with the model of the request."""
+    passes: Annotated[int, Field(ge=1, le=20)] = 3
+    """`models`: how often each is asked for each answer."""
+
+
+class Entailment(Section):
+    """A model that must find that draft and rewrite entail each other."""
+
+    model: str
+    """A cross-encoder's name or folder, with labels called `entailment` and `neutral` (extra `semantic`). Loaded on first use."""
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Least p(entailed) + 0.5 p(neutral), both ways (RALC 5.3.1)."""
+
+
+class Rewriting(Section):
+    """How the answer is reworded."""
+
+    rewriter: Literal["template", "llm", "direct_beta", "hedged_qa"] = "template"
+    """`template` makes no model call; `llm` asks an editor; `direct_beta` and `hedged_qa` are the paper's baselines, for experiments."""
+    upstream: str | None = None
+    """Upstream of the editor. Unset: the route's own."""
+    model: str | None = None
+    """Model of the editor. Unset: the model of the request."""
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    """Temperature of the editor."""
+    k: Annotated[int, Field(ge=1, le=50)] = 5
+    """Hedges retrieved (RALC 5.3.1)."""
+    shortlist: Annotated[int, Field(ge=1, le=10_000)] = 30
+    """Hedges shortlisted by their mean before they are ranked by 1-Wasserstein distance (RALC 5.3.1)."""
+    by_sentence_from: Annotated[int, Field(ge=0)] = 3
+    """Sentences of running text from which an answer is long: its confidence is then measured sentence by sentence (signal
+    `consistency`, with the judge of `embeddings` and `nli` routes), and the template words each at its own. 0: never. The two baselines always word
+    an answer as one."""
+    max_chars: Annotated[int, Field(ge=1)] = 20_000
+    """Longest answer that is compared and reworded, in characters; where one is longer, the answer passes as it is (reason `too_long`)."""
+    boosters: bool = False
+    """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
+    tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
+    """How much farther than the best hedge the new wording may be heard from the target, as a 1-Wasserstein distance."""
+    entailment: Entailment | None = None
+    """A further check of every rewrite by a model. Unset: none."""
+
+
+class Policy(Section):
+    """What to do at which confidence, from what outcomes cost. Costs are in any one unit; only their ratios matter."""
+
+    wrong: Annotated[float, Field(gt=0)] = 1.0
+    """Cost of a wrong answer."""
+    needless_abstention: Annotated[float, Field(ge=0)]
+    """Cost of refusing where the answer would have been right."""
+    hedged_wrong: Annotated[float, Field(ge=0)] | None = None
+    """Cost of a wrong answer that was hedged. Unset: as much as a plain one; what is answered is then worded by its confidence alone."""
+    hedged_right: Annotated[float, Field(ge=0)] = 0.0
+    """Cost of a right answer that was hedged."""
+    refusal: Annotated[str, Field(min_length=1)] = "I am not sure enough of an answer to give you one."
+    """What is said in place of an answer."""
+    escalate_to: str | None = None
+    """Upstream of the stronger model that is asked in place of a poor answer. Unset: nobody is."""
+    escalate_model: str | None = None
+    """Model asked there. Unset: the model of the request."""
+    escalation: Annotated[float, Field(ge=0)] = 0.1
+    """Cost of asking the stronger model."""
+    escalated_accuracy: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of the stronger model's answers that are right."""
+
+
+class Grading(Section):
+    """A language model that judges a share of the answers, beside the requests. Its verdicts are marked, and people's override them."""
+
+    share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of calibrated answers that are judged, chosen at random; 0 judges none."""
+    upstream: str | None = None
+    """Upstream of the grader. Unset: the route's own. A model is a poor judge of itself: name a stronger one."""
+    model: str | None = None
+    """Model of the grader. Unset: the model of the request."""
+    max_pending: Annotated[int, Field(ge=1)] = 100
+    """Answers that may wait for their verdict; what comes beyond is not judged."""
+    calls: Annotated[int, Field(ge=1)] = 2
+    """Most calls to the grader under way at once."""
+
+
+class Expose(Section):
+    """What the client may see of the work."""
+
+    field: bool = True
+    """The extra top-level field `hedgerow` of the answer."""
+    headers: bool = True
+    """The headers `x-hedgerow-*`."""
+
+
+class Route(Section):
+    """Which requests are calibrated, how, and by whom they are answered."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+    """Name in the log, in the audit and in the map registry."""
+    match: Match = Match()
+    """Which requests this route takes. Routes are tried in order."""
+    upstream: str
+    """Name of the upstream that answers."""
+    model: str | None = None
+    """Model name sent upstream. Unset: the client's."""
+    mode: Annotated[Mode, BeforeValidator(_yaml_switch)] = "off"
+    """`off` forwards byte for byte, `shadow` does the work and changes nothing, `on` answers with the reworded text."""
+    stream: Literal["buffer", "append"] = "buffer"
+    """How a streamed chat answer is hedged in mode `on`: `buffer` holds it back and sends the reworded text; `append` sends the upstream's
+    own tokens at once and says in a closing sentence how sure the answer is. A policy then only decides whether that sentence comes."""
+    claims_only: bool = True
+    """Whether requests whose answers cannot be compared (greetings, opinions, texts and programs to be written) are passed on as they are,
+    with the reason `not_a_claim`. The prompt tells most of them before anything is drawn, the answers tell the rest."""
+    allow_override: bool = False
+    """Whether the header `x-hedgerow-mode` may set another mode for one request."""
+    equivalence: Literal["rules", "embeddings", "nli", "llm"] = "rules"
+    """What decides which answers mean the same: `rules` alone, or rules first and then a judge: sentence `embeddings`, an `nli`
+    cross-encoder, or one call to an `llm`."""
+    judge: Judge = Judge()
+    """The judge of `equivalence`, where it is not `rules`."""
+    signal: Literal["semantic", "token", "linguistic", "consistency", "p_true", "combined"] = "semantic"
+    """Where the raw confidence comes from: how many answers agree (`semantic`), how probable their words were (`token`), how sure the
+    answer sounds (`linguistic`), how many answers support each of its sentences (`consistency`), or what the model says when asked
+    whether it is right (`p_true`). `combined` weighs `semantic` and `token` as `hedgerow fit --signal combined` found best; it needs a map of that kind."""
+    linguistic: Linguistic = Linguistic()
+    """Who listens, where the signal is `linguistic`."""
+    sampling: Sampling = Sampling()
+    """How answers are drawn."""
+    map: str = "auto"
+    """`auto` takes the active map of this route and model, `identity` none, anything else is a map id in the registry."""
+    lexicon: str = "en"
+    """Name of a built-in lexicon, or the path of a lexicon file."""
+    policy: Policy | None = None
+    """When to answer plainly, hedge, abstain or escalate. Unset: every answer is worded by its confidence."""
+    rewriting: Rewriting = Rewriting()
+    """How the answer is reworded."""
+    deadline_s: Annotated[float, Field(gt=0)] = 60.0
+    """Seconds after which the work stops and `on_failure` decides."""
+    on_failure: Literal["pass", "error"] = "pass"
+    """`pass` answers with the plain draft, marked so; `error` answers with an error object. The same holds while the audit store is down:
+    `pass` answers and keeps the row in the spool, `error` answers with status 503."""
+    grading: Grading = Grading()
+    """A language model that judges a share of the answers."""
+    expose: Expose = Expose()
+    """What the client may see of the work."""
+    audit: bool = True
+    """Whether requests of this route are written to the audit. Calibrated ones always are."""
+    store_text: StoreText | None = None
+    """As `audit.store_text`, for this route. Unset: as there."""
+    keep_texts_days: Annotated[float, Field(gt=0)] | None = None
+    """As `audit.keep_texts_days`, for this route. Unset: as there; `.inf`: for ever."""
+    keep_rows_days: Annotated[float, Field(gt=0)] | None = None
+    """As `audit.keep_rows_days`, for this route. Unset: as there; `.inf`: for ever."""
+
+    def takes(self, model: str | None, headers: Mapping[str, str], key_hash: str | None) -> bool:
+        """Whether this route takes a request."""
+        match = self.match
+        return (
+            fnmatchcase(model or "", match.model)
+            and all(fnmatchcase(headers.get(name.lower(), ""), pattern) for name, pattern in match.headers.items())
+            and (not match.keys or key_hash in match.keys)
+        )

@@ -1,0 +1,189 @@
+"""The whole configuration, and its parts that belong to no route and no upstream.
+
+`HEDGEROW_SERVER__PORT=4001` in the environment overrides `server.port`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from proxy.config.routes import Route, StoreText
+from proxy.config.sections import Section
+from proxy.config.upstreams import Upstream
+
+
+class Server(Section):
+    """Where the proxy listens and what it accepts."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 4000
+    """Port to listen on; 0 takes a free one."""
+    max_body_bytes: Annotated[int, Field(ge=1024)] = 32 * 1024 * 1024
+    """Largest request body that is read, in bytes. A larger one is answered with status 413."""
+    max_messages: Annotated[int, Field(ge=1)] = 2048
+    """Most messages that a calibrated request may hold; a longer one is answered with status 400."""
+    keep_alive_s: Annotated[float, Field(gt=0)] = 5.0
+    """Seconds between comment lines that keep a buffered stream open while the pipeline runs."""
+    admin_key: SecretStr | None = None
+    """Key that opens `/v1/audit`, `/v1/feedback` and `/v1/admin` (`Authorization: Bearer ...`) and the pages
+    (docs/dashboard.md). Unset: audit and feedback are open to whoever may use the proxy, the pages to this machine only, and
+    `/v1/admin` to nobody."""
+
+
+class Audit(Section):
+    """Where the audit is kept."""
+
+    url: str = "sqlite:///var/audit.db"
+    """SQLAlchemy address of the store; a relative SQLite path is relative to the working directory."""
+    store_text: StoreText = "full"
+    """What is kept of questions, samples and answers: `none`, `hashed` (equal texts can be told to be equal), `redacted` (without e-mail
+    addresses, telephone, card and account numbers, IP addresses and keys; names stay) or `full`."""
+    keep_texts_days: Annotated[float, Field(gt=0)] | None = None
+    """Days after which texts and users' hashes are erased; figures stay. Null: never."""
+    keep_rows_days: Annotated[float, Field(gt=0)] | None = None
+    """Days after which rows are deleted with their verdicts. Null: never."""
+    purge_every_s: Annotated[float, Field(gt=0)] = 3600.0
+    """Seconds between two purges by a running proxy; `hedgerow audit purge` does the same at once."""
+    spool: Path = Path("var/spool")
+    """Folder of the files in which rows wait while the store is down; best on another disk than the store."""
+    hash_key: SecretStr | None = None
+    """Key of the hash chain, of its ends, and of users' hashes. Unset: the chain finds accidents and careless changes; with a key it also
+    finds those of anybody who can write to the database but does not have the key. Rows written with one key are verified with that key."""
+    synchronous: Literal["full", "normal"] = "full"
+    """SQLite only: `full` survives a power cut, `normal` only the death of the process."""
+
+
+class Maps(Section):
+    """Where fitted calibration maps are kept."""
+
+    folder: Path = Path("maps")
+    """Folder of the registry; a missing one means that no map was fitted yet."""
+
+
+class Tracing(Section):
+    """OpenTelemetry traces, sent over OTLP/HTTP. They hold codes and figures, never text."""
+
+    endpoint: str | None = None
+    """Where spans go, e.g. http://collector:4318/v1/traces. Unset: nothing is traced. Needs the extra `tracing`."""
+    headers: Mapping[str, SecretStr] = {}
+    """Headers sent along, e.g. a key of the collector."""
+    share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of requests that are traced where the caller has not decided it."""
+    service: str = "hedgerow"
+    """`service.name` of the spans."""
+
+
+class Drift(Section):
+    """Watching whether the maps in use are still right (docs/drift.md)."""
+
+    every_s: Annotated[float, Field(gt=0)] = 30.0
+    """Seconds between two looks at new verdicts and confidences; longer where looking takes long."""
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    """Probability that a map which stays right ever raises a false alarm, for each of the two tests."""
+    window: Annotated[int, Field(ge=50)] = 500
+    """Answers whose raw confidences are compared at a time with those that the map was fitted on."""
+    kinds: tuple[Literal["client", "human", "import", "grader"], ...] = ("client", "human", "import", "grader")
+    """Whose verdicts count. Leave out `client` where users report wrong answers more eagerly than right ones."""
+    max_age_days: Annotated[float, Field(gt=0)] = 90.0
+    """Age from which a map counts as stale."""
+    on_alarm: Literal["nothing", "shadow"] = "nothing"
+    """`shadow`: a route in mode `on` whose map proves wrong falls back to shadow until an operator says otherwise."""
+
+
+class Log(Section):
+    """What the operator reads."""
+
+    format: Literal["auto", "json", "console"] = "auto"
+    """`auto` writes JSON unless standard error is a terminal."""
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least severe line that is written."""
+
+
+class Settings(BaseSettings):
+    """The whole configuration."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="HEDGEROW_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+    )
+
+    server: Server = Server()
+    """Where the proxy listens and what it accepts."""
+    keys: tuple[Annotated[str, Field(pattern="^[0-9a-f]{64}$")], ...] = ()
+    """SHA-256 of the client keys that get in, in hex (`hedgerow config hash-key`). Empty: every key passes through to the upstream."""
+    upstreams: Mapping[str, Upstream]
+    """The models behind the proxy, by name."""
+    routes: Annotated[tuple[Route, ...], Field(min_length=1)]
+    """Which requests are calibrated and how; the first that matches takes the request."""
+    audit: Audit = Audit()
+    """Where the audit is kept."""
+    maps: Maps = Maps()
+    """Where fitted calibration maps are kept."""
+    tracing: Tracing = Tracing()
+    """OpenTelemetry traces; off by default."""
+    drift: Drift = Drift()
+    """Watching whether the maps in use are still right."""
+    log: Log = Log()
+    """What the operator reads."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment overrides the file."""
+        return env_settings, init_settings
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> Settings:
+        for index, route in enumerate(self.routes):
+            named = (
+                ("upstream", route.upstream),
+                ("rewriting.upstream", route.rewriting.upstream),
+                ("judge.upstream", route.judge.upstream),
+                ("grading.upstream", route.grading.upstream),
+                ("policy.escalate_to", route.policy.escalate_to if route.policy else None),
+                *((f"linguistic.models.{i}.upstream", one.upstream) for i, one in enumerate(route.linguistic.models)),
+            )
+            for key, name in named:
+                if name is not None and name not in self.upstreams:
+                    known = ", ".join(sorted(self.upstreams)) or "none"
+                    raise ValueError(f"routes.{index}.{key} is {name!r}; the upstreams are: {known}")
+            if route.equivalence == "nli" and route.judge.model is None:
+                raise ValueError(
+                    f"routes.{index}.judge.model is unset; `equivalence: nli` needs a cross-encoder's name or folder"
+                )
+            cache = route.sampling.cache
+            if cache is not None and cache.store == "redis" and cache.url is None:
+                raise ValueError(f"routes.{index}.sampling.cache.url is unset; `store: redis` needs an address")
+            if route.sampling.min_n > route.sampling.n:
+                raise ValueError(
+                    f"routes.{index}.sampling.min_n is {route.sampling.min_n}; at most sampling.n ({route.sampling.n})"
+                )
+            if route.sampling.probe == "short" and route.signal == "consistency":
+                raise ValueError(
+                    f"routes.{index}.sampling.probe is 'short', which does not go with routes.{index}.signal 'consistency': short answers "
+                    "cannot support each sentence of a draft"
+                )
+            if route.stream == "append" and route.signal in ("token", "combined"):
+                raise ValueError(
+                    f"routes.{index}.stream is 'append', which needs routes.{index}.signal to be 'semantic': what is sent on as it "
+                    "comes brings no log-probabilities"
+                )
+        names = [route.name for route in self.routes]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"routes: two routes are called {sorted(twice)[0]!r}; every route needs a name of its own")
+        return self

