@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -67,6 +68,8 @@ def application(settings: Settings, address: str, config: Path | None = None) ->
         try:
             async with open_live(settings, config) as live:
                 modes = {route.name: route.mode for route in live.parts.settings.routes}
+                gc.collect()
+                gc.freeze()  # what lives as long as the process is not looked through again with every few requests
                 log.info("listening", address=address, routes=modes)
                 yield {"live": live}
         except (ConfigError, StoreError) as failure:
