@@ -37,7 +37,9 @@ lint: $(VENV)/.dev  ## ruff, both halves
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+LINKS := .types/hedgerow
 types: $(VENV)/.dev  ## mypy, strict
+	@mkdir -p $(LINKS) && ln -sfn ../../hedgerow/__init__.py ../../hedgerow/py.typed ../../calibration ../../lexicon ../../proxy $(LINKS)
 	$(BIN)/mypy
 
 check: lint types  ## lint and types
@@ -48,7 +50,7 @@ bench: $(VENV)/.dev  ## ratios against direct and against peers
 evidence: $(VENV)/.dev  ## recompute docs/evidence.md: make evidence PARTS="calibration lexicon"
 	$(BIN)/python -m benchmarks.evidence $(PARTS)
 
-VENDORED := proxy/pages/static/vendor
+VENDORED := proxy/dashboard/static/vendor
 PACKAGES := uplot@1.6.32 @fontsource-variable/inter@5.3.0 @fontsource-variable/source-serif-4@5.3.1
 vendor:  ## fetch the pages' chart library and fonts again, at these versions, with their licences
 	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; set -e; for package in $(PACKAGES); do \

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from rich.progress import track
 
 from benchmarks.equivalence_data import read
-from calibration import Beta
-from lexicon import LexiconError, perceive
-from proxy.equivalence.rules import cluster_by_rules, judge_pair
-from proxy.grading.alias import alias_grade
-from proxy.records.exact import cluster_by_key
-from proxy.signals.semantic import SemanticSignal
-from proxy.signals.token import TokenSignal
-from proxy.values import Clustering, Sample
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import LexiconError, perceive
+from hedgerow.proxy.clustering.rules import cluster_by_rules, judge_pair
+from hedgerow.proxy.grading.alias import alias_grade
+from hedgerow.proxy.lab.records.exact import cluster_by_key
+from hedgerow.proxy.signals.semantic import SemanticSignal
+from hedgerow.proxy.signals.token import TokenSignal
+from hedgerow.proxy.types import Clustering, Sample
 
 Floats = NDArray[np.float64]
 Columns = tuple[Floats, Floats]

@@ -16,7 +16,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold
 from sklearn.preprocessing import StandardScaler
 
-from lexicon.embedded import style
+from hedgerow.lexicon.perception.embedding_reader import style
 
 Floats = NDArray[np.float64]
 STYLE_SCALE = 0.1  # weight of the nine style figures beside the words; not tuned
@@ -58,7 +58,7 @@ def held_out(data: Rated, folds: BaseCrossValidator) -> Floats:
 
 def embedded(texts: list[str]) -> Floats:
     """Sentence embeddings by the int8 MiniLM of the extra `semantic`, one by one as the reader asks for them; half a minute or more."""
-    from proxy.equivalence.embeddings import OnnxEncoder
+    from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 
     encode = OnnxEncoder()
     return np.vstack([encode([text]) for text in texts]).astype(np.float64)
@@ -78,7 +78,7 @@ def held_out_embedded(data: Rated, vectors: Floats, folds: BaseCrossValidator) -
 def held_out_reader(data: Path, texts: Rated, vectors: Floats) -> Floats:
     """What the embedding reader hears, fitted on the other sources."""
     from benchmarks.fit_assertiveness import fit, linked
-    from lexicon.embedded import heard_by
+    from hedgerow.lexicon.perception.embedding_reader import heard_by
 
     link, heard = linked(data, texts), np.zeros(texts.ratings.size)
     for train, test in GroupKFold(5).split(texts.texts, groups=texts.sources):

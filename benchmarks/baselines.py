@@ -14,7 +14,7 @@ from benchmarks.answers import Answers, Columns, Floats, load_set
 from benchmarks.hearing import Ears
 from benchmarks.holding_out import Estimate, bootstrap, held_out, metric
 from benchmarks.wording import Writer, at, facts_lost, means, word
-from proxy.values import Rewording
+from hedgerow.proxy.types import Rewording
 
 OWN = "SimpleQA, gpt-5-mini"
 FD, GECE = "faithfulness_divergence", "generalised_ece"

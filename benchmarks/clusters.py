@@ -15,8 +15,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from benchmarks.equivalence_data import SAMPLE_SETS, Row, contains, exact, read
-from proxy.equivalence.rules import cluster_by_rules
-from proxy.values import Clustering
+from hedgerow.proxy.clustering.rules import cluster_by_rules
+from hedgerow.proxy.types import Clustering
 
 RIGHT: dict[str, dict[str, list[str]]] = json.loads(
     Path(__file__).with_name("right_answers.json").read_text(encoding="utf-8")

@@ -22,21 +22,21 @@ import sqlalchemy as sa
 from rich.progress import track
 
 from benchmarks.evidence import DATA
-from calibration import MapRegistry
-from calibration.fitting import fit_map
-from calibration.metrics import expected_brier, expected_nll, faithfulness_divergence
-from lexicon import perceive
-from proxy.audit import queries
-from proxy.audit.engine import open_engine
-from proxy.audit.tables import alarms, answers, changes, route_states, texts, verdicts
-from proxy.build import open_parts
-from proxy.config import Settings
-from proxy.pipeline import record
-from proxy.pipeline.job import Flow, Job, new_id
-from proxy.pipeline.run import calibrate
-from proxy.pipeline.steps import Steps
-from proxy.ports import Call
-from proxy.values import Json
+from hedgerow.calibration import MapRegistry
+from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.metrics import expected_brier, expected_nll, faithfulness_divergence
+from hedgerow.lexicon import perceive
+from hedgerow.proxy.audit import queries
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.tables import alarms, answers, changes, route_states, texts, verdicts
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.pipeline import result as record
+from hedgerow.proxy.pipeline.job import Flow, Job, new_id
+from hedgerow.proxy.pipeline.short import calibrate
+from hedgerow.proxy.pipeline.steps import Steps
+from hedgerow.proxy.protocols import Call
+from hedgerow.proxy.services.services import open_parts
+from hedgerow.proxy.types import Json
 
 DAY = 86400.0
 DAYS = 30

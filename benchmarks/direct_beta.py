@@ -19,9 +19,9 @@ from rich.progress import track
 from benchmarks.answers import Answers, load_set
 from benchmarks.evidence import DATA
 from benchmarks.holding_out import held_out
-from calibration import Beta
-from proxy.rewriting import DirectBetaRewriter
-from proxy.values import RewriteRequest, Usage
+from hedgerow.calibration import Beta
+from hedgerow.proxy.rewriting import DirectBetaRewriter
+from hedgerow.proxy.types import RewriteRequest, Usage
 
 KEPT = Path(__file__).with_name("direct_beta.jsonl.gz")
 SET = "TriviaQA, LLaMA-13B"
@@ -38,9 +38,9 @@ def kept() -> list[dict[str, Any]]:
 
 async def draw(answers: Answers) -> list[dict[str, Any]]:
     """Ask the model, once an answer, greedily."""
-    from proxy.config import EmbeddedUpstream
-    from proxy.ports import Call
-    from proxy.upstreams.embedded import EmbeddedModel
+    from hedgerow.proxy.config import EmbeddedUpstream
+    from hedgerow.proxy.protocols import Call
+    from hedgerow.proxy.upstreams.embedded import EmbeddedModel
 
     alpha, beta = held_out(answers.raw("semantic"), answers.correct)
     model = EmbeddedModel("embedded", EmbeddedUpstream(provider="embedded", max_answer_tokens=LONGEST_REPLY))

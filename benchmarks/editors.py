@@ -23,11 +23,11 @@ from rich.progress import track
 
 from benchmarks.examples import answers
 from benchmarks.rewriting import CONCENTRATIONS, DATA, MEANS, Case, lost_facts
-from calibration import Beta
-from lexicon import Retriever, load
-from proxy.errors import StepFailed
-from proxy.ports import Rewriter
-from proxy.rewriting import (
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Retriever, load
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.protocols import Rewriter
+from hedgerow.proxy.rewriting import (
     Ask,
     DirectBetaRewriter,
     EditorRewriter,
@@ -36,7 +36,7 @@ from proxy.rewriting import (
     TemplateRewriter,
     reword,
 )
-from proxy.values import RewriteRequest, Usage
+from hedgerow.proxy.types import RewriteRequest, Usage
 
 KEPT = Path(__file__).with_name("editors.jsonl.gz")
 SEED = 21
@@ -70,9 +70,9 @@ def requests(data: Path, count: int) -> list[RewriteRequest]:
 
 async def draw(data: Path, count: int) -> None:
     """Ask the model and keep what it says; answers that have been drawn are not asked for again."""
-    from proxy.config import EmbeddedUpstream
-    from proxy.ports import Call
-    from proxy.upstreams.embedded import EmbeddedModel
+    from hedgerow.proxy.config import EmbeddedUpstream
+    from hedgerow.proxy.protocols import Call
+    from hedgerow.proxy.upstreams.embedded import EmbeddedModel
 
     model = EmbeddedModel("embedded", EmbeddedUpstream(provider="embedded"))
     await model.open()

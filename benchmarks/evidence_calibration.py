@@ -11,19 +11,19 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.evidence import ROOT
-from calibration import quantile_nodes, w1_exact
-from calibration.evaluation import Evaluation, evaluate
-from calibration.metrics import bootstrap_interval
-from calibration.metrics.binned import generalised_reliability
-from calibration.summary import METRICS
-from calibration.wasserstein import w1_nodes
-from proxy.equivalence.rules import RuleEquivalence
-from proxy.ports import ConfidenceSignal, Equivalence
-from proxy.records import BadRow, Records, measure, read_rows
-from proxy.records.exact import ExactEquivalence
-from proxy.records.reading import Row, parse_row
-from proxy.signals.semantic import SemanticSignal
-from proxy.signals.token import TokenSignal
+from hedgerow.calibration import quantile_nodes, w1_exact
+from hedgerow.calibration.evaluation import Evaluation, evaluate
+from hedgerow.calibration.metrics import bootstrap_interval
+from hedgerow.calibration.metrics.binned import generalised_reliability
+from hedgerow.calibration.summary import METRICS
+from hedgerow.calibration.wasserstein import w1_nodes
+from hedgerow.proxy.clustering.rules import RuleEquivalence
+from hedgerow.proxy.lab.records import BadRow, Records, measure, read_rows
+from hedgerow.proxy.lab.records.exact import ExactEquivalence
+from hedgerow.proxy.lab.records.reading import Row, parse_row
+from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence
+from hedgerow.proxy.signals.semantic import SemanticSignal
+from hedgerow.proxy.signals.token import TokenSignal
 
 SETS = {
     "TriviaQA, LLaMA-13B": "triviaqa_llama13b/samples.jsonl.gz",

@@ -18,11 +18,11 @@ from benchmarks.equivalence_data import read
 from benchmarks.hearing import Ears
 from benchmarks.holding_out import RESAMPLES, Estimate, bootstrap, held_out, metric
 from benchmarks.wording import SHORTLIST, K, Writer, means, sayable, some
-from calibration import Beta
-from calibration.distribution import kl_divergence
-from calibration.wasserstein import w1_exact
-from lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Match, load, perceive
-from lexicon.build import fit_scores
+from hedgerow.calibration import Beta
+from hedgerow.calibration.distribution import kl_divergence
+from hedgerow.calibration.wasserstein import w1_exact
+from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Match, load, perceive
+from hedgerow.lexicon.hedges.build import fit_scores
 
 SETS = ("TriviaQA, LLaMA-13B", "TriviaQA, gemma-2-2b", "SimpleQA, gpt-5-mini", "Maths, Llama-3.1-8B")
 MOST = 100

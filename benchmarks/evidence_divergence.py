@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks import plots
 from benchmarks.answers import Columns, Floats, load_set
 from benchmarks.holding_out import RESAMPLES
-from calibration.divergence import faithfulness_divergence, kl_update
-from calibration.metrics import expected_brier, expected_nll
+from hedgerow.calibration.divergence import faithfulness_divergence, kl_update
+from hedgerow.calibration.metrics import expected_brier, expected_nll
 
 SET = "TriviaQA, gemma-2-2b"
 SIGNAL = "token"

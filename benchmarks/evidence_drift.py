@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from calibration.arrays import FloatArray
-from calibration.drift import EXACT, input_test, plausible, raw_histogram, sequential_test
-from calibration.fitting import fit_platt
-from calibration.metrics.binned import wilson_interval
-from proxy.records.exact import cluster_by_key, contains_gold, fold
+from hedgerow.calibration.arrays import FloatArray
+from hedgerow.calibration.drift import EXACT, input_test, plausible, raw_histogram, sequential_test
+from hedgerow.calibration.fitting import fit_platt
+from hedgerow.calibration.metrics.binned import wilson_interval
+from hedgerow.proxy.lab.records.exact import cluster_by_key, contains_gold, fold
 
 RUNS = 40
 GOOD = 800

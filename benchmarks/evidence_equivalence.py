@@ -16,15 +16,15 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.clusters import sample_sets
 from benchmarks.equivalence_data import SAMPLE_SETS, Row, contains, evouna, exact, is_development, read
 from benchmarks.stopping import table
-from calibration import Beta
-from calibration.fitting import fit_moments
-from proxy.claims import asks_for_claim
-from proxy.equivalence.embeddings import OnnxEncoder
-from proxy.equivalence.layered import LayeredEquivalence
-from proxy.equivalence.normal import normalise
-from proxy.equivalence.prior import EmbeddingPrior
-from proxy.equivalence.rules import cluster_by_rules, judge_pair
-from proxy.signals.combine import combine, fit_weights, logit_of
+from hedgerow.calibration import Beta
+from hedgerow.calibration.fitting import fit_moments
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder
+from hedgerow.proxy.clustering.layered import LayeredEquivalence
+from hedgerow.proxy.clustering.normal import normalise
+from hedgerow.proxy.clustering.prior import EmbeddingPrior
+from hedgerow.proxy.clustering.rules import cluster_by_rules, judge_pair
+from hedgerow.proxy.pipeline.question_filter import asks_for_claim
+from hedgerow.proxy.signals.combine import combine, fit_weights, logit_of
 
 PROMPTS = Path(__file__).parent.parent / "tests" / "data" / "prompts.tsv"
 PAIRS = Path(__file__).parent.parent / "tests" / "data" / "minimal_pairs.jsonl"

@@ -14,9 +14,9 @@ from benchmarks.assertiveness import rated
 from benchmarks.evidence import ROOT
 from benchmarks.fit_lexicon import Floats, held_out_survey
 from benchmarks.perception import levels, unseen, unseen_survey
-from calibration.distribution import cdf
-from lexicon import Lexicon, load, perceive
-from lexicon.model import model
+from hedgerow.calibration.distribution import cdf
+from hedgerow.lexicon import Lexicon, load, perceive
+from hedgerow.lexicon.perception.model import model
 
 FIGURE = ROOT / "docs" / "evidence" / "lexicon-betas.svg"
 

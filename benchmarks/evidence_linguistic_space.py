@@ -19,8 +19,8 @@ from benchmarks.evidence_signal_space import mappable, pairs
 from benchmarks.hearing import Ears
 from benchmarks.holding_out import RESAMPLES, Estimate, bootstrap, held_out, held_out_by, metric
 from benchmarks.wording import Worded, Writer, at, means, some, word
-from calibration.fitting.learners import Learned
-from calibration.maps import PlattMap
+from hedgerow.calibration.fitting.learners import Learned
+from hedgerow.calibration.maps import PlattMap
 
 MOST = 600
 """Questions of a set that are worded."""

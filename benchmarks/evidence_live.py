@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 
 from benchmarks.goals import Goal, table
 from benchmarks.holding_out import Estimate
-from calibration import MapRegistry
-from calibration.fitting import fit_map
-from calibration.maps import CalibrationMap, apply_map
-from calibration.metrics import bootstrap_interval
-from calibration.summary import METRICS
-from proxy.config import load
-from proxy.equivalence.rules import RuleEquivalence
-from proxy.grading.alias import alias_grade
-from proxy.ports import ConfidenceSignal
-from proxy.records import Records, measure, read_rows
-from proxy.signals.semantic import SemanticSignal
-from proxy.signals.token import TokenSignal
+from hedgerow.calibration import MapRegistry
+from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.maps import CalibrationMap, apply_map
+from hedgerow.calibration.metrics import bootstrap_interval
+from hedgerow.calibration.summary import METRICS
+from hedgerow.proxy.clustering.rules import RuleEquivalence
+from hedgerow.proxy.config import load
+from hedgerow.proxy.grading.alias import alias_grade
+from hedgerow.proxy.lab.records import Records, measure, read_rows
+from hedgerow.proxy.protocols import ConfidenceSignal
+from hedgerow.proxy.signals.semantic import SemanticSignal
+from hedgerow.proxy.signals.token import TokenSignal
 
 ROOT = Path(__file__).parent.parent
 SETS = {"TruthfulQA": "truthfulqa", "NQ-open": "nq"}

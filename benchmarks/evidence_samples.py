@@ -13,13 +13,13 @@ from rich.progress import track
 from benchmarks import goals, plots
 from benchmarks.answers import Answers, Columns, Floats, load_set
 from benchmarks.holding_out import DEFAULT, FITTED_ON, FOLDS, LEARNERS, Estimate, bootstrap, held_out, metric
-from calibration.beta import PARAMETER_FLOOR
-from calibration.maps import CalibrationMap
-from proxy.config import Sampling
-from proxy.equivalence.normal import normalise
-from proxy.equivalence.rules import cluster_by_rules
-from proxy.grading.alias import alias_grade
-from proxy.stopping import StoppingRule, samples_wanted
+from hedgerow.calibration.beta import PARAMETER_FLOOR
+from hedgerow.calibration.maps import CalibrationMap
+from hedgerow.proxy.clustering.normal import normalise
+from hedgerow.proxy.clustering.rules import cluster_by_rules
+from hedgerow.proxy.config import Sampling
+from hedgerow.proxy.grading.alias import alias_grade
+from hedgerow.proxy.pipeline.sampling.stopping import StoppingRule, samples_wanted
 
 SETS = ("TriviaQA, LLaMA-13B", "TriviaQA, gemma-2-2b")
 ORDERS = 3
@@ -219,7 +219,7 @@ def section(data: Path, limit: int | None = None) -> str:
         "",
         f"Semantic signal, bounded Platt map fitted on 30 % at the same number of samples, held out; mean over {ORDERS} random orders of the samples. A question is right where the"
         " commonest wording of the largest cluster gives a gold answer by the alias rule, so it is not the same answer at every number. FD and generalised ECE also move with the concentration alone, which is the"
-        " number of samples: of calibrated confidences the first rises towards 1/2 and the second falls. Brier score and AUROC tell what the samples were worth. Stopping: the rule of `proxy/stopping.py` asks the map fitted on the whole budget whether"
+        " number of samples: of calibrated confidences the first rises towards 1/2 and the second falls. Brier score and AUROC tell what the samples were worth. Stopping: the rule of `proxy/pipeline/sampling/stopping.py` asks the map fitted on the whole budget whether"
         f" further samples would move the calibrated mean by more than the tolerance; routes have {Sampling().tolerance:g} by default. Intervals: 95 %, bootstrap over questions.",
         "",
         "![Metrics by number of samples](evidence/samples.svg)",

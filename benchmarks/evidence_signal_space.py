@@ -27,9 +27,9 @@ from benchmarks.holding_out import (
     metric,
     transferred,
 )
-from calibration.errors import CalibrationError
-from calibration.fitting.learners import learn_bounded_platt
-from calibration.maps import apply_map, log_odds
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.fitting.learners import learn_bounded_platt
+from hedgerow.calibration.maps import apply_map, log_odds
 
 SHOWN = ("generalised_ece", "faithfulness_divergence", "smooth_ece")
 TITLES = {
@@ -123,7 +123,7 @@ def in_domain(found: Sequence[Pair]) -> list[str]:
 
 def _floor(pair: Pair) -> float:
     """Generalised ECE of an order-keeping step function, fitted on the very answers that it is measured on."""
-    from calibration.fitting import fit_isotonic
+    from hedgerow.calibration.fitting import fit_isotonic
 
     return metric(
         "generalised_ece", apply_map(fit_isotonic(*pair.raw, pair.correct, folds=0).map, *pair.raw), pair.correct

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks import probes, signals, stopping_probabilities
-from proxy.stopping import PRIOR_WEIGHT
+from hedgerow.proxy.pipeline.sampling.stopping import PRIOR_WEIGHT
 
 
 def section(data: Path) -> str:

@@ -13,10 +13,10 @@ import random
 import sys
 from pathlib import Path
 
-from calibration import Beta
-from lexicon import Retriever, load
-from proxy.rewriting import FactGuard, TemplateRewriter, reword
-from proxy.values import Rewording, RewriteRequest
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Retriever, load
+from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
+from hedgerow.proxy.types import Rewording, RewriteRequest
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT.parent / "shared" / "data"

@@ -47,7 +47,7 @@ def measure(rounds: int) -> FirstToken:
         settings["routes"][0]["stream"] = "append"
         path.write_text(yaml.safe_dump(settings))
         stack.enter_context(process("benchmarks.loopback", str(upstream), port=upstream))
-        stack.enter_context(process("proxy.cli", "serve", "-c", str(path), port=port))
+        stack.enter_context(process("hedgerow.proxy.cli", "serve", "-c", str(path), port=port))
         return asyncio.run(_rounds(upstream, port, rounds))
 
 

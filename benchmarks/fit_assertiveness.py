@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.assertiveness import STYLE_SCALE, Floats, Rated, embedded, rated
 from benchmarks.evidence import DATA
-from lexicon.embedded import Weights, style
-from lexicon.loading import DATA as SHIPPED
+from hedgerow.lexicon.hedges.loading import DATA as SHIPPED
+from hedgerow.lexicon.perception.embedding_reader import Weights, style
 
 
 def fit(texts: list[str], vectors: Floats, ratings: Floats, link: tuple[float, float]) -> Weights:

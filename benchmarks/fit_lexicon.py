@@ -24,15 +24,15 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.evidence import DATA
-from calibration import Beta
-from lexicon import NO_HEDGE, Hedge, Lexicon, load
-from lexicon.cues import find_cues
-from lexicon.features import features
-from lexicon.loading import DATA as SHIPPED
-from lexicon.model import Model
-from lexicon.pooling import SourceFit, fit_source, pool_phrases
-from lexicon.tokens import tokenize
-from lexicon.writing import to_json
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, load
+from hedgerow.lexicon.hedges.loading import DATA as SHIPPED
+from hedgerow.lexicon.hedges.pooling import SourceFit, fit_source, pool_phrases
+from hedgerow.lexicon.hedges.writing import to_json
+from hedgerow.lexicon.perception.cues import find_cues
+from hedgerow.lexicon.perception.features import features
+from hedgerow.lexicon.perception.model import Model
+from hedgerow.lexicon.text.tokens import tokenize
 
 Floats = NDArray[np.float64]
 PENALTY = 0.1  # inverse strength of the L2 penalty, chosen by cross-validation by phrase over .03 to 3

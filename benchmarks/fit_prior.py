@@ -1,4 +1,4 @@
-"""Fit proxy/equivalence/prior.json on the development half of EVOUNA: `python -m benchmarks.fit_prior`."""
+"""Fit proxy/clustering/prior.json on the development half of EVOUNA: `python -m benchmarks.fit_prior`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sklearn.model_selection import cross_val_predict
 
 from benchmarks.equivalence_data import evouna, is_development
 from benchmarks.evidence import DATA
-from proxy.equivalence.embeddings import OnnxEncoder
-from proxy.equivalence.prior import WEIGHTS, in_context, overlap
-from proxy.equivalence.rules import judge_pair
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder
+from hedgerow.proxy.clustering.prior import WEIGHTS, in_context, overlap
+from hedgerow.proxy.clustering.rules import judge_pair
 
 PRECISION = 0.8
 """Least share of right merges among those that the prior makes, by ten-fold cross-validation."""

@@ -14,9 +14,9 @@ import numpy as np
 from benchmarks.answers import Columns
 from benchmarks.fit_lexicon import people, seen, spread_of
 from benchmarks.rewriting import Listener, _half, signature
-from calibration import Beta
-from lexicon.model import Model
-from proxy.rewriting import sentences
+from hedgerow.calibration import Beta
+from hedgerow.lexicon.perception.model import Model
+from hedgerow.proxy.rewriting import sentences
 
 
 class Ears:

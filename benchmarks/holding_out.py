@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.answers import Columns, Floats
-from calibration.errors import NotEnoughData
-from calibration.fitting import fit_map, learners
-from calibration.fitting.learners import Learned
-from calibration.maps import apply_map
-from calibration.summary import METRICS
+from hedgerow.calibration.errors import NotEnoughData
+from hedgerow.calibration.fitting import fit_map, learners
+from hedgerow.calibration.fitting.learners import Learned
+from hedgerow.calibration.maps import apply_map
+from hedgerow.calibration.summary import METRICS
 
 FOLDS, FITTED_ON = 10, 3
 """Each tenth of a set is calibrated by a map fitted on three others: 30 %, as in the paper, and every answer is measured once."""
@@ -56,7 +56,7 @@ def transferred(source: Columns, outcomes: Floats, target: Columns) -> Columns:
 
 
 def metric(name: str, betas: Columns, correct: Floats) -> float:
-    """A metric of `calibration.summary.METRICS`."""
+    """A metric of `hedgerow.calibration.summary.METRICS`."""
     return float(METRICS[name](*betas, correct))
 
 

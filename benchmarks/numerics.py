@@ -10,10 +10,10 @@ from itertools import pairwise
 import numpy as np
 from scipy import special, stats
 
-from calibration import Beta, faithfulness_divergence, quantile_nodes, w1_exact
-from calibration.fitting import fit_platt
-from calibration.maps import log_odds
-from calibration.metrics import generalised_ece, smooth_ece
+from hedgerow.calibration import Beta, faithfulness_divergence, quantile_nodes, w1_exact
+from hedgerow.calibration.fitting import fit_platt
+from hedgerow.calibration.maps import log_odds
+from hedgerow.calibration.metrics import generalised_ece, smooth_ece
 
 N = 1_000_000
 

@@ -178,7 +178,7 @@ def start_up(folder: Path, upstream: int) -> list[str]:
         seconds, memory = [], []
         for _ in range(5):
             start = time.perf_counter()
-            with process("proxy.cli", "serve", "-c", str(path), port=port) as running:
+            with process("hedgerow.proxy.cli", "serve", "-c", str(path), port=port) as running:
                 seconds.append(time.perf_counter() - start)
                 status = Path(f"/proc/{running.pid}/status").read_text()
                 memory.append(int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024)  # type: ignore[index]
@@ -197,7 +197,7 @@ def run(repeats: int) -> str:
         stack.enter_context(process("benchmarks.peers", "asgi", base, str(asgi), port=asgi))
         stack.enter_context(process("benchmarks.peers", "fastapi", base, str(fastapi), port=fastapi))
         path = configuration(folder, upstream, proxy)
-        stack.enter_context(process("proxy.cli", "serve", "-c", str(path), port=proxy))
+        stack.enter_context(process("hedgerow.proxy.cli", "serve", "-c", str(path), port=proxy))
         passing = [
             Target(DIRECT, upstream),
             Target(PEER, asgi),

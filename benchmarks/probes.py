@@ -21,11 +21,11 @@ from rich.progress import track
 from benchmarks.equivalence_data import Row, read
 from benchmarks.evidence import DATA
 from benchmarks.signals import interval
-from proxy.equivalence.rules import cluster_by_rules
-from proxy.grading.alias import alias_grade
-from proxy.pipeline.sampling import shortened
-from proxy.ports import Call
-from proxy.upstreams.embedded import EmbeddedModel
+from hedgerow.proxy.clustering.rules import cluster_by_rules
+from hedgerow.proxy.grading.alias import alias_grade
+from hedgerow.proxy.pipeline.sampling.calls import shortened
+from hedgerow.proxy.protocols import Call
+from hedgerow.proxy.upstreams.embedded import EmbeddedModel
 
 KEPT = Path(__file__).with_name("probes.jsonl.gz")
 ASKED = 60
@@ -59,7 +59,7 @@ async def _ask(model: EmbeddedModel, body: dict[str, Any], n: int) -> dict[str, 
 
 async def draw(rows: list[Row]) -> None:
     """Ask the model both ways; what has come is kept after every question, and asked no more."""
-    from proxy.config import EmbeddedUpstream
+    from hedgerow.proxy.config import EmbeddedUpstream
 
     settings = EmbeddedUpstream(provider="embedded", max_answer_tokens=LONGEST_REPLY, brief=False)
     model = EmbeddedModel("embedded", settings)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calibration import Beta
-from lexicon import Frame, Hedge, Lexicon, Retriever, perceive
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Frame, Hedge, Lexicon, Retriever, perceive
 
 SENTENCE = "I'm not entirely sure, but I think it might have been Harold Pinter who wrote it, if I remember correctly."
 

@@ -28,14 +28,14 @@ from rich.progress import track
 from scipy.stats import spearmanr
 
 from benchmarks.fit_lexicon import fit, rows, seen
-from calibration import Beta, w1_exact
-from lexicon import Retriever, load
-from lexicon.cues import find_cues
-from lexicon.model import Model
-from lexicon.tokens import tokenize
-from proxy.rewriting import FactGuard, Tally, TemplateRewriter, reword, sentences
-from proxy.rewriting.words import word_set
-from proxy.values import Rewording, RewriteRequest
+from hedgerow.calibration import Beta, w1_exact
+from hedgerow.lexicon import Retriever, load
+from hedgerow.lexicon.perception.cues import find_cues
+from hedgerow.lexicon.perception.model import Model
+from hedgerow.lexicon.text.tokens import tokenize
+from hedgerow.proxy.rewriting import FactGuard, Tally, TemplateRewriter, reword, sentences
+from hedgerow.proxy.rewriting.words import word_set
+from hedgerow.proxy.types import Rewording, RewriteRequest
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 SEED = 6
@@ -117,9 +117,9 @@ def _answers(file: Path) -> Iterator[tuple[str, str]]:
 
 async def drawn(data: Path, count: int, rng: random.Random) -> list[tuple[str, str, str]]:
     """Answers of the embedded model to real questions, drawn now."""
-    from proxy.config import EmbeddedUpstream
-    from proxy.ports import Call
-    from proxy.upstreams.embedded import EmbeddedModel
+    from hedgerow.proxy.config import EmbeddedUpstream
+    from hedgerow.proxy.protocols import Call
+    from hedgerow.proxy.upstreams.embedded import EmbeddedModel
 
     asked = [json.loads(line) for line in (data / "qa" / "nq_1000.jsonl").read_text(encoding="utf-8").splitlines()]
     model = EmbeddedModel("embedded", EmbeddedUpstream(provider="embedded"))

@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.answers import SETS, Answers, load_set
 from benchmarks.clusters import auroc
-from proxy.equivalence.rules import cluster_by_rules
-from proxy.signals.consistency import ConsistencySignal
+from hedgerow.proxy.clustering.rules import cluster_by_rules
+from hedgerow.proxy.signals.consistency import ConsistencySignal
 
 DRAWS = 300
 MOST = 300

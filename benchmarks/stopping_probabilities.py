@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.equivalence_data import SAMPLE_SETS, Row, contains, exact, read
-from proxy.stopping import StoppingRule, samples_wanted
+from hedgerow.proxy.pipeline.sampling.stopping import StoppingRule, samples_wanted
 
 BUDGET = 10
 ORDERS = 6

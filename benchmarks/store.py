@@ -17,12 +17,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from proxy.audit.engine import open_engine
-from proxy.audit.entry import Entry, Texts
-from proxy.audit.store import AuditStore, open_store
-from proxy.audit.verify import verify
-from proxy.config import Audit
-from proxy.pipeline.job import new_id
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.entry import Entry, Texts
+from hedgerow.proxy.audit.store import AuditStore, open_store
+from hedgerow.proxy.audit.verify import verify
+from hedgerow.proxy.config import Audit
+from hedgerow.proxy.pipeline.job import new_id
 from tests.support.postgres import Missing, cluster
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "audit.md"

@@ -15,10 +15,10 @@ from benchmarks.answers import Answers, Case, Columns, Floats
 from benchmarks.hearing import Ears
 from benchmarks.rewriting import Case as Reworded
 from benchmarks.rewriting import lost_facts
-from calibration import Beta
-from lexicon import NO_HEDGE, Lexicon, Retriever, load
-from proxy.rewriting import FactGuard, TemplateRewriter, reword
-from proxy.values import Rewording, RewriteRequest
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import NO_HEDGE, Lexicon, Retriever, load
+from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
+from hedgerow.proxy.types import Rewording, RewriteRequest
 
 K, SHORTLIST = 5, 30
 """As routes have them, and the paper."""

@@ -9,25 +9,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calibration.beta import Beta
-    from calibration.divergence import faithfulness_divergence
-    from calibration.fitted import FittedMap, Provenance
-    from calibration.maps import CalibrationMap, IdentityMap, PlattMap
-    from calibration.registry import ActiveMap, MapRegistry
-    from calibration.wasserstein import quantile_nodes, w1_exact
+    from hedgerow.calibration.beta import Beta
+    from hedgerow.calibration.divergence import faithfulness_divergence
+    from hedgerow.calibration.fitted import FittedMap, Provenance
+    from hedgerow.calibration.maps import CalibrationMap, IdentityMap, PlattMap
+    from hedgerow.calibration.registry import ActiveMap, MapRegistry
+    from hedgerow.calibration.wasserstein import quantile_nodes, w1_exact
 
 _HOMES = {
-    "ActiveMap": "calibration.registry",
-    "Beta": "calibration.beta",
-    "CalibrationMap": "calibration.maps",
-    "FittedMap": "calibration.fitted",
-    "IdentityMap": "calibration.maps",
-    "MapRegistry": "calibration.registry",
-    "PlattMap": "calibration.maps",
-    "Provenance": "calibration.fitted",
-    "faithfulness_divergence": "calibration.divergence",
-    "quantile_nodes": "calibration.wasserstein",
-    "w1_exact": "calibration.wasserstein",
+    "ActiveMap": "hedgerow.calibration.registry",
+    "Beta": "hedgerow.calibration.beta",
+    "CalibrationMap": "hedgerow.calibration.maps",
+    "FittedMap": "hedgerow.calibration.fitted",
+    "IdentityMap": "hedgerow.calibration.maps",
+    "MapRegistry": "hedgerow.calibration.registry",
+    "PlattMap": "hedgerow.calibration.maps",
+    "Provenance": "hedgerow.calibration.fitted",
+    "faithfulness_divergence": "hedgerow.calibration.divergence",
+    "quantile_nodes": "hedgerow.calibration.wasserstein",
+    "w1_exact": "hedgerow.calibration.wasserstein",
 }
 """Where each name lives. They are imported when first asked for: a proxy that only passes requests on pays for none of them."""
 

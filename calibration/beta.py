@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from calibration.errors import RangeError
+from hedgerow.calibration.errors import RangeError
 
 PARAMETER_FLOOR = 1e-6
 """Smallest alpha and beta (RALC, A.1.1): a distribution with a parameter of 0 is no Beta."""

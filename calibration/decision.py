@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibration.arrays import FloatArray, confidence_sample, probabilities
-from calibration.errors import RangeError
+from hedgerow.calibration.arrays import FloatArray, confidence_sample, probabilities
+from hedgerow.calibration.errors import RangeError
 
 Action = Literal["answer", "hedge", "abstain", "escalate"]
 

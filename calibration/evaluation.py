@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibration.arrays import FloatArray, beta_sample
-from calibration.errors import NotEnoughData, RangeError
-from calibration.fitted import FittedMap
-from calibration.fitting import fit_map
-from calibration.maps import apply_map
-from calibration.metrics.bootstrap import Interval, bootstrap_interval
-from calibration.summary import METRICS, summarise
+from hedgerow.calibration.arrays import FloatArray, beta_sample
+from hedgerow.calibration.errors import NotEnoughData, RangeError
+from hedgerow.calibration.fitted import FittedMap
+from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.maps import apply_map
+from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
+from hedgerow.calibration.summary import METRICS, summarise
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def evaluate(
     correct : array_like, shape (n,)
         0 or 1.
     kind : str
-        Kind of the map, a key of `calibration.fitting.FITS`.
+        Kind of the map, a key of `hedgerow.calibration.fitting.FITS`.
     train_fraction : float
         In (0, 1).
     resamples : int

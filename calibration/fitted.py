@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from calibration.maps import CalibrationMap, map_from_dict
+from hedgerow.calibration.maps import CalibrationMap, map_from_dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Provenance:
     notes : tuple[str, ...]
         What the fit had to say: regularised because separable, few records, ...
     raw_histogram : tuple[int, ...]
-        Raw means of the records in whole percents (`calibration.drift.raw_histogram`), against which later traffic is compared; empty
+        Raw means of the records in whole percents (`hedgerow.calibration.drift.raw_histogram`), against which later traffic is compared; empty
         in maps fitted before this was kept.
     information : tuple[float, ...]
-        How precisely the records place the map (`calibration.drift.information`); empty in maps fitted before this was kept.
+        How precisely the records place the map (`hedgerow.calibration.drift.information`); empty in maps fitted before this was kept.
     """
 
     n: int

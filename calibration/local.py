@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibration.arrays import FloatArray, numbers, probabilities, same_shape
-from calibration.errors import RangeError
+from hedgerow.calibration.arrays import FloatArray, numbers, probabilities, same_shape
+from hedgerow.calibration.errors import RangeError
 
 
 def range_aware_correction(mean: ArrayLike, residual: ArrayLike, *, scale: float = 1.0) -> FloatArray:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibration.arrays import FloatArray, beta_sample
-from calibration.errors import NotEnoughData, RangeError
-from calibration.fitted import FittedMap
-from calibration.fitting import fit_map
-from calibration.maps import CalibrationMap, apply_map
-from calibration.metrics.bootstrap import Interval, bootstrap_interval
-from calibration.summary import METRICS
+from hedgerow.calibration.arrays import FloatArray, beta_sample
+from hedgerow.calibration.errors import NotEnoughData, RangeError
+from hedgerow.calibration.fitted import FittedMap
+from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.maps import CalibrationMap, apply_map
+from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
+from hedgerow.calibration.summary import METRICS
 
 DECIDING = "faithfulness_divergence"
 """The metric that says which map is better."""
@@ -74,7 +74,7 @@ def refit(
     active : CalibrationMap
         The map in use; the identity where there is none.
     kind : str
-        Kind of the new map, a key of `calibration.fitting.FITS`.
+        Kind of the new map, a key of `hedgerow.calibration.fitting.FITS`.
     train_fraction : float
         In (0, 1).
     resamples : int
@@ -98,7 +98,7 @@ def refit(
 
     Examples
     --------
-    >>> from calibration.maps import IdentityMap
+    >>> from hedgerow.calibration.maps import IdentityMap
     >>> rng = np.random.default_rng(0)
     >>> agree = rng.integers(1, 10, 400)
     >>> right = rng.random(400) < (agree / 10) ** 3

@@ -19,9 +19,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from calibration.errors import MapFileError
-from calibration.fitted import FittedMap
-from calibration.maps import CalibrationMap, IdentityMap
+from hedgerow.calibration.errors import MapFileError
+from hedgerow.calibration.fitted import FittedMap
+from hedgerow.calibration.maps import CalibrationMap, IdentityMap
 
 SCHEMA = 1
 """Schema of both kinds of file."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibration.arrays import FloatArray, beta_sample
-from calibration.divergence import faithfulness_divergence, kl_update
-from calibration.errors import NotEnoughData
-from calibration.metrics.binned import ece_equal_mass, ece_equal_width, generalised_ece
-from calibration.metrics.expected import expected_brier, expected_nll
-from calibration.metrics.ranking import aurc, auroc
-from calibration.metrics.smooth import smooth_ece
+from hedgerow.calibration.arrays import FloatArray, beta_sample
+from hedgerow.calibration.divergence import faithfulness_divergence, kl_update
+from hedgerow.calibration.errors import NotEnoughData
+from hedgerow.calibration.metrics.binned import ece_equal_mass, ece_equal_width, generalised_ece
+from hedgerow.calibration.metrics.expected import expected_brier, expected_nll
+from hedgerow.calibration.metrics.ranking import aurc, auroc
+from hedgerow.calibration.metrics.smooth import smooth_ece
 
 Columns = Callable[[FloatArray, FloatArray, FloatArray], float]
 

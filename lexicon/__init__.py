@@ -6,38 +6,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lexicon.embedded import EmbeddingReader
-    from lexicon.entries import NO_HEDGE, Frame, FrameKind, Hedge, Lexicon, Match, Register
-    from lexicon.errors import LexiconError, LexiconFileError, TextTooLong
-    from lexicon.loading import builtin_names, load
-    from lexicon.perception import Perceived, Sentence, perceive
-    from lexicon.readers import LocalReader, ModelReader, Reader
-    from lexicon.retrieval import Retriever
-    from lexicon.spotting import Span, spot
+    from hedgerow.lexicon.errors import LexiconError, LexiconFileError, TextTooLong
+    from hedgerow.lexicon.hedges.entries import NO_HEDGE, Frame, FrameKind, Hedge, Lexicon, Match, Register
+    from hedgerow.lexicon.hedges.loading import builtin_names, load
+    from hedgerow.lexicon.hedges.retrieval import Retriever
+    from hedgerow.lexicon.perception.embedding_reader import EmbeddingReader
+    from hedgerow.lexicon.perception.local_reader import Perceived, Sentence, perceive
+    from hedgerow.lexicon.perception.readers import LocalReader, ModelReader, Reader
+    from hedgerow.lexicon.perception.spotting import Span, spot
 
 _HOMES = {
-    "EmbeddingReader": "lexicon.embedded",
-    "Frame": "lexicon.entries",
-    "FrameKind": "lexicon.entries",
-    "Hedge": "lexicon.entries",
-    "Lexicon": "lexicon.entries",
-    "LexiconError": "lexicon.errors",
-    "LexiconFileError": "lexicon.errors",
-    "LocalReader": "lexicon.readers",
-    "Match": "lexicon.entries",
-    "ModelReader": "lexicon.readers",
-    "NO_HEDGE": "lexicon.entries",
-    "Perceived": "lexicon.perception",
-    "Reader": "lexicon.readers",
-    "Register": "lexicon.entries",
-    "Retriever": "lexicon.retrieval",
-    "Sentence": "lexicon.perception",
-    "Span": "lexicon.spotting",
-    "TextTooLong": "lexicon.errors",
-    "builtin_names": "lexicon.loading",
-    "load": "lexicon.loading",
-    "perceive": "lexicon.perception",
-    "spot": "lexicon.spotting",
+    "EmbeddingReader": "hedgerow.lexicon.perception.embedding_reader",
+    "Frame": "hedgerow.lexicon.hedges.entries",
+    "FrameKind": "hedgerow.lexicon.hedges.entries",
+    "Hedge": "hedgerow.lexicon.hedges.entries",
+    "Lexicon": "hedgerow.lexicon.hedges.entries",
+    "LexiconError": "hedgerow.lexicon.errors",
+    "LexiconFileError": "hedgerow.lexicon.errors",
+    "LocalReader": "hedgerow.lexicon.perception.readers",
+    "Match": "hedgerow.lexicon.hedges.entries",
+    "ModelReader": "hedgerow.lexicon.perception.readers",
+    "NO_HEDGE": "hedgerow.lexicon.hedges.entries",
+    "Perceived": "hedgerow.lexicon.perception.local_reader",
+    "Reader": "hedgerow.lexicon.perception.readers",
+    "Register": "hedgerow.lexicon.hedges.entries",
+    "Retriever": "hedgerow.lexicon.hedges.retrieval",
+    "Sentence": "hedgerow.lexicon.perception.local_reader",
+    "Span": "hedgerow.lexicon.perception.spotting",
+    "TextTooLong": "hedgerow.lexicon.errors",
+    "builtin_names": "hedgerow.lexicon.hedges.loading",
+    "load": "hedgerow.lexicon.hedges.loading",
+    "perceive": "hedgerow.lexicon.perception.local_reader",
+    "spot": "hedgerow.lexicon.perception.spotting",
 }
 """Where each name lives. They are imported when first asked for: a proxy that only passes requests on pays for none of them."""
 

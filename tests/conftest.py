@@ -16,7 +16,7 @@ import structlog
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from proxy.config import Settings
+from hedgerow.proxy.config import Settings
 from tests.support.postgres import Cluster, Missing, cluster
 from tests.support.servers import serving
 from tests.support.upstream import Upstream
@@ -62,7 +62,7 @@ class Lines(list[dict[str, Any]]):
 @pytest.fixture(autouse=True)
 def lines() -> Iterator[Lines]:
     """What the proxy logs, as it would be written."""
-    from proxy.telemetry import redact, without_words
+    from hedgerow.proxy.monitoring.metrics import redact, without_words
 
     kept = Lines()
 
@@ -116,7 +116,7 @@ def serve(upstream: Upstream, tmp_path: Path) -> Iterator[Serve]:
 
     Keyword arguments are the route's; `settings=` and `upstream_settings=` reach the rest of the configuration.
     """
-    from proxy.http.own import application
+    from hedgerow.proxy.app import application
 
     with contextlib.ExitStack() as stack:
 

@@ -54,7 +54,7 @@ def test_commands_and_their_options_exist() -> None:
     """Every `hedgerow ...` that a document tells a reader to type."""
     import typer.main
 
-    from proxy.cli import app
+    from hedgerow.proxy.cli import app
 
     root = typer.main.get_command(app)
     seen = 0

@@ -3,7 +3,7 @@
 Also the fits of one Beta to scores: by moments and by likelihood.
 """
 
-from calibration.fitting.fits import (
+from hedgerow.calibration.fitting.fits import (
     FITS,
     fit_beta_calibration,
     fit_bounded_platt,
@@ -15,7 +15,7 @@ from calibration.fitting.fits import (
     fit_temperature,
     fit_venn_abers,
 )
-from calibration.fitting.scores import fit_likelihood, fit_moments
+from hedgerow.calibration.fitting.scores import fit_likelihood, fit_moments
 
 __all__ = [
     "FITS",

@@ -10,14 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibration.arrays import FloatArray, beta_sample
-from calibration.drift import information, raw_histogram
-from calibration.errors import CalibrationError, RangeError
-from calibration.fitted import FittedMap, Provenance
-from calibration.fitting import learners
-from calibration.fitting.learners import Learned
-from calibration.maps import apply_map
-from calibration.summary import summarise
+from hedgerow.calibration.arrays import FloatArray, beta_sample
+from hedgerow.calibration.drift import information, raw_histogram
+from hedgerow.calibration.errors import CalibrationError, RangeError
+from hedgerow.calibration.fitted import FittedMap, Provenance
+from hedgerow.calibration.fitting import learners
+from hedgerow.calibration.fitting.learners import Learned
+from hedgerow.calibration.maps import apply_map
+from hedgerow.calibration.summary import summarise
 
 Learner = Callable[[FloatArray, FloatArray], Learned]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import optimize
 
-from calibration.arrays import FloatArray
-from calibration.errors import NegativeSlope, NotEnoughData
-from calibration.fitting.newton import Logistic, fit_logistic
-from calibration.maps import (
+from hedgerow.calibration.arrays import FloatArray
+from hedgerow.calibration.errors import NegativeSlope, NotEnoughData
+from hedgerow.calibration.fitting.newton import Logistic, fit_logistic
+from hedgerow.calibration.maps import (
     LOG_ODDS_LIMIT,
     BetaCalibrationMap,
     CalibrationMap,
@@ -23,9 +23,9 @@ from calibration.maps import (
     VennAbersMap,
     log_odds,
 )
-from calibration.maps.base import UNANIMITY
-from calibration.maps.parametric import logarithms
-from calibration.metrics.binned import equal_mass_starts
+from hedgerow.calibration.maps.base import UNANIMITY
+from hedgerow.calibration.maps.parametric import logarithms
+from hedgerow.calibration.metrics.binned import equal_mass_starts
 
 TINY = 30
 """Below this many records a parametric fit is drawn towards the identity, and says so."""

@@ -1,7 +1,7 @@
 """Calibration maps: frozen values that move the mean of a Beta and keep its concentration.
 
 A map has `means` for arrays and `apply` for one request. `to_dict` and `map_from_dict` are its JSON form. How maps are
-fitted stands in `calibration.fitting`; where they are kept, in `calibration.registry`.
+fitted stands in `hedgerow.calibration.fitting`; where they are kept, in `hedgerow.calibration.registry`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibration.arrays import FloatArray, parameters, same_shape
-from calibration.beta import PARAMETER_FLOOR
-from calibration.errors import RangeError
-from calibration.maps.base import LOG_ODDS_LIMIT, CalibrationMap, IdentityMap, log_odds
-from calibration.maps.parametric import BetaCalibrationMap, PlattMap, TemperatureMap
-from calibration.maps.steps import HistogramMap, IsotonicMap, VennAbersMap
+from hedgerow.calibration.arrays import FloatArray, parameters, same_shape
+from hedgerow.calibration.beta import PARAMETER_FLOOR
+from hedgerow.calibration.errors import RangeError
+from hedgerow.calibration.maps.base import LOG_ODDS_LIMIT, CalibrationMap, IdentityMap, log_odds
+from hedgerow.calibration.maps.parametric import BetaCalibrationMap, PlattMap, TemperatureMap
+from hedgerow.calibration.maps.steps import HistogramMap, IsotonicMap, VennAbersMap
 
 __all__ = [
     "KINDS",

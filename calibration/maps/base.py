@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from calibration.arrays import FloatArray, probabilities
-from calibration.beta import Beta
-from calibration.errors import RangeError
+from hedgerow.calibration.arrays import FloatArray, probabilities
+from hedgerow.calibration.beta import Beta
+from hedgerow.calibration.errors import RangeError
 
 LOG_ODDS_LIMIT = 16.118095550958317
 """Log-odds are taken within +-logit(1 - 1e-7). Ten unanimous samples give 10 : 1e-6, a mean of 1 - 1e-7; where the 1e-6 floor

@@ -10,10 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from calibration.arrays import FloatArray
-from calibration.beta import Beta
-from calibration.errors import RangeError
-from calibration.maps.base import LOG_ODDS_LIMIT, beta_from_log_odds, limited_log_odds, log_odds, require_finite
+from hedgerow.calibration.arrays import FloatArray
+from hedgerow.calibration.beta import Beta
+from hedgerow.calibration.errors import RangeError
+from hedgerow.calibration.maps.base import (
+    LOG_ODDS_LIMIT,
+    beta_from_log_odds,
+    limited_log_odds,
+    log_odds,
+    require_finite,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibration.arrays import FloatArray, probabilities
-from calibration.beta import Beta
-from calibration.errors import RangeError, ShapeError
+from hedgerow.calibration.arrays import FloatArray, probabilities
+from hedgerow.calibration.beta import Beta
+from hedgerow.calibration.errors import RangeError, ShapeError
 
 
 def _store(owner: object, **columns: Sequence[float]) -> None:

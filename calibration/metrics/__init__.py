@@ -3,8 +3,8 @@
 `faithfulness_divergence`, `kl_update`, `expected_brier` and `expected_nll` give one value per answer; the others one number.
 """
 
-from calibration.divergence import faithfulness_divergence, kl_update
-from calibration.metrics.binned import (
+from hedgerow.calibration.divergence import faithfulness_divergence, kl_update
+from hedgerow.calibration.metrics.binned import (
     ReliabilityTable,
     ece_equal_mass,
     ece_equal_width,
@@ -14,11 +14,11 @@ from calibration.metrics.binned import (
     reliability_equal_width,
     wilson_interval,
 )
-from calibration.metrics.bootstrap import Interval, bootstrap_interval
-from calibration.metrics.expected import expected_brier, expected_nll
-from calibration.metrics.faithful import cmfg, faithfulness
-from calibration.metrics.ranking import RiskCoverage, aurc, auroc, risk_coverage
-from calibration.metrics.smooth import smooth_ece, smooth_ece_at
+from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
+from hedgerow.calibration.metrics.expected import expected_brier, expected_nll
+from hedgerow.calibration.metrics.faithful import cmfg, faithfulness
+from hedgerow.calibration.metrics.ranking import RiskCoverage, aurc, auroc, risk_coverage
+from hedgerow.calibration.metrics.smooth import smooth_ece, smooth_ece_at
 
 __all__ = [
     "Interval",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibration.arrays import FloatArray, numbers, sample
-from calibration.errors import NotEnoughData, RangeError
+from hedgerow.calibration.arrays import FloatArray, numbers, sample
+from hedgerow.calibration.errors import NotEnoughData, RangeError
 
 Metric = Callable[..., float | FloatArray]
 
@@ -68,7 +68,7 @@ def bootstrap_interval(
 
     Examples
     --------
-    >>> from calibration.metrics import auroc
+    >>> from hedgerow.calibration.metrics import auroc
     >>> rng = np.random.default_rng(0)
     >>> interval = bootstrap_interval(auroc, [0.9, 0.8, 0.8, 0.1] * 25, [1, 1, 0, 0] * 25, rng=rng)
     >>> interval.estimate, interval.low < 0.875 < interval.high

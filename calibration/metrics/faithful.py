@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibration.arrays import FloatArray, probabilities, same_shape, sample
-from calibration.errors import RangeError
+from hedgerow.calibration.arrays import FloatArray, probabilities, same_shape, sample
+from hedgerow.calibration.errors import RangeError
 
 
 def faithfulness(decisiveness: ArrayLike, confidence: ArrayLike) -> FloatArray:

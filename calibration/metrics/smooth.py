@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import fft
 
-from calibration.arrays import FloatArray, confidence_sample
-from calibration.errors import RangeError
+from hedgerow.calibration.arrays import FloatArray, confidence_sample
+from hedgerow.calibration.errors import RangeError
 
 _CELLS = 1 << 14
 """Cells of the grid on [0, 1]; residuals are shared between the two nearest centres, an error of order 1 / cells^2."""

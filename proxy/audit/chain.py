@@ -15,7 +15,7 @@ from typing import Literal
 
 import orjson
 
-from proxy.audit.entry import Row
+from hedgerow.proxy.audit.entry import Row
 
 GENESIS = "0" * 64
 """Stands for the row before the first."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from proxy.audit.schema import migrate
-from proxy.config import Audit
-from proxy.errors import StoreError
+from hedgerow.proxy.audit.schema import migrate
+from hedgerow.proxy.config import Audit
+from hedgerow.proxy.errors import StoreError
 
 Connection = sa.Connection
 Engine = sa.Engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from proxy.config import StoreText
+from hedgerow.proxy.config import StoreText
 
 Row = dict[str, Any]
 """A row of `answers`, by column name."""

@@ -10,8 +10,8 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from proxy.audit.tables import answers, texts, verdicts
-from proxy.errors import StoreError
+from hedgerow.proxy.audit.tables import answers, texts, verdicts
+from hedgerow.proxy.errors import StoreError
 
 Columns = NDArray[np.float64]
 _AT_A_TIME = 2000

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from proxy.audit.tables import alarms, changes, route_states
-from proxy.errors import StoreError
+from hedgerow.proxy.audit.tables import alarms, changes, route_states
+from hedgerow.proxy.errors import StoreError
 
 Engine = sa.Engine
 """For those outside this package, who know the store but not its library."""

@@ -14,10 +14,10 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from proxy.audit.engine import Connection
-from proxy.audit.tables import alarms, answers, changes, texts, verdicts
-from proxy.errors import StoreError
-from proxy.values import Json
+from hedgerow.proxy.audit.engine import Connection
+from hedgerow.proxy.audit.tables import alarms, answers, changes, texts, verdicts
+from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.types import Json
 
 T = TypeVar("T")
 Query = Callable[[Connection], T]

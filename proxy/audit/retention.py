@@ -15,12 +15,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from proxy.audit import chain
-from proxy.audit.chain import Head
-from proxy.audit.rows import user_hash
-from proxy.audit.tables import answers, chains, changes, texts, verdicts
-from proxy.config import Settings
-from proxy.errors import StoreError
+from hedgerow.proxy.audit import chain
+from hedgerow.proxy.audit.chain import Head
+from hedgerow.proxy.audit.rows import user_hash
+from hedgerow.proxy.audit.tables import answers, chains, changes, texts, verdicts
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.errors import StoreError
 
 ROWS_AT_A_TIME = 1000
 """In one transaction: writers wait no longer than that takes."""

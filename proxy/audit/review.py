@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from proxy.audit.tables import answers, texts, verdicts
-from proxy.errors import StoreError
+from hedgerow.proxy.audit.tables import answers, texts, verdicts
+from hedgerow.proxy.errors import StoreError
 
 Why = Literal["random", "uncertain", "surprising"]
 CANDIDATES = 2000

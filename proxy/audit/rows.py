@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 import sqlalchemy as sa
 
-from proxy.audit import chain
-from proxy.audit.entry import Entry, Prepared, Row
-from proxy.audit.privacy import kept
-from proxy.audit.tables import answers, texts
+from hedgerow.proxy.audit import chain
+from hedgerow.proxy.audit.entry import Entry, Prepared, Row
+from hedgerow.proxy.audit.privacy import kept
+from hedgerow.proxy.audit.tables import answers, texts
 
 LARGEST_COUNT = 2**31 - 1
 """Of tokens: what PostgreSQL's integers hold. An upstream that tells of more is not counting tokens."""

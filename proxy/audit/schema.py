@@ -9,7 +9,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from proxy.errors import StoreError
+from hedgerow.proxy.errors import StoreError
 
 HEAD = "0003"
 """The newest migration; a test holds it against the files in `migrations/versions`."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 import structlog
 
-from proxy.audit.entry import Prepared
+from hedgerow.proxy.audit.entry import Prepared
 
 log = structlog.get_logger(__name__)
 _CHECKSUM = 8

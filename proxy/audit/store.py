@@ -18,14 +18,14 @@ import anyio.to_thread
 import sqlalchemy as sa
 import structlog
 
-from proxy.audit.engine import open_engine
-from proxy.audit.entry import Entry, Row
-from proxy.audit.retention import erase, purge
-from proxy.audit.tables import answers, texts, verdicts
-from proxy.audit.writer import Batch, Settlement, Writer
-from proxy.config import Audit, Settings
-from proxy.errors import StoreError
-from proxy.values import Json
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.entry import Entry, Row
+from hedgerow.proxy.audit.retention import erase, purge
+from hedgerow.proxy.audit.tables import answers, texts, verdicts
+from hedgerow.proxy.audit.writer import Batch, Settlement, Writer
+from hedgerow.proxy.config import Audit, Settings
+from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.types import Json
 
 log = structlog.get_logger(__name__)
 

@@ -14,9 +14,9 @@ from typing import Any, Literal
 import anyio.to_thread
 import sqlalchemy as sa
 
-from proxy.audit.store import AuditStore
-from proxy.audit.tables import answers, verdicts
-from proxy.errors import StoreError
+from hedgerow.proxy.audit.store import AuditStore
+from hedgerow.proxy.audit.tables import answers, verdicts
+from hedgerow.proxy.errors import StoreError
 
 Kind = Literal["client", "human", "import", "grader"]
 MAX_TOLD = 1000
@@ -185,8 +185,8 @@ def settle(rows: Sequence[Row], correct: Sequence[float]) -> list[dict[str, floa
     """
     import numpy as np
 
-    from calibration import faithfulness_divergence
-    from calibration.metrics import expected_brier, expected_nll
+    from hedgerow.calibration import faithfulness_divergence
+    from hedgerow.calibration.metrics import expected_brier, expected_nll
 
     metrics = dict(zip(_BETA, (faithfulness_divergence, expected_brier, expected_nll), strict=True))
     settled: list[dict[str, float | None]] = [dict.fromkeys(_SCORES) for _ in rows]

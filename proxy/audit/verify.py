@@ -8,11 +8,11 @@ from itertools import groupby
 
 import sqlalchemy as sa
 
-from proxy.audit import chain
-from proxy.audit.chain import GENESIS, Head
-from proxy.audit.entry import Row
-from proxy.audit.tables import answers, chains, texts
-from proxy.errors import StoreError
+from hedgerow.proxy.audit import chain
+from hedgerow.proxy.audit.chain import GENESIS, Head
+from hedgerow.proxy.audit.entry import Row
+from hedgerow.proxy.audit.tables import answers, chains, texts
+from hedgerow.proxy.errors import StoreError
 
 ROWS_AT_A_TIME = 2000
 _COLUMNS = tuple(str(column.name) for column in answers.columns if column.name != "story")

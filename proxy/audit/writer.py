@@ -21,12 +21,12 @@ from typing import Any
 import sqlalchemy as sa
 import structlog
 
-from proxy.audit import chain
-from proxy.audit.chain import GENESIS, Head
-from proxy.audit.entry import Entry, Prepared, Row
-from proxy.audit.rows import answer_parameters, prepare, text_parameters
-from proxy.audit.spool import Spool, waiting
-from proxy.audit.tables import answers, chains, texts
+from hedgerow.proxy.audit import chain
+from hedgerow.proxy.audit.chain import GENESIS, Head
+from hedgerow.proxy.audit.entry import Entry, Prepared, Row
+from hedgerow.proxy.audit.rows import answer_parameters, prepare, text_parameters
+from hedgerow.proxy.audit.spool import Spool, waiting
+from hedgerow.proxy.audit.tables import answers, chains, texts
 
 log = structlog.get_logger(__name__)
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import typer
 
-from proxy.cli import audit, config, experiment, lexicon, maps, routes
-from proxy.cli.ask import ask
-from proxy.cli.collect import collect
-from proxy.cli.evaluate import evaluate
-from proxy.cli.fit import fit
-from proxy.cli.grade import grade
-from proxy.cli.rewrite import rewrite
-from proxy.cli.same_meaning import same_meaning
-from proxy.cli.serve import serve
+from hedgerow.proxy.cli import audit, config, experiment, lexicon, maps, routes
+from hedgerow.proxy.cli.ask import ask
+from hedgerow.proxy.cli.collect import collect
+from hedgerow.proxy.cli.evaluate import evaluate
+from hedgerow.proxy.cli.fit import fit
+from hedgerow.proxy.cli.grade import grade
+from hedgerow.proxy.cli.rewrite import rewrite
+from hedgerow.proxy.cli.same_meaning import same_meaning
+from hedgerow.proxy.cli.serve import serve
 
 app = typer.Typer(
     name="hedgerow",

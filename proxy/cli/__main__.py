@@ -1,5 +1,5 @@
-"""`python -m proxy.cli`, the same as `hedgerow`."""
+"""`python -m hedgerow.proxy.cli`, the same as `hedgerow`."""
 
-from proxy.cli import app
+from hedgerow.proxy.cli import app
 
 app(prog_name="hedgerow")

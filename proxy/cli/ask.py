@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from calibration import Beta
-    from proxy.config import Route, Settings
-    from proxy.pipeline.job import Flow
+    from hedgerow.calibration import Beta
+    from hedgerow.proxy.config import Route, Settings
+    from hedgerow.proxy.pipeline.job import Flow
 
 WIDTH = 36
 """Columns of a drawn density."""
@@ -31,7 +31,7 @@ def ask(
     """Show what the proxy does with one question: samples, clusters, confidence, hedges, wording, times."""
     import asyncio
 
-    from proxy.errors import ConfigError, HedgerowError
+    from hedgerow.proxy.errors import ConfigError, HedgerowError
 
     settings = configuration(config)
     if not question.strip():
@@ -61,9 +61,9 @@ async def _run(settings: Settings, route: Route, question: str, model: str) -> F
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from proxy.build import open_parts
-    from proxy.pipeline.job import Flow, Job, new_id
-    from proxy.pipeline.run import calibrate
+    from hedgerow.proxy.pipeline.job import Flow, Job, new_id
+    from hedgerow.proxy.pipeline.short import calibrate
+    from hedgerow.proxy.services.services import open_parts
 
     only = settings.model_copy(update={"routes": (route,)})
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
@@ -175,7 +175,7 @@ def _wording(flow: Flow, console: Console) -> None:
     from rich.panel import Panel
     from rich.text import Text
 
-    from proxy.pipeline.record import final_text
+    from hedgerow.proxy.pipeline.result import final_text
 
     why = f" ({flow.reason})" if flow.reason else ""
     _heading(console, "Answer", f"{flow.status}{why}")

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxy.cli.audit_files import export, import_verdicts
-from proxy.cli.audit_summary import summary, worst
-from proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.audit_files import export, import_verdicts
+from hedgerow.proxy.cli.audit_summary import summary, worst
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
-    from proxy.audit.engine import Engine
-    from proxy.audit.verify import Report
-    from proxy.config import Settings
+    from hedgerow.proxy.audit.engine import Engine
+    from hedgerow.proxy.audit.verify import Report
+    from hedgerow.proxy.config import Settings
 
 app = typer.Typer(no_args_is_help=True, help="The audit: figures, verdicts, files, and what keeps it whole.")
 app.command()(summary)
@@ -35,8 +35,8 @@ MOST_FINDINGS = 50
 @contextmanager
 def opened(config: Path) -> Iterator[tuple[Settings, Engine]]:
     """The configuration and its store; one that does not exist is not made."""
-    from proxy.audit.engine import open_engine, sqlite_file
-    from proxy.errors import StoreError
+    from hedgerow.proxy.audit.engine import open_engine, sqlite_file
+    from hedgerow.proxy.errors import StoreError
 
     settings = configuration(config)
     file = sqlite_file(settings.audit)
@@ -67,9 +67,9 @@ def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
     """Hash every row again and hold it against its chain; exit 1 where one was altered, moved or removed."""
     from rich.progress import Progress
 
-    from proxy.audit.store import hash_key
-    from proxy.audit.verify import count
-    from proxy.audit.verify import verify as verified
+    from hedgerow.proxy.audit.store import hash_key
+    from hedgerow.proxy.audit.verify import count
+    from hedgerow.proxy.audit.verify import verify as verified
 
     with opened(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("Verifying", total=count(engine))
@@ -116,7 +116,7 @@ def purge(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
     """Erase texts and delete rows that are past the days the configuration gives them."""
     from rich.progress import Progress
 
-    from proxy.audit.retention import purge as forget
+    from hedgerow.proxy.audit.retention import purge as forget
 
     with opened(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("Purging", total=None)
@@ -134,8 +134,8 @@ def delete(
     user: Annotated[str | None, typer.Option(help="The client's name for a user, as it was sent.")] = None,
 ) -> None:
     """Erase what was said in some answers, or in all answers to a user; their figures stay."""
-    from proxy.audit.retention import erase
-    from proxy.audit.store import hash_key
+    from hedgerow.proxy.audit.retention import erase
+    from hedgerow.proxy.audit.store import hash_key
 
     if bool(id) == (user is not None):
         stop("say which answers: --id (may be repeated) or --user")
@@ -149,8 +149,8 @@ def delete(
 @app.command()
 def replay(config: ConfigPath = CONFIG) -> None:
     """Write the rows that wait in the spool of processes that are gone; a running proxy does this for its own, and at its start for all."""
-    from proxy.audit.store import hash_key
-    from proxy.audit.writer import Writer
+    from hedgerow.proxy.audit.store import hash_key
+    from hedgerow.proxy.audit.writer import Writer
 
     lost: list[int] = []
     with opened(config) as (settings, engine):
@@ -166,9 +166,9 @@ def replay(config: ConfigPath = CONFIG) -> None:
 @app.command()
 def migrate(config: ConfigPath = CONFIG) -> None:
     """Create the store's tables, or bring them up to date; hedgerow serve does the same at its start."""
-    from proxy.audit.engine import open_engine, shown_address
-    from proxy.audit.schema import HEAD
-    from proxy.errors import StoreError
+    from hedgerow.proxy.audit.engine import open_engine, shown_address
+    from hedgerow.proxy.audit.schema import HEAD
+    from hedgerow.proxy.errors import StoreError
 
     settings = configuration(config)
     try:

@@ -12,14 +12,14 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from proxy.cli.common import ConfigPath, configuration, stop
-from proxy.cli.times import moment
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.times import moment
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from proxy.audit.operators import Engine
-    from proxy.audit.verdicts import Told
+    from hedgerow.proxy.audit.operators import Engine
+    from hedgerow.proxy.audit.verdicts import Told
 
 CONFIG = Path("config.yaml")
 _SHOWN = 10
@@ -42,7 +42,7 @@ def import_verdicts(
     config: ConfigPath = CONFIG,
 ) -> None:
     """Tell verdicts from a file. Importing a file twice changes nothing; lines at fault are named, and end the command with 1."""
-    from proxy.audit.verdicts import MAX_TOLD, write
+    from hedgerow.proxy.audit.verdicts import MAX_TOLD, write
 
     changed = unchanged = 0
     faults: list[str] = []
@@ -90,7 +90,7 @@ def export(
     config: ConfigPath = CONFIG,
 ) -> None:
     """Write answers with a confidence, their verdicts and scores; `hedgerow fit` and `hedgerow evaluate` read the file back."""
-    from proxy.audit.labelled import count_answers, export_rows
+    from hedgerow.proxy.audit.labelled import count_answers, export_rows
 
     form = form or ("parquet" if out.suffix == ".parquet" else "jsonl")
     start = moment(since) if since else 0.0
@@ -113,8 +113,8 @@ def export(
 @contextmanager
 def open_audit(config: Path) -> Iterator[Engine]:
     """The audit's engine; where it cannot be opened, read or written, one sentence and the end."""
-    from proxy.audit.engine import open_engine
-    from proxy.errors import StoreError
+    from hedgerow.proxy.audit.engine import open_engine
+    from hedgerow.proxy.errors import StoreError
 
     try:
         engine = open_engine(configuration(config).audit)
@@ -132,7 +132,7 @@ def _told(row: Any, source: str, actor: str | None) -> Told:
     Raises:
         _Refused: there is none in it.
     """
-    from proxy.audit.verdicts import Told
+    from hedgerow.proxy.audit.verdicts import Told
 
     if not isinstance(row, dict):
         raise _Refused("is no object" if row is not None else "is no JSON")
@@ -211,7 +211,7 @@ def _write_parquet(out: Path, rows: Iterator[dict[str, Any]]) -> None:
         stop("Parquet needs the extra `parquet`: pip install 'hedgerow[parquet]'")
     from itertools import islice
 
-    from proxy.audit.labelled import EXPORTED
+    from hedgerow.proxy.audit.labelled import EXPORTED
 
     kinds = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
     schema = pa.schema([(name, kinds[kind]) for name, kind in EXPORTED.items()])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
-    from calibration.metrics import Interval
-    from proxy.audit.engine import Connection
-    from proxy.config import Settings
-    from proxy.pages.overview import Line
+    from hedgerow.calibration.metrics import Interval
+    from hedgerow.proxy.audit.engine import Connection
+    from hedgerow.proxy.config import Settings
+    from hedgerow.proxy.dashboard.overview import Line
 
 T = TypeVar("T")
 Since = Annotated[str, typer.Option(help="How far back: 24h, 7d, 30d or all.")]
@@ -26,8 +26,8 @@ def summary(
     config: ConfigPath = Path("config.yaml"), since: Since = "7d", route: RouteName = None, as_json: AsJson = False
 ) -> None:
     """Per route: requests, share hedged and passed on, confidence against outcomes, divergence, tokens."""
-    from proxy.audit import queries
-    from proxy.pages import overview
+    from hedgerow.proxy.audit import queries
+    from hedgerow.proxy.dashboard import overview
 
     settings = configuration(config)
     buckets = _buckets(settings, since)
@@ -61,7 +61,7 @@ def worst(
     as_json: AsJson = False,
 ) -> None:
     """The answers whose outcome surprised most: highest Faithfulness Divergence first."""
-    from proxy.audit import queries
+    from hedgerow.proxy.audit import queries
 
     settings = configuration(config)
     period = _buckets(settings, since).period
@@ -77,8 +77,8 @@ def worst(
 def _buckets(settings: Settings, since: str) -> Any:
     import time
 
-    from proxy.audit import queries
-    from proxy.pages import overview
+    from hedgerow.proxy.audit import queries
+    from hedgerow.proxy.dashboard import overview
 
     if since not in overview.PERIODS:
         stop(f"--since is {since!r}; allowed are {', '.join(overview.PERIODS)}")
@@ -88,9 +88,9 @@ def _buckets(settings: Settings, since: str) -> Any:
 
 def _ask(settings: Settings, query: Callable[[Connection], T]) -> T:
     """What a query finds in the configured audit; the end where there is none."""
-    from proxy.audit.engine import open_engine, sqlite_file
-    from proxy.audit.queries import asked
-    from proxy.errors import StoreError
+    from hedgerow.proxy.audit.engine import open_engine, sqlite_file
+    from hedgerow.proxy.audit.queries import asked
+    from hedgerow.proxy.errors import StoreError
 
     file = sqlite_file(settings.audit)
     if file is not None and not file.exists():
@@ -174,7 +174,7 @@ def _print_worst(rows: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from proxy.pages.render import percent
+    from hedgerow.proxy.dashboard.render import percent
 
     console = Console(highlight=False)
     for row in rows:

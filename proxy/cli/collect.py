@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
-    from proxy.collecting.asking import Cost, Plan
-    from proxy.collecting.ledger import Ledger
-    from proxy.collecting.questions import Question
-    from proxy.collecting.working import Outcome
-    from proxy.config import Route, Settings
+    from hedgerow.proxy.config import Route, Settings
+    from hedgerow.proxy.lab.collecting.asking import Cost, Plan
+    from hedgerow.proxy.lab.collecting.ledger import Ledger
+    from hedgerow.proxy.lab.collecting.questions import Question
+    from hedgerow.proxy.lab.collecting.working import Outcome
 
 _SHOWN = 5
 """Rows that cannot be used are named up to here, then counted."""
@@ -47,8 +47,8 @@ def collect(
 
     import structlog
 
-    from proxy.collecting.asking import Plan
-    from proxy.errors import ConfigError, HedgerowError
+    from hedgerow.proxy.errors import ConfigError, HedgerowError
+    from hedgerow.proxy.lab.collecting.asking import Plan
 
     settings = configuration(config)
     structlog.configure(
@@ -83,9 +83,9 @@ def find_route(settings: Settings, name: str | None) -> Route:
 
 def load_questions(path: Path, separator: str, unlabelled: bool, skip_bad: bool) -> list[Question]:
     """The questions of a file; says what is wrong with the others, and ends the command unless they may be skipped."""
-    from proxy.collecting.questions import Question, read_questions
-    from proxy.records import BadRow
-    from proxy.records.reading import UNREADABLE
+    from hedgerow.proxy.lab.collecting.questions import Question, read_questions
+    from hedgerow.proxy.lab.records import BadRow
+    from hedgerow.proxy.lab.records.reading import UNREADABLE
 
     try:
         rows = list(read_questions(path, separator=separator, need_gold=not unlabelled))
@@ -121,7 +121,7 @@ def choose(questions: list[Question], limit: int | None, seed: int) -> list[Ques
 
 
 def _ledger(out: Path, plan: Plan) -> Ledger:
-    from proxy.collecting.ledger import Ledger, LedgerError
+    from hedgerow.proxy.lab.collecting.ledger import Ledger, LedgerError
 
     try:
         return Ledger(out, plan.drawn)
@@ -145,9 +145,9 @@ async def run_plan(
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    from proxy.build import open_upstream
-    from proxy.collecting.asking import collect, cost
-    from proxy.collecting.working import Outcome, Paced
+    from hedgerow.proxy.lab.collecting.asking import collect, cost
+    from hedgerow.proxy.lab.collecting.working import Outcome, Paced
+    from hedgerow.proxy.services.services import open_upstream
 
     todo = [question for question in questions if question.key not in ledger.done]
     if not todo:

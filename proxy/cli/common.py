@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from proxy.config import Settings
+    from hedgerow.proxy.config import Settings
 
 ConfigPath = Annotated[Path, typer.Option("--config", "-c", help="The configuration file.")]
 
@@ -21,8 +21,8 @@ def stop(message: str, code: int = 2) -> NoReturn:
 
 def configuration(path: Path) -> Settings:
     """The settings in a file; where they cannot be used, one line a fault, and the end."""
-    from proxy.config import load
-    from proxy.errors import ConfigError
+    from hedgerow.proxy.config import load
+    from hedgerow.proxy.errors import ConfigError
 
     try:
         return load(path)

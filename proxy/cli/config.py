@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 
 app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash client keys.")
 
@@ -14,8 +14,8 @@ app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash clie
 @app.command()
 def check(config: ConfigPath = Path("config.yaml")) -> None:
     """Check a configuration file, and that what it names is there; says nothing else."""
-    from proxy.build import check_parts
-    from proxy.errors import ConfigError
+    from hedgerow.proxy.errors import ConfigError
+    from hedgerow.proxy.services.services import check_parts
 
     settings = configuration(config)
     try:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proxy.cli.common import stop
-from proxy.cli.records import Clusters, Map, Signal, load_combined, load_records
+from hedgerow.proxy.cli.common import stop
+from hedgerow.proxy.cli.records import Clusters, Map, Signal, load_combined, load_records
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from calibration.evaluation import Evaluation
-    from proxy.records import Records
+    from hedgerow.calibration.evaluation import Evaluation
+    from hedgerow.proxy.lab.records import Records
 
 _CONDITION = re.compile(r"\s*([a-z_][a-z0-9_.]*)\s*(>=|<=|>|<)\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+)\s*")
 _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
@@ -70,9 +70,9 @@ def _evaluate(
     from rich.console import Console
     from rich.progress import Progress
 
-    from calibration.errors import CalibrationError
-    from calibration.evaluation import evaluate as run
-    from calibration.summary import METRICS
+    from hedgerow.calibration.errors import CalibrationError
+    from hedgerow.calibration.evaluation import evaluate as run
+    from hedgerow.calibration.summary import METRICS
 
     options: dict[str, Any] = {"allow_negative_slope": allow_negative} if kind.startswith("platt") else {}
     rng: np.random.Generator = np.random.default_rng(seed)
@@ -132,7 +132,7 @@ def _look_up(document: dict[str, Any], key: str) -> float:
 
 
 def _write_page(path: Path, evaluation: Evaluation, document: dict[str, Any]) -> None:
-    from proxy.report import render
+    from hedgerow.proxy.lab.report import render
 
     try:
         path.write_text(render(evaluation, document), encoding="utf-8")

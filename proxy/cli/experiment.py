@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxy.cli.common import configuration, stop
+from hedgerow.proxy.cli.common import configuration, stop
 
 if TYPE_CHECKING:
-    from proxy.config import Settings
-    from proxy.experiment.running import Case, Run
-    from proxy.experiment.settings import Experiment
+    from hedgerow.proxy.config import Settings
+    from hedgerow.proxy.lab.experiment.running import Case, Run
+    from hedgerow.proxy.lab.experiment.settings import Experiment
 
 app = typer.Typer(
     no_args_is_help=True, help="Collect, grade, fit, reword and measure on your own models and questions."
@@ -33,11 +33,11 @@ def run(
     """Run an experiment; run it again after whatever stopped it."""
     import asyncio
 
-    from calibration.errors import CalibrationError
-    from proxy.collecting.ledger import LedgerError
-    from proxy.errors import ConfigError, HedgerowError
-    from proxy.experiment.report import write_report
-    from proxy.experiment.settings import load_experiment
+    from hedgerow.calibration.errors import CalibrationError
+    from hedgerow.proxy.errors import ConfigError, HedgerowError
+    from hedgerow.proxy.lab.collecting.ledger import LedgerError
+    from hedgerow.proxy.lab.experiment.report import write_report
+    from hedgerow.proxy.lab.experiment.settings import load_experiment
 
     try:
         experiment = load_experiment(file)
@@ -58,8 +58,8 @@ def run(
 
 def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
     """The configuration with the experiment's routes, and every route with every set."""
-    from proxy.errors import ConfigError
-    from proxy.experiment.running import Case
+    from hedgerow.proxy.errors import ConfigError
+    from hedgerow.proxy.lab.experiment.running import Case
 
     settings = configuration(experiment.config)
     by_name = {route.name: route for route in settings.routes}
@@ -75,7 +75,7 @@ def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
 
 def _confirm(cases: list[Case], yes: bool) -> None:
     """Say what is left to spend, and ask."""
-    from proxy.experiment.running import missing
+    from hedgerow.proxy.lab.experiment.running import missing
 
     left = {f"{case.route.name} on {case.set.name}": missing(case) for case in cases}
     for name, (questions, answers) in left.items():
@@ -92,10 +92,10 @@ async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:
     from rich.console import Console
     from rich.progress import Progress
 
-    from calibration.errors import CalibrationError
-    from proxy.build import open_parts
-    from proxy.errors import HedgerowError
-    from proxy.experiment.running import run_case
+    from hedgerow.calibration.errors import CalibrationError
+    from hedgerow.proxy.errors import HedgerowError
+    from hedgerow.proxy.lab.experiment.running import run_case
+    from hedgerow.proxy.services.services import open_parts
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     runs: list[Run] = []

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from proxy.cli.common import ConfigPath, configuration, stop
-from proxy.cli.records import Clusters, Map, Signal, load_combined, load_records
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.records import Clusters, Map, Signal, load_combined, load_records
 
 
 def registry_folder(folder: Path | None, config: Path) -> Path:
@@ -62,7 +62,7 @@ def fit(
     if from_audit:
         if data is not None or route is None:
             stop("--from-audit takes --route in place of --data")
-        from proxy.cli.refit import fit_from_audit
+        from hedgerow.proxy.cli.refit import fit_from_audit
 
         return fit_from_audit(
             route, kind=kind, since=since, train_fraction=train_fraction, version=version, activate=activate,
@@ -70,10 +70,10 @@ def fit(
         )  # fmt: skip
     if data is None:
         stop("--data names the labelled answers; --from-audit --route takes a route's own verdicts")
-    from calibration import MapRegistry
-    from calibration.errors import CalibrationError
-    from calibration.fitting import fit_map
-    from proxy.signals.combine import save_weights
+    from hedgerow.calibration import MapRegistry
+    from hedgerow.calibration.errors import CalibrationError
+    from hedgerow.calibration.fitting import fit_map
+    from hedgerow.proxy.signals.combine import save_weights
 
     if (route or model) and not activate:
         stop("--route and --model say where a map is active; add --activate")

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
     from collections import Counter
 
-    from proxy.collecting.ledger import Ledger
-    from proxy.collecting.working import Outcome
-    from proxy.grading import Grader
-    from proxy.values import Json
+    from hedgerow.proxy.grading import Grader
+    from hedgerow.proxy.lab.collecting.ledger import Ledger
+    from hedgerow.proxy.lab.collecting.working import Outcome
+    from hedgerow.proxy.types import Json
 
 By = Literal["alias", "numeric", "choice", "judge"]
 
@@ -35,8 +35,8 @@ def grade(
     import asyncio
     from collections import Counter
 
-    from proxy.collecting.ledger import Ledger, LedgerError
-    from proxy.errors import HedgerowError
+    from hedgerow.proxy.errors import HedgerowError
+    from hedgerow.proxy.lab.collecting.ledger import Ledger, LedgerError
 
     rows = _rows(answers)
     reasons: Counter[str] = Counter()
@@ -62,8 +62,8 @@ def grade(
 
 def _rows(path: Path) -> list[tuple[str, Json]]:
     """Rows by their keys; ends the command at a row that cannot be graded, before anything is spent."""
-    from proxy.grading.drafts import gradable
-    from proxy.records.reading import UNREADABLE, open_lines
+    from hedgerow.proxy.grading.drafts import gradable
+    from hedgerow.proxy.lab.records.reading import UNREADABLE, open_lines
 
     rows: dict[str, Json] = {}
     try:
@@ -84,8 +84,8 @@ def _grader(by: By, upstream: str | None, model: str, config: Path) -> AbstractA
     """The grader, open while it is needed."""
     from contextlib import nullcontext
 
-    from proxy.grading import AliasGrader, ChoiceGrader, NumericGrader
-    from proxy.grading.opening import open_judge
+    from hedgerow.proxy.grading import AliasGrader, ChoiceGrader, NumericGrader
+    from hedgerow.proxy.lab.judge_upstream import open_judge
 
     if by == "judge":
         settings = configuration(config)
@@ -107,9 +107,9 @@ async def _grade_all(
     from rich.console import Console
     from rich.progress import Progress
 
-    from proxy.collecting.working import work_off
-    from proxy.equivalence.rules import RuleEquivalence
-    from proxy.grading.drafts import grade_row
+    from hedgerow.proxy.clustering.rules import RuleEquivalence
+    from hedgerow.proxy.grading.drafts import grade_row
+    from hedgerow.proxy.lab.collecting.working import work_off
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("Grading", total=len(rows))

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
-    from calibration import Beta
-    from lexicon import Hedge, Lexicon
-    from lexicon.build import Plan, Record
-    from proxy.config import Settings
+    from hedgerow.calibration import Beta
+    from hedgerow.lexicon import Hedge, Lexicon
+    from hedgerow.lexicon.hedges.build import Plan, Record
+    from hedgerow.proxy.config import Settings
 
 app = typer.Typer(
     help="Hedges, the confidence that people read in them, and how confident a text sounds.", no_args_is_help=True
@@ -27,7 +27,7 @@ WIDTH = 40
 
 
 def _load(name: str, code: int = 2) -> Lexicon:
-    from lexicon import LexiconError, load
+    from hedgerow.lexicon import LexiconError, load
 
     try:
         return load(name)
@@ -85,7 +85,7 @@ def show(
 
 def _density(beta: Beta) -> str:
     """The distribution as a row of bars, each the mass of its slice."""
-    from calibration.distribution import cdf
+    from hedgerow.calibration.distribution import cdf
 
     edges = cdf([i / WIDTH for i in range(WIDTH + 1)], beta.alpha, beta.beta)
     mass = [float(high - low) for low, high in itertools.pairwise(edges)]
@@ -95,7 +95,7 @@ def _density(beta: Beta) -> str:
 @app.command()
 def check(path: Annotated[str, typer.Argument(help="A lexicon file, or the name of a shipped lexicon.")]) -> None:
     """Read a lexicon; name what is wrong with it, and what looks wrong. Ends with 1 where it cannot be used."""
-    from lexicon import NO_HEDGE
+    from hedgerow.lexicon import NO_HEDGE
 
     lexicon = _load(path, code=1)
     notes = _doubts(lexicon)
@@ -114,7 +114,7 @@ def check(path: Annotated[str, typer.Argument(help="A lexicon file, or the name 
 
 def _doubts(lexicon: Lexicon) -> list[str]:
     """Hedges whose Beta is far from how their words sound: a slip of the pen, most often an inverted one."""
-    from lexicon import LexiconError, perceive
+    from hedgerow.lexicon import LexiconError, perceive
 
     notes = []
     for hedge in lexicon if lexicon.language == "en" else ():
@@ -139,9 +139,9 @@ def perceive(
     ] = None,
 ) -> None:
     """How confident each text sounds to readers, whether or not it is true. One text a line."""
-    from lexicon import LexiconError
-    from lexicon import perceive as hear
-    from proxy.rewriting.languages import language_of
+    from hedgerow.lexicon import LexiconError
+    from hedgerow.lexicon import perceive as hear
+    from hedgerow.proxy.rewriting.languages import language_of
 
     failed = False
     for number, text in enumerate(texts or _lines(), start=1):
@@ -199,11 +199,11 @@ def build(
     """Build a lexicon from models, as the paper does (RALC D.1). What was answered is kept beside the output and never asked again."""
     import asyncio
 
-    from lexicon import LexiconError, load
-    from lexicon.build import Plan, entries, remaining
-    from lexicon.entries import Lexicon
-    from lexicon.writing import to_json
-    from proxy.errors import HedgerowError
+    from hedgerow.lexicon import LexiconError, load
+    from hedgerow.lexicon.hedges.build import Plan, entries, remaining
+    from hedgerow.lexicon.hedges.entries import Lexicon
+    from hedgerow.lexicon.hedges.writing import to_json
+    from hedgerow.proxy.errors import HedgerowError
 
     settings = configuration(config)
     names = [writer or next(iter(settings.upstreams), ""), *(evaluator or [])]
@@ -247,7 +247,7 @@ def _phrases(path: Path | None, english: dict[str, Hedge]) -> tuple[str, ...]:
 
 def _records(log: Path) -> list[Record]:
     """What earlier runs were told; a last line that was cut off is asked again."""
-    from lexicon.build import Scored, Written
+    from hedgerow.lexicon.hedges.build import Scored, Written
 
     found: list[Record] = []
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
@@ -270,10 +270,10 @@ async def _construct(settings: Settings, writer: str, model: str, plan: Plan, re
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from lexicon.build import construct, remaining
-    from proxy.build import open_upstream
-    from proxy.ports import Call, Upstream
-    from proxy.upstreams.answers import sample_of
+    from hedgerow.lexicon.hedges.build import construct, remaining
+    from hedgerow.proxy.protocols import Call, Upstream
+    from hedgerow.proxy.services.services import open_upstream
+    from hedgerow.proxy.upstreams.answers import sample_of
 
     cost = remaining(plan, records)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proxy.cli.common import ConfigPath, stop
-from proxy.cli.fit import registry_folder
+from hedgerow.proxy.cli.common import ConfigPath, stop
+from hedgerow.proxy.cli.fit import registry_folder
 
 if TYPE_CHECKING:
-    from calibration import FittedMap, MapRegistry
+    from hedgerow.calibration import FittedMap, MapRegistry
 
 app = typer.Typer(no_args_is_help=True, help="List, show, activate and compare stored calibration maps.")
 
@@ -56,7 +56,7 @@ def activate(
     config: ConfigPath = CONFIG,
 ) -> None:
     """Use a stored map from now on: for a route, a model, both, or (neither given) as the default."""
-    from calibration.errors import CalibrationError
+    from hedgerow.calibration.errors import CalibrationError
 
     registry = _registry(folder, config)
     try:
@@ -82,13 +82,13 @@ def diff(first: str, second: str, folder: Folder = None, config: ConfigPath = CO
 
 
 def _registry(folder: Path | None, config: Path) -> MapRegistry:
-    from calibration import MapRegistry
+    from hedgerow.calibration import MapRegistry
 
     return MapRegistry(registry_folder(folder, config))
 
 
 def _load(registry: MapRegistry, version: str) -> FittedMap:
-    from calibration.errors import CalibrationError
+    from hedgerow.calibration.errors import CalibrationError
 
     try:
         return registry.load(version)
@@ -97,7 +97,7 @@ def _load(registry: MapRegistry, version: str) -> FittedMap:
 
 
 def _row(registry: MapRegistry, version: str) -> dict[str, Any]:
-    from calibration.errors import CalibrationError
+    from hedgerow.calibration.errors import CalibrationError
 
     fitted = _load(registry, version)
     try:

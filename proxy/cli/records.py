@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from proxy.cli.common import stop
+from hedgerow.proxy.cli.common import stop
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from proxy.ports import ConfidenceSignal, Equivalence
-    from proxy.records import Records
-    from proxy.signals.combine import Weights
+    from hedgerow.proxy.lab.records import Records
+    from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence
+    from hedgerow.proxy.signals.combine import Weights
 
 Clusters = Literal["rules", "exact"]
 Signal = Literal["semantic", "token", "combined"]
@@ -39,8 +39,8 @@ def load_combined(path: Path, *, clusters: Clusters, skip_bad: bool, fit_on: flo
 
     import numpy as np
 
-    from calibration import Beta
-    from proxy.signals.combine import COMBINED, OneOfSeveral, combine, fit_weights
+    from hedgerow.calibration import Beta
+    from hedgerow.proxy.signals.combine import COMBINED, OneOfSeveral, combine, fit_weights
 
     several = [_signal(name) for name in COMBINED]
     measured = {name: _measure(path, OneOfSeveral(name, several), clusters) for name in COMBINED}
@@ -63,7 +63,7 @@ def load_combined(path: Path, *, clusters: Clusters, skip_bad: bool, fit_on: flo
 def _measure(path: Path, signal: ConfidenceSignal, clusters: Clusters) -> Records:
     import anyio
 
-    from proxy.records import measure, read_rows
+    from hedgerow.proxy.lab.records import measure, read_rows
 
     total = _count_lines(path)
     with _progress() as progress:
@@ -82,8 +82,8 @@ def _measure(path: Path, signal: ConfidenceSignal, clusters: Clusters) -> Record
 
 def _count_lines(path: Path) -> int:
     """Lines that are not blank; the place where a file that cannot be read is noticed."""
-    from proxy.records import read_rows
-    from proxy.records.reading import UNREADABLE
+    from hedgerow.proxy.lab.records import read_rows
+    from hedgerow.proxy.lab.records.reading import UNREADABLE
 
     try:
         return sum(1 for _ in read_rows(path))
@@ -106,20 +106,20 @@ def _say_what_is_missing(records: Records, signal: Signal, skip_bad: bool) -> No
 
 def _equivalence(clusters: Clusters) -> Equivalence:
     if clusters == "exact":
-        from proxy.records.exact import ExactEquivalence
+        from hedgerow.proxy.lab.records.exact import ExactEquivalence
 
         return ExactEquivalence()
-    from proxy.equivalence.rules import RuleEquivalence
+    from hedgerow.proxy.clustering.rules import RuleEquivalence
 
     return RuleEquivalence()
 
 
 def _signal(name: str) -> ConfidenceSignal:
     if name == "token":
-        from proxy.signals.token import TokenSignal
+        from hedgerow.proxy.signals.token import TokenSignal
 
         return TokenSignal()
-    from proxy.signals.semantic import SemanticSignal
+    from hedgerow.proxy.signals.semantic import SemanticSignal
 
     return SemanticSignal()
 

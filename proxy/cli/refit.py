@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from proxy.cli.audit_files import open_audit
-from proxy.cli.common import configuration, stop
-from proxy.cli.times import moment
+from hedgerow.proxy.cli.audit_files import open_audit
+from hedgerow.proxy.cli.common import configuration, stop
+from hedgerow.proxy.cli.times import moment
 
 if TYPE_CHECKING:
-    from calibration import CalibrationMap, MapRegistry
-    from calibration.refit import Refit
-    from proxy.config import Route
+    from hedgerow.calibration import CalibrationMap, MapRegistry
+    from hedgerow.calibration.refit import Refit
+    from hedgerow.proxy.config import Route
 
 
 def fit_from_audit(
@@ -35,12 +35,12 @@ def fit_from_audit(
     """Fit on the first part of a route's verdicts, report on the rest; activate only what beats the map in use beyond noise."""
     import numpy as np
 
-    from calibration import MapRegistry
-    from calibration.errors import CalibrationError
-    from calibration.refit import refit
-    from proxy.audit.labelled import read_labelled
-    from proxy.audit.operators import set_state, states
-    from proxy.operating.live import effective
+    from hedgerow.calibration import MapRegistry
+    from hedgerow.calibration.errors import CalibrationError
+    from hedgerow.calibration.refit import refit
+    from hedgerow.proxy.audit.labelled import read_labelled
+    from hedgerow.proxy.audit.operators import set_state, states
+    from hedgerow.proxy.services.reload import effective
 
     settings = configuration(config)
     with open_audit(config) as engine:
@@ -77,7 +77,7 @@ def fit_from_audit(
 
 def _active(route: Route, registry: MapRegistry) -> tuple[str | None, CalibrationMap]:
     """The map in use, and its version; the identity where there is none."""
-    from calibration import IdentityMap
+    from hedgerow.calibration import IdentityMap
 
     if route.map == "identity":
         return None, IdentityMap()
@@ -114,7 +114,7 @@ def _document(
 
 
 def _in_words(result: Refit) -> str:
-    from calibration.refit import DECIDING
+    from hedgerow.calibration.refit import DECIDING
 
     change = result.difference[DECIDING]
     return f"FD {change.estimate:+.3f} nats ({change.low:+.3f} to {change.high:+.3f}) on {result.n} answers"

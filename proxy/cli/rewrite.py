@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from lexicon import Retriever
-    from proxy.rewriting import FactGuard, TemplateRewriter
+    from hedgerow.lexicon import Retriever
+    from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
 
 _MISSING = (
     "each line is an object with answer (text), alpha and beta (numbers > 0), and question (text, may be left out)"
@@ -31,8 +31,8 @@ def rewrite(
     import anyio
     import orjson
 
-    from lexicon import LexiconError, Retriever, load
-    from proxy.rewriting import FactGuard, TemplateRewriter
+    from hedgerow.lexicon import LexiconError, Retriever, load
+    from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
 
     try:
         hedges = load(lexicon)
@@ -47,7 +47,7 @@ def rewrite(
 
 
 async def _reword(request: Any, template: TemplateRewriter, guard: FactGuard) -> dict[str, Any]:
-    from proxy.rewriting import reword
+    from hedgerow.proxy.rewriting import reword
 
     done = await reword(request, rewriters=[template], guard=guard)
     heard = done.perceived
@@ -76,9 +76,9 @@ def _rows() -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _request(number: int, row: dict[str, Any], retriever: Retriever, k: int) -> Any:
-    from calibration import Beta
-    from calibration.errors import CalibrationError
-    from proxy.values import RewriteRequest
+    from hedgerow.calibration import Beta
+    from hedgerow.calibration.errors import CalibrationError
+    from hedgerow.proxy.types import RewriteRequest
 
     question, answer = row.get("question") or "", row.get("answer")
     alpha, beta = row.get("alpha"), row.get("beta")

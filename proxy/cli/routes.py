@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from proxy.cli.audit_files import open_audit
-from proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.audit_files import open_audit
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
-    from proxy.audit.operators import Change
-    from proxy.config import Route, Settings
+    from hedgerow.proxy.audit.operators import Change
+    from hedgerow.proxy.config import Route, Settings
 
 app = typer.Typer(no_args_is_help=True, help="See what routes do, switch their mode, activate a map or roll it back.")
 
@@ -31,10 +31,10 @@ def list_routes(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Show every route's mode, map and health, and who set what."""
-    from proxy.audit.operators import states
-    from proxy.operating.drift import examine
-    from proxy.operating.live import effective
-    from proxy.operating.routes import describe
+    from hedgerow.proxy.audit.operators import states
+    from hedgerow.proxy.monitoring.drift import examine
+    from hedgerow.proxy.services.reload import effective
+    from hedgerow.proxy.services.routes import describe
 
     settings = configuration(config)
     with open_audit(config) as engine:
@@ -54,7 +54,7 @@ def list_routes(
 @app.command("set-mode")
 def set_mode(route: str, mode: WishedMode, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
     """Switch a route off, to shadow or on; `configured` gives it back to the configuration."""
-    from proxy.audit.operators import set_state
+    from hedgerow.proxy.audit.operators import set_state
 
     settings = configuration(config)
     _route(settings, route)
@@ -72,9 +72,9 @@ def activate(
     note: Note = None,
 ) -> None:
     """Use a stored map for a route from now on."""
-    from proxy.audit.operators import set_state
-    from proxy.errors import ConfigError
-    from proxy.operating.routes import check_map
+    from hedgerow.proxy.audit.operators import set_state
+    from hedgerow.proxy.errors import ConfigError
+    from hedgerow.proxy.services.routes import check_map
 
     settings = configuration(config)
     found, wish = _route(settings, route), None if version == "configured" else version
@@ -89,7 +89,7 @@ def activate(
 @app.command()
 def rollback(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
     """Give a route the map that it had before; again, the one before that."""
-    from proxy.audit.operators import roll_back
+    from hedgerow.proxy.audit.operators import roll_back
 
     settings = configuration(config)
     _route(settings, route)
@@ -103,7 +103,7 @@ def rollback(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note:
 @app.command("clear-alarms")
 def clear_alarms(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
     """Clear a route's alarms; its tests begin anew with what comes in later."""
-    from proxy.audit.operators import clear_alarms as clear
+    from hedgerow.proxy.audit.operators import clear_alarms as clear
 
     settings = configuration(config)
     _route(settings, route)
@@ -119,7 +119,7 @@ def changes(
     config: ConfigPath = CONFIG,
 ) -> None:
     """Show what operators did, newest first."""
-    from proxy.audit.operators import read_changes
+    from hedgerow.proxy.audit.operators import read_changes
 
     with open_audit(config) as engine:
         found = read_changes(engine, route=route, limit=limit)

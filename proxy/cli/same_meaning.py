@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxy.cli.common import stop
+from hedgerow.proxy.cli.common import stop
 
 if TYPE_CHECKING:
-    from proxy.equivalence.prior import EmbeddingPrior
+    from hedgerow.proxy.clustering.prior import EmbeddingPrior
 
 
 def same_meaning(
@@ -23,8 +23,8 @@ def same_meaning(
     """Read {"question", "a", "b"} a line from standard input; say whether a and b mean the same, and which step decided."""
     import orjson
 
-    from proxy.equivalence.rules import judge_pair
-    from proxy.errors import StepFailed
+    from hedgerow.proxy.clustering.rules import judge_pair
+    from hedgerow.proxy.errors import StepFailed
 
     prior = _prior() if embeddings else None
     for number, line in enumerate(sys.stdin, start=1):
@@ -57,7 +57,7 @@ def _pair(line: str, number: int) -> tuple[str, str, str]:
 
 
 def _prior() -> EmbeddingPrior:
-    from proxy.equivalence.embeddings import OnnxEncoder
-    from proxy.equivalence.prior import EmbeddingPrior
+    from hedgerow.proxy.clustering.embeddings import OnnxEncoder
+    from hedgerow.proxy.clustering.prior import EmbeddingPrior
 
     return EmbeddingPrior(OnnxEncoder())

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
     import uvicorn
 
-    from proxy.config import Settings
+    from hedgerow.proxy.config import Settings
 
 SHUTDOWN_S = 30
 """Seconds that requests under way have to end when the proxy is told to stop."""
@@ -37,7 +37,7 @@ def serve(
         settings = settings.model_copy(update={"server": settings.server.model_copy(update={"port": port})})
     with _listen(settings.server.host, settings.server.port) if fd is None else socket.socket(fileno=fd) as listener:
         if workers > 1:
-            from proxy.cli.workers import supervise
+            from hedgerow.proxy.cli.workers import supervise
 
             supervise(config, listener, workers)
         else:
@@ -47,8 +47,8 @@ def serve(
 def _serve(settings: Settings, config: Path, listener: socket.socket) -> None:
     import uvicorn
 
-    from proxy.http.own import application
-    from proxy.telemetry import set_up_logging
+    from hedgerow.proxy.app import application
+    from hedgerow.proxy.monitoring.metrics import set_up_logging
 
     set_up_logging(settings.log)
     address = "http://{}:{}".format(*listener.getsockname()[:2])

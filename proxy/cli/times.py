@@ -6,7 +6,7 @@ import re
 import time
 from datetime import UTC, datetime
 
-from proxy.cli.common import stop
+from hedgerow.proxy.cli.common import stop
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)([mhdw])")
 _SECONDS = {"m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}

@@ -24,7 +24,16 @@ def supervise(config: Path, listener: socket.socket, count: int) -> None:
     Raises:
         SystemExit: with the status of a process that ended as soon as it began.
     """
-    command = [sys.executable, "-m", "proxy.cli", "serve", "--config", str(config), "--fd", str(listener.fileno())]
+    command = [
+        sys.executable,
+        "-m",
+        "hedgerow.proxy.cli",
+        "serve",
+        "--config",
+        str(config),
+        "--fd",
+        str(listener.fileno()),
+    ]
     running: dict[subprocess.Popen[bytes], float] = {}
     stopping = False
 

@@ -1,10 +1,10 @@
 """`config.yaml` as frozen settings: every key with a description, a unit and a default. `docs/config.md` is generated from these files."""
 
-from proxy.config.reading import load, read_mapping, refused
-from proxy.config.routes import Mode, ReaderModel, Route, Sampling, StoreText
-from proxy.config.sections import Section
-from proxy.config.settings import Audit, Drift, Log, Settings, Tracing
-from proxy.config.upstreams import EmbeddedUpstream, HttpUpstream, LiteLLMUpstream, Upstream
+from hedgerow.proxy.config.reading import load, read_mapping, refused
+from hedgerow.proxy.config.routes import Mode, ReaderModel, Route, Sampling, StoreText
+from hedgerow.proxy.config.sections import Section
+from hedgerow.proxy.config.settings import Audit, Drift, Log, Settings, Tracing
+from hedgerow.proxy.config.upstreams import EmbeddedUpstream, HttpUpstream, LiteLLMUpstream, Upstream
 
 __all__ = [
     "Audit",

@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from proxy.config.settings import Settings
-from proxy.errors import ConfigError
+from hedgerow.proxy.config.settings import Settings
+from hedgerow.proxy.errors import ConfigError
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from proxy.config.sections import Section
+from hedgerow.proxy.config.sections import Section
 
 Mode = Literal["off", "shadow", "on"]
 StoreText = Literal["none", "hashed", "redacted", "full"]

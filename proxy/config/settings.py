@@ -12,9 +12,9 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from proxy.config.routes import Route, StoreText
-from proxy.config.sections import Section
-from proxy.config.upstreams import Upstream
+from hedgerow.proxy.config.routes import Route, StoreText
+from hedgerow.proxy.config.sections import Section
+from hedgerow.proxy.config.upstreams import Upstream
 
 
 class Server(Section):

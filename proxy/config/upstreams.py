@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
 
-from proxy.config.sections import Section
+from hedgerow.proxy.config.sections import Section
 
 
 class HttpUpstream(Section):

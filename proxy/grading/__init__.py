@@ -3,10 +3,10 @@
 `alias`, `numeric` and `choice` are rules and cost nothing; `judge` asks a language model. All are one protocol, `Grader`.
 """
 
-from proxy.grading.alias import AliasGrader
-from proxy.grading.choice import ChoiceGrader
-from proxy.grading.grade import Grade, Grader
-from proxy.grading.judge import JudgeGrader
-from proxy.grading.numeric import NumericGrader
+from hedgerow.proxy.grading.alias import AliasGrader
+from hedgerow.proxy.grading.choice import ChoiceGrader
+from hedgerow.proxy.grading.grade import Grade, Grader
+from hedgerow.proxy.grading.judge import JudgeGrader
+from hedgerow.proxy.grading.numeric import NumericGrader
 
 __all__ = ["AliasGrader", "ChoiceGrader", "Grade", "Grader", "JudgeGrader", "NumericGrader"]

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import anyio.to_thread
 
-from proxy.equivalence.normal import normalise
-from proxy.equivalence.rules import compare
-from proxy.grading.grade import Grade
-from proxy.records.exact import contains_gold
+from hedgerow.proxy.clustering.normal import normalise
+from hedgerow.proxy.clustering.rules import compare
+from hedgerow.proxy.grading.grade import Grade
+from hedgerow.proxy.lab.records.exact import contains_gold
 
 
 class AliasGrader:

@@ -6,10 +6,10 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from proxy.grading.grade import Grader
-from proxy.ports import Equivalence
-from proxy.records.reading import Sampled, parse_row
-from proxy.values import Json
+from hedgerow.proxy.grading.grade import Grader
+from hedgerow.proxy.lab.records.reading import Sampled, parse_row
+from hedgerow.proxy.protocols import Equivalence
+from hedgerow.proxy.types import Json
 
 
 def gradable(line: bytes) -> tuple[str, Json]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from proxy.equivalence.numerals import is_number, read_numbers
-from proxy.grading.grade import Grade
+from hedgerow.proxy.clustering.numerals import is_number, read_numbers
+from hedgerow.proxy.grading.grade import Grade
 
 TOLERANCE = 1e-6
 """Relative; a rounding of printing, not of reckoning."""

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-from calibration import Beta
-from lexicon import Match
-from proxy.config import Route
-from proxy.upstreams.answers import usage_of
-from proxy.values import Clustering, Json, Rewording, Sample, Usage
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Match
+from hedgerow.proxy.config import Route
+from hedgerow.proxy.types import Clustering, Json, Rewording, Sample, Usage
+from hedgerow.proxy.upstreams.answers import usage_of
 
 Status = Literal["hedged", "plain", "unhedged", "abstained", "escalated", "passed", "degraded", "failed", "cancelled"]
 """What the client got: reworded; left plain because that is what the confidence calls for; left plain because no wording passed the

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from calibration import ActiveMap
-from calibration.decision import Action
-from lexicon import Retriever
-from proxy.pipeline.by_sentence import BySentence
-from proxy.pipeline.job import Job
-from proxy.pipeline.sharing import Sharing
-from proxy.ports import ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
-from proxy.values import Usage
+from hedgerow.calibration import ActiveMap
+from hedgerow.calibration.decision import Action
+from hedgerow.lexicon import Retriever
+from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.long import BySentence
+from hedgerow.proxy.pipeline.sampling.sharing import Sharing
+from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
+from hedgerow.proxy.types import Usage
 
 Spent = Callable[[Usage], None]
 """Told of tokens spent on comparing answers or on asking about them."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from proxy.rewriting.languages import GRAMMARS
-from proxy.rewriting.words import CLOSED_CLASS, PLAIN_OPENERS
+from hedgerow.proxy.rewriting.languages import GRAMMARS
+from hedgerow.proxy.rewriting.words import CLOSED_CLASS, PLAIN_OPENERS
 
 _FIRST_WORD = re.compile(r"^([*_\"“”'‘«„(\[]*)([^\W\d_]+)(['’][^\W\d_]+)?")
 _TITLE = re.compile(r"^[*_]*An?\s+(?:[A-Z][\w'’-]*\s+(?:(?:of|the|and|in|to|for|on)\s+)*)+[A-Z][\w'’-]*[*_]*[.!]?$")

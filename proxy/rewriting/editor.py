@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from proxy.rewriting import prompts
-from proxy.values import Rewrite, RewriteRequest, Usage
+from hedgerow.proxy.rewriting import prompts
+from hedgerow.proxy.types import Rewrite, RewriteRequest, Usage
 
 Ask = Callable[[str, str], Awaitable[tuple[str, Usage]]]
 """Asks a model: (system, user) -> (its answer, tokens spent). Raises StepFailed where the model cannot be asked."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from proxy.errors import StepFailed
+from hedgerow.proxy.errors import StepFailed
 
 Pair = tuple[str, str]
 """(premise, hypothesis)."""

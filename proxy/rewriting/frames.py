@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from lexicon import Frame, Hedge
-from proxy.rewriting.casing import Surroundings, capitalise, decapitalise, lowers
-from proxy.rewriting.cues import NOT_PUT_INSIDE
-from proxy.rewriting.shape import Shape
-from proxy.rewriting.words import SUBJECT_PRONOUNS
+from hedgerow.lexicon import Frame, Hedge
+from hedgerow.proxy.rewriting.casing import Surroundings, capitalise, decapitalise, lowers
+from hedgerow.proxy.rewriting.cues import NOT_PUT_INSIDE
+from hedgerow.proxy.rewriting.shape import Shape
+from hedgerow.proxy.rewriting.words import SUBJECT_PRONOUNS
 
 SLOTS = {"clause": "{clause}", "fragment": "{fragment}", "lead": "{answer}"}
 _DENIAL = re.compile(

@@ -8,14 +8,14 @@ from functools import cached_property
 
 import anyio.to_thread
 
-from calibration import Beta
-from lexicon import NO_HEDGE, Hedge, LexiconError, load, perceive
-from proxy.rewriting.content import difference
-from proxy.rewriting.languages import distance, language_of, lexicon_of, nearest_foreign
-from proxy.rewriting.sentences import sentences
-from proxy.rewriting.spans import first_difference
-from proxy.rewriting.strip import Strippers
-from proxy.values import Rewrite, RewriteRequest, Verdict
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import NO_HEDGE, Hedge, LexiconError, load, perceive
+from hedgerow.lexicon.text.opaque import first_difference
+from hedgerow.proxy.rewriting.content import difference
+from hedgerow.proxy.rewriting.languages import distance, language_of, lexicon_of, nearest_foreign
+from hedgerow.proxy.rewriting.sentences import sentences
+from hedgerow.proxy.rewriting.strip import Strippers
+from hedgerow.proxy.types import Rewrite, RewriteRequest, Verdict
 
 Reader = Callable[[str, str], Beta | None]
 """How confident a text of a language sounds; None where it cannot be read."""

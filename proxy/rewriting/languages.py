@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from calibration import Beta, quantile_nodes
-from lexicon import Lexicon, Match, load
-from proxy.rewriting.words import word_set
+from hedgerow.calibration import Beta, quantile_nodes
+from hedgerow.lexicon import Lexicon, Match, load
+from hedgerow.proxy.rewriting.words import word_set
 
 
 @dataclass(frozen=True, slots=True)

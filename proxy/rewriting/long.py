@@ -12,16 +12,16 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
-from calibration import Beta
-from lexicon import Match
-from proxy.rewriting.casing import Surroundings, capitalise
-from proxy.rewriting.guard import FactGuard
-from proxy.rewriting.languages import distance, language_of, nearest_foreign
-from proxy.rewriting.sentences import Piece, pieces
-from proxy.rewriting.shape import shape
-from proxy.rewriting.strip import Stripper
-from proxy.rewriting.template import TemplateRewriter, asserts, choose
-from proxy.values import Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Match
+from hedgerow.proxy.rewriting.casing import Surroundings, capitalise
+from hedgerow.proxy.rewriting.guard import FactGuard
+from hedgerow.proxy.rewriting.languages import distance, language_of, nearest_foreign
+from hedgerow.proxy.rewriting.sentences import Piece, pieces
+from hedgerow.proxy.rewriting.shape import shape
+from hedgerow.proxy.rewriting.strip import Stripper
+from hedgerow.proxy.rewriting.template import TemplateRewriter, asserts, choose
+from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
 
 Nearest = Callable[[Beta, Collection[str]], tuple[Match, ...]]
 """(target, ids to avoid where others are about as near) -> hedges, best first: `Retriever.nearest` with k bound."""

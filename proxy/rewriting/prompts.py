@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from proxy.values import RewriteRequest
+from hedgerow.proxy.types import RewriteRequest
 
 EDITOR = """You edit how sure an answer sounds, and nothing else.
 

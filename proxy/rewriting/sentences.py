@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from proxy.rewriting.shape import label_end
-from proxy.rewriting.words import word_set
+from hedgerow.proxy.rewriting.shape import label_end
+from hedgerow.proxy.rewriting.words import word_set
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _OPAQUE_LINE = re.compile(r"^\s*(?:#{1,6}\s|\||[-*_=]{3,}\s*$|\$\$|\\\[|<[a-zA-Z/!])|^(?: {4,}|\t)(?![-*+•]|\d+[.)])")

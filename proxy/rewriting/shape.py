@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from proxy.rewriting import words as w
-from proxy.rewriting.languages import GRAMMARS, Grammar
+from hedgerow.proxy.rewriting import words as w
+from hedgerow.proxy.rewriting.languages import GRAMMARS, Grammar
 
 ShapeKind = Literal["clause", "fragment", "imperative", "question", "none"]
 

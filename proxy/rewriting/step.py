@@ -9,13 +9,13 @@ from typing import Literal
 
 import anyio.to_thread
 
-from calibration import Beta
-from lexicon import NO_HEDGE
-from proxy.errors import StepFailed
-from proxy.ports import Guard, Rewriter
-from proxy.rewriting.guard import LONG, Reader, read_aloud
-from proxy.rewriting.languages import distance, language_of
-from proxy.values import Rewording, Rewrite, RewriteRequest, Usage
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import NO_HEDGE
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.protocols import Guard, Rewriter
+from hedgerow.proxy.rewriting.guard import LONG, Reader, read_aloud
+from hedgerow.proxy.rewriting.languages import distance, language_of
+from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage
 
 NOTHING_TO_HEDGE = frozenset({"no_assertion"})
 """Reasons for which the draft stands without being counted as a failure."""

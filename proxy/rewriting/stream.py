@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import anyio.to_thread
 
-from lexicon import Frame, Hedge, Match
-from proxy.rewriting.casing import Surroundings, capitalise
-from proxy.rewriting.frames import apply
-from proxy.rewriting.guard import read_aloud
-from proxy.rewriting.languages import language_of, lexicon_of
-from proxy.rewriting.sentences import sentences
-from proxy.rewriting.shape import Shape
-from proxy.rewriting.template import asserts
-from proxy.values import Rewording, RewriteRequest
+from hedgerow.lexicon import Frame, Hedge, Match
+from hedgerow.proxy.rewriting.casing import Surroundings, capitalise
+from hedgerow.proxy.rewriting.frames import apply
+from hedgerow.proxy.rewriting.guard import read_aloud
+from hedgerow.proxy.rewriting.languages import language_of, lexicon_of
+from hedgerow.proxy.rewriting.sentences import sentences
+from hedgerow.proxy.rewriting.shape import Shape
+from hedgerow.proxy.rewriting.template import asserts
+from hedgerow.proxy.types import Rewording, RewriteRequest
 
 _WORD = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+")
 WORDS_A_PIECE = 4

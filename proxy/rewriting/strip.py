@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from lexicon import Hedge
-from proxy.rewriting import cues
-from proxy.rewriting.casing import capitalise
-from proxy.rewriting.frames import usable
-from proxy.rewriting.languages import lexicon_of
-from proxy.rewriting.phrases import any_of, straight, variants
-from proxy.rewriting.sentences import Piece, pieces
-from proxy.rewriting.shape import ABBREVIATION, leading
+from hedgerow.lexicon import Hedge
+from hedgerow.proxy.rewriting import cues
+from hedgerow.proxy.rewriting.casing import capitalise
+from hedgerow.proxy.rewriting.frames import usable
+from hedgerow.proxy.rewriting.languages import lexicon_of
+from hedgerow.proxy.rewriting.phrases import any_of, straight, variants
+from hedgerow.proxy.rewriting.sentences import Piece, pieces
+from hedgerow.proxy.rewriting.shape import ABBREVIATION, leading
 
 _SLOTS = ("{clause}", "{fragment}", "{answer}")
 _NEEDS_THAT = frozenset({"i know", "i feel", "i expect", "i want to say", "i know for a fact"})

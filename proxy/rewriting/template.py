@@ -10,17 +10,17 @@ from zlib import crc32
 
 import anyio.to_thread
 
-from lexicon import Frame, Hedge, Match, load
-from proxy.errors import StepFailed
-from proxy.rewriting import frames
-from proxy.rewriting.casing import Surroundings, capitalise, lowers
-from proxy.rewriting.cues import KEPT_INSIDE
-from proxy.rewriting.guard import LONG
-from proxy.rewriting.languages import GRAMMARS, language_of, nearest_foreign
-from proxy.rewriting.sentences import Piece
-from proxy.rewriting.shape import Shape, shape
-from proxy.rewriting.strip import Strippers
-from proxy.values import Rewrite, RewriteRequest
+from hedgerow.lexicon import Frame, Hedge, Match, load
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.rewriting import frames
+from hedgerow.proxy.rewriting.casing import Surroundings, capitalise, lowers
+from hedgerow.proxy.rewriting.cues import KEPT_INSIDE
+from hedgerow.proxy.rewriting.guard import LONG
+from hedgerow.proxy.rewriting.languages import GRAMMARS, language_of, nearest_foreign
+from hedgerow.proxy.rewriting.sentences import Piece
+from hedgerow.proxy.rewriting.shape import Shape, shape
+from hedgerow.proxy.rewriting.strip import Strippers
+from hedgerow.proxy.types import Rewrite, RewriteRequest
 
 NEAR_TIE = 0.012
 """Wordings whose costs differ by less than this are equally good; which is taken depends on the answer, so that they vary."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from math import exp, isfinite, log
 from pathlib import Path
 
-from calibration import Beta
-from proxy.errors import StepFailed
-from proxy.ports import ConfidenceSignal
-from proxy.values import Clustering, Sample
+from hedgerow.calibration import Beta
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.protocols import ConfidenceSignal
+from hedgerow.proxy.types import Clustering, Sample
 
 COMBINED = ("semantic", "token")
 """The signals that `signal: combined` combines."""

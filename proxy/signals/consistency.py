@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from calibration import Beta
-from proxy.signals.sentences import SentenceSupport
-from proxy.values import Clustering, Sample
+from hedgerow.calibration import Beta
+from hedgerow.proxy.clustering.support import SentenceSupport
+from hedgerow.proxy.types import Clustering, Sample
 
 
 class ConsistencySignal:

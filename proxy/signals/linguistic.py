@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import anyio.to_thread
 
-from calibration import Beta
-from lexicon import LexiconError, Reader, perceive
-from proxy.errors import StepFailed
-from proxy.rewriting.languages import language_of
-from proxy.values import Clustering, Sample
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import LexiconError, Reader, perceive
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.rewriting.languages import language_of
+from hedgerow.proxy.types import Clustering, Sample
 
 
 class LinguisticSignal:

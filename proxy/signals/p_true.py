@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from math import exp
 from typing import Any
 
-from calibration import Beta
-from proxy.errors import StepFailed
-from proxy.values import Clustering, Json, Sample
+from hedgerow.calibration import Beta
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.types import Clustering, Json, Sample
 
 Ask = Callable[[str], Awaitable[Json]]
 """Puts a prompt to the model with OPTIONS; gives the completion object."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calibration import Beta
-from proxy.values import Clustering, Sample
+from hedgerow.calibration import Beta
+from hedgerow.proxy.types import Clustering, Sample
 
 
 class SemanticSignal:

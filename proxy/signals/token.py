@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import exp
 
-from calibration import Beta
-from proxy.errors import StepFailed
-from proxy.values import Clustering, Sample
+from hedgerow.calibration import Beta
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.types import Clustering, Sample
 
 ROUNDING = 1e-3
 """Runtimes that sum in half precision report certain tokens slightly above 0."""
@@ -32,7 +32,9 @@ class TokenSignal:
         means = [mean for mean in given if mean is not None]
         if not means:
             raise StepFailed("signal", "no_logprobs", "the upstream gave no token log-probabilities")
-        from calibration.fitting import fit_moments  # brings in scipy's optimiser: only where this signal is used
+        from hedgerow.calibration.fitting import (
+            fit_moments,  # brings in scipy's optimiser: only where this signal is used
+        )
 
         return fit_moments([_probability(mean) for mean in means])
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from proxy.errors import UpstreamError
-from proxy.values import Json, Sample, Usage
+from hedgerow.proxy.errors import UpstreamError
+from hedgerow.proxy.types import Json, Sample, Usage
 
 
 def checked_completion(name: str, body: bytes) -> Json:

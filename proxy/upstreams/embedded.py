@@ -17,12 +17,12 @@ from typing import Any
 import anyio.to_thread
 import orjson
 
-from proxy import sse
-from proxy.config import EmbeddedUpstream
-from proxy.errors import BadRequest, NotFound, Overloaded
-from proxy.ports import Call, RawCall, Relay
-from proxy.upstreams.llama import Answer, Llama, Options, model_file
-from proxy.values import Json
+from hedgerow.proxy.config import EmbeddedUpstream
+from hedgerow.proxy.errors import BadRequest, NotFound, Overloaded
+from hedgerow.proxy.protocols import Call, RawCall, Relay
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams import sse
+from hedgerow.proxy.upstreams.llama import Answer, Llama, Options, model_file
 
 SECONDS_PER_QUEUED_CALL = 2.0
 """About what ten short answers take; only used for `Retry-After`."""

@@ -14,11 +14,11 @@ import orjson
 import stamina
 from yarl import URL
 
-from proxy.config import HttpUpstream
-from proxy.errors import ConfigError, UpstreamError, UpstreamRejected, UpstreamTimeout
-from proxy.ports import Call, RawCall, Relay
-from proxy.upstreams.answers import checked_completion
-from proxy.values import Json
+from hedgerow.proxy.config import HttpUpstream
+from hedgerow.proxy.errors import ConfigError, UpstreamError, UpstreamRejected, UpstreamTimeout
+from hedgerow.proxy.protocols import Call, RawCall, Relay
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams.answers import checked_completion
 
 HOP_BY_HOP = frozenset(
     [

@@ -15,12 +15,12 @@ from typing import Any
 import anyio.to_thread
 import orjson
 
-from proxy import sse
-from proxy.config import LiteLLMUpstream
-from proxy.errors import ConfigError, NotFound, UpstreamError, UpstreamRejected, UpstreamTimeout
-from proxy.ports import Call, RawCall, Relay
-from proxy.upstreams.answers import checked_completion
-from proxy.values import Json
+from hedgerow.proxy.config import LiteLLMUpstream
+from hedgerow.proxy.errors import ConfigError, NotFound, UpstreamError, UpstreamRejected, UpstreamTimeout
+from hedgerow.proxy.protocols import Call, RawCall, Relay
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams import sse
+from hedgerow.proxy.upstreams.answers import checked_completion
 
 INSTALL = "pip install 'hedgerow[litellm]'"
 

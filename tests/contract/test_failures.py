@@ -253,7 +253,7 @@ def test_a_fault_of_a_step_leaves_the_draft(
     serve: Any, client_of: Any, upstream: Upstream, lines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bug of ours is logged with its cause and costs the client nothing but the hedge."""
-    from lexicon import Retriever
+    from hedgerow.lexicon import Retriever
 
     def broken(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("a fault")

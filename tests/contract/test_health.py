@@ -9,7 +9,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from proxy.metrics_docs import page
+from hedgerow.proxy.monitoring.documents import page
 from tests.contract.test_routes import ASK, CHAT, UNSURE
 from tests.support.upstream import Upstream, says
 
@@ -60,5 +60,5 @@ def test_a_verdict_is_counted_with_its_divergence(serve: Any, upstream: Upstream
 
 
 def test_documented_metrics_are_the_metrics() -> None:
-    """docs/metrics.md is what `python -m proxy.metrics_docs` prints."""
+    """docs/metrics.md is what `python -m hedgerow.proxy.monitoring.documents` prints."""
     assert (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8") == page()

@@ -33,8 +33,8 @@ def lines_of(reply: httpx.Response) -> list[dict[str, Any]]:
 
 def test_every_page_is_served() -> None:
     """The addresses that the application hands to the pages are all that the pages have."""
-    from proxy.http import own
-    from proxy.pages import site
+    from hedgerow.proxy import app as own
+    from hedgerow.proxy.dashboard import site
 
     handed = [re.compile(compile_path(path)[0].pattern) for path in own.PAGES]
     for route in site.routes():
@@ -72,7 +72,12 @@ def test_an_empty_audit_says_what_to_do_next(serve: Any) -> None:
 
 @pytest.mark.parametrize(
     "headers",
-    [{"host": "proxy.example"}, {"x-forwarded-for": "203.0.113.9"}, {"forwarded": "for=203.0.113.9"}, {"host": "[::1"}],
+    [
+        {"host": "proxy.example"},
+        {"x-forwarded-for": "203.0.113.9"},
+        {"forwarded": "for=203.0.113.9"},
+        {"host": "[::1"},
+    ],
 )
 def test_without_a_key_the_pages_are_this_machines_alone(serve: Any, headers: dict[str, str]) -> None:
     """A name that leads here may be another site's, and a proxy before us serves others: both are refused."""
@@ -120,7 +125,7 @@ def test_signing_in_and_out(serve: Any) -> None:
 
 def test_a_session_ends(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """After twelve hours the key is asked for again."""
-    from proxy.pages import visitor
+    from hedgerow.proxy.dashboard import visitor
 
     address = serve(settings=LOCKED)
     cookies = httpx.post(address + "/sign-in", data={"key": KEY}).cookies
@@ -224,7 +229,7 @@ def test_text_that_is_not_kept_is_not_shown(serve: Any, upstream: Upstream) -> N
 
 def test_decisions_are_told_in_words() -> None:
     """How pairs of answers were decided stands in the audit as codes; a page says what they mean."""
-    from proxy.pages.render import decision_words
+    from hedgerow.proxy.dashboard.render import decision_words
 
     assert decision_words("undecided") == "left open by the rules"
     assert decision_words("veto:number") == "apart by number"

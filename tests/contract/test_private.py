@@ -69,7 +69,7 @@ def test_a_fault_that_quotes_the_question_is_logged_without_it(
     serve: Any, upstream: Upstream, tmp_path: Path, lines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a library's exception the log holds the kind and the place, and of its causes too."""
-    from lexicon import Retriever
+    from hedgerow.lexicon import Retriever
 
     def broken(*_: Any, **__: Any) -> Any:
         try:

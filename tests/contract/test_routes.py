@@ -224,7 +224,7 @@ def test_the_active_map_of_the_registry_is_applied(
 
     import numpy as np
 
-    from calibration import FittedMap, MapRegistry, PlattMap, Provenance
+    from hedgerow.calibration import FittedMap, MapRegistry, PlattMap, Provenance
 
     version = "test-1"
     registry = MapRegistry(tmp_path / "maps")

@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 from starlette.responses import JSONResponse
 
-from proxy.config import Settings
-from proxy.pipeline.sampling import SHORT, shortened
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.pipeline.sampling.calls import SHORT, shortened
 from tests.contract.test_failures import rows_of
 from tests.support.upstream import Upstream, completion, fails
 
@@ -158,9 +158,9 @@ def test_short_answers_do_not_go_with_consistency() -> None:
 
 def test_a_route_with_short_answers_is_not_collected() -> None:
     """A map fitted on full samples alone would be wrong for it."""
-    from proxy.collecting.asking import Plan
-    from proxy.config import Route, Sampling
-    from proxy.errors import ConfigError
+    from hedgerow.proxy.config import Route, Sampling
+    from hedgerow.proxy.errors import ConfigError
+    from hedgerow.proxy.lab.collecting.asking import Plan
 
     with pytest.raises(ConfigError, match="--from-audit"):
         Plan(Route(name="r", upstream="u", sampling=Sampling(probe="short")))

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 import yaml
 from typer.testing import CliRunner
 
-from proxy.cli import app
+from hedgerow.proxy.cli import app
 from tests.support.postgres import Cluster
 from tests.support.upstream import Upstream, says
 
@@ -54,7 +54,7 @@ def configuration(tmp_path: Path, upstream: Upstream, store_url: str, port: int,
 @contextmanager
 def server(path: Path, port: int, **limits: Any) -> Iterator[subprocess.Popen[bytes]]:
     """`hedgerow serve` in a process of its own, once it answers."""
-    command = [sys.executable, "-m", "proxy.cli", "serve", "-c", str(path)]
+    command = [sys.executable, "-m", "hedgerow.proxy.cli", "serve", "-c", str(path)]
     with (path.parent / "log").open("ab") as out:
         running = subprocess.Popen(
             command, cwd=ROOT, stdout=out, stderr=out, env=os.environ | {"OMP_NUM_THREADS": "1"}, **limits

@@ -45,9 +45,9 @@ def test_a_request_under_way_ends_as_it_began(serve: Any, upstream: Upstream) ->
 
 def test_an_unknown_map_of_the_store_leaves_everything_as_it_was(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
     """A map that this process does not have: it goes on as before and says why."""
-    from proxy.audit.engine import open_engine
-    from proxy.audit.operators import set_state
-    from proxy.config import Audit
+    from hedgerow.proxy.audit.engine import open_engine
+    from hedgerow.proxy.audit.operators import set_state
+    from hedgerow.proxy.config import Audit
 
     address = serve()
     engine = open_engine(Audit(url=f"sqlite:///{tmp_path}/audit.db"))

@@ -71,8 +71,8 @@ def traced(collector: Collector, request: pytest.FixtureRequest) -> Any:
     """Sends one request through a proxy that traces, shuts the proxy down, and gives the answer."""
 
     def send(headers: dict[str, str] | None = None, **route: Any) -> httpx.Response:
-        from proxy.config import Settings
-        from proxy.http.own import application
+        from hedgerow.proxy.app import application
+        from hedgerow.proxy.config import Settings
 
         upstream: Upstream = request.getfixturevalue("upstream")
         folder = request.getfixturevalue("tmp_path")

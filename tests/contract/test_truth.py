@@ -165,7 +165,7 @@ def test_maps_are_activated_and_rolled_back_one_by_one(serve: Any, upstream: Ups
     """Each answer says which map it went through; a map of another signal is refused."""
     from datetime import UTC, datetime
 
-    from calibration import FittedMap, MapRegistry, PlattMap, Provenance
+    from hedgerow.calibration import FittedMap, MapRegistry, PlattMap, Provenance
 
     registry = MapRegistry(tmp_path / "maps")
     for version, signal in (("one", "semantic"), ("two", "semantic"), ("other", "token")):

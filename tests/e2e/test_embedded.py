@@ -28,7 +28,16 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """`hedgerow serve` with the committed configuration, on a free port, in an empty folder."""
     folder = tmp_path_factory.mktemp("serve")
     environment = os.environ | {"PYTHONPATH": str(ROOT), "HEDGEROW_AUDIT__URL": f"sqlite:///{folder}/audit.db"}
-    command = [sys.executable, "-m", "proxy.cli", "serve", "--config", str(ROOT / "config.yaml"), "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "hedgerow.proxy.cli",
+        "serve",
+        "--config",
+        str(ROOT / "config.yaml"),
+        "--port",
+        "0",
+    ]
     log = folder / "log"
     with log.open("wb") as out:
         running = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out)
@@ -117,7 +126,7 @@ def test_a_question_too_long_for_the_model_is_refused_with_its_size(client: open
 
 def test_ask_draws_the_method(tmp_path: Path) -> None:
     """`hedgerow ask`: samples, confidence, hedges, answer and times, in the terminal."""
-    command = [sys.executable, "-m", "proxy.cli", "ask", "What is the capital of France?"]
+    command = [sys.executable, "-m", "hedgerow.proxy.cli", "ask", "What is the capital of France?"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
     for part in ("Samples", "10 answers", "Confidence", "calibrated", "Hedges", "W1", "draft", "Milliseconds", "Paris"):
         assert part in done.stdout

@@ -44,7 +44,7 @@ def test_requests_under_way_end_with_their_answer(upstream: Upstream, tmp_path: 
     config.write_text(yaml.safe_dump(settings))
     log = tmp_path / "log"
     with log.open("wb") as out:
-        command = [sys.executable, "-m", "proxy.cli", "serve", "--config", str(config)]
+        command = [sys.executable, "-m", "hedgerow.proxy.cli", "serve", "--config", str(config)]
         running = subprocess.Popen(
             command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=out, stderr=out
         )

@@ -68,7 +68,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
             "maps": {"folder": str(folder / "maps")},
         }
         config.write_text(yaml.safe_dump(content))
-        command = [sys.executable, "-m", "proxy.cli", "serve", "--config", str(config), "--port", "0"]
+        command = [sys.executable, "-m", "hedgerow.proxy.cli", "serve", "--config", str(config), "--port", "0"]
         logs = [folder / "one.log", folder / "two.log"]
         processes = []
         try:
@@ -121,7 +121,7 @@ def test_a_mode_set_at_one_process_holds_at_both(pair: Pair) -> None:
 def test_the_command_line_reaches_running_processes(pair: Pair) -> None:
     """`hedgerow routes set-mode` writes the store; both processes read it; `configured` takes it back."""
     for mode, expected in (("shadow", ["shadow"] * 2), ("configured", [pair.content["routes"][0]["mode"]] * 2)):
-        command = [sys.executable, "-m", "proxy.cli", "routes", "set-mode", "test", mode, "--actor", "bob"]
+        command = [sys.executable, "-m", "hedgerow.proxy.cli", "routes", "set-mode", "test", mode, "--actor", "bob"]
         done = subprocess.run(
             [*command, "--config", str(pair.config)], cwd=ROOT, capture_output=True, text=True, check=True
         )

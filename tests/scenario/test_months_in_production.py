@@ -25,13 +25,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from typer.testing import CliRunner
 
-from calibration import MapRegistry
-from calibration.drift import plausible, sequential_test
-from calibration.metrics import bootstrap_interval, faithfulness_divergence, generalised_ece
-from proxy.cli import app as command
-from proxy.config import load
-from proxy.http.own import application
-from proxy.records.exact import contains_gold
+from hedgerow.calibration import MapRegistry
+from hedgerow.calibration.drift import plausible, sequential_test
+from hedgerow.calibration.metrics import bootstrap_interval, faithfulness_divergence, generalised_ece
+from hedgerow.proxy.app import application
+from hedgerow.proxy.cli import app as command
+from hedgerow.proxy.config import load
+from hedgerow.proxy.lab.records.exact import contains_gold
 from tests.support.servers import serving
 from tests.support.upstream import Upstream, completion
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from calibration import CalibrationMap, IdentityMap, faithfulness_divergence
-from calibration.maps import apply_map
-from proxy.audit.entry import Entry
-from proxy.audit.store import AuditStore
-from proxy.audit.verdicts import Told, tell
+from hedgerow.calibration import CalibrationMap, IdentityMap, faithfulness_divergence
+from hedgerow.calibration.maps import apply_map
+from hedgerow.proxy.audit.entry import Entry
+from hedgerow.proxy.audit.store import AuditStore
+from hedgerow.proxy.audit.verdicts import Told, tell
 
 SAMPLES = 10
 

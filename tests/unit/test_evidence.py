@@ -14,7 +14,7 @@ from benchmarks import evidence_samples as samples
 from benchmarks import evidence_signal_space as signal_space
 from benchmarks.goals import Goal
 from benchmarks.holding_out import Estimate
-from lexicon import perceive
+from hedgerow.lexicon import perceive
 
 needs_data = pytest.mark.skipif(not evidence.DATA.is_dir(), reason="the recorded answers are not beside the checkout")
 HANDFUL = 100

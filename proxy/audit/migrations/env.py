@@ -1,8 +1,8 @@
-"""Alembic's entry: runs on the connection that `proxy.audit.schema` hands over."""
+"""Alembic's entry: runs on the connection that `hedgerow.proxy.audit.schema` hands over."""
 
 from alembic import context
 
-from proxy.audit.tables import metadata
+from hedgerow.proxy.audit.tables import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)

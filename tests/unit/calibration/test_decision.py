@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibration.decision import Costs, cost_curve, decide, expected_costs, incurred_cost, thresholds
-from calibration.errors import RangeError
+from hedgerow.calibration.decision import Costs, cost_curve, decide, expected_costs, incurred_cost, thresholds
+from hedgerow.calibration.errors import RangeError
 
 costs = st.builds(
     Costs,

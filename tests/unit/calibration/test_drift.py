@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
-from calibration.drift import (
+from hedgerow.calibration.drift import (
     ALTERNATIVES,
     compare,
     information,
@@ -19,9 +19,9 @@ from calibration.drift import (
     raw_histogram,
     sequential_test,
 )
-from calibration.errors import RangeError, ShapeError
-from calibration.fitted import FittedMap
-from calibration.fitting import fit_platt
+from hedgerow.calibration.errors import RangeError, ShapeError
+from hedgerow.calibration.fitted import FittedMap
+from hedgerow.calibration.fitting import fit_platt
 
 CHANCE = st.floats(0.001, 0.999)
 ROWS = st.lists(st.tuples(CHANCE, st.sampled_from([0.0, 0.25, 1.0])), min_size=1, max_size=30)

@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibration.errors import NotEnoughData, RangeError, ShapeError
-from calibration.evaluation import evaluate
-from calibration.fitting import fit_platt
-from calibration.local import range_aware_correction
-from calibration.maps import IdentityMap, apply_map
-from calibration.metrics import auroc, expected_brier
-from calibration.metrics.bootstrap import bootstrap_interval
-from calibration.metrics.faithful import cmfg, faithfulness
-from calibration.metrics.ranking import aurc, risk_coverage
-from calibration.refit import refit
+from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
+from hedgerow.calibration.evaluation import evaluate
+from hedgerow.calibration.fitting import fit_platt
+from hedgerow.calibration.local import range_aware_correction
+from hedgerow.calibration.maps import IdentityMap, apply_map
+from hedgerow.calibration.metrics import auroc, expected_brier
+from hedgerow.calibration.metrics.bootstrap import bootstrap_interval
+from hedgerow.calibration.metrics.faithful import cmfg, faithfulness
+from hedgerow.calibration.metrics.ranking import aurc, risk_coverage
+from hedgerow.calibration.refit import refit
 
 
 def traffic(n=400, seed=0):

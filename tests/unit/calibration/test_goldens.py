@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibration import faithfulness_divergence, w1_exact
-from calibration.distribution import kl_divergence
-from calibration.fitting import fit_platt
-from calibration.metrics import auroc, generalised_ece, smooth_ece, smooth_ece_at
+from hedgerow.calibration import faithfulness_divergence, w1_exact
+from hedgerow.calibration.distribution import kl_divergence
+from hedgerow.calibration.fitting import fit_platt
+from hedgerow.calibration.metrics import auroc, generalised_ece, smooth_ece, smooth_ece_at
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "goldens" / "calibration.json").read_text(encoding="utf-8"))
 POINTS = GOLDEN["points"]

@@ -10,10 +10,18 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from calibration import Beta, FittedMap, PlattMap
-from calibration.errors import CalibrationError, NegativeSlope, NotEnoughData, RangeError
-from calibration.fitting import FITS, fit_bounded_platt, fit_histogram, fit_isotonic, fit_map, fit_platt, fit_venn_abers
-from calibration.maps import apply_map, map_from_dict
+from hedgerow.calibration import Beta, FittedMap, PlattMap
+from hedgerow.calibration.errors import CalibrationError, NegativeSlope, NotEnoughData, RangeError
+from hedgerow.calibration.fitting import (
+    FITS,
+    fit_bounded_platt,
+    fit_histogram,
+    fit_isotonic,
+    fit_map,
+    fit_platt,
+    fit_venn_abers,
+)
+from hedgerow.calibration.maps import apply_map, map_from_dict
 
 
 def traffic(n=300, seed=0):
@@ -152,5 +160,5 @@ def test_a_stored_map_that_makes_no_sense_is_refused(content):
 
 
 def test_importing_the_mathematics_does_not_import_scikit_learn_or_plots():
-    code = "import calibration, calibration.fitting, sys; print({'sklearn', 'matplotlib', 'torch'} & set(sys.modules))"
+    code = "import calibration, hedgerow.calibration.fitting, sys; print({'sklearn', 'matplotlib', 'torch'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

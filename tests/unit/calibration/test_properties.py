@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibration import Beta, faithfulness_divergence, quantile_nodes, w1_exact
-from calibration.errors import NotEnoughData, RangeError, ShapeError
-from calibration.fitting import fit_likelihood, fit_moments
-from calibration.metrics import (
+from hedgerow.calibration import Beta, faithfulness_divergence, quantile_nodes, w1_exact
+from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
+from hedgerow.calibration.fitting import fit_likelihood, fit_moments
+from hedgerow.calibration.metrics import (
     aurc,
     auroc,
     bootstrap_interval,
@@ -19,7 +19,7 @@ from calibration.metrics import (
     generalised_ece,
     smooth_ece,
 )
-from calibration.wasserstein import w1_nodes
+from hedgerow.calibration.wasserstein import w1_nodes
 
 sizes = st.floats(-6, 8).map(lambda e: max(10.0**e, 1e-6))
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from calibration import FittedMap, MapRegistry, PlattMap, Provenance
-from calibration.errors import MapFileError
+from hedgerow.calibration import FittedMap, MapRegistry, PlattMap, Provenance
+from hedgerow.calibration.errors import MapFileError
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

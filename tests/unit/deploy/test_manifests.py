@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 import yaml
 
-from proxy.config import load
-from proxy.telemetry import Metrics
+from hedgerow.proxy.config import load
+from hedgerow.proxy.monitoring.metrics import Metrics
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 KUBERNETES = sorted(set((DEPLOY / "kubernetes").glob("*.yaml")) - {DEPLOY / "kubernetes" / "kustomization.yaml"})
@@ -94,7 +94,7 @@ def test_image_is_small_in_rights() -> None:
 
 def test_grace_is_longer_than_the_drain() -> None:
     """The orchestrator kills only after the proxy has had its time to let requests end."""
-    from proxy.cli.serve import SHUTDOWN_S
+    from hedgerow.proxy.cli.serve import SHUTDOWN_S
 
     assert parsed("deployment")["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] > SHUTDOWN_S
     composed = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))

@@ -5,8 +5,18 @@ import asyncio
 import numpy as np
 import pytest
 
-from lexicon import LexiconError
-from lexicon.build import Plan, Record, Scored, Written, construct, entries, fit_scores, parse_score, remaining
+from hedgerow.lexicon import LexiconError
+from hedgerow.lexicon.hedges.build import (
+    Plan,
+    Record,
+    Scored,
+    Written,
+    construct,
+    entries,
+    fit_scores,
+    parse_score,
+    remaining,
+)
 
 PLAN = Plan(("probably", "no way"), ("one", "two"), sentences=3, passes=2)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from proxy.cli import app
+from hedgerow.proxy.cli import app
 
 RUN = CliRunner()
 

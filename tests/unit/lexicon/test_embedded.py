@@ -6,11 +6,11 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from lexicon import EmbeddingReader, LexiconError, Reader, perceive
-from lexicon.embedded import Weights, heard_by, style
-from proxy.equivalence import embeddings
-from proxy.equivalence.embeddings import OnnxEncoder
-from proxy.errors import StepFailed
+from hedgerow.lexicon import EmbeddingReader, LexiconError, Reader, perceive
+from hedgerow.lexicon.perception.embedding_reader import Weights, heard_by, style
+from hedgerow.proxy.clustering import embeddings
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder
+from hedgerow.proxy.errors import StepFailed
 
 FLAT = Weights(0.0, np.zeros(2), np.zeros(9), (0.0, 1.0))
 """Hears .5 in every text as a whole."""

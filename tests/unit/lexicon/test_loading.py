@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lexicon import NO_HEDGE, LexiconFileError, builtin_names, load
-from lexicon.schema import SLOTS
-from lexicon.writing import to_json
+from hedgerow.lexicon import NO_HEDGE, LexiconFileError, builtin_names, load
+from hedgerow.lexicon.hedges.schema import SLOTS
+from hedgerow.lexicon.hedges.writing import to_json
 
 HEAD = "version: 1\nhedges:\n"
 

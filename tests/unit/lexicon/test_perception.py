@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexicon import NO_HEDGE, LexiconError, load, perceive
+from hedgerow.lexicon import NO_HEDGE, LexiconError, load, perceive
 
 
 def mean(text: str) -> float:

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from calibration import Beta
-from lexicon import LexiconError, LocalReader, ModelReader, Reader, TextTooLong, perceive
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import LexiconError, LocalReader, ModelReader, Reader, TextTooLong, perceive
 
 
 def reader(*answers: str, passes: int = 1) -> ModelReader:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibration import Beta
-from calibration.wasserstein import quantile_nodes, w1_exact
-from lexicon import NO_HEDGE, Lexicon, LexiconError, Retriever, load
-from lexicon.quantiles import GRID_ERROR, crossings, query_nodes, w1_refined
+from hedgerow.calibration import Beta
+from hedgerow.calibration.wasserstein import quantile_nodes, w1_exact
+from hedgerow.lexicon import NO_HEDGE, Lexicon, LexiconError, Retriever, load
+from hedgerow.lexicon.hedges.quantiles import GRID_ERROR, crossings, query_nodes, w1_refined
 
 LEXICON = load()
 DIRECT = Retriever(LEXICON, shortlist=None)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexicon import TextTooLong, perceive, spot
+from hedgerow.lexicon import TextTooLong, perceive, spot
 
 MARKED = Path(__file__).parents[2] / "data" / "lexicon" / "spotting.txt"
 

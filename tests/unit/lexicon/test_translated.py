@@ -2,8 +2,8 @@
 
 import pytest
 
-from lexicon import NO_HEDGE, Hedge, LexiconError, load, perceive, spot
-from lexicon.entries import Frame
+from hedgerow.lexicon import NO_HEDGE, Hedge, LexiconError, load, perceive, spot
+from hedgerow.lexicon.hedges.entries import Frame
 
 ENTRIES = [hedge for language in ("de", "fr", "es") for hedge in load(language=language) if hedge.frames]
 CLAUSE = {"de": "es war Rom", "fr": "c'était Rome", "es": "fue Roma"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from proxy.cli import app
+from hedgerow.proxy.cli import app
 from tests.support.traffic import fill
 from tests.support.upstream import Upstream
 

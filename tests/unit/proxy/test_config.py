@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from proxy.cli import app
-from proxy.config import Settings, load
-from proxy.config_docs import page
-from proxy.errors import ConfigError
+from hedgerow.proxy.cli import app
+from hedgerow.proxy.config import Settings, load
+from hedgerow.proxy.config.documents import page
+from hedgerow.proxy.errors import ConfigError
 
 ROOT = Path(__file__).parent.parent.parent.parent
 GOOD = """
@@ -116,5 +116,5 @@ def test_hash_key_reads_standard_input() -> None:
 
 
 def test_the_page_of_the_documentation_is_current() -> None:
-    """docs/config.md is generated from the settings: `python -m proxy.config_docs > docs/config.md`."""
+    """docs/config.md is generated from the settings: `python -m hedgerow.proxy.config.documents > docs/config.md`."""
     assert (ROOT / "docs" / "config.md").read_text(encoding="utf-8") == page()

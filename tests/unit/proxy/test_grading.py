@@ -7,11 +7,11 @@ import json
 import anyio
 import pytest
 
-from proxy.grading import AliasGrader, JudgeGrader, NumericGrader
-from proxy.grading.alias import alias_grade
-from proxy.grading.choice import choice_grade
-from proxy.grading.judge import prompt, read_verdict
-from proxy.grading.numeric import numeric_grade
+from hedgerow.proxy.grading import AliasGrader, JudgeGrader, NumericGrader
+from hedgerow.proxy.grading.alias import alias_grade
+from hedgerow.proxy.grading.choice import choice_grade
+from hedgerow.proxy.grading.judge import prompt, read_verdict
+from hedgerow.proxy.grading.numeric import numeric_grade
 
 ASKED = "What lives in the sea?\nA) A dog\nB) A whale\nC) An oak\nI) An idea"
 

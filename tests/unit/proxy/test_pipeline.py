@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy import sse
-from proxy.errors import BadRequest
-from proxy.http.calibrated import chunks
-from proxy.http.forward import served_text
-from proxy.pipeline.hedgeable import checked_body, draft_reason, last_message, question_of, request_reason
-from proxy.values import Sample
+from hedgerow.proxy.errors import BadRequest
+from hedgerow.proxy.gateway.buffered import chunks
+from hedgerow.proxy.gateway.pass_through import served_text
+from hedgerow.proxy.pipeline.eligibility import checked_body, draft_reason, last_message, question_of, request_reason
+from hedgerow.proxy.types import Sample
+from hedgerow.proxy.upstreams import sse
 from tests.support.upstream import completion, stream_chunks
 
 CHAT = "/chat/completions"

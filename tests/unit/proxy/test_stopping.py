@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import betabinom
 
-from calibration import Beta
-from proxy.stopping import StoppingRule, _beta_binomial, samples_wanted, settled
+from hedgerow.calibration import Beta
+from hedgerow.proxy.pipeline.sampling.stopping import StoppingRule, _beta_binomial, samples_wanted, settled
 
 
 def identity(beta: Beta) -> float:

@@ -10,14 +10,14 @@ import aiohttp
 import openai
 import pytest
 
-from proxy.config import EmbeddedUpstream, LiteLLMUpstream
-from proxy.errors import ConfigError, Overloaded, ProxyError, UpstreamError, UpstreamRejected
-from proxy.ports import Call
-from proxy.upstreams.answers import checked_completion, sample_of, usage_of
-from proxy.upstreams.embedded import EmbeddedModel
-from proxy.upstreams.http import _foreign_errors
-from proxy.upstreams.litellm import LiteLLMModel
-from proxy.upstreams.llama import model_file
+from hedgerow.proxy.config import EmbeddedUpstream, LiteLLMUpstream
+from hedgerow.proxy.errors import ConfigError, Overloaded, ProxyError, UpstreamError, UpstreamRejected
+from hedgerow.proxy.protocols import Call
+from hedgerow.proxy.upstreams.answers import checked_completion, sample_of, usage_of
+from hedgerow.proxy.upstreams.embedded import EmbeddedModel
+from hedgerow.proxy.upstreams.http import _foreign_errors
+from hedgerow.proxy.upstreams.litellm import LiteLLMModel
+from hedgerow.proxy.upstreams.llama import model_file
 from tests.support.upstream import Upstream, completion, fails, says
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from proxy.audit.engine import open_engine
-from proxy.audit.entry import Entry
-from proxy.audit.store import AuditStore, open_store
-from proxy.audit.tables import metadata
-from proxy.config import Audit
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.entry import Entry
+from hedgerow.proxy.audit.store import AuditStore, open_store
+from hedgerow.proxy.audit.tables import metadata
+from hedgerow.proxy.config import Audit
 from tests.support.postgres import Cluster
 
 

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from proxy.audit import chain
-from proxy.audit.entry import Texts
-from proxy.audit.store import AuditStore, hash_key
-from proxy.audit.verify import Report, examine
-from proxy.audit.verify import verify as verified
-from proxy.config import Audit
+from hedgerow.proxy.audit import chain
+from hedgerow.proxy.audit.entry import Texts
+from hedgerow.proxy.audit.store import AuditStore, hash_key
+from hedgerow.proxy.audit.verify import Report, examine
+from hedgerow.proxy.audit.verify import verify as verified
+from hedgerow.proxy.config import Audit
 from tests.unit.proxy.audit.conftest import Store, entry
 
 
 def verify(store: Store) -> Report:
     """A verification by a process of its own."""
-    from proxy.audit.engine import open_engine
+    from hedgerow.proxy.audit.engine import open_engine
 
     engine = open_engine(store.settings)
     try:

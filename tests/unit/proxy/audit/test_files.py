@@ -12,11 +12,11 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from proxy.audit.engine import open_engine
-from proxy.audit.operators import read_changes, states
-from proxy.audit.store import open_store
-from proxy.cli import app
-from proxy.config import load
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.operators import read_changes, states
+from hedgerow.proxy.audit.store import open_store
+from hedgerow.proxy.cli import app
+from hedgerow.proxy.config import load
 from tests.support.audit import agreement, fill, right
 
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import sqlalchemy as sa
 
-from proxy.audit.engine import open_engine
-from proxy.audit.operators import (
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.operators import (
     clear_alarms,
     raise_alarm,
     read_alarms,
@@ -18,8 +18,8 @@ from proxy.audit.operators import (
     set_state,
     states,
 )
-from proxy.config import Audit
-from proxy.errors import StoreError
+from hedgerow.proxy.config import Audit
+from hedgerow.proxy.errors import StoreError
 
 
 @pytest.fixture

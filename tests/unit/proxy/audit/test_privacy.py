@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.audit.entry import Texts
-from proxy.audit.privacy import hashed, kept, redact
+from hedgerow.proxy.audit.entry import Texts
+from hedgerow.proxy.audit.privacy import hashed, kept, redact
 from tests.unit.proxy.audit.conftest import Store, entry
 
 SAID = Texts("My mail is ada@example.org.", "Ada's is ada@example.org.", None, None, ("ada@example.org", "none"))

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from proxy.audit import queries
-from proxy.audit.engine import open_engine
-from proxy.audit.queries import Period
-from proxy.audit.tables import answers, texts, verdicts
-from proxy.config import Audit
-from proxy.pages import overview
+from hedgerow.proxy.audit import queries
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.queries import Period
+from hedgerow.proxy.audit.tables import answers, texts, verdicts
+from hedgerow.proxy.config import Audit
+from hedgerow.proxy.dashboard import overview
 
 NOW = time.time()
 DAY = 86_400.0

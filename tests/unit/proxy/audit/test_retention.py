@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from proxy.audit.engine import open_engine
-from proxy.audit.entry import Texts
-from proxy.audit.retention import DAY_S, Forgotten, erase, purge
-from proxy.audit.verdicts import Told, tell
-from proxy.config import Settings
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.entry import Texts
+from hedgerow.proxy.audit.retention import DAY_S, Forgotten, erase, purge
+from hedgerow.proxy.audit.verdicts import Told, tell
+from hedgerow.proxy.config import Settings
 from tests.unit.proxy.audit.conftest import Store, entry
 from tests.unit.proxy.audit.test_chain import verify
 

@@ -13,11 +13,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 
-from proxy.audit.engine import open_engine
-from proxy.audit.schema import HEAD, migrate
-from proxy.audit.tables import metadata, texts, verdicts
-from proxy.config import Audit
-from proxy.errors import StoreError
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.schema import HEAD, migrate
+from hedgerow.proxy.audit.tables import metadata, texts, verdicts
+from hedgerow.proxy.config import Audit
+from hedgerow.proxy.errors import StoreError
 
 MIGRATIONS = Path(__file__).parents[4] / "proxy" / "audit" / "migrations"
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from proxy.audit import writer
-from proxy.audit.entry import Prepared, Texts
-from proxy.audit.rows import prepare
-from proxy.audit.spool import Spool, waiting
-from proxy.audit.store import AuditStore
-from proxy.errors import StoreError
+from hedgerow.proxy.audit import writer
+from hedgerow.proxy.audit.entry import Prepared, Texts
+from hedgerow.proxy.audit.rows import prepare
+from hedgerow.proxy.audit.spool import Spool, waiting
+from hedgerow.proxy.audit.store import AuditStore
+from hedgerow.proxy.errors import StoreError
 from tests.support.postgres import Cluster
 from tests.unit.proxy.audit.conftest import Store, entry
 from tests.unit.proxy.audit.test_chain import verify

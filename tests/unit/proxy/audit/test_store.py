@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from proxy.audit.entry import Texts
-from proxy.audit.store import AuditStore
-from proxy.errors import StoreError
+from hedgerow.proxy.audit.entry import Texts
+from hedgerow.proxy.audit.store import AuditStore
+from hedgerow.proxy.errors import StoreError
 from tests.unit.proxy.audit.conftest import Store, entry
 
 SAID = Texts("Who?", "Me.", "Probably me.", None, ("Me.", "You."))

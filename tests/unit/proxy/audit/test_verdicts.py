@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from calibration import faithfulness_divergence
-from proxy.audit.store import AuditStore
-from proxy.audit.verdicts import Told, tell
+from hedgerow.calibration import faithfulness_divergence
+from hedgerow.proxy.audit.store import AuditStore
+from hedgerow.proxy.audit.verdicts import Told, tell
 from tests.unit.proxy.audit.conftest import Store, entry
 
 BETAS = {"raw_alpha": 8.0, "raw_beta": 2.0, "alpha": 6.0, "beta": 4.0, "perceived_alpha": 9.0, "perceived_beta": 1.0}

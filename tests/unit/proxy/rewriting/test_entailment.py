@@ -8,12 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
-from calibration import Beta
-from lexicon import Retriever, load
-from proxy.errors import StepFailed
-from proxy.rewriting import FactGuard, TemplateRewriter, reword
-from proxy.rewriting.entailment import CrossEncoderEntailment
-from proxy.values import RewriteRequest
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Retriever, load
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
+from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment
+from hedgerow.proxy.types import RewriteRequest
 from tests.support.upstream import Upstream, says
 
 LABELS = ("contradiction", "entailment", "neutral")

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibration import Beta
-from lexicon import Retriever, load
-from proxy.rewriting import EditorRewriter, FactGuard, TemplateRewriter, reword
-from proxy.values import Rewrite, RewriteRequest, Usage
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Retriever, load
+from hedgerow.proxy.rewriting import EditorRewriter, FactGuard, TemplateRewriter, reword
+from hedgerow.proxy.types import Rewrite, RewriteRequest, Usage
 
 RETRIEVER = Retriever(load())
 GUARD = FactGuard()

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from calibration import Beta
-from lexicon import Match, Retriever, load
-from proxy.cli import app
-from proxy.errors import StepFailed
-from proxy.rewriting import (
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Match, Retriever, load
+from hedgerow.proxy.cli import app
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.rewriting import (
     DirectBetaRewriter,
     EditorRewriter,
     FactGuard,
@@ -28,8 +28,8 @@ from proxy.rewriting import (
     reword_sentences,
     sentences,
 )
-from proxy.rewriting.sentences import pieces
-from proxy.values import Rewording, RewriteRequest, Usage
+from hedgerow.proxy.rewriting.sentences import pieces
+from hedgerow.proxy.types import Rewording, RewriteRequest, Usage
 
 RETRIEVER = Retriever(load())
 TEMPLATE = TemplateRewriter()
@@ -215,7 +215,7 @@ def test_sentences(text: str, expected: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("mean", [0.03, 0.1, 0.25, 0.4, 0.55, 0.7, 0.8])
 def test_the_closing_sentence_sounds_as_sure_as_it_should(mean: float) -> None:
-    from lexicon import perceive
+    from hedgerow.lexicon import perceive
 
     said = closing_sentence("It was Paris.", _request("x", mean).hedges)
     assert said.endswith(".")

@@ -11,12 +11,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibration import Beta
-from lexicon import Frame, Hedge, Match, Retriever, load
-from proxy.errors import StepFailed
-from proxy.rewriting import FactGuard, TemplateRewriter
-from proxy.rewriting import template as template_module
-from proxy.values import RewriteRequest
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Frame, Hedge, Match, Retriever, load
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
+from hedgerow.proxy.rewriting import template as template_module
+from hedgerow.proxy.types import RewriteRequest
 from tests.support.answers import recorded_answers
 
 GOLDEN = yaml.safe_load((Path(__file__).parents[3] / "data" / "rewriting_golden.yaml").read_text(encoding="utf-8"))

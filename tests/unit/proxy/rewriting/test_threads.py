@@ -9,13 +9,13 @@ from typing import Any
 import anyio
 import pytest
 
-from calibration import Beta
-from lexicon import Retriever, load
-from proxy.pipeline.by_sentence import BySentence
-from proxy.rewriting import FactGuard, TemplateRewriter, reword
-from proxy.rewriting.guard import read_aloud
-from proxy.signals.sentences import SentenceSupport
-from proxy.values import Rewrite, RewriteRequest
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Retriever, load
+from hedgerow.proxy.clustering.support import SentenceSupport
+from hedgerow.proxy.pipeline.long import BySentence
+from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
+from hedgerow.proxy.rewriting.guard import read_aloud
+from hedgerow.proxy.types import Rewrite, RewriteRequest
 
 RETRIEVER = Retriever(load())
 SENTENCE = "The tower number {} stands in Brussels. "

@@ -8,12 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
-from proxy.errors import StepFailed
-from proxy.signals.consistency import ConsistencySignal
-from proxy.signals.linguistic import LinguisticSignal
-from proxy.signals.p_true import probability
-from proxy.signals.sentences import SentenceSupport
-from proxy.values import Clustering, Sample
+from hedgerow.proxy.clustering.support import SentenceSupport
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.signals.consistency import ConsistencySignal
+from hedgerow.proxy.signals.linguistic import LinguisticSignal
+from hedgerow.proxy.signals.p_true import probability
+from hedgerow.proxy.types import Clustering, Sample
 
 
 def _answer(*top: tuple[str, float]) -> Any:

@@ -7,11 +7,11 @@ from math import exp, log
 import anyio
 import pytest
 
-from calibration import Beta
-from proxy.errors import StepFailed
-from proxy.signals.semantic import SemanticSignal
-from proxy.signals.token import TokenSignal
-from proxy.values import Clustering, Sample
+from hedgerow.calibration import Beta
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.signals.semantic import SemanticSignal
+from hedgerow.proxy.signals.token import TokenSignal
+from hedgerow.proxy.types import Clustering, Sample
 
 
 def _measure(signal, samples, clustering) -> Beta:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from calibration import Beta
-from proxy.signals.combine import CombinedSignal, Weights, combine, fit_weights
-from proxy.signals.semantic import SemanticSignal
-from proxy.values import Clustering, Sample
+from hedgerow.calibration import Beta
+from hedgerow.proxy.signals.combine import CombinedSignal, Weights, combine, fit_weights
+from hedgerow.proxy.signals.semantic import SemanticSignal
+from hedgerow.proxy.types import Clustering, Sample
 
 
 def test_by_hand():

@@ -1,0 +1,134 @@
+"""The values of the lexicon: a hedge, its grammatical frames, the lexicon they stand in, a retrieved match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from hedgerow.calibration import Beta
+
+FrameKind = Literal["clause", "fragment", "adverb", "parenthetical", "closing", "lead"]
+Register = Literal["plain", "formal", "casual"]
+Source = Literal["people", "modelled", "standard"]
+
+NO_HEDGE = "no-hedge"
+"""The id of the plain assertion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One way of putting a hedge into a sentence.
+
+    Attributes
+    ----------
+    kind : FrameKind
+        clause: governs a whole clause, `text` holds "{clause}" ("I think that {clause}", "It is unlikely that {clause}").
+        fragment: governs a bare answer without a verb, `text` holds "{fragment}" ("Probably {fragment}").
+        adverb: goes beside the finite verb ("probably": "It was probably Harold Pinter.").
+        parenthetical: between commas after the subject or first phrase ("as far as I know").
+        closing: hangs on the end of the sentence before its full stop ("though I am far from certain").
+        lead: a sentence or opening of its own that precedes the answer, `text` holds "{answer}"
+        ("I am not sure about this, but my best guess: {answer}").
+    text : str
+        Written as in the middle of a sentence (lower case unless a name or "I"); the rewriter sets case and punctuation.
+    """
+
+    kind: FrameKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hedge:
+    """A phrase with the confidence that it conveys.
+
+    Attributes
+    ----------
+    id : str
+        Stable name, kebab-case, unique in its lexicon ("almost-certainly"). `no-hedge` is the plain assertion.
+    phrase : str
+        As a person would quote it ("almost certainly"); "" for `no-hedge`.
+    beta : Beta
+        What readers hear: mean = where, concentration = how much they agree.
+    source : str
+        "people" or "modelled" or "standard" (an official scale).
+    readers : int
+        How many people's readings stand behind it; 0 where none.
+    frames : tuple[Frame, ...]
+        Ways of saying it, best first; empty for `no-hedge`, and for words that are only heard: put into an answer,
+        "usually" would change what is claimed and not how sure it sounds.
+    register : {"plain", "formal", "casual"}
+    language : str
+        ISO 639-1.
+    basis : str
+        How `beta` was obtained, for people to read: the surveys with their numbers of readers, or what it was modelled by.
+    error : float or None
+        Expected absolute error of the mean, in [0, 1], where it was modelled and the error was measured on phrases that
+        the model had not seen.
+    """
+
+    id: str
+    phrase: str
+    beta: Beta
+    source: Source
+    readers: int
+    frames: tuple[Frame, ...]
+    register: Register = "plain"
+    language: str = "en"
+    basis: str = ""
+    error: float | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """True for `no-hedge`: the answer stands as it is."""
+        return self.id == NO_HEDGE
+
+    @property
+    def is_sayable(self) -> bool:
+        """True where an answer can be worded with it: it has frames, or it is the plain assertion."""
+        return bool(self.frames) or self.is_plain
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Hedges of one language, in the order of their file; ids are unique.
+
+    Examples
+    --------
+    >>> from lexicon import load
+    >>> load()["i-think"].phrase
+    'I think'
+    """
+
+    hedges: tuple[Hedge, ...]
+    language: str = "en"
+    title: str = ""
+    by_id: Mapping[str, Hedge] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_id", MappingProxyType({hedge.id: hedge for hedge in self.hedges}))
+
+    def __getitem__(self, id: str) -> Hedge:
+        return self.by_id[id]
+
+    def __len__(self) -> int:
+        return len(self.hedges)
+
+    def __iter__(self) -> Iterator[Hedge]:
+        return iter(self.hedges)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self.by_id
+
+    def get(self, id: str) -> Hedge | None:
+        """The hedge of this id, or None."""
+        return self.by_id.get(id)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A retrieved hedge and its 1-Wasserstein distance to the target, in [0, 1]; smaller = nearer."""
+
+    hedge: Hedge
+    distance: float

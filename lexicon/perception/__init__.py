@@ -1,0 +1,1 @@
+"""How confident a text sounds to readers: the local reader and its cues, language models and embeddings as readers."""

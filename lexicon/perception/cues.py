@@ -1,0 +1,276 @@
+"""Cues: the words of a sentence that say how sure its speaker is, each put together with what modifies it.
+
+"not at all sure" is one cue, of the class *sure*, negated and strengthened; "a very good chance" one of the class *chance*.
+A cue has a coarse value on the logit scale of confidence, composed by rule from a hand-set vocabulary (`data/hearing/vocabulary.json`); what
+people hear in it is learned on top (perception.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hedgerow.lexicon.perception.vocabulary import Vocabulary, vocabulary
+from hedgerow.lexicon.text.tokens import Token
+
+REACH = 4
+"""How many words before a cue's head may modify it: "not at all very sure"."""
+
+BARE = 3
+"""A text of so few words is a phrase quoted by itself."""
+
+FREQUENCY = frozenset({"always", "often", "sometimes", "rarely", "never"})
+"""Classes that say how often and not how surely, unless they are quoted alone or stand before "happen(s)"."""
+
+HAPPEN = (["happen"], ["happens"], ["occur"], ["occurs"])
+
+DETERMINERS = frozenset({"the", "his", "her", "their", "its"})
+
+NAMEABLE = frozenset(
+    ["chance", "confidence", "certainty", "doubt", "guess", "unsure", "surprise", "seem", "modal", "impossible", "unlikely",
+     "possible", "sure"]
+)  # fmt: skip
+"""Classes that a determiner turns into the subject of the sentence."""
+
+GOVERNING = frozenset({"doubt", "unlikely", "think", "impossible"})
+"""Classes that turn what follows them round, where their value is low."""
+
+DEFAULT_QUANTITY = {"confidence": 2.0, "certainty": 3.0}
+"""Value of a noun of degree that stands without a quantity ("with confidence"); the others count as "some"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A hedge or booster as composed.
+
+    Attributes
+    ----------
+    first, last : int
+        Indices of its first and last token in the sentence.
+    value : float
+        Coarse position, logits; a plain assertion stands at about 3.
+    symbol : str
+        Class with its modifiers, e.g. "neg.full.sure".
+    base : str
+        Class alone, e.g. "sure".
+    """
+
+    first: int
+    last: int
+    value: float
+    symbol: str
+    base: str
+
+
+@dataclass(slots=True)
+class _Modifiers:
+    """What stands before a head, gathered from right to left."""
+
+    first: int
+    negated: bool = False
+    outer: str | None = None
+    factor: str | None = None
+    strength: float = 1.0
+    quantity: tuple[str, float] | None = None
+
+
+def find_cues(tokens: Sequence[Token], book: Vocabulary | None = None) -> list[Cue]:
+    """The cues of one sentence, in order, without overlap; `book` holds the words that count, the shipped ones where none is given."""
+    words = [token.word for token in tokens]
+    book = book or vocabulary()
+    idioms = _idioms(words, book)
+    cues: list[Cue] = []
+    free = 0
+    index = 0
+    bare = sum(word.isalpha() for word in words) <= BARE
+    while index < len(words):
+        cue = _idiom_cue(words, index, free, idioms, book) or _cue(tokens, words, index, free, bare, idioms, book)
+        if cue is not None and not bare and (_is_frequency(words, cue) or _is_named(words, cue)):
+            cue = None
+        if cue is not None:
+            cues.append(cue)
+            index = free = cue.last + 1
+        else:
+            index += 1
+    if not cues and words[-1:] == ["?"]:
+        return [Cue(len(words) - 1, len(words) - 1, -0.5, "asked", "asked")]
+    return _governed(words, cues)
+
+
+def _is_frequency(words: Sequence[str], cue: Cue) -> bool:
+    """Whether the cue says how often something is and not how surely."""
+    return cue.base in FREQUENCY and words[cue.last + 1 : cue.last + 2] not in HAPPEN
+
+
+def _is_named(words: Sequence[str], cue: Cue) -> bool:
+    """Whether the cue is what the sentence is about: "the certainty of death", "the doubts of the clerk"."""
+    before = words[cue.first - 1] if cue.first else ""
+    return cue.base in NAMEABLE and (
+        before in DETERMINERS or (words[cue.first] in DETERMINERS and cue.last > cue.first)
+    )
+
+
+def _governed(words: Sequence[str], cues: list[Cue]) -> list[Cue]:
+    """Doubt about something doubtful is one cue near the middle: "I doubt it is unlikely"."""
+    done: list[Cue] = []
+    for cue in cues:
+        over = done[-1] if done else None
+        if over and over.base in GOVERNING and max(over.value, cue.value) <= -1.0:
+            between = words[over.last + 1 : cue.first]
+            if len(between) <= REACH and not {",", "but", ";", "and"}.intersection(between):
+                value = -0.4 * cue.value
+                done[-1] = Cue(over.first, cue.last, value, f"{over.symbol}>{cue.symbol}", "governed")
+                continue
+        done.append(cue)
+    return done
+
+
+def _idioms(words: Sequence[str], book: Vocabulary) -> dict[int, tuple[int, float | str | None, str]]:
+    """Fixed phrases by the index of their first word: (index after the last, value, phrase); longest match, from the left."""
+    found: dict[int, tuple[int, float | str | None, str]] = {}
+    index = 0
+    while index < len(words):
+        for phrase, value in book.idioms.get(words[index], ()):
+            if tuple(words[index : index + len(phrase)]) == phrase:
+                found[index] = (index + len(phrase), value, " ".join(phrase))
+                index += len(phrase) - 1
+                break
+        index += 1
+    return found
+
+
+def _idiom_cue(
+    words: Sequence[str], index: int, free: int, idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary
+) -> Cue | None:  # fmt: skip
+    stop, value, phrase = idioms.get(index, (0, None, ""))
+    if not isinstance(value, int | float):
+        return None
+    modifiers = _modifiers(words, index, free, idioms, book)
+    if modifiers.negated and value > 0.75:
+        value = -1.0
+    elif modifiers.strength > 1:
+        value *= modifiers.strength
+    prefix = "neg." if modifiers.negated else ""
+    return Cue(modifiers.first, stop - 1, float(value), f"{prefix}{phrase}", "idiom")
+
+
+def _cue(
+    tokens: Sequence[Token], words: Sequence[str], index: int, free: int, bare: bool,
+    idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary,
+) -> Cue | None:  # fmt: skip
+    word = words[index]
+    if word == "either" and "or" in words[index + 1 : index + 12]:
+        return Cue(index, index, 0.0, "either", "either")
+    if word in book.quantified:
+        if tokens[index].capital and index and not bare:
+            return None  # a name: "the Chance family"
+        return _degree(words, index, free, idioms, book)
+    if word not in book.bases or _is_month(tokens, index):
+        return None
+    base, said, negated = book.bases[word]
+    if base in book.subjects and not bare and not book.subjects[base].intersection(words[max(free, index - 4) : index]):
+        return None
+    after = book.followers.get(word) or book.followers.get(base)
+    if (
+        after
+        and not after.intersection(words[index + 1 : index + 2])
+        and words[index - 1 : index] != ["it"]
+        and not bare
+    ):
+        return None
+    modifiers = _modifiers(words, index, free, idioms, book)
+    value = negated if modifiers.negated else said
+    if value is None:
+        return None
+    last = index
+    if (idiom := idioms.get(index + 1)) and idiom[1] == "full":
+        last, modifiers.outer = idiom[0] - 1, "full"
+    names = ("neg" if modifiers.negated else "", modifiers.outer or "", modifiers.factor or "", base)
+    return Cue(modifiers.first, last, value * _strength(modifiers), ".".join(filter(None, names)), base)
+
+
+def _strength(modifiers: _Modifiers) -> float:
+    """How much the modifiers stretch the value of a head.
+
+    Under negation a degree weakens ("not entirely sure" is surer than "not sure"), unless it stands outside ("really not
+    sure", "not sure at all").
+    """
+    if not modifiers.negated:
+        return modifiers.strength
+    if modifiers.outer:
+        return 1.8
+    return 0.7 if modifiers.factor == "full" else 1.0
+
+
+def _degree(
+    words: Sequence[str], index: int, free: int, idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary
+) -> Cue:  # fmt: skip
+    """A noun of degree with its quantity, before it ("a very good chance") or after ("the chances are slim")."""
+    modifiers = _modifiers(words, index, free, idioms, book)
+    last, quantity = index, modifiers.quantity
+    if quantity is None and words[index + 1 : index + 2] in (["are"], ["is"]):
+        for at in range(index + 2, min(index + 4, len(words))):
+            if words[at] in book.quantities:
+                last, quantity = at, book.quantities[words[at]]
+    if modifiers.negated and (quantity is None or quantity[0] in {"some", "none"}):
+        quantity = ("none", -4.0)
+    name, value = quantity or ("bare", DEFAULT_QUANTITY.get(words[index], -0.5))
+    if modifiers.negated and name not in {"none", "tiny", "small"}:
+        name, value = f"neg.{name}", -1.5
+    if name == "none" and modifiers.outer:
+        name, value = f"{modifiers.outer}.none", value * 0.8
+    noun = words[index] if words[index] in DEFAULT_QUANTITY else "chance"
+    symbol = f"{modifiers.factor}.{name}.{noun}" if modifiers.factor else f"{name}.{noun}"
+    return Cue(modifiers.first, last, value * modifiers.strength, symbol, noun)
+
+
+def _modifiers(
+    words: Sequence[str], head: int, free: int, idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary
+) -> _Modifiers:  # fmt: skip
+    """Negation, degree and quantity before the head, back to the last cue or the first word that is none of these."""
+    found = _Modifiers(first=head)
+    inside = {
+        at: (name, start)
+        for start, (stop, name, _) in idioms.items()
+        if isinstance(name, str)
+        for at in range(start, stop)
+    }
+    index = head - 1
+    skipped = 0
+    while index >= max(free, head - REACH - 1):
+        word = words[index]
+        role, start = inside.get(index, (None, index))
+        if role == "neg" or (role is None and word in book.negations):
+            found.negated = not found.negated
+            if word == "no":
+                found.quantity = found.quantity or book.quantities["no"]
+        elif role == "full":
+            found.outer = "full"
+        elif word in book.quantities and found.quantity is None and words[head] in book.quantified:
+            if word not in {"a", "the"} or found.factor is None:
+                found.quantity = book.quantities[word]
+        elif word in book.factors:
+            name, factor = book.factors[word]
+            if found.negated:
+                found.outer = name
+            else:
+                found.factor, found.strength = name, found.strength * factor
+        elif skipped < 2 and word in {"be", "have", "do", "am", "is", "that", "the", "a", "an", "of", "any"}:
+            skipped += 1
+            index -= 1
+            continue
+        else:
+            break
+        found.first = start
+        index = start - 1
+    if found.quantity and found.quantity[0] == "some" and found.negated:
+        found.quantity = None
+    return found
+
+
+def _is_month(tokens: Sequence[Token], index: int) -> bool:
+    """Whether "May" is the month: beside a number, or written large inside a sentence."""
+    if tokens[index].word != "may" or not tokens[index].capital:
+        return False
+    near = tokens[max(0, index - 1) : index + 2]
+    return index > 0 or any(token.word[0].isdigit() for token in near)

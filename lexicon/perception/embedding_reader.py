@@ -1,0 +1,117 @@
+"""A reader that listens to a text as a whole: sentence embeddings and style, fitted on how assertive people found 645 texts.
+
+The encoder comes in as a callable: nothing here knows which model it is, but the weights (`data/hearing/assertiveness.json`,
+made by `python -m benchmarks.fit_assertiveness`) are those of all-MiniLM-L6-v2 in int8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import exp, log, log1p
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.calibration import Beta
+from hedgerow.lexicon.errors import LexiconError
+from hedgerow.lexicon.hedges.loading import DATA
+from hedgerow.lexicon.perception.local_reader import perceive
+from hedgerow.lexicon.perception.model import model
+
+Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+
+FORCE = re.compile(r"\b(should|must|need|clear|clearly|never|always)\b", re.IGNORECASE)
+DOUBT = re.compile(r"\b(may|might|could|perhaps|suggest|seem|think|probably|maybe)\w*\b", re.IGNORECASE)
+FIRST_PERSON = re.compile(r"\b(I|my)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingReader:
+    """What the local reader hears in hedges, and what embeddings and style say of everything else. English.
+
+    Attributes
+    ----------
+    encode : callable, texts -> ndarray, shape (n, 384)
+        Unit vectors of all-MiniLM-L6-v2; called in a thread. What it raises goes through.
+
+    Notes
+    -----
+    A single sentence with a hedge is heard as `perceive` hears it: people were asked about those words. In a longer text with hedges
+    the plain average of its sentences counts half and the whole half; in a text without one the whole alone.
+    """
+
+    encode: Encode
+
+    async def read(self, text: str) -> Beta:
+        """The Beta of the whole text; the work is done in a thread."""
+        return await asyncio.to_thread(heard_by, _weights(), text, lambda: self.encode([text])[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Fitted figures: a linear rating of assertiveness, and what confidence readers hear at it.
+
+    Attributes
+    ----------
+    intercept : float
+        Points of the scale of the ratings, about -2 to 8.
+    embedding : ndarray, shape (384,)
+    style : ndarray, shape (9,)
+        Points per unit of `style`.
+    link : tuple of 2 floats
+        Log-odds of the confidence at rating 0, and per point.
+    """
+
+    intercept: float
+    embedding: NDArray[np.float64]
+    style: NDArray[np.float64]
+    link: tuple[float, float]
+
+    def confidence(self, vector: NDArray[np.float32], text: str) -> float:
+        """Perceived confidence of a text with this embedding, in (0, 1).
+
+        Raises
+        ------
+        LexiconError
+            If the vector is of another length than those of the fit.
+        """
+        if vector.shape != self.embedding.shape:
+            raise LexiconError(
+                f"the reader needs embeddings of {self.embedding.size} numbers, got shape {vector.shape}"
+            )
+        rating = self.intercept + float(vector @ self.embedding) + float(np.array(style(text)) @ self.style)
+        return 1.0 / (1.0 + exp(-self.link[0] - self.link[1] * rating))
+
+
+def heard_by(weights: Weights, text: str, vector: Callable[[], NDArray[np.float32]]) -> Beta:
+    """What a reader with these weights hears; the embedding is asked for where it is needed."""
+    heard = perceive(text)
+    if heard.spans and len(heard.sentences) == 1:
+        return heard.beta
+    mean = weights.confidence(vector(), text)
+    if heard.spans:
+        mean = (mean + sum(one.beta.mean for one in heard.sentences) / len(heard.sentences)) / 2.0
+    return Beta.from_mean(mean, model().concentration(mean))
+
+
+def style(text: str) -> list[float]:
+    """Nine figures: question marks, exclamation marks, commas and three kinds of words by word, length, length of words, sentences."""
+    words = text.split()
+    n = max(len(words), 1)
+    counts = [text.count(mark) for mark in "?!,"] + [
+        len(pattern.findall(text)) for pattern in (FORCE, DOUBT, FIRST_PERSON)
+    ]
+    sentences = len(re.findall(r"[.!?]", text))
+    return [*(count / n for count in counts), log(n), sum(map(len, words)) / n, log1p(sentences)]
+
+
+@cache
+def _weights() -> Weights:
+    raw = json.loads((DATA / "hearing" / "assertiveness.json").read_text(encoding="utf-8"))
+    at_zero, per_point = raw["link"]
+    return Weights(raw["intercept"], np.array(raw["embedding"]), np.array(raw["style"]), (at_zero, per_point))

@@ -1,0 +1,75 @@
+"""Readers: whoever says how confident a text sounds. The local one is `perceive`; here are the models that stand in for people.
+
+RALC scores wordings by an ensemble of language models. The models come in as callables: nothing here knows where they live.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hedgerow.calibration import Beta
+from hedgerow.lexicon.errors import LexiconError
+from hedgerow.lexicon.hedges.build import Ask, fit_scores, parse_score, scoring_prompt
+from hedgerow.lexicon.perception.local_reader import check_readable, perceive
+from hedgerow.lexicon.perception.spotting import check_length
+
+
+class Reader(Protocol):
+    """Hears how confident a wording sounds, whether or not it is true."""
+
+    async def read(self, text: str) -> Beta:
+        """What readers hear in the text as a whole.
+
+        Raises
+        ------
+        TextTooLong, LexiconError
+            If the text cannot be read, or no usable reading came of it.
+        """
+        ...
+
+
+class LocalReader:
+    """`perceive` as a reader: no model call."""
+
+    async def read(self, text: str) -> Beta:
+        """The Beta of the whole text; the work is done in a thread."""
+        return (await asyncio.to_thread(perceive, text)).beta
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReader:
+    """An ensemble of language models as a reader (RALC D.1).
+
+    Attributes
+    ----------
+    models : sequence of callables, prompt -> answer
+        What they raise goes through.
+    passes : int
+        How often each is asked, >= 1.
+
+    Notes
+    -----
+    An answer without a number from 0 to 100 is no score. Half of the answers at least must hold one: a Beta of the few
+    that happened to parse would say more about the parser than about the text.
+    """
+
+    models: Sequence[Ask]
+    passes: int = 3
+
+    def __post_init__(self) -> None:
+        if not self.models or self.passes < 1:
+            raise LexiconError("a model reader needs one model and one pass at least")
+
+    async def read(self, text: str) -> Beta:
+        """Ask all models at once; the likelihood fit to their scores."""
+        check_length(text)
+        check_readable(text)
+        prompt = scoring_prompt(text)
+        answers = await asyncio.gather(*(ask(prompt) for ask in self.models for _ in range(self.passes)))
+        scores = [score for answer in answers if (score := parse_score(answer)) is not None]
+        if 2 * len(scores) < len(answers) or not scores:
+            raise LexiconError(f"{len(answers) - len(scores)} of {len(answers)} answers held no number from 0 to 100")
+        return fit_scores(scores)

@@ -1,0 +1,198 @@
+"""Hedges and boosters in a text, as spans: what a rewriter takes out before it puts a new hedge in, and what marker analysis counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from hedgerow.calibration import Beta
+from hedgerow.lexicon.errors import TextTooLong
+from hedgerow.lexicon.hedges.entries import Hedge
+from hedgerow.lexicon.hedges.loading import load
+from hedgerow.lexicon.perception.cues import Cue, find_cues
+from hedgerow.lexicon.perception.model import heard
+from hedgerow.lexicon.perception.translated import find
+from hedgerow.lexicon.text.tokens import Token, sentences, tokenize
+
+LIMIT = 500_000
+"""Longest text that is read, characters: some five seconds of work. No answer of a model comes near it."""
+
+BOOSTER = 2.5
+"""Composed value, logits, from which a cue stresses a claim: "sure", "certainly", "beyond doubt"; "almost certain" stays below."""
+
+_ADVERBIAL = frozenset(
+    {"surely", "modal", "must", "should", "often", "hearsay", "always", "never", "rarely", "sometimes", "either"}
+)
+_OPENING = frozenset([
+    "i", "we", "it", "there", "that", "this", "my", "our", "a", "an", "the", "am", "is", "are", "was", "were",
+    "be", "been", "being", "have", "has", "had", "do", "does", "would", "will", "can", "could", "seems", "seem",
+    "as", "to", "in", "with", "from", "for", "if", "at", "of", "all", "what", "any", "some", "here", "must",
+    "say", "honestly", "frankly", "me", "just",
+])  # fmt: skip
+"""Words that belong to a cue where they stand right before it: "I am" of "I am not sure", "there is a" of "there is a chance"."""
+_COMMAS = {
+    ",", ".", ";", ":", "—", "–", "(", ")", '"', "“", "”", "?", "!", "but", "and", "or", "though", "although",
+    "because",
+}  # fmt: skip
+_VERBS = frozenset([
+    "am", "is", "are", "was", "were", "be", "been", "have", "has", "had", "do", "does", "would", "will", "can",
+    "could", "seems", "seem", "must",
+])  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text that says how sure the speaker is.
+
+    Attributes
+    ----------
+    start, end : int
+        Offsets into the text, `text[start:end]`.
+    text : str
+    kind : {"hedge", "booster"}
+        hedge: lowers the confidence that a reader hears against a plain assertion; booster: stresses it.
+    beta : Beta
+        What readers hear in these words alone.
+    hedge : str or None
+        Id of the lexicon entry, where the words are one.
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: Literal["hedge", "booster"]
+    beta: Beta
+    hedge: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A sentence with its cues and spans; what perception builds on."""
+
+    start: int
+    end: int
+    tokens: list[Token]
+    cues: list[Cue]
+    spans: tuple[Span, ...]
+
+
+def spot(text: str, language: str = "en") -> tuple[Span, ...]:
+    """Hedges and boosters in a text, in order, without overlap.
+
+    Parameters
+    ----------
+    text : str
+        At most 500,000 characters.
+    language : {"en", "de", "fr", "es"}
+        English is read by a grammar of cues; of the others the wordings of their lexicons are known.
+
+    Raises
+    ------
+    TextTooLong
+        If the text is over the limit.
+    LexiconError
+        If the language is another one.
+
+    Examples
+    --------
+    >>> [(span.text, span.kind, span.hedge) for span in spot("I'm pretty sure it was Pinter, though I could be wrong.")]
+    [("I'm pretty sure", 'hedge', 'i-am-pretty-sure'), ('though I could be wrong', 'hedge', 'i-could-be-wrong')]
+    """
+    return tuple(span for sentence in mark(text, language) for span in sentence.spans)
+
+
+def check_length(text: str) -> None:
+    """Refuse a text over the limit."""
+    if len(text) > LIMIT:
+        raise TextTooLong(f"the text has {len(text):,} characters; at most {LIMIT:,} are read")
+
+
+def mark(text: str, language: str = "en") -> list[Marked]:
+    """The sentences of a text with their cues (English alone has any) and spans."""
+    check_length(text)
+    if language == "en":
+        return [_mark(text, start, end) for start, end in sentences(text)]
+    return [_mark_translated(text, start, end, language) for start, end in sentences(text)]
+
+
+def _mark_translated(text: str, start: int, end: int, language: str) -> Marked:
+    tokens = tokenize(text, start, end)
+    spans = []
+    for one in find(tokens, language):
+        left, right = tokens[one.first].start, tokens[one.last].end
+        spans.append(Span(left, right, text[left:right], one.kind, one.beta, one.hedge.id if one.hedge else None))
+    return Marked(start, end, tokens, [], tuple(spans))
+
+
+def _mark(text: str, start: int, end: int) -> Marked:
+    tokens = tokenize(text, start, end)
+    cues = find_cues(tokens)
+    spans = []
+    for first, last, hedge in _ranges(tokens, cues):
+        left, right = tokens[first].start, tokens[last].end
+        inside = [cue for cue in cues if first <= cue.first <= last]
+        low = min(inside, key=lambda cue: cue.value, default=None)
+        kind: Literal["hedge", "booster"] = "booster" if low and low.value >= BOOSTER else "hedge"
+        beta = hedge.beta if hedge else heard(tokens[first : last + 1])
+        spans.append(Span(left, right, text[left:right], kind, beta, hedge.id if hedge else None))
+    return Marked(start, end, tokens, cues, tuple(spans))
+
+
+@cache
+def _phrases() -> Mapping[str, tuple[tuple[tuple[str, ...], Hedge], ...]]:
+    """The lexicon's wordings by first word, longest first."""
+    found: dict[tuple[str, ...], Hedge] = {}
+    for hedge in load():
+        slotless = [frame.text for frame in hedge.frames if "{" not in frame.text]
+        for wording in [hedge.phrase, *slotless] if hedge.phrase else []:
+            found.setdefault(tuple(token.word for token in tokenize(wording)), hedge)
+    by_first: dict[str, list[tuple[tuple[str, ...], Hedge]]] = {}
+    for words, hedge in found.items():
+        by_first.setdefault(words[0], []).append((words, hedge))
+    return {first: tuple(sorted(entries, key=lambda entry: -len(entry[0]))) for first, entries in by_first.items()}
+
+
+def _ranges(tokens: Sequence[Token], cues: Sequence[Cue]) -> list[tuple[int, int, Hedge | None]]:
+    """Token ranges of the spans: wordings of the lexicon that hold a cue, then the remaining cues with their opening words."""
+    words = [token.word for token in tokens]
+    taken: list[tuple[int, int, Hedge | None]] = []
+    free = 0
+    for cue in cues:
+        if cue.first < free:
+            continue
+        entry = _entry(words, cue, free)
+        opened = _open(words, cue, free)
+        first, last, hedge = entry if entry else (opened, cue.last, None)
+        taken.append((min(first, opened), last, hedge))
+        free = last + 1
+    return taken
+
+
+def _entry(words: Sequence[str], cue: Cue, free: int) -> tuple[int, int, Hedge] | None:
+    """The longest wording of the lexicon that covers the cue."""
+    book = _phrases()
+    best: tuple[int, int, Hedge] | None = None
+    for first in range(max(free, cue.first - 7), cue.first + 1):
+        for wording, hedge in book.get(words[first], ()):
+            last = first + len(wording) - 1
+            if last >= cue.last and tuple(words[first : last + 1]) == wording:
+                if best is None or last - first > best[1] - best[0]:
+                    best = (first, last, hedge)
+                break
+    return best
+
+
+def _open(words: Sequence[str], cue: Cue, free: int) -> int:
+    """The first word of a span: adverbs stand alone, other cues take "I am", "there is a", "it seems" before them."""
+    first = cue.first
+    if cue.base in _ADVERBIAL or (
+        cue.base in {"likely", "possible", "unlikely"} and "that" not in words[cue.last + 1 : cue.last + 2]
+    ):
+        return first
+    while first > free and words[first - 1] in _OPENING and words[first - 1] not in _COMMAS:
+        first -= 1
+    while first < cue.first and words[first] in _VERBS:  # a subject that is no pronoun keeps its verb
+        first += 1
+    return first

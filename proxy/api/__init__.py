@@ -1,0 +1,1 @@
+"""Our own JSON endpoints: feedback, audit, administration, health, perceive, models."""

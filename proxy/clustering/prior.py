@@ -1,0 +1,73 @@
+"""What embeddings and shared words say of an undecided pair: a weak prior, for routes without a judge.
+
+A logistic of two numbers: the cosine of the two answers, each behind its question, and how much of the shorter answer's
+content stands in the longer one. Embeddings alone are below chance on minimal pairs, which is why the rules' vetoes
+come first and why nothing here can lift a veto. Weights and threshold: prior.json, made by benchmarks/fit_prior.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+
+from hedgerow.proxy.clustering.embeddings import Encoder
+from hedgerow.proxy.clustering.layered import Pair
+from hedgerow.proxy.clustering.normal import normalise, stem
+from hedgerow.proxy.clustering.partition import Judgement
+
+WEIGHTS = Path(__file__).with_name("prior.json")
+
+
+class EmbeddingPrior:
+    """Judges undecided pairs by embeddings and shared words."""
+
+    name = "prior"
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    async def judge(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
+        """Encode the answers once, in a worker thread, and weigh each pair."""
+        return await anyio.to_thread.run_sync(self.weigh, question, answers, pairs)
+
+    def weigh(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
+        """The same, blocking."""
+        weights = _weights()
+        used = sorted({i for pair in pairs for i in pair})
+        row = {i: n for n, i in enumerate(used)}
+        vectors = self._encoder([in_context(question, answers[i]) for i in used])
+        found = []
+        for a, b in pairs:
+            cosine = float(vectors[row[a]] @ vectors[row[b]])
+            logit = (
+                weights["bias"]
+                + weights["cosine"] * cosine
+                + weights["overlap"] * overlap(question, answers[a], answers[b])
+            )
+            probability = 1.0 / (1.0 + exp(-logit))
+            same = probability >= weights["threshold"]
+            found.append(Judgement(same, self.name, 0.5 * probability))
+        return found
+
+
+def in_context(question: str, answer: str) -> str:
+    """An answer behind its question, as the encoder reads it."""
+    return f"{question.rstrip('?')}? {answer}" if question else answer
+
+
+def overlap(question: str, a: str, b: str) -> float:
+    """Share of the shorter answer's content whose stems stand in the other's, in [0, 1]."""
+    x, y = ({stem(t) for t in normalise(answer, question).content} for answer in (a, b))
+    return len(x & y) / max(1, min(len(x), len(y)))
+
+
+@lru_cache(maxsize=1)
+def _weights() -> dict[str, Any]:
+    weights: dict[str, Any] = json.loads(WEIGHTS.read_text(encoding="utf-8"))
+    return weights

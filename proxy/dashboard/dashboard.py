@@ -1,0 +1,308 @@
+"""The dashboard's pages: overview and one route, worst surprises, one request, the review queue, changes and alarms.
+
+Every page is computed on a worker thread from one read of the audit. A page that took long is kept for a while, the longer the longer
+it took; a small audit is always shown as it is now.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+from starlette.routing import Route as Address
+
+from hedgerow.proxy.audit import queries
+from hedgerow.proxy.audit.engine import Connection
+from hedgerow.proxy.audit.queries import Period
+from hedgerow.proxy.audit.review import CANDIDATES, ReviewItem, review_queue
+from hedgerow.proxy.audit.verdicts import Settled, Told
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.dashboard import overview
+from hedgerow.proxy.dashboard.maps import MapCard, card
+from hedgerow.proxy.dashboard.render import page
+from hedgerow.proxy.dashboard.story import of_row
+from hedgerow.proxy.dashboard.visitor import Visitor
+from hedgerow.proxy.monitoring.drift import RouteHealth
+from hedgerow.proxy.services.services import Parts
+from hedgerow.proxy.services.verdicts import settle
+from hedgerow.proxy.types import Json
+
+T = TypeVar("T")
+KEPT_FOR = 20.0
+"""How many times as long as it took to compute a figure it is kept; nothing takes more than a twentieth of the machine."""
+SURPRISES_SHOWN = 25
+MAX_KEPT = 64
+MAX_SKIPPED = 50
+"""Answers that one may put off before the first of them comes again."""
+
+
+@dataclass(slots=True)
+class Kept:
+    """Figures that took long to compute, until they are computed again."""
+
+    held: dict[tuple[str, ...], tuple[float, Any]] = field(default_factory=dict)
+
+    async def get(self, key: tuple[str, ...], compute: Callable[[], Awaitable[Any]]) -> Any:
+        """What is kept under the key, or what `compute` finds."""
+        until, found = self.held.get(key, (0.0, None))
+        if time.monotonic() < until:
+            return found
+        start = time.monotonic()
+        found = await compute()
+        took = time.monotonic() - start
+        if len(self.held) >= MAX_KEPT:
+            self.held.clear()
+        self.held[key] = (start + KEPT_FOR * took if took > 1.0 else 0.0, found)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RouteLine:
+    """A route of the configuration (None: rows of a route that is there no more) with its figures and its map."""
+
+    name: str
+    settings: Route | None
+    mode: str | None
+    figures: overview.Line
+    card: MapCard | None
+
+    @property
+    def colour(self) -> str:
+        """Yellow where something speaks against the map, grey where there is none."""
+        if self.card is None or self.mode == "off":
+            return "grey"
+        return "yellow" if self.card.concerns else "green" if self.card.version else "grey"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Everything that the overview or the page of one route shows."""
+
+    computed_at: float
+    rows: int
+    whole: overview.Line
+    routes: tuple[RouteLine, ...]
+    endings: list[overview.Ending]
+    charts: Json
+    histogram: tuple[list[int], list[int]]
+    diagrams: list[Any]
+    surprises: list[Json]
+    alarms: list[Json]
+    complete: bool
+
+
+def routes() -> list[BaseRoute]:
+    """The dashboard's addresses."""
+    from hedgerow.proxy.dashboard.site import posted, shown
+
+    kept = Kept()
+    return [
+        Address("/dashboard", shown(partial(overview_page, kept))),
+        Address("/dashboard/routes/{route}", shown(partial(overview_page, kept))),
+        Address("/dashboard/surprises", shown(surprises_page)),
+        Address("/dashboard/answers/{id}", shown(answer_page)),
+        Address("/dashboard/answers/{id}/verdict", posted(answer_verdict), methods=["POST"]),
+        Address("/dashboard/review", shown(review_page)),
+        Address("/dashboard/review/verdict", posted(review_verdict), methods=["POST"]),
+        Address("/dashboard/changes", shown(changes_page)),
+    ]
+
+
+async def read(parts: Parts, query: Callable[[Connection], T]) -> T:
+    """What the audit says."""
+    assert parts.audit is not None  # a serving process has a store  # noqa: S101
+    return await parts.audit.read(query)
+
+
+async def overview_page(kept: Kept, request: Request, parts: Parts, visitor: Visitor) -> Response:
+    """All routes, or one."""
+    name, period = request.path_params.get("route"), period_of(request)
+    health = request.state.live.health
+    compute = partial(read, parts, partial(figures, parts.settings, health, name, period))
+    found: Figures = await kept.get((name or "", period), compute)
+    if name is not None and not found.rows and all(line.name != name for line in found.routes):
+        return page("missing.html", status=404, visitor=visitor, here="", what=f"There is no route called {name}.")
+    return await rendered(
+        "overview.html",
+        visitor=visitor,
+        here="/dashboard",
+        route=name,
+        period=period,
+        periods=overview.PERIODS,
+        f=found,
+    )
+
+
+async def rendered(name: str, **values: Any) -> Response:
+    """A page filled in beside the event loop."""
+    return await anyio.to_thread.run_sync(partial(page, name, **values))
+
+
+def period_of(request: Request) -> str:
+    """The period that is asked for."""
+    asked = request.query_params.get("period", "7d")
+    return asked if asked in overview.PERIODS else "7d"
+
+
+def figures(
+    settings: Settings, health: Mapping[str, RouteHealth], route: str | None, period: str, connection: Connection
+) -> Figures:
+    """Read and compute everything for the overview (`route` None) or for one route."""
+    now = time.time()
+    buckets = overview.buckets_of(period, now, queries.first_moment(connection))
+    counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
+    labelled = queries.labelled(connection, buckets.period, route)
+    alarms = queries.raised(connection, standing=True)
+    whole = overview.line(route, counted, labelled, buckets)
+    return Figures(
+        computed_at=now,
+        rows=whole.requests,
+        whole=whole,
+        routes=tuple(_route_lines(settings, health, route, counted, labelled, buckets, alarms)),
+        endings=overview.endings(counted),
+        charts=overview.volumes(counted, buckets) | overview.quality(labelled, buckets.period),
+        histogram=queries.histogram(connection, buckets.period, route),
+        diagrams=overview.diagrams(labelled),
+        surprises=queries.surprises(connection, buckets.period, route, limit=3),
+        alarms=[alarm for alarm in alarms if route in (None, alarm["route"])],
+        complete=labelled.complete,
+    )
+
+
+def _route_lines(
+    settings: Settings,
+    health: Mapping[str, RouteHealth],
+    only: str | None,
+    counted: Sequence[queries.Tally],
+    labelled: queries.Labelled,
+    buckets: overview.Buckets,
+    alarms: Sequence[Json],
+) -> list[RouteLine]:
+    configured = {route.name: route for route in settings.routes}
+    names = [*configured, *sorted({t.route for t in counted if t.route} - set(configured))]
+    lines = []
+    for name in names:
+        if only not in (None, name):
+            continue
+        route = configured.get(name)
+        mine = [tally for tally in counted if tally.route == name]
+        found = overview.line(name, mine, labelled.where(labelled.route == name), buckets)
+        drawn = card(settings.maps.folder, route, alarms, health.get(name)) if route else None
+        lines.append(RouteLine(name, route, route.mode if route else None, found, drawn))
+    return lines
+
+
+async def surprises_page(request: Request, parts: Parts, visitor: Visitor) -> Response:
+    """The answers whose outcome surprised most."""
+    period, route = period_of(request), request.query_params.get("route") or None
+
+    def query(connection: Connection) -> list[Json]:
+        asked = overview.buckets_of(period, time.time(), None).period
+        whole = asked if period != "all" else Period(None, time.time())
+        return queries.surprises(connection, whole, route, SURPRISES_SHOWN)
+
+    rows = await read(parts, query)
+    names = [settings.name for settings in parts.settings.routes]
+    return await rendered(
+        "surprises.html",
+        visitor=visitor,
+        here="/dashboard/surprises",
+        rows=rows,
+        route=route,
+        names=names,
+        period=period,
+        periods=overview.PERIODS,
+    )
+
+
+async def answer_page(request: Request, parts: Parts, visitor: Visitor) -> Response:
+    """One request's whole story."""
+    row = await read(parts, partial(queries.one, name=request.path_params["id"]))
+    if row is None:
+        return page("missing.html", status=404, visitor=visitor, here="", what="There is no answer with this id.")
+    return await anyio.to_thread.run_sync(_answer, parts.settings, row, visitor)
+
+
+def _answer(settings: Settings, row: Json, visitor: Visitor) -> Response:
+    return page("answer.html", visitor=visitor, here="", row=row, story=of_row(row, lexicon_of(settings, row["route"])))
+
+
+async def answer_verdict(request: Request, parts: Parts, _visitor: Visitor, fields: Mapping[str, Any]) -> Response:
+    """A person's word on the answer whose page it is."""
+    name = request.path_params["id"]
+    if fields.get("verdict") in ("right", "wrong"):
+        await judge(parts, name, right=fields["verdict"] == "right")
+    return RedirectResponse(f"/dashboard/answers/{quote(name, safe='')}", 303)
+
+
+async def judge(parts: Parts, name: str, *, right: bool) -> Settled | None:
+    """Tell the audit a person's verdict; None where there is no such answer."""
+    (settled,) = await settle(parts, [Told(name, float(right), kind="human", source="page")])
+    return settled
+
+
+def lexicon_of(settings: Settings, name: str | None) -> Any:
+    """The lexicon that a route uses now; None where there is no such route or its lexicon cannot be read."""
+    from hedgerow.lexicon import LexiconError, load
+
+    route = next((route for route in settings.routes if route.name == name), None)
+    try:
+        return load(route.lexicon) if route else None
+    except LexiconError:
+        return None
+
+
+async def review_page(request: Request, parts: Parts, visitor: Visitor) -> Response:
+    """The next answer that waits for a person; those that were skipped come last."""
+    skipped = [name for name in request.query_params.get("skipped", "").split(",") if name][-MAX_SKIPPED:]
+    waiting = await _waiting(parts)
+    order = sorted(waiting, key=lambda item: skipped.index(item.id) + 1 if item.id in skipped else 0)
+    row = await read(parts, partial(queries.one, name=order[0].id)) if order else None
+    told = await anyio.to_thread.run_sync(_reviewed, parts.settings, row) if row else None
+    return await rendered(
+        "review.html",
+        visitor=visitor,
+        here="/dashboard/review",
+        waiting=len(waiting),
+        row=row,
+        story=told,
+        item=order[0] if order else None,
+        skipped=",".join(skipped),
+        most=CANDIDATES,
+    )
+
+
+async def _waiting(parts: Parts) -> list[ReviewItem]:
+    assert parts.audit is not None  # a serving process has a store  # noqa: S101
+    await parts.audit.flush()
+    return await anyio.to_thread.run_sync(partial(review_queue, parts.audit.engine, limit=CANDIDATES))
+
+
+def _reviewed(settings: Settings, row: Json) -> Any:
+    return of_row(row, lexicon_of(settings, row["route"]))
+
+
+async def review_verdict(_request: Request, parts: Parts, _visitor: Visitor, fields: Mapping[str, Any]) -> Response:
+    """A person's word on an answer, or none; then the next."""
+    name, said = str(fields.get("id", "")), fields.get("verdict")
+    skipped = [one for one in str(fields.get("skipped", "")).split(",") if one.startswith("hr_")]
+    if said in ("right", "wrong"):
+        await judge(parts, name, right=said == "right")
+    elif name.startswith("hr_"):
+        skipped = [*(one for one in skipped if one != name), name][-MAX_SKIPPED:]
+    query = f"?skipped={','.join(skipped)}" if skipped else ""
+    return RedirectResponse(f"/dashboard/review{query}", 303)
+
+
+async def changes_page(request: Request, parts: Parts, visitor: Visitor) -> Response:
+    """What operators did, and the alarms."""
+    done, alarms = await read(parts, lambda c: (queries.operations(c), queries.raised(c, standing=False)))
+    return await rendered("changes.html", visitor=visitor, here="/dashboard/changes", changes=done, alarms=alarms)

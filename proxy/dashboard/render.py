@@ -1,0 +1,160 @@
+"""Filling templates, and the headers that every page carries. The only place in the pages where Jinja is called."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse
+
+from hedgerow.calibration import Beta
+from hedgerow.proxy.types import Json
+
+STATIC = Path(__file__).parent / "static"
+SECURITY = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",  # with "no-referrer" browsers hide the origin of our own forms from us
+    "cross-origin-opener-policy": "same-origin",
+}
+NARROW_SPACE = "\u202f"
+MINUTE, HOUR, DAY = 60, 3600, 86400
+
+
+def page(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """A whole page. Never cached: it shows what is so now."""
+    return HTMLResponse(fragment(name, **values), status, SECURITY | {"cache-control": "no-store"})
+
+
+def fragment(name: str, **values: Any) -> str:
+    """A template filled in; everything that goes into it is escaped."""
+    return _environment().get_template(name).render(values)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("hedgerow.proxy.dashboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "count": count,
+        "places": places,
+        "ms": milliseconds,
+        "beta": beta,
+        "ago": ago,
+        "span": span,
+        "moment": moment,
+        "iso": iso,
+        "alarm": alarm_words,
+        "decision": decision_words,
+    }
+    environment.globals["asset"] = asset
+    return environment
+
+
+@cache
+def asset(name: str) -> str:
+    """The address of a static file; it changes with the content, so that browsers may keep it for good."""
+    return f"/static/{name}?{hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
+
+
+def percent(share: float | None, digits: int = 0) -> str:
+    """A share as a percentage; what is neither none nor all is never rounded to it."""
+    if share is None:
+        return "–"
+    shown = f"{100 * share:.{digits}f}"
+    least = 10.0**-digits
+    if share > 0 and float(shown) == 0:
+        shown = f"<{least:.{digits}f}"
+    elif share < 1 and float(shown) == 100:
+        shown = f">{100 - least:.{digits}f}"
+    return f"{shown}{NARROW_SPACE}%"
+
+
+def count(number: float | None) -> str:
+    """A whole number with separators."""
+    return "–" if number is None else f"{number:,.0f}"
+
+
+def places(number: float | None, digits: int = 2) -> str:
+    """A number with so many decimals."""
+    return "–" if number is None or math.isnan(number) else f"{number:.{digits}f}"
+
+
+def milliseconds(ms: float) -> str:
+    """A duration in the unit that suits it."""
+    if ms >= 1e4:
+        return f"{ms / 1e3:,.1f}{NARROW_SPACE}s"
+    return f"{ms:,.0f}{NARROW_SPACE}ms" if ms >= 10 else f"{ms:.1f}{NARROW_SPACE}ms"
+
+
+def beta(held: Beta) -> str:
+    """A Beta by its parameters."""
+    return f"Beta({held.alpha:.3g}, {held.beta:.3g})"
+
+
+def span(seconds: float) -> str:
+    """A length of time in words."""
+    for unit, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
+        if seconds >= unit:
+            whole = int(seconds // unit)
+            return f"{whole} {name}{'s' if whole != 1 else ''}"
+    return "a moment"
+
+
+def ago(stamp: float) -> str:
+    """How long ago a moment was."""
+    return f"{span(max(0.0, time.time() - stamp))} ago"
+
+
+def moment(stamp: float) -> str:
+    """A moment to the minute, in UTC."""
+    return datetime.fromtimestamp(stamp, UTC).strftime("%-d %b %Y, %H:%M UTC")
+
+
+def iso(stamp: float) -> str:
+    """A moment for machines."""
+    return datetime.fromtimestamp(stamp, UTC).isoformat(timespec="seconds")
+
+
+_DECISIONS = {
+    "normal": "the same once spelling is set aside",
+    "alias": "the same by another name",
+    "containment": "one inside the other",
+    "sentence": "one in the other's sentence",
+    "undecided": "left open by the rules",
+    "judge_late": "not judged in time",
+}
+
+
+def decision_words(how: str) -> str:
+    """How pairs of answers were decided, as a person would say it."""
+    kind, _, reason = how.partition(":")
+    if kind == "veto":
+        return f"apart by {reason.replace('_', ' ')}"
+    return _DECISIONS.get(kind) or f"decided by {how.replace('_', ' ').replace(':', ', ')}"
+
+
+def alarm_words(alarm: Json, *, figures: bool = True) -> str:
+    """What an alarm says."""
+    kinds = {
+        "outcomes": "confidence and outcomes no longer agree",
+        "inputs": "raw confidences look unlike those of the fit",
+    }
+    said = kinds.get(alarm["kind"], alarm["kind"].replace("_", " "))
+    return f"{said} ({alarm['statistic']:.3g}, alarmed from {alarm['threshold']:.3g})" if figures else said

@@ -1,0 +1,189 @@
+"""One request's work as the pages tell it, step by step: live from a flow, or later from its audit row.
+
+Both make the same `Story`, so that the try-it page and the dashboard show a request through the same templates.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Hedge, Lexicon
+from hedgerow.proxy.dashboard.figures import Curve, curves
+from hedgerow.proxy.pipeline.job import Flow
+from hedgerow.proxy.pipeline.result import final_text
+from hedgerow.proxy.types import Json
+
+STEPS = ("sample", "cluster", "confidence", "calibrate", "decide", "retrieve", "rewrite")
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """One wording among the answers of a cluster, and how many answers have it. `text` is None where no text was kept."""
+
+    text: str | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Answers of one meaning; the first group speaks for the answer."""
+
+    size: int
+    wordings: tuple[Wording, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A retrieved hedge. `hedge` is None where the lexicon no longer has it."""
+
+    id: str
+    distance: float
+    hedge: Hedge | None
+    used: bool
+    drawn: tuple[Curve, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What became of a request; whatever is not known (yet) is None or empty."""
+
+    question: str | None = None
+    wanted: int | None = None
+    live: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
+    decided_by: Mapping[str, int] | None = None
+    signal: str | None = None
+    map_id: str | None = None
+    warnings: tuple[str, ...] = ()
+    raw: Beta | None = None
+    calibrated: Beta | None = None
+    perceived: Beta | None = None
+    candidates: tuple[Candidate, ...] = ()
+    status: str | None = None
+    reason: str | None = None
+    detail: str | None = None
+    draft: str | None = None
+    final: str | None = None
+    rewriter: str | None = None
+    attempts: tuple[str, ...] = ()
+    timings_ms: Mapping[str, float] | None = None
+    tokens: Mapping[str, int] | None = None
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """Confidence before the map, after it, and as the final words are heard."""
+        return curves((("raw", self.raw), ("calibrated", self.calibrated), ("as worded", self.perceived)))
+
+    @property
+    def answers(self) -> int:
+        """How many answers were compared."""
+        return sum(group.size for group in self.groups)
+
+    @property
+    def running(self) -> str | None:
+        """The step under way, where the request is."""
+        return next((step for step in STEPS if step not in (self.timings_ms or {})), None)
+
+
+def of_flow(flow: Flow, live: Sequence[str], *, ended: bool) -> Story:
+    """The story as far as it has come. `live` are the answers as they are being written."""
+    used = flow.rewording.hedge if flow.rewording else None
+    texts = [flow.samples[i].text for i in flow.compared]
+    return Story(
+        question=flow.job.question,
+        wanted=flow.job.route.sampling.n,
+        live=tuple(live),
+        groups=grouped(flow.clustering.clusters, texts) if flow.clustering else (),
+        decided_by=flow.clustering.decided_by if flow.clustering else None,
+        signal=flow.job.route.signal,
+        map_id=flow.applied.id if flow.applied else None,
+        warnings=flow.applied.warnings if flow.applied else (),
+        raw=flow.raw,
+        calibrated=flow.calibrated,
+        perceived=flow.rewording.perceived if flow.rewording else None,
+        candidates=tuple(
+            candidate(m.hedge.id, m.distance, m.hedge, m.hedge.id == used, flow.calibrated) for m in flow.matches
+        ),
+        status=flow.status if ended else None,
+        reason=flow.reason,
+        detail=flow.detail,
+        draft=flow.draft if flow.choices and (flow.clustering or ended) else None,
+        final=final_text(flow) if flow.choices and ended else None,
+        rewriter=flow.rewording.rewriter if flow.rewording else None,
+        attempts=flow.rewording.attempts if flow.rewording else (),
+        timings_ms=dict(flow.timings_ms),
+        tokens={
+            "answer": flow.answer_usage.total,
+            "samples": flow.sample_usage.total,
+            "rewrite": flow.rewrite_usage.total,
+            "escalation": flow.escalation_usage.total,
+        },
+    )
+
+
+def of_row(row: Json, lexicon: Lexicon | None) -> Story:
+    """The story of an audit row; hedges are looked up in the lexicon that the route has now."""
+    told = row["story"] or {}
+    raw, calibrated = _beta(row["raw_alpha"], row["raw_beta"]), _beta(row["alpha"], row["beta"])
+    said: Json = {} if row["store_text"] == "hashed" else row["texts"] or {}
+    return Story(
+        question=said.get("question"),
+        groups=grouped(told.get("clusters", ()), said.get("samples")),
+        decided_by=told.get("decided_by"),
+        signal=row["signal"],
+        map_id=row["map_id"],
+        warnings=tuple(told.get("map_warnings", ())),
+        raw=raw,
+        calibrated=calibrated,
+        perceived=_perceived(row, told),
+        candidates=tuple(
+            candidate(
+                found["id"],
+                found["distance"],
+                lexicon.get(found["id"]) if lexicon else None,
+                found["id"] == row["hedge"],
+                calibrated,
+            )
+            for found in told.get("hedges", ())
+        ),
+        status=row["status"],
+        reason=row["reason"],
+        detail=told.get("detail"),
+        draft=said.get("draft"),
+        final=said.get("answer"),
+        rewriter=row["rewriter"],
+        attempts=tuple(told.get("attempts", ())),
+        timings_ms=told.get("timings_ms"),
+        tokens={name: row[f"tokens_{name}"] or 0 for name in ("answer", "samples", "rewrite", "escalation")},
+    )
+
+
+def grouped(clusters: Iterable[Sequence[int]], texts: Sequence[str | None] | None) -> tuple[Group, ...]:
+    """Clusters with the wordings in them, the commonest first."""
+    groups = []
+    for cluster in clusters:
+        if texts is None:
+            groups.append(Group(len(cluster), (Wording(None, len(cluster)),)))
+            continue
+        counted = Counter((texts[i] or "").strip() for i in cluster)
+        groups.append(Group(len(cluster), tuple(Wording(text, count) for text, count in counted.most_common())))
+    return tuple(groups)
+
+
+def candidate(name: str, distance: float, hedge: Hedge | None, used: bool, target: Beta | None) -> Candidate:
+    """A retrieved hedge with its density beside the target's."""
+    drawn = () if hedge is None else curves((("target", target), ("heard", hedge.beta)), cells=40)
+    return Candidate(name, distance, hedge, used, drawn)
+
+
+def _beta(alpha: float | None, beta: float | None) -> Beta | None:
+    return None if alpha is None or beta is None else Beta(alpha, beta)
+
+
+def _perceived(row: Json, told: Json) -> Beta | None:
+    found = _beta(row.get("perceived_alpha"), row.get("perceived_beta"))
+    heard = told.get("perceived")
+    return found or (_beta(heard["alpha"], heard["beta"]) if heard else None)

@@ -1,0 +1,195 @@
+"""One HTTP exchange over raw ASGI: reading a body under a limit, answering once, noticing that the client left."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
+from functools import cached_property
+from typing import Any, TypeVar
+
+import orjson
+
+from hedgerow.proxy.errors import PayloadTooLarge, ProxyError, UpstreamRejected
+from hedgerow.proxy.types import Json
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = Iterable[tuple[bytes, bytes]]
+T = TypeVar("T")
+
+WATCH_AFTER_S = 0.02
+"""How long an answer may take before the client's leaving is watched for: a watcher costs a task, and quick answers need none."""
+
+
+class ClientGone(Exception):
+    """The client closed the connection before its answer was complete."""
+
+
+class Exchange:
+    """A request and the one answer to it.
+
+    Attributes:
+        path: relative to `/v1`, e.g. "/chat/completions".
+        status: what was sent; None while nothing was.
+        told: whether the audit has its row.
+        missing: bytes of the answer still to be sent, where its length was declared; nothing can be added to such an answer.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self.method: str = scope["method"]
+        self.path: str = scope["path"][len("/v1") :]
+        self.status: int | None = None
+        self.told = False
+        self._ended = False
+        self.missing: int | None = None
+
+    @cached_property
+    def header_pairs(self) -> list[tuple[str, str]]:
+        """The request's headers in order, lower-case names."""
+        return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self._scope["headers"]]
+
+    @cached_property
+    def headers(self) -> Mapping[str, str]:
+        """The request's headers by lower-case name; of several with one name, the last."""
+        return dict(self.header_pairs)
+
+    @property
+    def target(self) -> str:
+        """Path and query as they were sent, relative to `/v1`."""
+        raw = self._scope.get("raw_path") or self._scope["path"].encode()
+        target = raw.decode("latin-1").partition("?")[0][len("/v1") :]
+        query = self._scope["query_string"].decode("latin-1")
+        return f"{target}?{query}" if query else target
+
+    async def body(self, limit: int) -> bytes:
+        """The whole body.
+
+        Raises:
+            PayloadTooLarge: it is over the limit, by its header or in fact.
+            ClientGone: the client left while sending it.
+        """
+        declared = self.headers.get("content-length", "")
+        parts: list[bytes] = []
+        size = int(declared) if declared.isdigit() else 0
+        over = f"the body is larger than {limit} bytes"
+        if size > limit:
+            raise PayloadTooLarge(over)
+        size = 0
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            part: bytes = message.get("body", b"")
+            size += len(part)
+            if size > limit:
+                raise PayloadTooLarge(over)
+            parts.append(part)
+            if not message.get("more_body"):
+                return b"".join(parts) if len(parts) > 1 else part
+
+    async def body_stream(self) -> AsyncIterator[bytes]:
+        """The body as it arrives, for requests that are passed on unread.
+
+        Raises:
+            ClientGone: the client left while sending it.
+        """
+        more = True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            yield message.get("body", b"")
+            more = message.get("more_body", False)
+
+    async def unless_gone(self, work: Awaitable[T]) -> T:
+        """Await the work; when the client leaves first, cancel it.
+
+        Raises:
+            ClientGone: the client left; the work has ended by then.
+        """
+        gone = False
+        task: asyncio.Task[None] = asyncio.current_task()  # type: ignore[assignment]
+
+        async def watch() -> None:
+            nonlocal gone
+            while (await self._receive())["type"] != "http.disconnect":
+                continue
+            gone = True
+            task.cancel()
+
+        watcher: asyncio.Task[None] | None = None
+
+        def begin() -> None:
+            nonlocal watcher
+            watcher = asyncio.ensure_future(watch())
+
+        later = asyncio.get_running_loop().call_later(WATCH_AFTER_S, begin)
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if gone and task.uncancel() == 0:
+                raise ClientGone from None
+            raise
+        finally:
+            later.cancel()
+            if watcher is not None:
+                watcher.cancel()
+
+    async def start(self, status: int, headers: Headers) -> None:
+        """Send status and headers."""
+        self.status = status
+        sent = list(headers)
+        for name, value in sent:
+            if name.lower() == b"content-length":
+                self.missing = int(value)
+        await self._send({"type": "http.response.start", "status": status, "headers": sent})
+
+    async def write(self, data: bytes, *, more: bool = True) -> None:
+        """Send a piece of the body; the piece that fills a declared length is the last."""
+        if self.missing is not None:
+            self.missing -= len(data)
+            more = more and self.missing > 0
+        self._ended = not more
+        await self._send({"type": "http.response.body", "body": data, "more_body": more})
+
+    async def end(self) -> None:
+        """Say that the body is complete, where no piece was known to be the last."""
+        if not self._ended:
+            await self.write(b"", more=False)
+
+    async def send_json(self, status: int, content: Any, headers: Headers = ()) -> None:
+        """Answer with JSON."""
+        await self.send_bytes(status, orjson.dumps(content), b"application/json", headers)
+
+    async def send_bytes(self, status: int, data: bytes, kind: bytes, headers: Headers = ()) -> None:
+        """Answer with a whole body."""
+        own = [(b"content-type", kind), (b"content-length", str(len(data)).encode())]
+        await self.start(status, [*own, *headers])
+        await self.write(data, more=False)
+
+    async def send_error(self, error: ProxyError, headers: Headers = ()) -> None:
+        """Answer with an OpenAI error object; an upstream's own error goes out as it came."""
+        extra = list(headers)
+        if isinstance(error, UpstreamRejected):
+            if error.retry_after is not None:
+                extra.append((b"retry-after", error.retry_after.encode("latin-1", "replace")))
+            kind = error.content_type.encode("latin-1", "replace")
+            await self.send_bytes(error.status, error.raw_body, kind, extra)
+            return
+        if error.retry_after_s is not None:
+            extra.append((b"retry-after", str(max(1, round(error.retry_after_s))).encode()))
+        await self.send_json(error.status, error.body(), extra)
+
+
+def error_event_body(error: ProxyError) -> Json:
+    """The object that tells of an error inside a stream."""
+    if isinstance(error, UpstreamRejected):
+        try:
+            body = orjson.loads(error.raw_body)
+        except orjson.JSONDecodeError:
+            body = None
+        if isinstance(body, dict) and "error" in body:
+            return body
+    return dict(error.body())

@@ -1,0 +1,174 @@
+"""Asking questions through a route: what a collection is going to cost, and how the answers to one question become its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from hedgerow.proxy.config import Route
+from hedgerow.proxy.errors import ConfigError, ProxyError, UpstreamError
+from hedgerow.proxy.lab.collecting.ledger import Ledger
+from hedgerow.proxy.lab.collecting.questions import Question
+from hedgerow.proxy.lab.collecting.working import Outcome, work_off
+from hedgerow.proxy.pipeline.job import Job, new_id
+from hedgerow.proxy.pipeline.sampling.calls import draw
+from hedgerow.proxy.protocols import Upstream
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams.answers import sample_of, usage_of
+
+CHARS_PER_TOKEN = 4
+"""Of English text; only for the estimate that is shown before anything is spent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked, and of whom.
+
+    Attributes:
+        model: the model asked for, where the route does not fix one.
+        system: a system message that goes before every question; "" for none.
+        logprobs: whether log-probabilities are asked for.
+
+    Raises:
+        ConfigError: the route draws its draft apart from its samples, so that answers drawn alike would not tell about it.
+    """
+
+    route: Route
+    model: str = ""
+    system: str = ""
+    logprobs: bool = False
+
+    def __post_init__(self) -> None:
+        if self.route.sampling.probe == "short":
+            raise ConfigError(
+                f"the route {self.route.name!r} draws short samples beside its draft, which are not collected; fit its map to its own traffic "
+                "(`hedgerow fit --from-audit`)"
+            )
+
+    @property
+    def drawn(self) -> Json:
+        """How answers are drawn, as every row says."""
+        sampling = self.route.sampling
+        return {
+            "upstream": self.route.upstream,
+            "model": self.route.model or self.model,
+            "n": sampling.n,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "system": self.system,
+        }
+
+    def job(self, question: Question) -> Job:
+        """A question as a request."""
+        messages = [{"role": "system", "content": self.system}] if self.system else []
+        messages.append({"role": "user", "content": question.text})
+        return Job(
+            new_id(), self.route, "/chat/completions", {"model": self.model, "messages": messages}, {}, question.text
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What is about to be spent: calls, and tokens as far as they can be guessed."""
+
+    calls: int
+    prompt_tokens: int
+    answers: int
+
+
+def cost(plan: Plan, questions: Iterable[Question], ledger: Ledger, *, at_once: bool) -> Cost:
+    """The calls that are left, and their prompts' tokens; `at_once`: one call brings all answers of a question."""
+    calls = tokens = answers = 0
+    for question in questions:
+        missing = max(0, plan.route.sampling.n - len(ledger.answers(question.key)))
+        asked = min(missing, 1) if at_once else missing
+        calls, answers = calls + asked, answers + missing
+        tokens += asked * (len(plan.system) + len(question.text)) // CHARS_PER_TOKEN
+    return Cost(calls, tokens, answers)
+
+
+async def collect(
+    plan: Plan,
+    questions: Sequence[Question],
+    upstream: Upstream,
+    ledger: Ledger,
+    *,
+    concurrency: int = 4,
+    on_done: Callable[[], None] = lambda: None,
+    on_failure: Callable[[Question, ProxyError], None] = lambda _question, _failure: None,
+) -> Outcome:
+    """Ask every question that the ledger does not have; what fails is left for the next time."""
+    todo = [question for question in questions if question.key not in ledger.done]
+    return await work_off(
+        todo,
+        lambda question: _ask(plan, question, upstream, ledger),
+        concurrency=concurrency,
+        on_done=on_done,
+        on_failure=on_failure,
+    )
+
+
+async def _ask(plan: Plan, question: Question, upstream: Upstream, ledger: Ledger) -> None:
+    """Draw what is missing of one question; the answers are kept as they come.
+
+    Raises:
+        ProxyError: not all answers came, or too few of them have text.
+    """
+    job, n = plan.job(question), plan.route.sampling.n
+    missing = n - len(ledger.answers(question.key))
+    whole: list[Json] = []
+
+    def arrived(completion: Json) -> None:
+        answers = _answers(completion)
+        if len(answers) == n:
+            whole.extend(answers)  # all at once: the row itself is the first that is written
+        else:
+            ledger.keep(question.key, answers)
+
+    if missing > 0:
+        await draw(job, upstream, missing, arrived, logprobs=plan.logprobs)
+    answers = whole or list(ledger.answers(question.key))
+    if len(answers) < n:
+        raise UpstreamError(f"{len(answers)} of {n} answers came", code="answers_missing")
+    if sum(1 for answer in answers if answer["text"].strip()) < plan.route.sampling.min_n:
+        if whole:
+            ledger.keep(question.key, whole)
+        raise UpstreamError(f"fewer than {plan.route.sampling.min_n} of {n} answers have text", code="too_few_samples")
+    ledger.finish(question.key, _row(plan, question, answers[:n]))
+
+
+def _answers(completion: Json) -> list[Json]:
+    """The answers of one completion, with its cost on the first of them."""
+    usage, model = usage_of(completion), completion.get("model")
+    found: list[Json] = []
+    for choice in completion["choices"]:
+        sample = sample_of(choice)
+        answer: Json = {"text": sample.text}
+        if sample.logprob_mean is not None:
+            answer["logprob_mean"] = round(sample.logprob_mean, 6)
+        if sample.finish_reason not in (None, "stop"):
+            answer["finish_reason"] = sample.finish_reason
+        found.append(answer)
+    found[0] |= {"usage": [usage.prompt, usage.completion], "model": model if isinstance(model, str) else ""}
+    return found
+
+
+def _row(plan: Plan, question: Question, answers: Sequence[Json]) -> Json:
+    """What `hedgerow fit` reads. Answers without text are counted, not kept: the proxy compares none of them either."""
+    spent = [answer["usage"] for answer in answers if "usage" in answer]
+    answered_by = next((answer["model"] for answer in answers if answer.get("model")), "")
+    row: Json = {"id": question.id or question.line, "question": question.text, "gold": list(question.gold)}
+    row |= {name: list(value) for name in ("wrong", "choices") if (value := getattr(question, name))}
+    row |= {"dataset": question.dataset} if question.dataset else {}
+    row["samples"] = [_sample(answer) for answer in answers if answer["text"].strip()]
+    if len(row["samples"]) < len(answers):
+        row["without_text"] = len(answers) - len(row["samples"])
+    if not question.gold:
+        row["correct"] = None  # not known yet
+    row["model"] = plan.route.model or plan.model or answered_by
+    row["usage"] = {"prompt_tokens": sum(u[0] for u in spent), "completion_tokens": sum(u[1] for u in spent)}
+    return row
+
+
+def _sample(answer: Json) -> Json:
+    return {name: value for name, value in answer.items() if name not in ("usage", "model")}

@@ -1,0 +1,160 @@
+"""Questions from a JSONL or CSV file, each either usable or refused with its line number and a reason."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+from hedgerow.proxy.lab.records.reading import BadRow, open_lines
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "question": ("question", "prompt", "problem"),
+    "gold": ("gold", "answer", "answers", "golden_answers", "correct answers"),
+    "wrong": ("wrong", "incorrect answers"),
+    "choices": ("choices", "options"),
+    "id": ("id",),
+    "dataset": ("dataset",),
+}
+"""Under which names a file may hold each part of a question; upper or lower case is one. The first that is there is taken."""
+
+_CELL_LIMIT = 10_000_000
+"""Characters of one CSV cell; the library's own limit is 131,072."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question to ask.
+
+    Attributes:
+        line: where it stands in its file, from 1.
+        text: what the model is asked, with lettered choices where there are any.
+        gold: right answers; empty where nobody has said yet.
+        wrong: answers known to be wrong, where the file lists them.
+        choices: the choices of a multiple-choice question, in the order of their letters.
+        id: the file's own name for it.
+        dataset: where it comes from, as the file says.
+    """
+
+    line: int
+    text: str
+    gold: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    id: str = ""
+    dataset: str = ""
+
+    @property
+    def key(self) -> str:
+        """What it is found by again: two questions of the same text are one."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+
+
+class _Refused(ValueError):
+    """Why a row is no question."""
+
+
+def read_questions(path: Path, *, separator: str = "|", need_gold: bool = True) -> Iterator[Question | BadRow]:
+    """Every question of a file; `.csv` (with a header) is read as CSV, all else as JSONL. `separator` parts the answers of a CSV cell.
+
+    A question that came before is left out if its right answers are the same, and refused if they are not.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    seen: dict[str, Question] = {}
+    for line, content in _csv_rows(path) if ".csv" in path.suffixes else _json_rows(path):
+        try:
+            question = _question(line, content, separator, need_gold)
+        except _Refused as refused:
+            yield BadRow(line, str(refused))
+            continue
+        first = seen.setdefault(question.key, question)
+        if first is question:
+            yield question
+        elif replace(first, line=line, id=question.id) != question:
+            yield BadRow(line, f"the question of line {first.line} with other answers")
+
+
+def _json_rows(path: Path) -> Iterator[tuple[int, object]]:
+    with open_lines(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError):  # no UTF-8, no JSON, or nested without end
+                yield number, None
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, object]]:
+    csv.field_size_limit(_CELL_LIMIT)
+    with open_lines(path) as lines:
+        reader = csv.DictReader(
+            line.decode("utf-8-sig" if i == 0 else "utf-8", "replace") for i, line in enumerate(lines)
+        )
+        for row in reader:
+            yield reader.line_num, row
+
+
+def _question(line: int, content: object, separator: str, need_gold: bool) -> Question:
+    if not isinstance(content, dict):
+        raise _Refused("no JSON object")
+    found = {str(name).strip().lower(): value for name, value in content.items()}
+    text = _first(found, "question")
+    if not isinstance(text, str) or not text.strip():
+        raise _Refused("no question")
+    if "\ufffd" in text:
+        raise _Refused("the question is no valid UTF-8")
+    choices = _texts(found, "choices", separator)
+    gold = _texts(found, "gold", separator)
+    if need_gold and not gold:
+        raise _Refused("no right answer")
+    return Question(
+        line=line,
+        text=_with_choices(text.strip(), choices),
+        gold=_spelled_out(gold, choices),
+        wrong=_texts(found, "wrong", separator),
+        choices=choices,
+        id=str(_first(found, "id") or ""),
+        dataset=str(_first(found, "dataset") or ""),
+    )
+
+
+def _first(found: Mapping[str, Any], part: str) -> Any:
+    return next((found[name] for name in FIELDS[part] if found.get(name) not in (None, "")), None)
+
+
+def _texts(found: Mapping[str, Any], part: str, separator: str) -> tuple[str, ...]:
+    """A list of texts: a list, a cell of texts parted by `separator`, or one value."""
+    value = _first(found, part)
+    if isinstance(value, str):
+        value = value.split(separator)
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    if not all(isinstance(item, str | int | float) for item in items):
+        raise _Refused(f"{part} is no list of texts")
+    texts = [str(item).strip() for item in items]
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def _with_choices(text: str, choices: tuple[str, ...]) -> str:
+    if len(choices) > len(ascii_uppercase):
+        raise _Refused(f"{len(choices)} choices; there are {len(ascii_uppercase)} letters")
+    return "\n".join([text, *(f"{letter}) {choice}" for letter, choice in zip(ascii_uppercase, choices, strict=False))])
+
+
+def _spelled_out(gold: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
+    """Right answers of a multiple-choice question as letters; given as a letter, or as the text of a choice."""
+    if not choices:
+        return gold
+    letters = dict(zip(ascii_uppercase, choices, strict=False))
+    by_text = {choice.casefold(): letter for letter, choice in letters.items()}
+    named = [by_text.get(answer.casefold(), answer.upper()) for answer in gold]
+    if unknown := [answer for answer in named if answer not in letters]:
+        raise _Refused(f"a right answer is none of the {len(choices)} choices: {len(unknown)} of {len(gold)}")
+    return tuple(dict.fromkeys(named))

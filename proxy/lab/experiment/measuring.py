@@ -1,0 +1,145 @@
+"""Signal space and linguistic space of one set of graded answers: a map on drafts that it did not see, and what a reader hears of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hedgerow.calibration import Beta
+from hedgerow.calibration.errors import NotEnoughData
+from hedgerow.calibration.evaluation import Evaluation
+from hedgerow.calibration.metrics import bootstrap_interval
+from hedgerow.calibration.summary import METRICS, summarise
+from hedgerow.proxy.clustering.rules import RuleEquivalence
+from hedgerow.proxy.lab.collecting.ledger import Ledger
+from hedgerow.proxy.lab.records.reading import Sampled, parse_row
+from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.steps import Steps
+from hedgerow.proxy.protocols import ConfidenceSignal
+from hedgerow.proxy.rewriting import read_aloud, reword
+from hedgerow.proxy.rewriting.languages import language_of
+from hedgerow.proxy.types import Json, RewriteRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A graded answer: what the proxy would word, how sure the signal is of it, and whether it is right."""
+
+    key: str
+    question: str
+    text: str
+    raw: Beta
+    correct: bool
+
+
+async def measure_drafts(rows: Sequence[Json], signal: ConfidenceSignal) -> list[Draft]:
+    """The drafts of graded rows, in their order; rows whose outcome is open are left out.
+
+    Raises:
+        StepFailed: the answers do not carry what the signal needs.
+    """
+    drafts = []
+    for content in rows:
+        row = parse_row(content)
+        if not isinstance(row, Sampled) or row.correct is None:
+            continue
+        clustering = await RuleEquivalence().cluster(row.question, [sample.text for sample in row.samples])
+        raw = await signal.measure(row.question, row.samples, clustering)
+        text = row.samples[clustering.draft_index].text
+        drafts.append(Draft(content["key"], row.question, text, raw, row.correct))
+    return drafts
+
+
+async def word_drafts(
+    drafts: Sequence[Draft],
+    targets: Sequence[Beta],
+    steps: Steps,
+    job_of: Callable[[Draft], Job],
+    ledger: Ledger,
+    on_done: Callable[[], None],
+) -> None:
+    """Word every draft that the ledger does not have at its calibrated confidence, with the parts that the route runs."""
+    for draft, target in zip(drafts, targets, strict=True):
+        if draft.key not in ledger.done:
+            job = job_of(draft)
+            hedges = steps.retriever.nearest(target, job.route.rewriting.k)
+            request = RewriteRequest(draft.question, draft.text, target, hedges)
+            done = await reword(request, rewriters=steps.rewriters(job), guard=steps.guard)
+            row: Json = {
+                "question": draft.question,
+                "draft": draft.text,
+                "target": [target.alpha, target.beta],
+                "text": done.text,
+            }
+            row |= {
+                "status": done.status,
+                "hedge": done.hedge,
+                "rewriter": done.rewriter,
+                "refused": list(done.attempts),
+            }
+            ledger.finish(draft.key, row)
+        on_done()
+
+
+def linguistic_space(
+    drafts: Sequence[Draft], worded: Sequence[Json], targets: Sequence[Beta], *, resamples: int, seed: int
+) -> dict[str, Any]:
+    """What a reader hears before and after, against what turned out; shares of statuses, and rank agreement with the targets."""
+    from scipy.stats import spearmanr
+
+    languages = [language_of(draft.text, draft.question) for draft in drafts]
+    heard = [
+        (read_aloud(draft.text, language), read_aloud(row["text"], language))
+        for draft, row, language in zip(drafts, worded, languages, strict=True)
+    ]
+    kept = [i for i, pair in enumerate(heard) if pair[0] is not None and pair[1] is not None]
+    correct = np.array([float(drafts[i].correct) for i in kept])
+    status = Counter(row["status"] for row in worded)
+    document: dict[str, Any] = {
+        "n": len(kept),
+        "unreadable": len(drafts) - len(kept),
+        "reworded": {name: count / len(worded) for name, count in status.most_common()},
+    }
+    if not kept:
+        return document
+    columns = []
+    for side in (0, 1):
+        betas = [beta for i in kept if (beta := heard[i][side]) is not None]
+        columns.append((np.array([b.alpha for b in betas]), np.array([b.beta for b in betas]), correct))
+    means = [a / (a + b) for a, b, _ in columns]
+    wanted = np.array([targets[i].mean for i in kept])
+    if min(np.ptp(wanted), np.ptp(means[1])) > 0:
+        document["spearman"] = float(spearmanr(wanted, means[1]).statistic)
+    return document | before_and_after(columns[0], columns[1], resamples=resamples, seed=seed)
+
+
+Columns = tuple[Any, Any, Any]
+
+
+def before_and_after(before: Columns, after: Columns, *, resamples: int, seed: int) -> dict[str, Any]:
+    """Every metric of two sets of Betas of the same answers, with intervals where asked for."""
+    summaries = {"before": summarise(*before), "after": summarise(*after)}
+    document: dict[str, Any] = {
+        name: {when: summary[name] for when, summary in summaries.items()}
+        for name in summaries["before"]
+        if name in summaries["after"]
+    }
+    for name in document if resamples else ():
+        for when, columns in (("before", before), ("after", after)):
+            try:
+                found = bootstrap_interval(
+                    METRICS[name], *columns, rng=np.random.default_rng(seed), resamples=resamples
+                )
+            except NotEnoughData:  # undefined on most resamples: no interval, as the report shows
+                continue
+            document[name][f"{when}_interval"] = [found.low, found.high]
+    return document
+
+
+def calibrated_betas(evaluation: Evaluation) -> list[Beta]:
+    """The calibrated confidences of the answers measured."""
+    return [Beta(float(a), float(b)) for a, b in zip(*evaluation.calibrated, strict=True)]

@@ -1,0 +1,233 @@
+"""One run of an experiment: one route on one set of questions, from the questions to its part of the report."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hedgerow.calibration.evaluation import Evaluation, evaluate
+from hedgerow.calibration.fitted import FittedMap
+from hedgerow.proxy.clustering.rules import RuleEquivalence
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.errors import ConfigError, HedgerowError, ProxyError
+from hedgerow.proxy.grading import AliasGrader, ChoiceGrader, Grader, NumericGrader
+from hedgerow.proxy.grading.drafts import grade_row
+from hedgerow.proxy.lab.collecting.asking import Plan, collect
+from hedgerow.proxy.lab.collecting.ledger import Ledger, read_ledger
+from hedgerow.proxy.lab.collecting.questions import Question, read_questions
+from hedgerow.proxy.lab.collecting.working import Outcome, Paced, work_off
+from hedgerow.proxy.lab.experiment.measuring import (
+    before_and_after,
+    calibrated_betas,
+    linguistic_space,
+    measure_drafts,
+    word_drafts,
+)
+from hedgerow.proxy.lab.experiment.settings import Experiment, QuestionSet
+from hedgerow.proxy.lab.judge_upstream import open_judge
+from hedgerow.proxy.lab.records.reading import UNREADABLE
+from hedgerow.proxy.protocols import ConfidenceSignal
+from hedgerow.proxy.services.services import Parts
+from hedgerow.proxy.signals.semantic import SemanticSignal
+from hedgerow.proxy.signals.token import TokenSignal
+from hedgerow.proxy.types import Json
+
+SIGNALS: dict[str, ConfidenceSignal] = {"semantic": SemanticSignal(), "token": TokenSignal()}
+Step = Callable[[str, int], Callable[[], None]]
+"""Told of a step's name and length as it begins; gives what is called after each item."""
+
+
+class Incomplete(HedgerowError):
+    """An upstream failed; what came is on disk, and the same command goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One route on one set of questions.
+
+    Attributes:
+        document: its part of the report, ready for JSON.
+        evaluation: the signal space of the first signal, for the pictures.
+    """
+
+    document: dict[str, Any]
+    evaluation: Evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is run: settings of the experiment and the configuration, one route, one set."""
+
+    experiment: Experiment
+    settings: Settings
+    route: Route
+    set: QuestionSet
+
+    def file(self, step: str) -> Path:
+        """Where a step leaves its rows."""
+        return self.experiment.out / f"{self.route.name}-{self.set.name}.{step}.jsonl"
+
+    @property
+    def plan(self) -> Plan:
+        """How the questions are asked."""
+        return Plan(self.route, self.experiment.model, self.set.system, "token" in self.experiment.signals)
+
+    def questions(self) -> list[Question]:
+        """The set in an order made by the seed, so that its first part is as good a sample as any.
+
+        Raises:
+            ConfigError: a row cannot be used; unlike the commands, an experiment leaves nothing out.
+        """
+        try:
+            rows = list(read_questions(self.set.path, separator=self.set.separator))
+        except UNREADABLE as error:
+            raise ConfigError(
+                f"{self.set.path}: cannot be read: {getattr(error, 'strerror', None) or error}"
+            ) from error
+        kept = [row for row in rows if isinstance(row, Question)]
+        if len(kept) < len(rows):
+            bad = next(row for row in rows if not isinstance(row, Question))
+            raise ConfigError(f"{self.set.path}: line {bad.line}: {bad.reason}")
+        random.Random(self.experiment.seed).shuffle(kept)
+        return kept[: self.set.limit]
+
+
+def missing(case: Case) -> tuple[int, int]:
+    """Questions that are not answered yet, and answers that they take. Nothing is spent by looking."""
+    questions = case.questions()
+    with Ledger(case.file("answers"), case.plan.drawn) as ledger:
+        left = sum(1 for question in questions if question.key not in ledger.done)
+    return left, left * case.route.sampling.n
+
+
+async def run_case(case: Case, parts: Parts, step: Step) -> Run:
+    """From questions to figures.
+
+    Raises:
+        Incomplete: questions or grades are missing because an upstream failed.
+        LedgerError: a file of this experiment was made with other settings.
+        CalibrationError: too few answers, or a map that cannot be fitted.
+    """
+    questions = case.questions()
+    await _collect(case, questions, parts, step)
+    rows = await _grade(case, [question.key for question in questions], step)
+    signal_space, evaluations = await _signal_space(case, rows, step)
+    evaluation = evaluations[case.experiment.signals[0]]
+    linguistic = await _linguistic_space(case, rows, evaluation, parts, step)
+    document = {
+        "route": case.route.name,
+        "model": case.plan.drawn["model"],
+        "questions": case.set.name,
+        "grader": case.set.grader,
+        "n_collected": len(rows),
+        "signal_space": signal_space,
+        "linguistic_space": linguistic,
+    }
+    return Run(document, evaluation)
+
+
+async def _collect(case: Case, questions: list[Question], parts: Parts, step: Step) -> None:
+    upstream = parts.upstreams[case.route.upstream]
+    paced = Paced(upstream, case.experiment.rate) if case.experiment.rate else upstream
+    with Ledger(case.file("answers"), case.plan.drawn) as ledger:
+        todo = [question for question in questions if question.key not in ledger.done]
+        on_done = step("collecting", len(todo))
+        outcome = await collect(
+            case.plan, todo, paced, ledger, concurrency=case.experiment.concurrency, on_done=on_done
+        )
+    _check(outcome, len(todo), f"{case.route.name}: {case.set.name}: answers")
+
+
+async def _grade(case: Case, keys: list[str], step: Step) -> list[Json]:
+    """Graded rows in the order of the keys."""
+    answers = {row["key"]: row for row in read_ledger(case.file("answers"))}
+    judge = case.experiment.judge if case.set.grader == "judge" else None
+    rules: dict[str, Grader] = {"alias": AliasGrader(), "numeric": NumericGrader(), "choice": ChoiceGrader()}
+    opening: AbstractAsyncContextManager[Grader] = (
+        open_judge(judge.upstream, case.settings.upstreams[judge.upstream], judge.model)
+        if judge
+        else nullcontext(rules[case.set.grader])
+    )
+    how = {"by": case.set.grader} | ({"upstream": judge.upstream, "model": judge.model} if judge else {})
+    with Ledger(case.file("graded"), how, "graded") as ledger:
+        todo = [key for key in keys if key not in ledger.done]
+        on_done = step("grading", len(todo))
+        async with opening as grader:
+
+            async def one(key: str) -> None:
+                ledger.finish(key, await grade_row(answers[key], grader=grader, equivalence=RuleEquivalence()))
+
+            outcome = await work_off(
+                todo, one, concurrency=case.experiment.concurrency if judge else 1, on_done=on_done
+            )
+    _check(outcome, len(todo), f"{case.route.name}: {case.set.name}: grades")
+    graded = {row["key"]: row for row in read_ledger(case.file("graded"))}
+    return [graded[key] for key in keys]
+
+
+def _check(outcome: Outcome, wanted: int, what: str) -> None:
+    if outcome.done < wanted:
+        raise Incomplete(f"{what}: {wanted - outcome.done} are missing, the upstream failed; the same command goes on")
+
+
+async def _signal_space(case: Case, rows: list[Json], step: Step) -> tuple[dict[str, Any], dict[str, Evaluation]]:
+    """Every signal before and after its map, on answers that the map did not see."""
+    experiment = case.experiment
+    on_done = step("measuring", len(experiment.signals))
+    document: dict[str, Any] = {}
+    evaluations: dict[str, Evaluation] = {}
+    for name in experiment.signals:
+        drafts = await measure_drafts(rows, SIGNALS[name])
+        alpha, beta = [d.raw.alpha for d in drafts], [d.raw.beta for d in drafts]
+        correct = [float(d.correct) for d in drafts]
+        found = evaluate(
+            alpha, beta, correct, kind=experiment.map, train_fraction=experiment.train_fraction,
+            signal=name, model=case.plan.drawn["model"],
+        )  # fmt: skip
+        figures = before_and_after(
+            (*found.raw, found.correct), (*found.calibrated, found.correct),
+            resamples=experiment.resamples, seed=experiment.seed,
+        )  # fmt: skip
+        counts = {
+            "n": int(found.correct.size),
+            "n_fitted": found.fitted.provenance.n,
+            "accuracy": float(found.correct.mean()),
+        }
+        document[name] = counts | figures | found.fitted.to_dict()
+        evaluations[name] = found
+        on_done()
+    return document, evaluations
+
+
+async def _linguistic_space(
+    case: Case, rows: list[Json], evaluation: Evaluation, parts: Parts, step: Step
+) -> dict[str, Any]:
+    """The measured answers, worded by the route's own parts at their calibrated confidence."""
+    experiment = case.experiment
+    targets = calibrated_betas(evaluation)
+    drafts = (await measure_drafts(rows, SIGNALS[experiment.signals[0]]))[-len(targets) :]
+    steps = parts.steps[case.route.name]
+    questions = {draft.key: Question(0, draft.question) for draft in drafts}
+    file = case.file(f"worded-{_digest(evaluation.fitted, drafts)}")
+    with Ledger(file, {"rewriter": case.route.rewriting.rewriter}, "worded") as ledger:
+        on_done = step("rewording", len(drafts))
+        try:
+            await word_drafts(drafts, targets, steps, lambda d: case.plan.job(questions[d.key]), ledger, on_done)
+        except ProxyError as failure:
+            raise Incomplete(f"{case.route.name}: {case.set.name}: rewording: {failure.message}") from failure
+    worded = {row["key"]: row for row in read_ledger(file)}
+    found = linguistic_space(
+        drafts, [worded[draft.key] for draft in drafts], targets, resamples=experiment.resamples, seed=experiment.seed
+    )
+    return {"rewriter": case.route.rewriting.rewriter, "signal": experiment.signals[0]} | found
+
+
+def _digest(fitted: FittedMap, drafts: list[Any]) -> str:
+    """What the wordings depend on: another map or other answers need other wordings."""
+    text = repr((fitted.map.to_dict(), [(d.key, d.text) for d in drafts]))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

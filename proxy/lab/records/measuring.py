@@ -1,0 +1,96 @@
+"""From rows to columns: cluster the samples, measure the signal, settle the outcome, with the parts that the proxy runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.calibration import Beta
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.lab.records.exact import cluster_by_key, contains_gold
+from hedgerow.proxy.lab.records.reading import BadRow, Measured, Row, Sampled
+from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence
+from hedgerow.proxy.types import Clustering
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Columns in file order, and what is not in them.
+
+    Attributes:
+        alpha, beta: the raw confidences, shape (n,).
+        correct: 0.0 or 1.0, shape (n,).
+        model: who answered; "" where the rows do not say or do not agree.
+        bad: rows that cannot be used.
+        unsettled: rows without an outcome yet.
+        other_signal: measured rows of another signal than the one asked for.
+    """
+
+    alpha: NDArray[np.float64]
+    beta: NDArray[np.float64]
+    correct: NDArray[np.float64]
+    model: str
+    bad: tuple[BadRow, ...]
+    unsettled: int
+    other_signal: int
+
+
+async def measure(
+    rows: Iterable[tuple[int, Row | BadRow]],
+    *,
+    equivalence: Equivalence,
+    signal: ConfidenceSignal,
+    on_row: Callable[[], None] = lambda: None,
+) -> Records:
+    """Measure every row; rows that were measured elsewhere are taken as they are, those of another signal left out."""
+    settled: list[tuple[float, float, bool]] = []
+    models: set[str] = set()
+    bad: list[BadRow] = []
+    unsettled = other_signal = 0
+    for line, row in rows:
+        on_row()
+        if isinstance(row, BadRow):
+            bad.append(row)
+        elif isinstance(row, Measured) and row.signal not in ("", signal.name):
+            other_signal += 1
+        else:
+            try:
+                raw, correct = await _settle(row, equivalence, signal)
+            except StepFailed as failed:
+                bad.append(BadRow(line, failed.detail or failed.reason))
+                continue
+            if correct is None:
+                unsettled += 1
+                continue
+            settled.append((raw.alpha, raw.beta, correct))
+            models.add(row.model)
+    columns = np.array(settled, dtype=np.float64).reshape(-1, 3)
+    return Records(
+        alpha=columns[:, 0],
+        beta=columns[:, 1],
+        correct=columns[:, 2],
+        model=models.pop() if len(models) == 1 else "",
+        bad=tuple(bad),
+        unsettled=unsettled,
+        other_signal=other_signal,
+    )
+
+
+async def _settle(row: Row, equivalence: Equivalence, signal: ConfidenceSignal) -> tuple[Beta, bool | None]:
+    """The raw confidence of a row, and its outcome where that is known."""
+    if isinstance(row, Measured):
+        return row.raw, row.correct
+    clustering = await _cluster(row, equivalence)
+    raw = await signal.measure(row.question, row.samples, clustering)
+    if row.correct is not None or not row.gold:
+        return raw, row.correct
+    return raw, contains_gold(row.samples[clustering.draft_index].text, row.gold)
+
+
+async def _cluster(row: Sampled, equivalence: Equivalence) -> Clustering:
+    if row.cluster_ids is not None:
+        return cluster_by_key(row.cluster_ids, "given")
+    return await equivalence.cluster(row.question, [sample.text for sample in row.samples])

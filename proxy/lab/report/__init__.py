@@ -1,0 +1,8 @@
+"""The pages of an evaluation and of an experiment: one HTML file without scripts, fonts or pictures from elsewhere.
+
+`figures` computes what is drawn, the templates draw it as SVG.
+"""
+
+from hedgerow.proxy.lab.report.page import render, render_experiment
+
+__all__ = ["render", "render_experiment"]

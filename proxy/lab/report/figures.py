@@ -1,0 +1,96 @@
+"""What the page draws, as points in the unit square of each chart: x to the right, y upwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.calibration.evaluation import Evaluation
+from hedgerow.calibration.maps import CalibrationMap
+from hedgerow.calibration.metrics import faithfulness_divergence, generalised_reliability, risk_coverage
+
+Floats = NDArray[np.float64]
+Points = list[tuple[float, float]]
+
+_STRIPS = 50
+"""Strips in which the density of the confidences is drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """One bin of a reliability diagram: mean confidence, accuracy with its interval, and its share of all answers."""
+
+    confidence: float
+    accuracy: float
+    low: float
+    high: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """A reliability diagram. `density` has the share of confidence in each strip, relative to the fullest."""
+
+    title: str
+    error: float
+    bins: list[Bin]
+    density: list[float]
+
+
+def reliability(title: str, alpha: Floats, beta: Floats, correct: Floats) -> Reliability:
+    """The diagram of a set of Betas: bins of the generalised ECE, density of the mixture of all Betas."""
+    table = generalised_reliability(alpha, beta, correct)
+    columns = (table.confidence, table.accuracy, table.accuracy_low, table.accuracy_high, table.weight / correct.size)
+    # A bin that holds less than half an answer in all has an accuracy by name only.
+    bins = [Bin(*map(float, row)) for row, w in zip(zip(*columns, strict=True), table.weight, strict=True) if w >= 0.5]
+    strips = generalised_reliability(alpha, beta, correct, bins=_STRIPS).weight
+    return Reliability(title, table.error, bins, (strips / strips.max()).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Shares of answers by Faithfulness Divergence, before and after, relative to the fullest; edges in nats."""
+
+    labels: list[str]
+    before: list[float]
+    after: list[float]
+    top: float
+
+
+def divergences(evaluation: Evaluation) -> Histogram:
+    """Histogram of the Faithfulness Divergences, edges in powers of two, since they span decades."""
+    edges = np.array([0.0, *(2.0 ** np.arange(-4, 5)), np.inf])
+    labels = ["0", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16"]
+    shares = [
+        np.histogram(faithfulness_divergence(alpha, beta, evaluation.correct), edges)[0] / evaluation.correct.size
+        for alpha, beta in (evaluation.raw, evaluation.calibrated)
+    ]
+    top = float(max(share.max() for share in shares))
+    return Histogram(labels, (shares[0] / top).tolist(), (shares[1] / top).tolist(), top)
+
+
+def risk_curve(betas: tuple[Floats, Floats], correct: Floats) -> Points:
+    """Risk against coverage when the surest answers are given first."""
+    curve = risk_coverage(betas[0] / (betas[0] + betas[1]), correct)
+    return _thin(list(zip(curve.coverage.tolist(), curve.risk.tolist(), strict=True)))
+
+
+def map_curve(calibration_map: CalibrationMap) -> Points:
+    """Calibrated against raw mean, denser at the ends, where maps bend."""
+    raw = (1.0 - np.cos(np.linspace(0.0, np.pi, 201))) / 2.0
+    return list(zip(raw.tolist(), calibration_map.means(raw).tolist(), strict=True))
+
+
+def observed(evaluation: Evaluation, *, most: int = 20) -> Points:
+    """Accuracy against raw mean of the answers measured, in at most so many groups of equal size."""
+    mean = evaluation.raw[0] / (evaluation.raw[0] + evaluation.raw[1])
+    order = np.argsort(mean, kind="stable")
+    groups = np.array_split(order, min(most, max(1, mean.size // 20)))
+    return [(float(mean[group].mean()), float(evaluation.correct[group].mean())) for group in groups]
+
+
+def _thin(points: Points, most: int = 400) -> Points:
+    step = -(-len(points) // most)
+    return points if step == 1 else [*points[::step], points[-1]]

@@ -1,0 +1,1 @@
+"""What operators see: log lines, metrics, traces, drift of fitted maps, figures over the audit."""

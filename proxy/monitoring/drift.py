@@ -1,0 +1,239 @@
+"""The drift watcher: reads what came in since, runs both tests for each route's map, raises alarms and says how each route is.
+
+A route is green, yellow (its map is alarmed, stale, or was passed over) or grey (no map, nothing to judge). Several processes may watch one store:
+each comes to the same findings, and one of them raises the alarm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import anyio.to_thread
+import numpy as np
+import structlog
+
+from hedgerow.calibration import FittedMap, MapRegistry
+from hedgerow.calibration.drift import EXACT, InputTest, SequentialTest, input_test, plausible, sequential_test
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.metrics import bootstrap_interval, smooth_ece
+from hedgerow.proxy.audit.labelled import Labelled, read_labelled, read_raw_means
+from hedgerow.proxy.audit.operators import Alarm, Engine, raise_alarm, read_alarms, set_state
+from hedgerow.proxy.config import Drift, Route, Settings
+from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.services.reload import Live
+
+log = structlog.get_logger(__name__)
+
+OUTCOMES, INPUTS = "outcomes", "inputs"
+"""Kinds of alarms: calibrated means proved wrong; raw confidences look unlike those of the fit."""
+WATCHER = "drift watcher"
+"""The actor of what the watcher does by itself."""
+_BUSY_SHARE = 20.0
+"""Looking takes at most one part in so many of the time."""
+_RESAMPLES = 40
+_INTERVAL_ROWS = 2000
+"""The calibration error is that of so many last verdicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteHealth:
+    """How a route's map does. Estimates are of the last verdicts and None where there are none.
+
+    Attributes:
+        reasons: sentences, one for each thing that is not as it should be.
+        map_id: None: uncalibrated.
+        n_verdicts: verdicts on answers with this map since its last alarm was cleared.
+        smooth_ece, smooth_ece_low, smooth_ece_high: with a 95 % bootstrap interval.
+        fd: mean Faithfulness Divergence, nats.
+        evidence: ln of the e-process now; an alarm is raised at `threshold`.
+        input_shift: 1-Wasserstein distance of the last full window of raw confidences from those of the fit.
+        alarms: kinds of alarms that stand.
+    """
+
+    route: str
+    mode: str
+    status: Literal["green", "yellow", "grey"]
+    reasons: tuple[str, ...]
+    map_id: str | None
+    map_age_s: float | None = None
+    n_verdicts: int = 0
+    accuracy: float | None = None
+    confidence: float | None = None
+    smooth_ece: float | None = None
+    smooth_ece_low: float | None = None
+    smooth_ece_high: float | None = None
+    fd: float | None = None
+    evidence: float | None = None
+    threshold: float | None = None
+    input_shift: float | None = None
+    alarms: tuple[str, ...] = ()
+    checked_at: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+
+async def watch(live: Live) -> None:
+    """Look again and again, for ever."""
+    while True:
+        started = time.perf_counter()
+        await look(live)
+        took = time.perf_counter() - started
+        await asyncio.sleep(max(live.parts.settings.drift.every_s, _BUSY_SHARE * took))
+
+
+async def look(live: Live) -> None:
+    """Look at every route once: raise what is to be raised, keep the findings in `live.health`."""
+    settings = live.parts.settings
+    try:
+        live.health = await anyio.to_thread.run_sync(examine, live.audit.engine, settings)
+    except StoreError as error:
+        log.error("drift_not_watched", error=str(error))
+        return
+    for health in live.health.values():
+        live.parts.metrics.tell_health(health)
+
+
+def examine(engine: Engine, settings: Settings) -> dict[str, RouteHealth]:
+    """The health of every route that may calibrate; new alarms are raised on the way.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    registry = MapRegistry(settings.maps.folder)
+    found = {}
+    for route in settings.routes:
+        if route.mode != "off" or route.allow_override:
+            found[route.name] = _examine(engine, settings.drift, route, registry)
+    return found
+
+
+def _examine(engine: Engine, drift: Drift, route: Route, registry: MapRegistry) -> RouteHealth:
+    try:
+        map_id, warnings, fitted = _active(route, registry)
+    except CalibrationError as error:
+        return RouteHealth(route.name, route.mode, "yellow", (str(error),), None, checked_at=time.time())
+    if map_id is None or fitted is None:
+        colour: Literal["yellow", "grey"] = "yellow" if warnings else "grey"
+        reasons = warnings or ("no map: the confidence is uncalibrated",)
+        return RouteHealth(route.name, route.mode, colour, reasons, None, checked_at=time.time())
+    past = [alarm for alarm in read_alarms(engine, route=route.name) if alarm.map_id == map_id]
+    since = max((alarm.cleared_at for alarm in past if alarm.cleared_at is not None), default=0.0)
+    labelled = read_labelled(engine, route=route.name, map_id=map_id, kinds=drift.kinds, told_since=since)
+    outcomes = _outcomes(drift, fitted, labelled)
+    inputs = _inputs(engine, drift, route, map_id, fitted, since)
+    standing = {alarm.kind for alarm in past if alarm.cleared_at is None}
+    standing |= _raise(engine, drift, route, map_id, outcomes, inputs)
+    age_s = time.time() - fitted.provenance.fitted_at.timestamp()
+    against = _reasons(standing, age_s, drift, warnings, past)
+    return RouteHealth(
+        route=route.name,
+        mode=route.mode,
+        status="yellow" if against else "green",
+        reasons=against,
+        map_id=map_id,
+        map_age_s=age_s,
+        evidence=float(outcomes.log_e[-1]) if outcomes is not None else None,
+        threshold=outcomes.threshold if outcomes is not None else None,
+        input_shift=inputs.distances[-1].w1 if inputs is not None and inputs.distances else None,
+        alarms=tuple(sorted(standing)),
+        checked_at=time.time(),
+        **_estimates(labelled),
+    )
+
+
+def _active(route: Route, registry: MapRegistry) -> tuple[str | None, tuple[str, ...], FittedMap | None]:
+    """The map that a route uses now, and what the registry says against it."""
+    version: str | None = route.map
+    warnings: tuple[str, ...] = ()
+    if route.map == "auto":
+        active = registry.active(route=route.name, model=route.model or "", signal=route.signal)
+        version, warnings = active.version, active.warnings
+    if version is None or version == "identity":
+        return None, warnings, None
+    return version, warnings, registry.load(version)
+
+
+def _outcomes(drift: Drift, fitted: FittedMap, labelled: Labelled) -> SequentialTest | None:
+    """The test of outcomes; half of its alpha goes to what the fit could not know. None where there are no verdicts."""
+    if labelled.correct.size == 0:
+        return None
+    known = fitted.provenance.information
+    nulls = plausible(known, alpha=drift.alpha / 2.0) if known else EXACT
+    return sequential_test(labelled.mean, labelled.correct, alpha=drift.alpha / 2.0, nulls=nulls)
+
+
+def _inputs(
+    engine: Engine, drift: Drift, route: Route, map_id: str, fitted: FittedMap, since: float
+) -> InputTest | None:
+    """The test of raw confidences; None for a map that does not remember those of its fit."""
+    reference = fitted.provenance.raw_histogram
+    if not reference:
+        return None
+    raw = read_raw_means(engine, route=route.name, map_id=map_id, since=since)
+    return input_test(reference, raw, window=drift.window, alpha=drift.alpha)
+
+
+def _raise(
+    engine: Engine,
+    drift: Drift,
+    route: Route,
+    map_id: str,
+    outcomes: SequentialTest | None,
+    inputs: InputTest | None,
+) -> set[str]:
+    """Raise what the tests found; the kinds that they did find."""
+    found: dict[str, tuple[float, float]] = {}
+    if outcomes is not None and outcomes.alarm_at is not None:
+        found[OUTCOMES] = float(outcomes.log_e.max()), outcomes.threshold
+    if inputs is not None and inputs.alarm_at is not None:
+        found[INPUTS] = inputs.distances[inputs.alarm_at].p_value, inputs.thresholds[inputs.alarm_at]
+    for kind, (statistic, threshold) in found.items():
+        if raise_alarm(engine, route=route.name, map_id=map_id, kind=kind, statistic=statistic, threshold=threshold):
+            named = {"route": route.name, "map": map_id, "kind": kind}
+            log.warning("drift_alarm", **named, statistic=statistic, threshold=threshold)
+            if kind == OUTCOMES and drift.on_alarm == "shadow" and route.mode == "on":
+                set_state(engine, route.name, "mode", "shadow", actor=WATCHER, note=f"map {map_id} proved wrong")
+    return set(found)
+
+
+_SENTENCES = {
+    OUTCOMES: "verdicts say that this map is wrong; fit a new one",
+    INPUTS: "raw confidences no longer look like those that this map was fitted on",
+}
+
+
+def _reasons(
+    standing: set[str], age_s: float, drift: Drift, warnings: Sequence[str], past: Sequence[Alarm]
+) -> tuple[str, ...]:
+    found = [_SENTENCES.get(kind, kind) for kind in sorted(standing)]
+    if age_s > drift.max_age_days * 86_400:
+        found.append(f"the map is {age_s / 86_400:.0f} days old; the limit is {drift.max_age_days:g}")
+    return (*found, *(warning for warning in warnings if "days old" not in warning))
+
+
+def _estimates(labelled: Labelled) -> dict[str, Any]:
+    """What the last verdicts say, where there are any."""
+    n = labelled.correct.size
+    if n == 0:
+        return {}
+    last = slice(max(0, n - _INTERVAL_ROWS), n)
+    mean, correct = labelled.mean[last], labelled.correct[last]
+    told: dict[str, Any] = {
+        "n_verdicts": n,
+        "accuracy": float(correct.mean()),
+        "confidence": float(mean.mean()),
+        "fd": float(labelled.fd[last].mean()),
+    }
+    whole = (correct == 0.0) | (correct == 1.0)  # the calibration error is defined on right and wrong
+    if whole.sum() >= 2:
+        error = bootstrap_interval(
+            smooth_ece, mean[whole], correct[whole], rng=np.random.default_rng(n), resamples=_RESAMPLES
+        )
+        told |= {"smooth_ece": error.estimate, "smooth_ece_low": error.low, "smooth_ece_high": error.high}
+    return told

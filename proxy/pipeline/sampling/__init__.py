@@ -1,0 +1,1 @@
+"""The sampling step: how many answers are drawn, in which order, and when to stop."""

@@ -1,0 +1,127 @@
+"""Requests that are equal share their samples: those under way at once, and, where a route keeps a cache, those of a little later.
+
+Equal means equal in everything that reaches the model: route, path, the request's own fields, the route's sampling, and the
+client's key and organisation unless the route shares between keys. What a client reads is drawn for it as long as anybody waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import orjson
+
+from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.sampling.calls import Arrived
+from hedgerow.proxy.types import Json
+
+Source = Literal["upstream", "shared", "cache"]
+Work = Callable[[Arrived], Awaitable[None]]
+IDENTITY = ("authorization", "x-api-key", "api-key", "openai-organization", "openai-project")
+"""Headers that say who asks."""
+
+
+class SampleCache(Protocol):
+    """Keeps sets of completion objects for a while. Trouble with the store is a miss, never a failed request."""
+
+    async def get(self, key: str) -> list[Json] | None:
+        """The set, if it is there and not too old."""
+        ...
+
+    async def put(self, key: str, answers: list[Json]) -> None:
+        """Keep a set."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        ...
+
+
+@dataclass(slots=True)
+class _Drawing:
+    """Answers that are being drawn, who is told of them, and the task that draws."""
+
+    task: asyncio.Task[None]
+    answers: list[Json] = field(default_factory=list)
+    listeners: list[Arrived] = field(default_factory=list)
+
+
+class Sharing:
+    """One route's drawings under way, and its cache if it has one."""
+
+    def __init__(self, cache: SampleCache | None = None) -> None:
+        self._cache = cache
+        self._under_way: dict[str, _Drawing] = {}
+
+    async def draw(self, key: str, work: Work, arrived: Arrived) -> Source:
+        """Have the answers of `work`, by doing it, by joining who does it already, or from the cache; `arrived` is told of each.
+
+        Raises:
+            ProxyError: no answer could be drawn; everybody who waits is told the same.
+        """
+        if self._cache is not None and (kept := await self._cache.get(key)) is not None:
+            for answer in kept:
+                arrived(answer)
+            return "cache"
+        drawing = self._under_way.get(key)
+        source: Source = "shared" if drawing else "upstream"
+        if drawing is None:
+            drawing = self._start(key, work)
+        for answer in drawing.answers:
+            arrived(deepcopy(answer))
+        drawing.listeners.append(arrived)
+        try:
+            await asyncio.shield(drawing.task)
+        finally:
+            drawing.listeners.remove(arrived)
+            if not drawing.listeners:
+                await self._give_up(key, drawing)
+        return source
+
+    def _start(self, key: str, work: Work) -> _Drawing:
+        drawing: _Drawing
+
+        def tell(answer: Json) -> None:
+            drawing.answers.append(answer)
+            for n, listener in enumerate(drawing.listeners):
+                listener(deepcopy(answer) if n or self._cache is not None else answer)
+
+        async def run() -> None:
+            await work(tell)
+            if self._cache is not None:
+                await self._cache.put(key, drawing.answers)
+
+        drawing = _Drawing(asyncio.ensure_future(run()))
+        self._under_way[key] = drawing
+        drawing.task.add_done_callback(lambda _: self._forget(key, drawing))
+        return drawing
+
+    def _forget(self, key: str, drawing: _Drawing) -> None:
+        if self._under_way.get(key) is drawing:
+            del self._under_way[key]
+
+    async def _give_up(self, key: str, drawing: _Drawing) -> None:
+        """Nobody waits any more: end the work, so that nobody joins what is about to end."""
+        self._forget(key, drawing)
+        if not drawing.task.done():
+            drawing.task.cancel()
+            await asyncio.wait({drawing.task})
+
+    async def aclose(self) -> None:
+        """Close the cache."""
+        if self._cache is not None:
+            await self._cache.aclose()
+
+
+def key_of(job: Job) -> str:
+    """The key of a job's sample set, in hex."""
+    sampling = job.route.sampling
+    asked = {name: value for name, value in job.body.items() if name not in ("stream", "stream_options")}
+    between_keys = sampling.cache is not None and sampling.cache.share_between_keys
+    who = [] if between_keys else [job.headers.get(name) for name in IDENTITY]
+    parts = [job.route.name, job.path, job.model, asked, sampling.model_dump(exclude={"cache"}), job.route.signal, who]
+    return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()

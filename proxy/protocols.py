@@ -1,0 +1,139 @@
+"""The seams: what the pipeline needs of its parts, and nothing of how they do it.
+
+`build.py` and `assembly.py` are the only places that know both these protocols and their implementations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from hedgerow.calibration import Beta
+from hedgerow.proxy.types import Clustering, Json, Rewrite, RewriteRequest, Sample, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One generation call: what the pipeline asks of a model.
+
+    Attributes:
+        path: "/chat/completions" or "/completions".
+        body: the request object; never a stream.
+        headers: the client's headers that go upstream (its key, its organisation, ...), lower-case names.
+        on_text: told of each piece of each choice as it is written, where the upstream can tell; from any thread.
+    """
+
+    path: str
+    body: Json
+    headers: Mapping[str, str] = field(default_factory=dict)
+    on_text: Callable[[int, str], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawCall:
+    """One request to be relayed as it came. `path` is relative to the upstream's base address, with its query."""
+
+    method: str
+    path: str
+    headers: Sequence[tuple[str, str]]
+    body: bytes | AsyncIterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Relay:
+    """An upstream's answer as it comes: status, end-to-end headers, raw body."""
+
+    status: int
+    headers: Sequence[tuple[bytes, bytes]]
+    chunks: AsyncIterator[bytes]
+
+
+class Upstream(Protocol):
+    """A model, or a server of models."""
+
+    @property
+    def honours_n(self) -> bool:
+        """Whether one call may ask for several answers."""
+        ...
+
+    async def complete(self, call: Call) -> Json:
+        """The upstream's answer to one call, a decoded OpenAI completion object with at least one choice.
+
+        Raises:
+            UpstreamRejected: the upstream answered with an error; its status and body are inside.
+            UpstreamError: it could not be reached, took too long, or its answer is no completion.
+            Overloaded: its queue is full.
+        """
+        ...
+
+    def relay(self, call: RawCall) -> AbstractAsyncContextManager[Relay]:
+        """Pass a request on as it is. Cancelling inside the context ends the upstream's work.
+
+        Raises:
+            UpstreamError: it could not be reached or broke off; also from the iterator.
+        """
+        ...
+
+    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+        """The models on offer, as OpenAI model objects."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections and free the model."""
+        ...
+
+
+class Equivalence(Protocol):
+    """Groups answers by meaning."""
+
+    async def cluster(self, question: str, answers: Sequence[str]) -> Clustering:
+        """Partition the answers; index i of the result is answers[i]. `answers` is not empty.
+
+        Raises:
+            StepFailed: where a judge was asked and could not answer, and no fallback is configured.
+        """
+        ...
+
+
+class ConfidenceSignal(Protocol):
+    """Turns samples and their clusters into a raw Beta of confidence in the draft."""
+
+    @property
+    def name(self) -> str:
+        """As in the configuration and in the audit."""
+        ...
+
+    async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
+        """Raw confidence that the draft (`samples[clustering.draft_index]`) is right.
+
+        Raises:
+            StepFailed: where the samples do not carry what this signal needs (no log-probabilities, say).
+        """
+        ...
+
+
+class Rewriter(Protocol):
+    """Words a draft at a confidence."""
+
+    @property
+    def name(self) -> str:
+        """As in the configuration and in the audit."""
+        ...
+
+    async def rewrite(self, request: RewriteRequest) -> Rewrite:
+        """Reword the draft.
+
+        Raises:
+            StepFailed: where no rewrite could be made (no frame fits, the editor failed).
+        """
+        ...
+
+
+class Guard(Protocol):
+    """Says whether a rewrite changed anything but the confidence."""
+
+    async def check(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
+        """Compare the rewrite with the draft. Never raises for bad text: bad text is a refusal."""
+        ...

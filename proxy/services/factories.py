@@ -1,0 +1,387 @@
+"""What the requests of each route go through: from its settings to `Steps`.
+
+Only what a route uses is imported. Files are read here, so that a wrong name or a damaged map is told at the start and not by a request.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING
+
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.errors import ConfigError, ProxyError, StepFailed
+from hedgerow.proxy.protocols import Call, ConfidenceSignal, Equivalence, Rewriter, Upstream
+from hedgerow.proxy.types import Json, Usage
+from hedgerow.proxy.upstreams.answers import sample_of, usage_of
+
+if TYPE_CHECKING:
+    from hedgerow.calibration import ActiveMap, MapRegistry
+    from hedgerow.calibration.decision import Action
+    from hedgerow.lexicon import Hedge, Lexicon, Reader, Retriever
+    from hedgerow.proxy.clustering.layered import Judge
+    from hedgerow.proxy.clustering.support import SentenceSupport
+    from hedgerow.proxy.grading.online import RouteGrader
+    from hedgerow.proxy.pipeline.job import Job
+    from hedgerow.proxy.pipeline.long import BySentence
+    from hedgerow.proxy.pipeline.sampling.sharing import Sharing
+    from hedgerow.proxy.pipeline.steps import Spent, Steps
+    from hedgerow.proxy.rewriting import FactGuard
+
+READING_TOKENS = 20
+"""Tokens in which a model says how sure an answer sounds: a number, and a few words around it."""
+
+
+def route_pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> dict[str, Steps]:
+    """The pipelines of all routes that may calibrate."""
+    calibrating = [route for route in settings.routes if route.mode != "off" or route.allow_override]
+    if not calibrating:
+        return {}
+    from hedgerow.calibration import MapRegistry
+
+    registry = MapRegistry(settings.maps.folder)
+    return {route.name: _route_steps(route, upstreams, registry) for route in calibrating}
+
+
+def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapRegistry) -> Steps:
+    import hedgerow.proxy.gateway.append
+    import hedgerow.proxy.gateway.buffered  # noqa: F401  what answers these routes is loaded now, not with their first request
+    from hedgerow.lexicon import LexiconError, Retriever, load
+    from hedgerow.proxy.clustering.support import SentenceSupport
+    from hedgerow.proxy.pipeline.steps import Steps
+
+    try:
+        lexicon = load(route.lexicon)
+    except LexiconError as error:
+        raise ConfigError(f"routes: {route.name}: lexicon: {error}") from error
+    hedges = tuple(lexicon)
+    retriever = Retriever(_sayable(lexicon, route), shortlist=route.rewriting.shortlist)
+    guard = _guard(route, hedges)
+    judge = _local_judge(route)
+    support = SentenceSupport(judge)
+    return Steps(
+        upstream=upstreams[route.upstream],
+        equivalence=_equivalence(route, upstreams, judge),
+        signal=_signal(route, upstreams, support, registry),
+        active_map=_active_map(route, registry, route.signal),
+        decide=_decide(route),
+        stronger=upstreams[route.policy.escalate_to] if route.policy and route.policy.escalate_to else None,
+        retriever=retriever,
+        rewriters=_rewriters(route, upstreams),
+        sharing=_sharing(route),
+        guard=guard,
+        by_sentence=_by_sentence(route, registry, support, retriever, guard),
+        grader=_grader(route, upstreams),
+        needs_logprobs=route.signal in ("token", "combined"),
+    )
+
+
+def _guard(route: Route, hedges: tuple[Hedge, ...]) -> FactGuard:
+    """What stands between a rewrite and the client."""
+    from hedgerow.proxy.rewriting import FactGuard
+    from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment
+
+    tolerance, asked = route.rewriting.tolerance, route.rewriting.entailment
+    if asked is None:
+        return FactGuard(hedges, tolerance=tolerance)
+    return FactGuard(
+        hedges, tolerance=tolerance, entailment=CrossEncoderEntailment(asked.model), entailed=asked.threshold
+    )
+
+
+def _by_sentence(
+    route: Route, registry: MapRegistry, support: SentenceSupport, retriever: Retriever, guard: FactGuard
+) -> BySentence | None:
+    """What the route's long answers go through; None where they are worded as one."""
+    from hedgerow.proxy.pipeline.job import LONG_SIGNAL
+    from hedgerow.proxy.pipeline.long import BySentence
+    from hedgerow.proxy.rewriting import TemplateRewriter
+
+    rewriting = route.rewriting
+    if rewriting.by_sentence_from == 0 or rewriting.rewriter in ("direct_beta", "hedged_qa"):
+        return None
+    if route.sampling.probe == "short":  # answers in a few words say nothing of most sentences
+        return None
+    return BySentence(
+        minimum=rewriting.by_sentence_from,
+        support=support,
+        active_map=_active_map(route, registry, LONG_SIGNAL),
+        retriever=retriever,
+        k=rewriting.k,
+        template=TemplateRewriter(guard.hedges),
+        guard=guard,
+    )
+
+
+def _sharing(route: Route) -> Sharing:
+    """Equal requests draw once; a cache where the route has one.
+
+    Raises:
+        ConfigError: Redis is configured, and its library is missing or the address is none.
+    """
+    from hedgerow.proxy.pipeline.sampling.cache import MemoryCache, RedisCache
+    from hedgerow.proxy.pipeline.sampling.sharing import Sharing
+
+    settings = route.sampling.cache
+    if settings is None:
+        return Sharing()
+    if settings.store == "redis":
+        return Sharing(RedisCache(settings.url or "", settings.ttl_s))
+    return Sharing(MemoryCache(settings.ttl_s, settings.max_entries))
+
+
+def _sayable(lexicon: Lexicon, route: Route) -> Lexicon:
+    """What the route may say: nothing surer than the plain assertion, unless it allows boosters.
+
+    A surer answer is then left plain because `no hedge` is the nearest entry there is.
+    """
+    from hedgerow.lexicon import NO_HEDGE
+
+    plain = lexicon.get(NO_HEDGE)
+    if plain is None or route.rewriting.boosters:
+        return lexicon
+    return replace(lexicon, hedges=tuple(hedge for hedge in lexicon if hedge.beta.mean <= plain.beta.mean))
+
+
+def _equivalence(
+    route: Route, upstreams: Mapping[str, Upstream], local: Judge | None
+) -> Callable[[Job, Spent], Equivalence]:
+    """What decides which answers mean the same. Models of a judge load on first use, and once for all requests."""
+    from hedgerow.proxy.clustering.layered import LayeredEquivalence
+    from hedgerow.proxy.clustering.llm import LlmJudge
+    from hedgerow.proxy.clustering.rules import RuleEquivalence
+
+    judge = route.judge
+    fixed: Equivalence
+    match route.equivalence:
+        case "rules":
+            fixed = RuleEquivalence()
+        case "embeddings" | "nli":
+            assert local is not None  # both have one  # noqa: S101
+            fixed = LayeredEquivalence(local, strict=judge.strict)
+        case "llm":
+            upstream = upstreams[judge.upstream or route.upstream]
+
+            def asking(job: Job, spent: Spent) -> Equivalence:
+                async def ask(prompt: str) -> str:
+                    body: Json = {"model": judge.model or job.model, "temperature": 0.0}
+                    answer = await _complete(
+                        job, upstream, body, prompt, spent, step="cluster", reason="judge_unreachable"
+                    )
+                    return sample_of(answer["choices"][0]).text
+
+                return LayeredEquivalence(LlmJudge(ask), strict=judge.strict)
+
+            return asking
+    return lambda _job, _spent: fixed
+
+
+def _local_judge(route: Route) -> Judge | None:
+    """The judge of a route whose judge runs in this process."""
+    from hedgerow.proxy.clustering.embeddings import OnnxEncoder, TorchEncoder
+    from hedgerow.proxy.clustering.nli import NliJudge
+    from hedgerow.proxy.clustering.prior import EmbeddingPrior
+
+    judge = route.judge
+    if route.equivalence == "embeddings":
+        return EmbeddingPrior(OnnxEncoder() if judge.model is None else TorchEncoder(judge.model))
+    return NliJudge(judge.model or "", budget_s=judge.budget_s) if route.equivalence == "nli" else None
+
+
+def _signal(
+    route: Route, upstreams: Mapping[str, Upstream], support: SentenceSupport, registry: MapRegistry
+) -> Callable[[Job, Spent], ConfidenceSignal]:
+    """What measures the confidence."""
+    from hedgerow.proxy.signals.consistency import ConsistencySignal
+    from hedgerow.proxy.signals.linguistic import LinguisticSignal
+    from hedgerow.proxy.signals.p_true import OPTIONS, PTrueSignal
+    from hedgerow.proxy.signals.semantic import SemanticSignal
+    from hedgerow.proxy.signals.token import TokenSignal
+
+    if route.signal == "p_true":
+
+        def asking(job: Job, spent: Spent) -> ConfidenceSignal:
+            async def ask(prompt: str) -> Json:
+                body: Json = {"model": job.model} | OPTIONS
+                upstream = upstreams[route.upstream]
+                return await _complete(job, upstream, body, prompt, spent, step="signal", reason="p_true_unreachable")
+
+            return PTrueSignal(ask)
+
+        return asking
+    if route.signal == "linguistic" and route.linguistic.reader == "models":
+        return lambda job, spent: LinguisticSignal(_model_reader(route, upstreams, job, spent))
+    if route.signal == "combined":
+        from hedgerow.proxy.signals.combine import CombinedSignal, load_weights
+
+        active = _active_map(route, registry, "combined")
+
+        def weighed(job: Job, spent: Spent) -> ConfidenceSignal:
+            weights = load_weights(registry.folder, active(job.model).version)
+            return CombinedSignal([SemanticSignal(), TokenSignal()], weights)
+
+        return weighed
+    fixed: dict[str, ConfidenceSignal] = {
+        "semantic": SemanticSignal(),
+        "token": TokenSignal(),
+        "linguistic": LinguisticSignal(_embedding_reader() if route.linguistic.reader == "embeddings" else None),
+        "consistency": ConsistencySignal(support),
+    }
+    return lambda _job, _spent: fixed[route.signal]
+
+
+def _grader(route: Route, upstreams: Mapping[str, Upstream]) -> RouteGrader | None:
+    """What judges a share of the answers; None where none is judged."""
+    from hedgerow.proxy.grading.online import RouteGrader
+
+    grading = route.grading
+    if not grading.share:
+        return None
+    upstream = upstreams[grading.upstream or route.upstream]
+
+    async def ask(job: Job, prompt: str) -> str:
+        body: Json = {"model": grading.model or job.model, "temperature": 0.0}
+        answer = await _complete(job, upstream, body, prompt, lambda _: None, step="grade", reason="grader_unreachable")
+        return sample_of(answer["choices"][0]).text
+
+    return RouteGrader(
+        ask,
+        model=grading.model,
+        share=grading.share,
+        max_pending=grading.max_pending,
+        calls=grading.calls,
+        rng=random.Random(),
+    )
+
+
+def _embedding_reader() -> Reader:
+    """The reader by sentence embeddings; its model is loaded by the first text."""
+    from hedgerow.lexicon import EmbeddingReader
+    from hedgerow.proxy.clustering.embeddings import OnnxEncoder
+
+    return EmbeddingReader(OnnxEncoder(step="signal"))
+
+
+def _model_reader(route: Route, upstreams: Mapping[str, Upstream], job: Job, spent: Spent) -> Reader:
+    """The language models that say how sure an answer sounds."""
+    from hedgerow.lexicon import ModelReader
+    from hedgerow.proxy.config import ReaderModel
+
+    def asking(one: ReaderModel) -> Callable[[str], Awaitable[str]]:
+        async def ask(prompt: str) -> str:
+            body: Json = {"model": one.model or job.model, "temperature": 1.0, "max_tokens": READING_TOKENS}
+            reason = "reader_unreachable"
+            answer = await _complete(job, upstreams[one.upstream], body, prompt, spent, step="signal", reason=reason)
+            return sample_of(answer["choices"][0]).text
+
+        return ask
+
+    models = route.linguistic.models or (ReaderModel(upstream=route.upstream),)
+    return ModelReader([asking(one) for one in models], route.linguistic.passes)
+
+
+async def _complete(
+    job: Job, upstream: Upstream, body: Json, prompt: str, spent: Spent, *, step: str, reason: str
+) -> Json:
+    """Put one prompt to a model on behalf of a job; its tokens go to `spent`.
+
+    Raises:
+        StepFailed: it cannot be asked; with the step and reason given.
+    """
+    call = Call("/chat/completions", body | {"messages": [{"role": "user", "content": prompt}]}, job.headers)
+    try:
+        answer = await upstream.complete(call)
+    except ProxyError as error:
+        raise StepFailed(step, reason, error.code) from error
+    spent(usage_of(answer))
+    return answer
+
+
+def _decide(route: Route) -> Callable[[float], Action]:
+    """What the route does at a calibrated mean; without a policy, always hedge."""
+    from hedgerow.calibration.decision import Costs, decide, thresholds
+
+    if (policy := route.policy) is None:
+        return lambda _: "hedge"
+    found = thresholds(
+        Costs(
+            wrong=policy.wrong,
+            needless_abstention=policy.needless_abstention,
+            escalation=policy.escalation if policy.escalate_to else inf,
+            escalated_accuracy=policy.escalated_accuracy,
+            hedged_wrong=policy.hedged_wrong,
+            hedged_right=policy.hedged_right,
+        )
+    )
+    return lambda mean: decide(mean, found)
+
+
+def _active_map(route: Route, registry: MapRegistry, signal: str) -> Callable[[str], ActiveMap]:
+    """The map of a route for a signal, by model. Files are read now, so that a damaged one is told at the start. A map that the route
+    names serves its own signal, and long answers only where it was fitted for theirs.
+
+    Raises:
+        ConfigError: a map file cannot be read, or the named map does not exist.
+    """
+    from hedgerow.calibration import ActiveMap, IdentityMap
+    from hedgerow.calibration.errors import MapFileError
+
+    if route.map == "identity":
+        return lambda _: ActiveMap(IdentityMap(), None, "identity")
+    try:
+        if route.map != "auto":
+            fitted = registry.load(route.map)
+            if signal not in (route.signal, fitted.provenance.signal):
+                return lambda _: ActiveMap(IdentityMap(), None, "identity")
+            fixed = ActiveMap(fitted.map, route.map, "route")
+            return lambda _: fixed
+        registry.active(route=route.name, model=route.model or "", signal=signal)
+    except MapFileError as error:
+        raise ConfigError(f"routes: {route.name}: map: {error}") from error
+
+    def active(model: str) -> ActiveMap:
+        try:
+            return registry.active(route=route.name, model=model, signal=signal)
+        except MapFileError as error:
+            raise StepFailed("calibrate", "map_unreadable", str(error)) from error
+
+    return active
+
+
+def _rewriters(route: Route, upstreams: Mapping[str, Upstream]) -> Callable[[Job], Sequence[Rewriter]]:
+    """The rewriters in the order they are tried; an editor falls back to the template."""
+    from hedgerow.lexicon import load
+    from hedgerow.proxy.rewriting import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter, TemplateRewriter
+
+    template = TemplateRewriter(tuple(load(route.lexicon)))
+    if route.rewriting.rewriter == "template":
+        return lambda _: (template,)
+    editors: dict[str, Callable[[Ask], Rewriter]] = {
+        "llm": EditorRewriter,
+        "direct_beta": DirectBetaRewriter,
+        "hedged_qa": HedgedQaRewriter,
+    }
+    editor = editors[route.rewriting.rewriter]
+    upstream = upstreams[route.rewriting.upstream or route.upstream]
+    return lambda job: (editor(lambda system, user: _ask(job, upstream, system, user)), template)
+
+
+async def _ask(job: Job, upstream: Upstream, system: str, user: str) -> tuple[str, Usage]:
+    """Ask a model on behalf of a job.
+
+    Raises:
+        StepFailed: it cannot be asked, or answers with nothing.
+    """
+    rewriting = job.route.rewriting
+    body = {
+        "model": rewriting.model or job.model,
+        "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+        "temperature": rewriting.temperature,
+    }
+    try:
+        answer = await upstream.complete(Call("/chat/completions", body, job.headers))
+    except ProxyError as error:
+        raise StepFailed("rewrite", "editor_failed", error.code) from error
+    return sample_of(answer["choices"][0]).text, usage_of(answer)

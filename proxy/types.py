@@ -1,0 +1,183 @@
+"""The values that travel down the pipeline.
+
+Frozen, small, and free of I/O: every step takes some of these and gives some back. Only `pipeline/run.py` holds them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Match
+
+Json = dict[str, Any]
+"""A decoded JSON object as a client or an upstream sent it: unknown fields are kept and forwarded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens spent. Counts are what the upstream reported; an upstream that reports none counts 0."""
+
+    prompt: int = 0
+    completion: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.prompt + other.prompt, self.completion + other.completion)
+
+    @property
+    def total(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt + self.completion
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One answer drawn from the upstream.
+
+    Attributes:
+        text: the answer's content, as sent.
+        finish_reason: the upstream's word for why it stopped ("stop", "length", "tool_calls", ...), if any.
+        logprob_mean: mean log-probability per token, nats, <= 0; None where the upstream gives none.
+        logprob_sum: log-probability of the whole answer, nats, <= 0; None where the upstream gives none.
+        logprob_truncated: True where the log-probabilities are of a top-k / top-p truncated distribution.
+        refusal: the upstream's refusal text, if it refused.
+        has_tool_calls: True where the message carries tool calls.
+    """
+
+    text: str
+    finish_reason: str | None = None
+    logprob_mean: float | None = None
+    logprob_truncated: bool = False
+    refusal: str | None = None
+    has_tool_calls: bool = False
+    logprob_sum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """A partition of the samples by meaning.
+
+    Attributes:
+        clusters: indices into the samples; each index stands in exactly one cluster. Largest cluster first, ties by the
+            earliest index; indices ascend within a cluster. Where an answer was sent before the others were there (`stream: append`),
+            its cluster comes first and counts as the largest.
+        decided_by: how many pairs each step of the equivalence decided, e.g. {"normal": 31, "veto": 12, "judge": 2}.
+        draft: the sample that speaks for the largest cluster, one of its indices; None where the equivalence has no opinion.
+    """
+
+    clusters: tuple[tuple[int, ...], ...]
+    decided_by: Mapping[str, int] = field(default_factory=dict)
+    draft: int | None = None
+
+    def __post_init__(self) -> None:
+        seen = sorted(i for cluster in self.clusters for i in cluster)
+        if seen != list(range(len(seen))) or not all(self.clusters):
+            raise ValueError(f"clusters are no partition of 0..{len(seen) - 1}: {self.clusters!r}")
+        if self.draft is not None and self.draft not in self.largest:
+            raise ValueError(f"the draft {self.draft} is not in the largest cluster {self.largest!r}")
+
+    @property
+    def largest(self) -> tuple[int, ...]:
+        """The cluster of the draft: the largest, the earliest among equals."""
+        return self.clusters[0]
+
+    @property
+    def draft_index(self) -> int:
+        """The sample that the answer is worded from: the equivalence's choice, else the first of the largest cluster."""
+        return self.largest[0] if self.draft is None else self.draft
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteRequest:
+    """What a rewriter may know.
+
+    Attributes:
+        question: the user's last message as plain text; "" where there is none.
+        draft: the plain answer.
+        target: the calibrated Beta that the wording should convey.
+        hedges: the retrieved hedges, best first, never empty.
+        complaint: why the guard refused the last attempt; None on the first.
+        refused: ids of hedges whose wordings the guard refused.
+    """
+
+    question: str
+    draft: str
+    target: Beta
+    hedges: tuple[Match, ...]
+    complaint: str | None = None
+    refused: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A reworded answer. `hedge` is the id of the lexicon entry used; None where an editor chose its own words."""
+
+    text: str
+    hedge: str | None
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the guard says of a rewrite.
+
+    Attributes:
+        accepted: True where nothing but the confidence changed.
+        reason: a reason code where it was refused ("numbers_changed", "too_long", ...), else None.
+        detail: one sentence for the operator and for the editor's second attempt, without user text where it is logged.
+    """
+
+    accepted: bool
+    reason: str | None = None
+    detail: str | None = None
+
+
+SentenceStatus = Literal["hedged", "shared", "plain", "unhedged", "kept"]
+
+
+@dataclass(frozen=True, slots=True)
+class WordedSentence:
+    """One sentence of an answer that was worded sentence by sentence.
+
+    Attributes:
+        start, end: offsets into the final text.
+        target: its calibrated confidence; None where it asserts nothing.
+        status: "hedged" (with a hedge of its own), "shared" (the sentence before it, of like confidence, has the hedge), "plain" (none is
+            due, or it claims nothing), "unhedged" (no wording passed the guard), "kept" (part of a list or a quotation).
+        hedge: the id of its lexicon entry, if it has one of its own.
+    """
+
+    start: int
+    end: int
+    target: Beta | None
+    status: SentenceStatus
+    hedge: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rewording:
+    """The end of the rewriting step.
+
+    Attributes:
+        text: what the client gets.
+        status: "hedged" (reworded), "plain" (the nearest hedge is `no hedge`, so the draft stands) or "unhedged" (no
+            attempt passed the guard, so the draft stands).
+        reason: why, where status is not "hedged".
+        hedge: the id of the lexicon entry in the text, if one is.
+        rewriter: the name of the rewriter whose text was taken, None where the draft stands.
+        attempts: reason codes of refused attempts, in order, as "rewriter:reason".
+        perceived: the confidence that the final text conveys, where a reader was asked.
+        sentences: what became of each sentence, where each was worded at a confidence of its own; else empty.
+    """
+
+    text: str
+    status: Literal["hedged", "plain", "unhedged"]
+    reason: str | None
+    hedge: str | None
+    rewriter: str | None
+    attempts: tuple[str, ...] = ()
+    perceived: Beta | None = None
+    usage: Usage = Usage()
+    sentences: tuple[WordedSentence, ...] = ()

@@ -1,0 +1,64 @@
+"""Server-sent events in the form that OpenAI's clients read.
+
+Comment lines are safe keep-alives; custom `event:` names are not (they arrive as ghost chunks), so our own data travels in one extra
+top-level field. An error after the start is `data: {"error": ...}`, which clients raise after the chunks so far.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from hedgerow.proxy.types import Json
+
+DONE = b"data: [DONE]\n\n"
+KEEP_ALIVE = b": keep-alive\n\n"
+
+
+def event(data: Any) -> bytes:
+    """One event."""
+    return b"data: " + orjson.dumps(data) + b"\n\n"
+
+
+def _chunk(answer: Json, choices: list[Json]) -> Json:
+    """The head that every chunk of one answer shares: whatever the completion object holds beside choices and usage."""
+    kind = "chat.completion.chunk" if is_chat(answer) else "text_completion"
+    rest = {key: value for key, value in answer.items() if key not in ("choices", "usage", "object", "hedgerow")}
+    return rest | {"object": kind, "choices": choices}
+
+
+def is_chat(answer: Json) -> bool:
+    """Whether a completion object is a chat's."""
+    return answer.get("object") != "text_completion"
+
+
+def _delta(answer: Json, index: int, delta: Json, finish_reason: str | None = None) -> Json:
+    choice: Json = {"index": index, "finish_reason": finish_reason, "logprobs": None}
+    return choice | ({"delta": delta} if is_chat(answer) else {"text": delta.get("content", "")})
+
+
+def opening(answer: Json, index: int = 0) -> bytes:
+    """The first chunk: the role, and no text yet."""
+    return event(_chunk(answer, [_delta(answer, index, {"role": "assistant", "content": ""})]))
+
+
+def content(answer: Json, text: str, index: int = 0) -> bytes:
+    """A piece of the text."""
+    return event(_chunk(answer, [_delta(answer, index, {"content": text})]))
+
+
+def message(answer: Json, delta: Json, index: int = 0) -> bytes:
+    """Any other part of a message: tool calls, a refusal, fields that we do not know."""
+    return event(_chunk(answer, [_delta(answer, index, delta)]))
+
+
+def finish(answer: Json, reason: str | None, index: int = 0, extra: Json | None = None) -> bytes:
+    """The last chunk of a choice, with the reason it ended; our own field rides here."""
+    chunk = _chunk(answer, [_delta(answer, index, {}, reason or "stop")])
+    return event(chunk | {"hedgerow": extra} if extra is not None else chunk)
+
+
+def usage(answer: Json, counts: Json) -> bytes:
+    """The chunk without choices that `stream_options.include_usage` asks for."""
+    return event(_chunk(answer, []) | {"usage": counts})

@@ -1,0 +1,30 @@
+"""The examples in docstrings are run: they are documentation that must stay true."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import hedgerow.calibration
+import hedgerow.lexicon
+import hedgerow.proxy
+
+
+def _modules_with_examples() -> list[str]:
+    names = []
+    for package in (hedgerow.calibration, hedgerow.lexicon, hedgerow.proxy):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            spec = found.module_finder.find_spec(found.name, None)  # type: ignore[call-arg]
+            source = spec.loader.get_source(found.name) if spec and spec.loader else None  # type: ignore[attr-defined]
+            if source and ">>> " in source:
+                names.append(found.name)
+    return names
+
+
+@pytest.mark.parametrize("module", _modules_with_examples())
+def test_examples_give_what_they_show(module: str) -> None:
+    """Every `>>>` example prints the result that stands under it."""
+    assert doctest.testmod(importlib.import_module(module)).failed == 0

