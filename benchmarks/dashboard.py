@@ -33,7 +33,7 @@ from hedgerow.proxy.config import Settings
 from hedgerow.proxy.pipeline import result as record
 from hedgerow.proxy.pipeline.job import Flow, Job, new_id
 from hedgerow.proxy.pipeline.short import calibrate
-from hedgerow.proxy.pipeline.steps import Steps
+from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.services.services import open_parts
 from hedgerow.proxy.types import Json
@@ -150,8 +150,8 @@ _fitted: dict[str, Any] = {}
 
 
 def _with_map(
-    settings: Settings, labelled: list[Json], steps: Steps, moment: float, connection: sa.Connection
-) -> Steps:
+    settings: Settings, labelled: list[Json], steps: RoutePipeline, moment: float, connection: sa.Connection
+) -> RoutePipeline:
     """The route's pipeline with the map fitted on what was labelled until now."""
     if "steps" not in _fitted:
         columns = [[row[name] for row in labelled] for name in ("raw_alpha", "raw_beta", "correct")]
@@ -171,11 +171,11 @@ def _with_map(
                 "after": after,
             }
             connection.execute(sa.insert(changes).values(**told))
-    found: Steps = _fitted["steps"]
+    found: RoutePipeline = _fitted["steps"]
     return found
 
 
-async def _replay(source: Recorded, steps: Steps, route: Any) -> tuple[Flow, bool]:
+async def _replay(source: Recorded, steps: RoutePipeline, route: Any) -> tuple[Flow, bool]:
     body = {"model": route.model, "messages": [{"role": "user", "content": source.question}]}
     flow = Flow(Job(new_id(), route, "/chat/completions", body, {}, source.question))
     await calibrate(flow.job, replace(steps, upstream=Replay(source.texts)), flow)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from hedgerow.proxy.types import Rewording
 
 
 @dataclass(frozen=True, slots=True)
-class BySentence:
+class LongAnswerPipeline:
     """What long answers go through in place of signal, map and rewriter of the short ones.
 
     Attributes:

@@ -23,7 +23,7 @@ from hedgerow.proxy.pipeline.job import AppliedMap, Flow, Job, Status
 from hedgerow.proxy.pipeline.long import whole
 from hedgerow.proxy.pipeline.question_filter import comparable
 from hedgerow.proxy.pipeline.sampling.step import draw_answers
-from hedgerow.proxy.pipeline.steps import Steps
+from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.protocols import Call, Equivalence
 from hedgerow.proxy.rewriting import close, reword
 from hedgerow.proxy.types import Clustering, Json, RewriteRequest
@@ -34,7 +34,7 @@ LAST_ANSWER_CHARS = 500
 """How much of the last answer is searched for its hedge: it stands near the beginning."""
 
 
-async def calibrate(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None = None) -> None:
+async def calibrate(job: Job, steps: RoutePipeline, flow: Flow, serving: Awaitable[Json] | None = None) -> None:
     """Answer a job; what became of it stands in `flow`.
 
     `serving` is the completion that the client is reading already (`stream: append`), once it has come to its end. It is the draft, and
@@ -60,7 +60,7 @@ async def calibrate(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json]
         raise Internal("no answer could be drawn", code=flow.reason)
 
 
-async def _run(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
+async def _run(job: Job, steps: RoutePipeline, flow: Flow, serving: Awaitable[Json] | None) -> None:
     with _step(flow, "sample"):
         await draw_answers(job, steps, flow, serving)
     if (reason := answer_reason(flow.samples, [choice for _, choice in flow.choices])) is not None:
@@ -145,7 +145,7 @@ def _complete_first(clustering: Clustering, flow: Flow) -> Clustering:
     return clustering if complete is None else replace(clustering, draft=complete)
 
 
-def _largest_of_wholes(job: Job, steps: Steps, clustering: Clustering) -> int | None:
+def _largest_of_wholes(job: Job, steps: RoutePipeline, clustering: Clustering) -> int | None:
     """Size of the largest cluster; None where the answers are compared sentence by sentence and not as wholes."""
     by_sentence = job.route.signal == "consistency" or steps.by_sentence is not None
     return None if by_sentence else len(clustering.largest)
@@ -174,7 +174,7 @@ async def _cluster(job: Job, equivalence: Equivalence, texts: Sequence[str], flo
     return Clustering(tuple(ordered), whole.decided_by, draft)
 
 
-async def _sentences(job: Job, steps: Steps, flow: Flow) -> tuple[Beta | None, ...] | None:
+async def _sentences(job: Job, steps: RoutePipeline, flow: Flow) -> tuple[Beta | None, ...] | None:
     """Raw confidence in each sentence of the draft, where it is long."""
     if steps.by_sentence is None or flow.clustering is None:
         return None
@@ -190,7 +190,7 @@ def _said_before(answer: str) -> frozenset[str]:
     return frozenset(span.hedge for span in spot(answer[:LAST_ANSWER_CHARS]) if span.hedge is not None)
 
 
-async def _escalate(job: Job, steps: Steps) -> Json:
+async def _escalate(job: Job, steps: RoutePipeline) -> Json:
     """The stronger model's answer to the request as the client sent it.
 
     Raises:

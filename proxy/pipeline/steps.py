@@ -10,7 +10,7 @@ from hedgerow.calibration import ActiveMap
 from hedgerow.calibration.decision import Action
 from hedgerow.lexicon import Retriever
 from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.long import BySentence
+from hedgerow.proxy.pipeline.long import LongAnswerPipeline
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
 from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
 from hedgerow.proxy.types import Usage
@@ -37,7 +37,7 @@ class Grader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class RoutePipeline:
     """What a route's requests go through; made once at the start by `assembly.py`.
 
     Attributes:
@@ -62,6 +62,6 @@ class Steps:
     guard: Guard
     sharing: Sharing
     stronger: Upstream | None = None
-    by_sentence: BySentence | None = None
+    by_sentence: LongAnswerPipeline | None = None
     grader: Grader | None = None
     needs_logprobs: bool = False

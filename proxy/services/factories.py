@@ -1,4 +1,4 @@
-"""What the requests of each route go through: from its settings to `Steps`.
+"""What the requests of each route go through: from its settings to `RoutePipeline`.
 
 Only what a route uses is imported. Files are read here, so that a wrong name or a damaged map is told at the start and not by a request.
 """
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from hedgerow.proxy.clustering.support import SentenceSupport
     from hedgerow.proxy.grading.online import RouteGrader
     from hedgerow.proxy.pipeline.job import Job
-    from hedgerow.proxy.pipeline.long import BySentence
+    from hedgerow.proxy.pipeline.long import LongAnswerPipeline
     from hedgerow.proxy.pipeline.sampling.sharing import Sharing
-    from hedgerow.proxy.pipeline.steps import Spent, Steps
+    from hedgerow.proxy.pipeline.steps import RoutePipeline, Spent
     from hedgerow.proxy.rewriting import FactGuard
 
 READING_TOKENS = 20
 """Tokens in which a model says how sure an answer sounds: a number, and a few words around it."""
 
 
-def route_pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> dict[str, Steps]:
+def route_pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> dict[str, RoutePipeline]:
     """The pipelines of all routes that may calibrate."""
     calibrating = [route for route in settings.routes if route.mode != "off" or route.allow_override]
     if not calibrating:
@@ -45,12 +45,12 @@ def route_pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> di
     return {route.name: _route_steps(route, upstreams, registry) for route in calibrating}
 
 
-def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapRegistry) -> Steps:
+def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapRegistry) -> RoutePipeline:
     import hedgerow.proxy.gateway.append
     import hedgerow.proxy.gateway.buffered  # noqa: F401  what answers these routes is loaded now, not with their first request
     from hedgerow.lexicon import LexiconError, Retriever, load
     from hedgerow.proxy.clustering.support import SentenceSupport
-    from hedgerow.proxy.pipeline.steps import Steps
+    from hedgerow.proxy.pipeline.steps import RoutePipeline
 
     try:
         lexicon = load(route.lexicon)
@@ -61,7 +61,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
     guard = _guard(route, hedges)
     judge = _local_judge(route)
     support = SentenceSupport(judge)
-    return Steps(
+    return RoutePipeline(
         upstream=upstreams[route.upstream],
         equivalence=_equivalence(route, upstreams, judge),
         signal=_signal(route, upstreams, support, registry),
@@ -93,10 +93,10 @@ def _guard(route: Route, hedges: tuple[Hedge, ...]) -> FactGuard:
 
 def _by_sentence(
     route: Route, registry: MapRegistry, support: SentenceSupport, retriever: Retriever, guard: FactGuard
-) -> BySentence | None:
+) -> LongAnswerPipeline | None:
     """What the route's long answers go through; None where they are worded as one."""
     from hedgerow.proxy.pipeline.job import LONG_SIGNAL
-    from hedgerow.proxy.pipeline.long import BySentence
+    from hedgerow.proxy.pipeline.long import LongAnswerPipeline
     from hedgerow.proxy.rewriting import TemplateRewriter
 
     rewriting = route.rewriting
@@ -104,7 +104,7 @@ def _by_sentence(
         return None
     if route.sampling.probe == "short":  # answers in a few words say nothing of most sentences
         return None
-    return BySentence(
+    return LongAnswerPipeline(
         minimum=rewriting.by_sentence_from,
         support=support,
         active_map=_active_map(route, registry, LONG_SIGNAL),

@@ -21,7 +21,7 @@ from hedgerow.proxy.protocols import Upstream
 if TYPE_CHECKING:
     from hedgerow.proxy.audit.store import AuditStore
     from hedgerow.proxy.monitoring.tracing import Tracing
-    from hedgerow.proxy.pipeline.steps import Steps
+    from hedgerow.proxy.pipeline.steps import RoutePipeline
 
 
 class Holds:
@@ -61,7 +61,7 @@ class Parts:
 
     settings: Settings
     upstreams: Mapping[str, Upstream]
-    steps: Mapping[str, Steps]
+    steps: Mapping[str, RoutePipeline]
     audit: AuditStore | None
     metrics: Metrics
     background: asyncio.TaskGroup

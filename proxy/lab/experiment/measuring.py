@@ -18,7 +18,7 @@ from hedgerow.proxy.clustering.rules import RuleEquivalence
 from hedgerow.proxy.lab.collecting.ledger import Ledger
 from hedgerow.proxy.lab.records.reading import Sampled, parse_row
 from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.steps import Steps
+from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.protocols import ConfidenceSignal
 from hedgerow.proxy.rewriting import read_aloud, reword
 from hedgerow.proxy.rewriting.languages import language_of
@@ -57,7 +57,7 @@ async def measure_drafts(rows: Sequence[Json], signal: ConfidenceSignal) -> list
 async def word_drafts(
     drafts: Sequence[Draft],
     targets: Sequence[Beta],
-    steps: Steps,
+    steps: RoutePipeline,
     job_of: Callable[[Draft], Job],
     ledger: Ledger,
     on_done: Callable[[], None],

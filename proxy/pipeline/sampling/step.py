@@ -15,12 +15,12 @@ from hedgerow.proxy.pipeline.sampling.calls import Arrived, draw, draw_own
 from hedgerow.proxy.pipeline.sampling.early_stopping import draw_until_settled
 from hedgerow.proxy.pipeline.sampling.sharing import key_of
 from hedgerow.proxy.pipeline.sampling.stopping import CalibratedMean
-from hedgerow.proxy.pipeline.steps import Steps
+from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
 
 
-async def draw_answers(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
+async def draw_answers(job: Job, steps: RoutePipeline, flow: Flow, serving: Awaitable[Json] | None) -> None:
     """Draw the answers into the flow, beside the one that is being served if there is one.
 
     Where tools are on offer one answer comes first: a tool call needs no others.
@@ -32,7 +32,7 @@ async def draw_answers(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Js
     flow.compared = tuple(i for i, sample in enumerate(flow.samples) if sample.text.strip() or sample.refusal)
 
 
-async def _draw(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
+async def _draw(job: Job, steps: RoutePipeline, flow: Flow, serving: Awaitable[Json] | None) -> None:
     if offers_tools(job.body):
         await _draw_first(job, steps, flow, serving)
         if answer_reason(flow.samples, [choice for _, choice in flow.choices]) is None:
@@ -49,13 +49,13 @@ async def _draw(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | N
         await _draw_rest(job, steps, flow, job.route.sampling.n)
 
 
-async def _draw_for_all(job: Job, steps: Steps, arrived: Arrived) -> None:
+async def _draw_for_all(job: Job, steps: RoutePipeline, arrived: Arrived) -> None:
     """Draw on behalf of everybody who asks the same; the flow is only there to decide when to stop."""
     flow = Flow(job)
     await _draw_rest(job, steps, flow, job.route.sampling.n, arrived)
 
 
-async def _draw_first(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Json] | None) -> None:
+async def _draw_first(job: Job, steps: RoutePipeline, flow: Flow, serving: Awaitable[Json] | None) -> None:
     if serving is not None:
         _take(flow, await serving)
     elif job.route.sampling.probe == "short":
@@ -64,7 +64,7 @@ async def _draw_first(job: Job, steps: Steps, flow: Flow, serving: Awaitable[Jso
         await draw(job, steps.upstream, 1, lambda answer: _take(flow, answer), logprobs=steps.needs_logprobs)
 
 
-async def _draw_rest(job: Job, steps: Steps, flow: Flow, n: int, told: Arrived = lambda _: None) -> None:
+async def _draw_rest(job: Job, steps: RoutePipeline, flow: Flow, n: int, told: Arrived = lambda _: None) -> None:
     """Draw into the flow; `told` hears of each completion as well. Where samples are short, the draft comes first, by a call of its own."""
 
     def arrived(answer: Json) -> None:
@@ -101,7 +101,7 @@ def _take(flow: Flow, answer: Json) -> None:
     flow.samples = tuple(sample_of(choice) for _, choice in flow.choices)
 
 
-async def _draw_beside(job: Job, steps: Steps, first: Awaitable[Json], arrived: Arrived) -> None:
+async def _draw_beside(job: Job, steps: RoutePipeline, first: Awaitable[Json], arrived: Arrived) -> None:
     """Draw the other answers beside one that is on its way already (it is being served, or drawn for itself) and counts as the first.
 
     Raises:
@@ -130,7 +130,7 @@ async def _draw_beside(job: Job, steps: Steps, first: Awaitable[Json], arrived: 
         raise failures[0]
 
 
-def _mean(job: Job, steps: Steps) -> CalibratedMean:
+def _mean(job: Job, steps: RoutePipeline) -> CalibratedMean:
     """What a share of agreeing answers comes to: through the map where the map is one of shares, else as it is."""
     if job.route.signal != "semantic":
         return lambda share: share.mean

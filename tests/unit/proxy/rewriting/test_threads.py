@@ -12,7 +12,7 @@ import pytest
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Retriever, load
 from hedgerow.proxy.clustering.support import SentenceSupport
-from hedgerow.proxy.pipeline.long import BySentence
+from hedgerow.proxy.pipeline.long import LongAnswerPipeline
 from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
 from hedgerow.proxy.rewriting.guard import read_aloud
 from hedgerow.proxy.types import Rewrite, RewriteRequest
@@ -77,7 +77,7 @@ def test_sentence_by_sentence_works_in_a_worker() -> None:
         async def measure(self, question: str, draft: str, others: Any) -> list[float]:
             return [0.5] * 4
 
-    by_sentence = BySentence(
+    by_sentence = LongAnswerPipeline(
         minimum=3, support=Support(), active_map=lambda _: pytest.fail("not asked"), retriever=RETRIEVER, k=5,
         template=TemplateRewriter(), guard=FactGuard(reader=watched.on("guard", read_aloud)),
     )  # fmt: skip
