@@ -35,7 +35,7 @@ from hedgerow.proxy.pipeline.job import Flow, Job, new_id
 from hedgerow.proxy.pipeline.short import calibrate
 from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.protocols import Call
-from hedgerow.proxy.services.services import open_parts
+from hedgerow.proxy.services.services import open_services
 from hedgerow.proxy.types import Json
 
 DAY = 86400.0
@@ -121,7 +121,7 @@ async def seed(folder: Path, count: int) -> None:
     engine = await asyncio.to_thread(open_engine, settings.audit)
     moments = sorted(now - DAYS * DAY * rng.random() ** 1.15 for _ in range(count))
     labelled: list[Json] = []
-    async with open_parts(settings, with_audit=False) as parts:
+    async with open_services(settings, with_audit=False) as services:
         with engine.begin() as connection:
             for moment in track(moments, description="replaying"):
                 draw = rng.random()
@@ -129,16 +129,16 @@ async def seed(folder: Path, count: int) -> None:
                     _insert(connection, _passed(settings, rng, moment), None)
                     continue
                 name = "search" if draw < 0.3 else "support"
-                steps = parts.steps[name]
+                steps = services.steps[name]
                 if name == "support" and len(labelled) >= 250 and moment > now - (DAYS - FITTED_AFTER) * DAY:
                     steps = _with_map(settings, labelled, steps, moment, connection)
                 flow = await _replay(rng.choice(held[name]), steps, settings.routes[0 if name == "support" else 1])
-                mode = "shadow" if name == "search" or steps is parts.steps[name] else "on"
+                mode = "shadow" if name == "search" or steps is services.steps[name] else "on"
                 row, right = _row(flow[0], mode, moment, rng), flow[1]
                 if rng.random() < 0.3:
                     verdict = _verdict(row, right, moment + rng.random() * DAY, rng)
                     _insert(connection, row, verdict)
-                    if name == "support" and steps is parts.steps[name]:
+                    if name == "support" and steps is services.steps[name]:
                         labelled.append(row | {"correct": float(right)})
                 else:
                     _insert(connection, row, None)

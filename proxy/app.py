@@ -19,12 +19,12 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from hedgerow.proxy.api import admin, health
-from hedgerow.proxy.api.access import Administers, Admitted, Known, PartsOf
+from hedgerow.proxy.api.access import Administers, Admitted, Known, ServicesOf
 from hedgerow.proxy.api.feedback import feedback
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import BadRequest, ConfigError, Internal, NotFound, ProxyError, StoreError
 from hedgerow.proxy.gateway.edge import Edge
-from hedgerow.proxy.services.reload import open_live
+from hedgerow.proxy.services.reload import open_reloader
 from hedgerow.proxy.types import Json
 
 log = structlog.get_logger(__name__)
@@ -58,7 +58,7 @@ class _Pages:
 
 
 def application(settings: Settings, address: str, config: Path | None = None) -> Edge:
-    """The whole ASGI application; its parts are opened and closed by its lifespan.
+    """The whole ASGI application; its services are opened and closed by its lifespan.
 
     `address` is only told. Where `config` is given the file is followed: a change is taken over while the proxy runs.
     """
@@ -66,12 +66,12 @@ def application(settings: Settings, address: str, config: Path | None = None) ->
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         try:
-            async with open_live(settings, config) as live:
-                modes = {route.name: route.mode for route in live.parts.settings.routes}
+            async with open_reloader(settings, config) as reloader:
+                modes = {route.name: route.mode for route in reloader.services.settings.routes}
                 gc.collect()
                 gc.freeze()  # what lives as long as the process is not looked through again with every few requests
                 log.info("listening", address=address, routes=modes)
-                yield {"live": live}
+                yield {"reloader": reloader}
         except (ConfigError, StoreError) as failure:
             edge.start_failure = failure
             raise
@@ -96,19 +96,19 @@ def application(settings: Settings, address: str, config: Path | None = None) ->
     return edge
 
 
-async def audit(name: str, parts: PartsOf, _: Admitted) -> Json:
+async def audit(name: str, services: ServicesOf, _: Admitted) -> Json:
     """One audit row with its verdicts."""
-    assert parts.audit is not None  # a serving process has a store  # noqa: S101
-    row = await parts.audit.get(name)
+    assert services.audit is not None  # a serving process has a store  # noqa: S101
+    row = await services.audit.get(name)
     if row is None:
         raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
     return row
 
 
-async def erase(name: str, parts: PartsOf, _: Administers) -> Json:
+async def erase(name: str, services: ServicesOf, _: Administers) -> Json:
     """Drop what was said in one answer; its figures stay. Only with the admin key, which must be configured."""
-    assert parts.audit is not None  # a serving process has a store  # noqa: S101
-    if not await parts.audit.erase(name, actor="admin"):
+    assert services.audit is not None  # a serving process has a store  # noqa: S101
+    if not await services.audit.erase(name, actor="admin"):
         raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
     log.info("erased", id=name)
     return {"id": name, "erased": True}
@@ -145,11 +145,11 @@ async def perceive(wording: Wording, _: Known) -> Json:
     return {**figures, "sentences": sentences, "spans": spans}
 
 
-async def models(request: Request, parts: PartsOf, _: Known) -> Json:
+async def models(request: Request, services: ServicesOf, _: Known) -> Json:
     """The models of every upstream; one that cannot be asked is left out and logged."""
     found: dict[str, Json] = {}
     failures: list[ProxyError] = []
-    for name, upstream in parts.upstreams.items():
+    for name, upstream in services.upstreams.items():
         try:
             listed = await upstream.models(request.headers)
         except ProxyError as error:

@@ -9,7 +9,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from hedgerow.proxy.api.access import LiveOf, PartsOf, administers
+from hedgerow.proxy.api.access import ReloaderOf, ServicesOf, administers
 from hedgerow.proxy.api.feedback import answer
 from hedgerow.proxy.audit import operators
 from hedgerow.proxy.audit.operators import Change, Engine, Setting
@@ -17,7 +17,7 @@ from hedgerow.proxy.audit.review import review_queue
 from hedgerow.proxy.audit.verdicts import Told
 from hedgerow.proxy.config import Mode, Route
 from hedgerow.proxy.errors import BadRequest, ConfigError, NotFound
-from hedgerow.proxy.services.reload import Live
+from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.routes import check_map, describe
 from hedgerow.proxy.services.verdicts import settle
 from hedgerow.proxy.types import Json
@@ -53,96 +53,101 @@ class Review(Act):
 
 
 @router.get("/routes")
-async def routes(live: LiveOf) -> Json:
+async def routes(reloader: ReloaderOf) -> Json:
     """Every route: what it does now, what the configuration says, who set what, and how its map does."""
-    return {"routes": describe(live.configured, live.parts.settings, live.states, live.health), "problem": live.problem}
+    return {
+        "routes": describe(reloader.configured, reloader.services.settings, reloader.states, reloader.health),
+        "problem": reloader.problem,
+    }
 
 
 @router.post("/routes/{name}/mode")
-async def set_mode(name: str, wish: SetMode, live: LiveOf) -> Json:
+async def set_mode(name: str, wish: SetMode, reloader: ReloaderOf) -> Json:
     """Switch a route off, to shadow or on; every process follows within two seconds, requests under way end as they began."""
-    _route(live, name)
-    return await _set(live, name, "mode", wish.mode, wish)
+    _route(reloader, name)
+    return await _set(reloader, name, "mode", wish.mode, wish)
 
 
 @router.post("/routes/{name}/map")
-async def set_map(name: str, wish: SetMap, live: LiveOf) -> Json:
+async def set_map(name: str, wish: SetMap, reloader: ReloaderOf) -> Json:
     """Use a stored map for a route from now on."""
-    route = _route(live, name)
+    route = _route(reloader, name)
     try:
-        await anyio.to_thread.run_sync(check_map, live.parts.settings.maps.folder, route, wish.map)
+        await anyio.to_thread.run_sync(check_map, reloader.services.settings.maps.folder, route, wish.map)
     except ConfigError as error:
         raise BadRequest(str(error), param="map", code="unusable_map") from error
-    return await _set(live, name, "map", wish.map, wish)
+    return await _set(reloader, name, "map", wish.map, wish)
 
 
 @router.post("/routes/{name}/rollback")
-async def roll_back(name: str, live: LiveOf, wish: Act | None = None) -> Json:
+async def roll_back(name: str, reloader: ReloaderOf, wish: Act | None = None) -> Json:
     """Give a route the map that it had before; again, the one before that."""
-    _route(live, name)
+    _route(reloader, name)
     act = wish or Act()
 
     def run(engine: Engine) -> Change | None:
         return operators.roll_back(engine, name, actor=act.actor, note=act.note)
 
-    change = await anyio.to_thread.run_sync(run, live.audit.engine)
+    change = await anyio.to_thread.run_sync(run, reloader.audit.engine)
     if change is None:
         raise BadRequest(f"route {name} has had no other map", code="nothing_to_roll_back")
-    await live.look()
+    await reloader.look()
     return asdict(change)
 
 
 @router.post("/routes/{name}/alarms/clear")
-async def clear_alarms(name: str, live: LiveOf, wish: Act | None = None) -> Json:
+async def clear_alarms(name: str, reloader: ReloaderOf, wish: Act | None = None) -> Json:
     """Clear a route's alarms; its tests begin anew."""
-    _route(live, name)
+    _route(reloader, name)
     act = wish or Act()
 
     def run(engine: Engine) -> int:
         return operators.clear_alarms(engine, name, actor=act.actor, note=act.note)
 
-    return {"cleared": await anyio.to_thread.run_sync(run, live.audit.engine)}
+    return {"cleared": await anyio.to_thread.run_sync(run, reloader.audit.engine)}
 
 
 @router.get("/changes")
-async def changes(live: LiveOf, route: str | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Json:
+async def changes(
+    reloader: ReloaderOf, route: str | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> Json:
     """What operators did, newest first."""
 
     def run(engine: Engine) -> list[Change]:
         return operators.read_changes(engine, route=route, limit=limit)
 
-    return {"changes": [asdict(change) for change in await anyio.to_thread.run_sync(run, live.audit.engine)]}
+    return {"changes": [asdict(change) for change in await anyio.to_thread.run_sync(run, reloader.audit.engine)]}
 
 
 @router.get("/alarms")
-async def alarms(live: LiveOf, route: str | None = None, standing: bool = False) -> Json:
+async def alarms(reloader: ReloaderOf, route: str | None = None, standing: bool = False) -> Json:
     """Alarms, newest first."""
 
     def run(engine: Engine) -> list[Any]:
         return [asdict(alarm) for alarm in operators.read_alarms(engine, route=route, standing=standing)]
 
-    return {"alarms": await anyio.to_thread.run_sync(run, live.audit.engine)}
+    return {"alarms": await anyio.to_thread.run_sync(run, reloader.audit.engine)}
 
 
 @router.post("/reload")
-async def reload(live: LiveOf) -> Json:
+async def reload(reloader: ReloaderOf) -> Json:
     """Take the configuration file anew; `problem` says why it is not in use, if it is not."""
-    await live.look(reload=True)
-    return {"problem": live.problem}
+    await reloader.look(reload=True)
+    return {"problem": reloader.problem}
 
 
 @router.post("/check")
-async def check(live: LiveOf) -> Json:
+async def check(reloader: ReloaderOf) -> Json:
     """Look for drift now instead of at the watcher's next turn; the routes as after that."""
     from hedgerow.proxy.monitoring.drift import look
 
-    await look(live)
-    return await routes(live)
+    await look(reloader)
+    return await routes(reloader)
 
 
 @router.get("/review")
 async def review(
-    live: LiveOf,
+    reloader: ReloaderOf,
     route: str | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
     skip: Annotated[list[str] | None, Query()] = None,
@@ -152,32 +157,32 @@ async def review(
     def run(engine: Engine) -> list[Json]:
         return [asdict(item) for item in review_queue(engine, route=route, limit=limit, skip=frozenset(skip or ()))]
 
-    return {"answers": await anyio.to_thread.run_sync(run, live.audit.engine)}
+    return {"answers": await anyio.to_thread.run_sync(run, reloader.audit.engine)}
 
 
 @router.post("/review/{name}")
-async def judge(name: str, verdict: Review, parts: PartsOf) -> Json:
+async def judge(name: str, verdict: Review, services: ServicesOf) -> Json:
     """A person's verdict on an answer."""
     told = Told(name, verdict.correct, kind="human", source="review", actor=verdict.actor, note=verdict.note)
-    (settled,) = await settle(parts, [told])
+    (settled,) = await settle(services, [told])
     if settled is None:
         raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
     return answer(settled)
 
 
-def _route(live: Live, name: str) -> Route:
-    for route in live.configured.routes:
+def _route(reloader: ConfigReloader, name: str) -> Route:
+    for route in reloader.configured.routes:
         if route.name == name:
             return route
     raise NotFound(f"there is no route {name!r}", code="unknown_route")
 
 
-async def _set(live: Live, name: str, what: Setting, value: str | None, act: Act) -> Json:
+async def _set(reloader: ConfigReloader, name: str, what: Setting, value: str | None, act: Act) -> Json:
     """Set it, and follow at once in this process."""
 
     def run(engine: Engine) -> Change:
         return operators.set_state(engine, name, what, value, actor=act.actor, note=act.note)
 
-    change = await anyio.to_thread.run_sync(run, live.audit.engine)
-    await live.look()
+    change = await anyio.to_thread.run_sync(run, reloader.audit.engine)
+    await reloader.look()
     return asdict(change)

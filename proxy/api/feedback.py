@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import Body
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, ValidationError
 
-from hedgerow.proxy.api.access import Admitted, PartsOf
+from hedgerow.proxy.api.access import Admitted, ServicesOf
 from hedgerow.proxy.audit.verdicts import MAX_TOLD, Settled, Told
 from hedgerow.proxy.errors import BadRequest, NotFound, ProxyError
 from hedgerow.proxy.services.verdicts import settle
@@ -40,21 +40,21 @@ class Feedback(BaseModel):
         return Told(self.id, float(self.correct), source=self.source, note=self.note)
 
 
-async def feedback(parts: PartsOf, _: Admitted, sent: Annotated[Any, Body()]) -> Json:
+async def feedback(services: ServicesOf, _: Admitted, sent: Annotated[Any, Body()]) -> Json:
     """Tell whether an answer was right, or many: its divergence and scores are settled. Telling the same again changes nothing.
 
     One object gives its verdict or an error; a list gives `results`, one for each in its place, an error beside the verdicts that stand.
     """
     if not isinstance(sent, list):
         told = _parse(sent)
-        (settled,) = await settle(parts, [told])
+        (settled,) = await settle(services, [told])
         if settled is None:
             raise _unknown(told.name)
         return answer(settled)
     if len(sent) > MAX_TOLD:
         raise BadRequest(f"{len(sent)} verdicts at once; at most {MAX_TOLD} are taken", code="too_many")
     parsed = [_parsed(item) for item in sent]
-    found = iter(await settle(parts, [told for told in parsed if isinstance(told, Told)]))
+    found = iter(await settle(services, [told for told in parsed if isinstance(told, Told)]))
     results = [_result(told, next(found)) if isinstance(told, Told) else told.body() for told in parsed]
     return {
         "results": results,

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from hedgerow.proxy.api.access import LiveOf, PartsOf
+from hedgerow.proxy.api.access import ReloaderOf, ServicesOf
 from hedgerow.proxy.audit.engine import answers
-from hedgerow.proxy.services.reload import Live
+from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.types import Json
 
 STORE_TIMEOUT_S = 2.0
@@ -20,31 +20,31 @@ router = APIRouter()
 
 
 @router.get("/health")
-async def health(live: LiveOf) -> Json:
+async def health(reloader: ReloaderOf) -> Json:
     """Whether the process answers; `problem` says why the newest configuration is not in use, where it is not."""
-    return {"status": "ok"} | ({"problem": live.problem} if live.problem else {})
+    return {"status": "ok"} | ({"problem": reloader.problem} if reloader.problem else {})
 
 
 @router.get("/health/ready")
-async def ready(live: LiveOf, parts: PartsOf) -> Response:
+async def ready(reloader: ReloaderOf, services: ServicesOf) -> Response:
     """Whether requests should come here: 503 only where every route would refuse them.
 
     A store that is down is told, but takes nobody out of service as long as a route answers without it: replicas share the store, and
     would all go at once.
     """
-    reachable = await _store_answers(live)
-    serving = reachable or any(route.on_failure == "pass" for route in parts.settings.routes)
+    reachable = await _store_answers(reloader)
+    serving = reachable or any(route.on_failure == "pass" for route in services.settings.routes)
     told = {"status": "ready" if serving else "not_ready", "store": "ok" if reachable else "down"}
     return JSONResponse(told, 200 if serving else 503)
 
 
-async def _store_answers(live: Live) -> bool:
+async def _store_answers(reloader: ConfigReloader) -> bool:
     with anyio.move_on_after(STORE_TIMEOUT_S):
-        return await anyio.to_thread.run_sync(answers, live.audit.engine, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(answers, reloader.audit.engine, abandon_on_cancel=True)
     return False
 
 
 @router.get("/metrics")
-async def metrics(parts: PartsOf) -> Response:
+async def metrics(services: ServicesOf) -> Response:
     """Counters for Prometheus; docs/metrics.md lists them."""
-    return Response(generate_latest(parts.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+    return Response(generate_latest(services.metrics.registry), media_type=CONTENT_TYPE_LATEST)

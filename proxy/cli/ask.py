@@ -63,17 +63,17 @@ async def _run(settings: Settings, route: Route, question: str, model: str) -> F
 
     from hedgerow.proxy.pipeline.job import Flow, Job, new_id
     from hedgerow.proxy.pipeline.short import calibrate
-    from hedgerow.proxy.services.services import open_parts
+    from hedgerow.proxy.services.services import open_services
 
     only = settings.model_copy(update={"routes": (route,)})
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("opening the model")
-        async with open_parts(only, with_audit=False) as parts:
+        async with open_services(only, with_audit=False) as services:
             progress.update(task, description=f"drawing {route.sampling.n} answers")
             body = {"model": model, "messages": [{"role": "user", "content": question}]}
             flow = Flow(Job(new_id(), route, "/chat/completions", body, {}, question))
-            await calibrate(flow.job, parts.steps[route.name], flow)
+            await calibrate(flow.job, services.steps[route.name], flow)
     return flow
 
 

@@ -15,11 +15,11 @@ app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash clie
 def check(config: ConfigPath = Path("config.yaml")) -> None:
     """Check a configuration file, and that what it names is there; says nothing else."""
     from hedgerow.proxy.errors import ConfigError
-    from hedgerow.proxy.services.services import check_parts
+    from hedgerow.proxy.services.services import check_services
 
     settings = configuration(config)
     try:
-        check_parts(settings)
+        check_services(settings)
     except ConfigError as error:
         stop(str(error))
     routes = ", ".join(f"{route.name} ({route.mode})" for route in settings.routes)

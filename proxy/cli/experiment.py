@@ -95,13 +95,13 @@ async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:
     from hedgerow.calibration.errors import CalibrationError
     from hedgerow.proxy.errors import HedgerowError
     from hedgerow.proxy.lab.experiment.running import run_case
-    from hedgerow.proxy.services.services import open_parts
+    from hedgerow.proxy.services.services import open_services
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     runs: list[Run] = []
     failure: HedgerowError | CalibrationError | None = None
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        async with open_parts(settings, with_audit=False) as parts:
+        async with open_services(settings, with_audit=False) as services:
             for case in cases:
                 name = f"{case.route.name} on {case.set.name}"
 
@@ -110,11 +110,11 @@ async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:
                     return lambda: progress.advance(task)
 
                 try:
-                    runs.append(await run_case(case, parts, step))
+                    runs.append(await run_case(case, services, step))
                 except (
                     HedgerowError,
                     CalibrationError,
-                ) as error:  # told after the parts' task group, which would wrap it
+                ) as error:  # told after the services' task group, which would wrap it
                     failure = error
                     break
     if failure is not None:

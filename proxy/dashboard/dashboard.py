@@ -31,7 +31,7 @@ from hedgerow.proxy.dashboard.render import page
 from hedgerow.proxy.dashboard.story import of_row
 from hedgerow.proxy.dashboard.visitor import Visitor
 from hedgerow.proxy.monitoring.drift import RouteHealth
-from hedgerow.proxy.services.services import Parts
+from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import settle
 from hedgerow.proxy.types import Json
 
@@ -116,17 +116,17 @@ def routes() -> list[BaseRoute]:
     ]
 
 
-async def read(parts: Parts, query: Callable[[Connection], T]) -> T:
+async def read(services: Services, query: Callable[[Connection], T]) -> T:
     """What the audit says."""
-    assert parts.audit is not None  # a serving process has a store  # noqa: S101
-    return await parts.audit.read(query)
+    assert services.audit is not None  # a serving process has a store  # noqa: S101
+    return await services.audit.read(query)
 
 
-async def overview_page(kept: Kept, request: Request, parts: Parts, visitor: Visitor) -> Response:
+async def overview_page(kept: Kept, request: Request, services: Services, visitor: Visitor) -> Response:
     """All routes, or one."""
     name, period = request.path_params.get("route"), period_of(request)
-    health = request.state.live.health
-    compute = partial(read, parts, partial(figures, parts.settings, health, name, period))
+    health = request.state.reloader.health
+    compute = partial(read, services, partial(figures, services.settings, health, name, period))
     found: Figures = await kept.get((name or "", period), compute)
     if name is not None and not found.rows and all(line.name != name for line in found.routes):
         return page("missing.html", status=404, visitor=visitor, here="", what=f"There is no route called {name}.")
@@ -200,7 +200,7 @@ def _route_lines(
     return lines
 
 
-async def surprises_page(request: Request, parts: Parts, visitor: Visitor) -> Response:
+async def surprises_page(request: Request, services: Services, visitor: Visitor) -> Response:
     """The answers whose outcome surprised most."""
     period, route = period_of(request), request.query_params.get("route") or None
 
@@ -209,8 +209,8 @@ async def surprises_page(request: Request, parts: Parts, visitor: Visitor) -> Re
         whole = asked if period != "all" else Period(None, time.time())
         return queries.surprises(connection, whole, route, SURPRISES_SHOWN)
 
-    rows = await read(parts, query)
-    names = [settings.name for settings in parts.settings.routes]
+    rows = await read(services, query)
+    names = [settings.name for settings in services.settings.routes]
     return await rendered(
         "surprises.html",
         visitor=visitor,
@@ -223,29 +223,31 @@ async def surprises_page(request: Request, parts: Parts, visitor: Visitor) -> Re
     )
 
 
-async def answer_page(request: Request, parts: Parts, visitor: Visitor) -> Response:
+async def answer_page(request: Request, services: Services, visitor: Visitor) -> Response:
     """One request's whole story."""
-    row = await read(parts, partial(queries.one, name=request.path_params["id"]))
+    row = await read(services, partial(queries.one, name=request.path_params["id"]))
     if row is None:
         return page("missing.html", status=404, visitor=visitor, here="", what="There is no answer with this id.")
-    return await anyio.to_thread.run_sync(_answer, parts.settings, row, visitor)
+    return await anyio.to_thread.run_sync(_answer, services.settings, row, visitor)
 
 
 def _answer(settings: Settings, row: Json, visitor: Visitor) -> Response:
     return page("answer.html", visitor=visitor, here="", row=row, story=of_row(row, lexicon_of(settings, row["route"])))
 
 
-async def answer_verdict(request: Request, parts: Parts, _visitor: Visitor, fields: Mapping[str, Any]) -> Response:
+async def answer_verdict(
+    request: Request, services: Services, _visitor: Visitor, fields: Mapping[str, Any]
+) -> Response:
     """A person's word on the answer whose page it is."""
     name = request.path_params["id"]
     if fields.get("verdict") in ("right", "wrong"):
-        await judge(parts, name, right=fields["verdict"] == "right")
+        await judge(services, name, right=fields["verdict"] == "right")
     return RedirectResponse(f"/dashboard/answers/{quote(name, safe='')}", 303)
 
 
-async def judge(parts: Parts, name: str, *, right: bool) -> Settled | None:
+async def judge(services: Services, name: str, *, right: bool) -> Settled | None:
     """Tell the audit a person's verdict; None where there is no such answer."""
-    (settled,) = await settle(parts, [Told(name, float(right), kind="human", source="page")])
+    (settled,) = await settle(services, [Told(name, float(right), kind="human", source="page")])
     return settled
 
 
@@ -260,13 +262,13 @@ def lexicon_of(settings: Settings, name: str | None) -> Any:
         return None
 
 
-async def review_page(request: Request, parts: Parts, visitor: Visitor) -> Response:
+async def review_page(request: Request, services: Services, visitor: Visitor) -> Response:
     """The next answer that waits for a person; those that were skipped come last."""
     skipped = [name for name in request.query_params.get("skipped", "").split(",") if name][-MAX_SKIPPED:]
-    waiting = await _waiting(parts)
+    waiting = await _waiting(services)
     order = sorted(waiting, key=lambda item: skipped.index(item.id) + 1 if item.id in skipped else 0)
-    row = await read(parts, partial(queries.one, name=order[0].id)) if order else None
-    told = await anyio.to_thread.run_sync(_reviewed, parts.settings, row) if row else None
+    row = await read(services, partial(queries.one, name=order[0].id)) if order else None
+    told = await anyio.to_thread.run_sync(_reviewed, services.settings, row) if row else None
     return await rendered(
         "review.html",
         visitor=visitor,
@@ -280,29 +282,31 @@ async def review_page(request: Request, parts: Parts, visitor: Visitor) -> Respo
     )
 
 
-async def _waiting(parts: Parts) -> list[ReviewItem]:
-    assert parts.audit is not None  # a serving process has a store  # noqa: S101
-    await parts.audit.flush()
-    return await anyio.to_thread.run_sync(partial(review_queue, parts.audit.engine, limit=CANDIDATES))
+async def _waiting(services: Services) -> list[ReviewItem]:
+    assert services.audit is not None  # a serving process has a store  # noqa: S101
+    await services.audit.flush()
+    return await anyio.to_thread.run_sync(partial(review_queue, services.audit.engine, limit=CANDIDATES))
 
 
 def _reviewed(settings: Settings, row: Json) -> Any:
     return of_row(row, lexicon_of(settings, row["route"]))
 
 
-async def review_verdict(_request: Request, parts: Parts, _visitor: Visitor, fields: Mapping[str, Any]) -> Response:
+async def review_verdict(
+    _request: Request, services: Services, _visitor: Visitor, fields: Mapping[str, Any]
+) -> Response:
     """A person's word on an answer, or none; then the next."""
     name, said = str(fields.get("id", "")), fields.get("verdict")
     skipped = [one for one in str(fields.get("skipped", "")).split(",") if one.startswith("hr_")]
     if said in ("right", "wrong"):
-        await judge(parts, name, right=said == "right")
+        await judge(services, name, right=said == "right")
     elif name.startswith("hr_"):
         skipped = [*(one for one in skipped if one != name), name][-MAX_SKIPPED:]
     query = f"?skipped={','.join(skipped)}" if skipped else ""
     return RedirectResponse(f"/dashboard/review{query}", 303)
 
 
-async def changes_page(request: Request, parts: Parts, visitor: Visitor) -> Response:
+async def changes_page(request: Request, services: Services, visitor: Visitor) -> Response:
     """What operators did, and the alarms."""
-    done, alarms = await read(parts, lambda c: (queries.operations(c), queries.raised(c, standing=False)))
+    done, alarms = await read(services, lambda c: (queries.operations(c), queries.raised(c, standing=False)))
     return await rendered("changes.html", visitor=visitor, here="/dashboard/changes", changes=done, alarms=alarms)

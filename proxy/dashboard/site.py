@@ -22,7 +22,7 @@ from hedgerow.proxy.dashboard.trying import Trial
 from hedgerow.proxy.dashboard.visitor import Refused, Visitor
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.pipeline.job import Job, new_id
-from hedgerow.proxy.services.services import Parts
+from hedgerow.proxy.services.services import Services
 
 MAX_POST_BYTES = 100_000
 WRONG_KEY_DELAY_S = 0.5
@@ -33,9 +33,9 @@ EXAMPLES = (
     "In which year was the telescope invented?",
 )
 
-Handler = Callable[[Request, Parts, Visitor], Awaitable[Response]]
+Handler = Callable[[Request, Services, Visitor], Awaitable[Response]]
 Fields = Mapping[str, Any]
-PostHandler = Callable[[Request, Parts, Visitor, Fields], Awaitable[Response]]
+PostHandler = Callable[[Request, Services, Visitor, Fields], Awaitable[Response]]
 
 
 def routes() -> list[BaseRoute]:
@@ -67,15 +67,15 @@ def shown(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     """A page for whoever is admitted; others are shown the way to sign in."""
 
     async def endpoint(request: Request) -> Response:
-        parts = parts_of(request)
+        services = services_of(request)
         try:
-            visitor = visitors.admit(request, parts.settings.server.admin_key)
+            visitor = visitors.admit(request, services.settings.server.admin_key)
         except Refused as refusal:
             if refusal.may_sign_in:
                 return RedirectResponse(f"/sign-in?next={quote(_asked(request))}", 303)
             return page("refused.html", status=403, message=refusal.message, visitor=None)
         try:
-            response = await handler(request, parts, visitor)
+            response = await handler(request, services, visitor)
         except StoreError as error:
             response = page("refused.html", status=503, message=str(error), visitor=visitor)
         visitors.remember(response, request, visitor)
@@ -88,24 +88,24 @@ def posted(handler: PostHandler) -> Callable[[Request], Awaitable[Response]]:
     """A post from one of our own pages, form or JSON; its fields are handed on."""
 
     async def endpoint(request: Request) -> Response:
-        parts = parts_of(request)
+        services = services_of(request)
         fields = await _fields(request)
         if fields is None:
             return JSONResponse({"error": "this post cannot be read"}, 400)
         try:
-            visitor = visitors.admit(request, parts.settings.server.admin_key)
+            visitor = visitors.admit(request, services.settings.server.admin_key)
             visitors.check_post(request, visitor, str(fields.get("csrf", "")))
         except Refused as refusal:
             return JSONResponse({"error": refusal.message}, 403)
-        return await handler(request, parts, visitor, fields)
+        return await handler(request, services, visitor, fields)
 
     return endpoint
 
 
-def parts_of(request: Request) -> Parts:
-    """The process's parts."""
-    parts: Parts = request.state.parts
-    return parts
+def services_of(request: Request) -> Services:
+    """The process's services."""
+    services: Services = request.state.services
+    return services
 
 
 async def _fields(request: Request) -> Fields | None:
@@ -130,7 +130,7 @@ def _asked(request: Request) -> str:
 
 async def sign_in(request: Request) -> Response:
     """The form, and the answer to it. Where no key is configured there is nothing to sign in with."""
-    admin_key = parts_of(request).settings.server.admin_key
+    admin_key = services_of(request).settings.server.admin_key
     wanted = request.query_params.get("next", "/dashboard")
     target = wanted if wanted.startswith("/") and not wanted.startswith(("//", "/\\")) else "/dashboard"
     if admin_key is None:
@@ -146,42 +146,42 @@ async def sign_in(request: Request) -> Response:
     return response
 
 
-async def sign_out(request: Request, _parts: Parts, _visitor: Visitor, _fields: Fields) -> Response:
+async def sign_out(request: Request, _parts: Services, _visitor: Visitor, _fields: Fields) -> Response:
     """Take the session's cookie away."""
     response = RedirectResponse("/sign-in", 303)
     visitors.close_session(response, request)
     return response
 
 
-async def try_page(request: Request, parts: Parts, visitor: Visitor) -> Response:
+async def try_page(request: Request, services: Services, visitor: Visitor) -> Response:
     """The page to ask a question on."""
-    offered = [route for route in parts.settings.routes if route.name in parts.steps]
-    wants_key = {route.name for route in offered if needs_key(parts, route.upstream)}
+    offered = [route for route in services.settings.routes if route.name in services.steps]
+    wants_key = {route.name for route in offered if needs_key(services, route.upstream)}
     return page("try.html", visitor=visitor, routes=offered, wants_key=wants_key, examples=EXAMPLES, here="/")
 
 
-def needs_key(parts: Parts, upstream: str) -> bool:
+def needs_key(services: Services, upstream: str) -> bool:
     """Whether an upstream takes the client's own key."""
-    settings = parts.settings.upstreams[upstream]
+    settings = services.settings.upstreams[upstream]
     return settings.provider != "embedded" and settings.api_key is None
 
 
-async def try_question(_request: Request, parts: Parts, _visitor: Visitor, fields: Fields) -> Response:
+async def try_question(_request: Request, services: Services, _visitor: Visitor, fields: Fields) -> Response:
     """Put a question to a route, whatever its mode is, and tell of the work as it goes."""
     question, name = str(fields.get("question", "")).strip(), fields.get("route")
-    route = next((route for route in parts.settings.routes if route.name == name and name in parts.steps), None)
+    route = next((route for route in services.settings.routes if route.name == name and name in services.steps), None)
     if not question or route is None:
         return JSONResponse({"error": "Type a question." if route else "There is no such route."}, 400)
     body = {"model": str(fields.get("model") or ""), "messages": [{"role": "user", "content": question}]}
     headers = {"authorization": f"Bearer {fields['key']}"} if fields.get("key") else {}
-    return Trial(parts, Job(new_id(), route, "/chat/completions", body, headers, question))
+    return Trial(services, Job(new_id(), route, "/chat/completions", body, headers, question))
 
 
-async def verdict(_request: Request, parts: Parts, _visitor: Visitor, fields: Fields) -> Response:
+async def verdict(_request: Request, services: Services, _visitor: Visitor, fields: Fields) -> Response:
     """Whether the answer was right; its Faithfulness Divergence is settled."""
     from hedgerow.proxy.dashboard.dashboard import judge
 
-    settled = await judge(parts, str(fields.get("id", "")), right=fields.get("correct") is True)
+    settled = await judge(services, str(fields.get("id", "")), right=fields.get("correct") is True)
     if settled is None:
         return JSONResponse({"error": "There is no such answer."}, 404)
     return JSONResponse({"verdict": fragment("_settled.html", id=settled.id, settled=settled)})

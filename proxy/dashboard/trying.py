@@ -25,14 +25,14 @@ from hedgerow.proxy.pipeline.job import Flow, Job
 from hedgerow.proxy.pipeline.result import outlook
 from hedgerow.proxy.pipeline.short import calibrate
 from hedgerow.proxy.protocols import Call, RawCall, Relay, Upstream
-from hedgerow.proxy.services.services import Parts
+from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.answers import sample_of
 
 PAUSE_S = 0.04
 """Between two lines; what happens meanwhile is told in one."""
 SECTIONS = ("samples", "confidence", "hedges", "wording", "times")
-"""Parts of the page, each with a template of its name; one is sent again when it looks different."""
+"""Services of the page, each with a template of its name; one is sent again when it looks different."""
 NO_STORE = [(b"content-type", b"application/x-ndjson"), (b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
 
 
@@ -99,9 +99,9 @@ class Trial(Response):
     A line holds the new HTML of some sections; the last one also `end` (audit id and status) or `error` (a sentence).
     """
 
-    def __init__(self, parts: Parts, job: Job) -> None:
+    def __init__(self, services: Services, job: Job) -> None:
         super().__init__()
-        self._parts, self._job = parts, job
+        self._parts, self._job = services, job
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the pipeline and tell of it; a visitor who leaves ends the work."""

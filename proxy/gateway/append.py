@@ -22,7 +22,7 @@ from hedgerow.proxy.pipeline.job import Flow, Job
 from hedgerow.proxy.pipeline.short import calibrate
 from hedgerow.proxy.protocols import RawCall
 from hedgerow.proxy.rewriting import natural_pieces
-from hedgerow.proxy.services.services import Parts
+from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
 
@@ -125,40 +125,40 @@ class Served:
         return {key: value for key, value in chunk.items() if key != "usage"}
 
 
-async def answer(exchange: Exchange, parts: Parts, job: Job) -> None:
+async def answer(exchange: Exchange, services: Services, job: Job) -> None:
     """Serve the stream and close it with the confidence."""
     flow, served = Flow(job), Served()
     try:
-        await exchange.unless_gone(_answer(exchange, parts, flow, served))
+        await exchange.unless_gone(_answer(exchange, services, flow, served))
     except ClientGone:
         if exchange.told:
             return
         flow.status, flow.reason = "cancelled", "client_gone"
         if served.failed or exchange.missing == 0:  # it had all there was, and closed before we noticed the end
             _passed_on(exchange, flow, served)
-        await _tell(exchange, parts, flow, served)
+        await _tell(exchange, services, flow, served)
 
 
-async def _answer(exchange: Exchange, parts: Parts, flow: Flow, served: Served) -> None:
+async def _answer(exchange: Exchange, services: Services, flow: Flow, served: Served) -> None:
     """Relay and sample at once; then the ending. A relay that fails ends the sampling."""
     whole: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
     async with asyncio.TaskGroup() as group:
-        work = group.create_task(_work(parts, flow, whole))
+        work = group.create_task(_work(services, flow, whole))
         try:
-            if await _relay(exchange, parts, flow.job, served):
+            if await _relay(exchange, services, flow.job, served):
                 whole.set_result(served.completion())
-                while not (await asyncio.wait({work}, timeout=parts.settings.server.keep_alive_s))[0]:
+                while not (await asyncio.wait({work}, timeout=services.settings.server.keep_alive_s))[0]:
                     await exchange.write(sse.KEEP_ALIVE)
-                await _end(exchange, parts, flow, served)
+                await _end(exchange, services, flow, served)
             else:
                 await _stop(work)
                 _passed_on(exchange, flow, served)
-                await _tell(exchange, parts, flow, served)
+                await _tell(exchange, services, flow, served)
                 await exchange.end()
         except ProxyError as error:
             await _stop(work)
             flow.status, flow.reason = "failed", error.code
-            await _tell(exchange, parts, flow, served, error.status)
+            await _tell(exchange, services, flow, served, error.status)
             await fail(exchange, error)
 
 
@@ -168,10 +168,10 @@ def _passed_on(exchange: Exchange, flow: Flow, served: Served) -> None:
     flow.status, flow.reason = ("passed", "not_a_stream") if passed else ("failed", "upstream_rejected")
 
 
-async def _work(parts: Parts, flow: Flow, whole: asyncio.Future[Json]) -> None:
+async def _work(services: Services, flow: Flow, whole: asyncio.Future[Json]) -> None:
     """The pipeline beside the stream. The client has its answer whatever happens here, so nothing is worse than degraded."""
     try:
-        await calibrate(flow.job, parts.steps[flow.job.route.name], flow, whole)
+        await calibrate(flow.job, services.steps[flow.job.route.name], flow, whole)
     except ProxyError:
         flow.status = "degraded"
 
@@ -181,7 +181,7 @@ async def _stop(work: asyncio.Task[None]) -> None:
     await asyncio.wait({work})
 
 
-async def _relay(exchange: Exchange, parts: Parts, job: Job, served: Served) -> bool:
+async def _relay(exchange: Exchange, services: Services, job: Job, served: Served) -> bool:
     """Send on what comes, but for the ending; False where the upstream answered with something else than a stream of chunks.
 
     Raises:
@@ -190,7 +190,7 @@ async def _relay(exchange: Exchange, parts: Parts, job: Job, served: Served) -> 
     body = orjson.dumps(job.body | ({"model": job.route.model} if job.route.model else {}))
     pairs = [pair for pair in exchange.header_pairs if pair[0] not in _NOT_FORWARDED]
     call = RawCall(exchange.method, exchange.target, [*pairs, ("accept-encoding", "identity")], body)
-    async with parts.upstreams[job.route.upstream].relay(call) as reply:
+    async with services.upstreams[job.route.upstream].relay(call) as reply:
         kinds = [value for name, value in reply.headers if name.lower() == b"content-type"]
         streamed = reply.status == 200 and any(kind.startswith(b"text/event-stream") for kind in kinds)
         headers = [pair for pair in reply.headers if not streamed or pair[0].lower() != b"content-length"]
@@ -205,9 +205,9 @@ async def _relay(exchange: Exchange, parts: Parts, job: Job, served: Served) -> 
     return streamed and not served.failed
 
 
-async def _end(exchange: Exchange, parts: Parts, flow: Flow, served: Served) -> None:
+async def _end(exchange: Exchange, services: Services, flow: Flow, served: Served) -> None:
     """The audit row, the closing sentence, and what was held back."""
-    await _tell(exchange, parts, flow, served)
+    await _tell(exchange, services, flow, served)
     whole = served.completion()
     said = flow.rewording.text.removeprefix(flow.draft) if flow.rewording else ""
     for piece in natural_pieces(said):
@@ -221,9 +221,9 @@ async def _end(exchange: Exchange, parts: Parts, flow: Flow, served: Served) -> 
     await exchange.write(sse.DONE, more=False)
 
 
-async def _tell(exchange: Exchange, parts: Parts, flow: Flow, served: Served, status: int | None = None) -> None:
+async def _tell(exchange: Exchange, services: Services, flow: Flow, served: Served, status: int | None = None) -> None:
     flow.http_status = exchange.status or status
     name = (served.first or {}).get("id")
     await outcome.tell(
-        parts, flow, mode="on", exchange=exchange, response_id=name[:128] if isinstance(name, str) else None
+        services, flow, mode="on", exchange=exchange, response_id=name[:128] if isinstance(name, str) else None
     )

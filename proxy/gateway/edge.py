@@ -31,7 +31,7 @@ from hedgerow.proxy.gateway.exchange import ClientGone, Exchange, Receive, Scope
 from hedgerow.proxy.pipeline.eligibility import GENERATING, checked_body, last_message, question_of, request_reason
 from hedgerow.proxy.pipeline.job import Job, new_id
 from hedgerow.proxy.pipeline.question_filter import asks_for_claim
-from hedgerow.proxy.services.services import Parts
+from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.types import Json
 
 log = structlog.get_logger(__name__)
@@ -46,7 +46,7 @@ class Edge:
     """The outermost ASGI application; `own` answers what is not an upstream's.
 
     Attributes:
-        start_failure: why the parts could not be opened, if they could not.
+        start_failure: why the services could not be opened, if they could not.
     """
 
     def __init__(self, own: Any) -> None:
@@ -58,100 +58,100 @@ class Edge:
         if scope["type"] != "http":
             await self._own(scope, receive, send)
             return
-        parts: Parts = scope["state"]["live"].parts
-        with parts.holds:
+        services: Services = scope["state"]["reloader"].services
+        with services.in_use:
             if OWN.match(scope["path"]):
-                scope["state"]["parts"] = parts
+                scope["state"]["services"] = services
                 await self._own(scope, receive, send)
             else:
-                await _upstreams(Exchange(scope, receive, send), parts)
+                await _upstreams(Exchange(scope, receive, send), services)
 
 
-async def _upstreams(exchange: Exchange, parts: Parts) -> None:
+async def _upstreams(exchange: Exchange, services: Services) -> None:
     """Answer a request that is not the proxy's own; whatever goes wrong is an answer, a row and a line too."""
     started = time.perf_counter()
-    parts.metrics.under_way += 1
+    services.metrics.under_way += 1
     try:
-        if parts.tracing is None:
-            await _answer(exchange, parts)
+        if services.tracing is None:
+            await _answer(exchange, services)
         else:
-            with parts.tracing.request(exchange.method, exchange.path, exchange.headers):
-                await _answer(exchange, parts)
+            with services.tracing.request(exchange.method, exchange.path, exchange.headers):
+                await _answer(exchange, services)
     except ClientGone:
-        _tell_failure(exchange, parts, "cancelled", "client_gone", started)
+        _tell_failure(exchange, services, "cancelled", "client_gone", started)
     except ProxyError as error:
-        _tell_failure(exchange, parts, "failed", error.code, started, error.status)
+        _tell_failure(exchange, services, "failed", error.code, started, error.status)
         await exchange.send_error(error)
     except Exception:  # the last resort: whatever was not foreseen is a 500 and a line with its cause
         log.exception("request_fault", path=exchange.path)
         fault = Internal("something went wrong inside the proxy; the operator's log says what")
-        _tell_failure(exchange, parts, "failed", fault.code, started, fault.status)
+        _tell_failure(exchange, services, "failed", fault.code, started, fault.status)
         if exchange.status is None:
             await exchange.send_error(fault)
     finally:
-        parts.metrics.under_way -= 1
+        services.metrics.under_way -= 1
 
 
-async def _answer(exchange: Exchange, parts: Parts) -> None:
+async def _answer(exchange: Exchange, services: Services) -> None:
     """Authorise, read, decide, answer."""
-    key_hash = authorise(exchange.headers, parts)
+    key_hash = authorise(exchange.headers, services)
     body: Json | None = None
     if not (exchange.method == "POST" and exchange.path in GENERATING):
-        model, data = await _peek(exchange, parts)
-        route = _route(parts, exchange.headers, model, key_hash)
-        _check_store(parts, route, "off")
+        model, data = await _peek(exchange, services)
+        route = _route(services, exchange.headers, model, key_hash)
+        _check_store(services, route, "off")
         job = Job(new_id(), route, exchange.path, {"model": model}, exchange.headers, "")
-        return await forward.forward(exchange, parts, job, data, mode="off", reason="not_generating")
+        return await forward.forward(exchange, services, job, data, mode="off", reason="not_generating")
 
-    data = await exchange.body(parts.settings.server.max_body_bytes)
-    limit = parts.settings.server.max_messages
+    data = await exchange.body(services.settings.server.max_body_bytes)
+    limit = services.settings.server.max_messages
     if len(data) < LARGE_BODY_BYTES:
         body = checked_body(exchange.path, data, limit)
     else:
         body = await anyio.to_thread.run_sync(checked_body, exchange.path, data, limit)
-    route = _route(parts, exchange.headers, body.get("model"), key_hash)
+    route = _route(services, exchange.headers, body.get("model"), key_hash)
     mode = _mode(route, exchange.headers)
-    _check_store(parts, route, mode)
+    _check_store(services, route, mode)
     question, last_answer = question_of(exchange.path, body), last_message(body, "assistant")
     job = Job(new_id(), route, exchange.path, body, exchange.headers, question, last_answer)
     if mode == "off":
-        return await forward.forward(exchange, parts, job, data, mode=mode, reason="mode_off")
+        return await forward.forward(exchange, services, job, data, mode=mode, reason="mode_off")
     if (reason := request_reason(exchange.path, body)) is not None:
-        return await forward.forward(exchange, parts, job, data, mode=mode, reason=reason)
+        return await forward.forward(exchange, services, job, data, mode=mode, reason=reason)
     if route.claims_only and not asks_for_claim(question):
-        return await forward.forward(exchange, parts, job, data, mode=mode, reason="not_a_claim")
+        return await forward.forward(exchange, services, job, data, mode=mode, reason="not_a_claim")
     if mode == "shadow":
-        return await forward.shadow(exchange, parts, job, data)
+        return await forward.shadow(exchange, services, job, data)
     from hedgerow.proxy.gateway import append  # loaded with the route's pipeline, see assembly.py
     from hedgerow.proxy.gateway import buffered as calibrated
 
     if route.stream == "append" and body.get("stream") and exchange.path == "/chat/completions":
-        return await append.answer(exchange, parts, job)
-    return await calibrated.answer(exchange, parts, job)
+        return await append.answer(exchange, services, job)
+    return await calibrated.answer(exchange, services, job)
 
 
-def authorise(headers: Mapping[str, str], parts: Parts) -> str | None:
+def authorise(headers: Mapping[str, str], services: Services) -> str | None:
     """The hash of the client's key, if it sent one.
 
     Raises:
         Unauthorized: keys are listed in the configuration and this one is not among them.
     """
     kind, _, key = headers.get("authorization", "").partition(" ")
-    if not parts.settings.keys and not any(route.match.keys for route in parts.settings.routes):
+    if not services.settings.keys and not any(route.match.keys for route in services.settings.routes):
         return None
     found = hashlib.sha256(key.strip().encode()).hexdigest() if kind.lower() == "bearer" and key else None
-    if parts.settings.keys and found not in parts.settings.keys:
+    if services.settings.keys and found not in services.settings.keys:
         raise Unauthorized("no API key was sent" if found is None else "this API key is not known here")
     return found
 
 
-async def _peek(exchange: Exchange, parts: Parts) -> tuple[str | None, bytes | AsyncIterator[bytes]]:
+async def _peek(exchange: Exchange, services: Services) -> tuple[str | None, bytes | AsyncIterator[bytes]]:
     """The model a request names, if it is JSON, and its body. Other bodies (audio, files) are passed on piece by piece."""
     if exchange.method in ("GET", "HEAD", "DELETE"):
         return None, b""
     if not exchange.headers.get("content-type", "").startswith("application/json"):
         return None, exchange.body_stream()
-    data = await exchange.body(parts.settings.server.max_body_bytes)
+    data = await exchange.body(services.settings.server.max_body_bytes)
     try:
         body = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -160,25 +160,30 @@ async def _peek(exchange: Exchange, parts: Parts) -> tuple[str | None, bytes | A
     return model if isinstance(model, str) else None, data
 
 
-def _route(parts: Parts, headers: Mapping[str, str], model: str | None, key_hash: str | None) -> Route:
+def _route(services: Services, headers: Mapping[str, str], model: str | None, key_hash: str | None) -> Route:
     """The first route that takes the request.
 
     Raises:
         NotFound: none does.
     """
-    for route in parts.settings.routes:
+    for route in services.settings.routes:
         if route.takes(model, headers, key_hash):
             return route
     raise NotFound(f"no route takes the model {model!r}" if model else "no route takes this request", code="no_route")
 
 
-def _check_store(parts: Parts, route: Route, mode: Mode) -> None:
+def _check_store(services: Services, route: Route, mode: Mode) -> None:
     """Turn a request away at once where its row could not be written.
 
     Raises:
         StoreUnavailable: the audit store is down, and the route wants no answer without a row.
     """
-    if parts.audit is not None and parts.audit.down and route.on_failure == "error" and (route.audit or mode != "off"):
+    if (
+        services.audit is not None
+        and services.audit.down
+        and route.on_failure == "error"
+        and (route.audit or mode != "off")
+    ):
         raise StoreUnavailable("the audit store is down, and this route answers nothing that it cannot write down")
 
 
@@ -197,7 +202,7 @@ def _mode(route: Route, headers: Mapping[str, str]) -> Mode:
 
 
 def _tell_failure(
-    exchange: Exchange, parts: Parts, status: str, reason: str, started: float, http_status: int | None = None
+    exchange: Exchange, services: Services, status: str, reason: str, started: float, http_status: int | None = None
 ) -> None:
     """Row, counter and line of a request that no route answered, or whose route's own answer failed before its row was written."""
     if exchange.told:
@@ -211,7 +216,7 @@ def _tell_failure(
         "http_status": http_status,
         "duration_ms": (time.perf_counter() - started) * 1e3,
     }
-    if parts.audit is not None:
-        parts.audit.enqueue(Entry(row))
-    parts.metrics.requests.labels("", "", status, reason).inc()
+    if services.audit is not None:
+        services.audit.enqueue(Entry(row))
+    services.metrics.requests.labels("", "", status, reason).inc()
     log.info("request", id=row["id"], route=None, status=status, reason=reason, http_status=http_status)

@@ -13,7 +13,7 @@ from hedgerow.proxy.errors import StoreError, StoreUnavailable
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.pipeline import result as record
 from hedgerow.proxy.pipeline.job import Flow
-from hedgerow.proxy.services.services import Parts
+from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import consider
 
 log = structlog.get_logger(__name__)
@@ -28,7 +28,7 @@ headers = record.headers
 
 
 async def tell(
-    parts: Parts, flow: Flow, *, mode: str, exchange: Exchange | None = None, response_id: str | None = None
+    services: Services, flow: Flow, *, mode: str, exchange: Exchange | None = None, response_id: str | None = None
 ) -> StoreUnavailable | None:
     """Row, line and counters of a calibrated request; returns when the row is durable, even if the request is being cancelled.
 
@@ -40,21 +40,21 @@ async def tell(
     refusal = None
     may_spool = flow.job.route.on_failure == "pass" or flow.status in ("failed", "cancelled")
     heard = await _perceived(flow)
-    if not await _durable(parts, _entry(parts, flow, mode, heard, response_id), may_spool) and not may_spool:
+    if not await _durable(services, _entry(services, flow, mode, heard, response_id), may_spool) and not may_spool:
         refusal = StoreUnavailable("the answer could not be written to the audit, which this route insists on")
         flow.status, flow.reason, flow.http_status = "failed", refusal.code, refusal.status
-        await _durable(parts, _entry(parts, flow, mode, heard, response_id), may_spool=True)
-    _count(parts, flow, mode)
-    if parts.tracing is not None:
-        parts.tracing.tell(flow, mode=mode)
+        await _durable(services, _entry(services, flow, mode, heard, response_id), may_spool=True)
+    _count(services, flow, mode)
+    if services.tracing is not None:
+        services.tracing.tell(flow, mode=mode)
     if refusal is None:
-        consider(parts, flow)
+        consider(services, flow)
     log.info("request", **record.log_line(flow, mode=mode))
     return refusal
 
 
-def _entry(parts: Parts, flow: Flow, mode: str, perceived: Beta | None, response_id: str | None) -> Entry:
-    store_text = flow.job.route.store_text or parts.settings.audit.store_text
+def _entry(services: Services, flow: Flow, mode: str, perceived: Beta | None, response_id: str | None) -> Entry:
+    store_text = flow.job.route.store_text or services.settings.audit.store_text
     entry = record.entry(flow, mode=mode, store_text=store_text, perceived=perceived)
     if response_id is not None:
         entry.row["response_id"] = response_id
@@ -76,30 +76,30 @@ async def _perceived(flow: Flow) -> Beta | None:
     return await anyio.to_thread.run_sync(read_aloud, flow.draft, language)
 
 
-async def _durable(parts: Parts, entry: Entry, may_spool: bool) -> bool:
-    if parts.audit is None:
+async def _durable(services: Services, entry: Entry, may_spool: bool) -> bool:
+    if services.audit is None:
         return True
     try:
         async with asyncio.timeout(AUDIT_TIMEOUT_S):
-            await asyncio.shield(parts.audit.write(entry, may_spool=may_spool))
+            await asyncio.shield(services.audit.write(entry, may_spool=may_spool))
     except (StoreError, TimeoutError) as error:
         log.error("audit_row_lost" if may_spool else "audit_refused", id=entry.row["id"], error=type(error).__name__)
         return False
     return True
 
 
-def tell_passed(exchange: Exchange, parts: Parts, flow: Flow, *, mode: str) -> None:
+def tell_passed(exchange: Exchange, services: Services, flow: Flow, *, mode: str) -> None:
     """Row, line and counters of a request that was passed on; the row is written soon, and nothing waits for it."""
     exchange.told = True
     route = flow.job.route
-    if parts.audit is not None and (route.audit or mode != "off"):
+    if services.audit is not None and (route.audit or mode != "off"):
         row = record.plain_row(flow.job, mode=mode, status=flow.status, reason=flow.reason)
         row |= {"http_status": flow.http_status, "duration_ms": flow.duration_ms}
-        parts.audit.enqueue(Entry(row, user=record.user_of(flow.job)))
-    parts.metrics.requests.labels(route.name, mode, flow.status, flow.reason or "").inc()
-    parts.metrics.request_seconds.labels(route.name, mode).observe(flow.duration_ms / 1e3)
-    if parts.tracing is not None:
-        parts.tracing.tell(flow, mode=mode)
+        services.audit.enqueue(Entry(row, user=record.user_of(flow.job)))
+    services.metrics.requests.labels(route.name, mode, flow.status, flow.reason or "").inc()
+    services.metrics.request_seconds.labels(route.name, mode).observe(flow.duration_ms / 1e3)
+    if services.tracing is not None:
+        services.tracing.tell(flow, mode=mode)
     log.info(
         "request",
         id=flow.job.id,
@@ -112,8 +112,8 @@ def tell_passed(exchange: Exchange, parts: Parts, flow: Flow, *, mode: str) -> N
     )
 
 
-def _count(parts: Parts, flow: Flow, mode: str) -> None:
-    metrics, route = parts.metrics, flow.job.route.name
+def _count(services: Services, flow: Flow, mode: str) -> None:
+    metrics, route = services.metrics, flow.job.route.name
     metrics.requests.labels(route, mode, flow.status, flow.reason or "").inc()
     metrics.request_seconds.labels(route, mode).observe(flow.duration_ms / 1e3)
     for step, ms in flow.timings_ms.items():

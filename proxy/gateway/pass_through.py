@@ -15,7 +15,7 @@ from hedgerow.proxy.gateway import finish as outcome
 from hedgerow.proxy.gateway.exchange import ClientGone, Exchange, error_event_body
 from hedgerow.proxy.pipeline.job import Flow, Job
 from hedgerow.proxy.protocols import RawCall
-from hedgerow.proxy.services.services import Parts
+from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.sse import event
 
@@ -26,7 +26,7 @@ MAX_CAPTURED_BYTES = 1 << 20
 
 
 async def forward(
-    exchange: Exchange, parts: Parts, job: Job, body: bytes | AsyncIterator[bytes], *, mode: str, reason: str
+    exchange: Exchange, services: Services, job: Job, body: bytes | AsyncIterator[bytes], *, mode: str, reason: str
 ) -> None:
     """Relay the request and its answer as they are.
 
@@ -37,22 +37,22 @@ async def forward(
     flow = Flow(job, status="passed", reason=reason)
     try:
         headers = [] if mode == "off" else outcome.headers(flow)
-        await _relay(exchange, parts, job, body, headers)
+        await _relay(exchange, services, job, body, headers)
     except ClientGone:
         flow.status, flow.reason = "cancelled", "client_gone"
     except ProxyError as error:
         flow.status, flow.reason, flow.http_status = "failed", error.code, error.status
         await fail(exchange, error)
     flow.http_status = exchange.status
-    outcome.tell_passed(exchange, parts, flow, mode=mode)
+    outcome.tell_passed(exchange, services, flow, mode=mode)
 
 
-async def shadow(exchange: Exchange, parts: Parts, job: Job, body: bytes) -> None:
+async def shadow(exchange: Exchange, services: Services, job: Job, body: bytes) -> None:
     """Answer as if the route were off, then do all the work and write what would have been said. The client sees no trace of it."""
     flow = Flow(job, status="failed")
     copy = bytearray()
     try:
-        await _relay(exchange, parts, job, body, [], copy)
+        await _relay(exchange, services, job, body, [], copy)
     except ClientGone:
         flow.status, flow.reason = "cancelled", "client_gone"
     except ProxyError as error:
@@ -63,26 +63,26 @@ async def shadow(exchange: Exchange, parts: Parts, job: Job, body: bytes) -> Non
     if flow.served is None:
         flow.status = "passed" if exchange.status == 200 else flow.status
         flow.reason = flow.reason or "no_text"
-        outcome.tell_passed(exchange, parts, flow, mode="shadow")
+        outcome.tell_passed(exchange, services, flow, mode="shadow")
         return
     exchange.told = True
-    parts.start(_work(parts, flow, response_id), name=f"shadow-{job.id}")
+    services.start(_work(services, flow, response_id), name=f"shadow-{job.id}")
 
 
-async def _work(parts: Parts, flow: Flow, response_id: str | None) -> None:
+async def _work(services: Services, flow: Flow, response_id: str | None) -> None:
     """The shadow's work, after the client has its answer."""
     from hedgerow.proxy.pipeline.short import calibrate  # loaded with the route's pipeline, see assembly.py
 
     try:
-        await calibrate(flow.job, parts.steps[flow.job.route.name], flow)
+        await calibrate(flow.job, services.steps[flow.job.route.name], flow)
     except ProxyError as error:
         log.warning("shadow_failed", id=flow.job.id, route=flow.job.route.name, code=error.code)
-    await outcome.tell(parts, flow, mode="shadow", response_id=response_id)
+    await outcome.tell(services, flow, mode="shadow", response_id=response_id)
 
 
 async def _relay(
     exchange: Exchange,
-    parts: Parts,
+    services: Services,
     job: Job,
     body: bytes | AsyncIterator[bytes],
     headers: list[tuple[bytes, bytes]],
@@ -98,7 +98,7 @@ async def _relay(
     call = RawCall(exchange.method, exchange.target, sent, data)
 
     async def run() -> None:
-        async with parts.upstreams[job.route.upstream].relay(call) as answer:
+        async with services.upstreams[job.route.upstream].relay(call) as answer:
             await exchange.start(answer.status, [*answer.headers, *headers])
             async for chunk in answer.chunks:
                 if copy is not None and len(copy) <= MAX_CAPTURED_BYTES:

@@ -24,7 +24,7 @@ from hedgerow.proxy.audit.labelled import Labelled, read_labelled, read_raw_mean
 from hedgerow.proxy.audit.operators import Alarm, Engine, raise_alarm, read_alarms, set_state
 from hedgerow.proxy.config import Drift, Route, Settings
 from hedgerow.proxy.errors import StoreError
-from hedgerow.proxy.services.reload import Live
+from hedgerow.proxy.services.reload import ConfigReloader
 
 log = structlog.get_logger(__name__)
 
@@ -78,25 +78,25 @@ class RouteHealth:
         return asdict(self)
 
 
-async def watch(live: Live) -> None:
+async def watch(reloader: ConfigReloader) -> None:
     """Look again and again, for ever."""
     while True:
         started = time.perf_counter()
-        await look(live)
+        await look(reloader)
         took = time.perf_counter() - started
-        await asyncio.sleep(max(live.parts.settings.drift.every_s, _BUSY_SHARE * took))
+        await asyncio.sleep(max(reloader.services.settings.drift.every_s, _BUSY_SHARE * took))
 
 
-async def look(live: Live) -> None:
-    """Look at every route once: raise what is to be raised, keep the findings in `live.health`."""
-    settings = live.parts.settings
+async def look(reloader: ConfigReloader) -> None:
+    """Look at every route once: raise what is to be raised, keep the findings in `reloader.health`."""
+    settings = reloader.services.settings
     try:
-        live.health = await anyio.to_thread.run_sync(examine, live.audit.engine, settings)
+        reloader.health = await anyio.to_thread.run_sync(examine, reloader.audit.engine, settings)
     except StoreError as error:
         log.error("drift_not_watched", error=str(error))
         return
-    for health in live.health.values():
-        live.parts.metrics.tell_health(health)
+    for health in reloader.health.values():
+        reloader.services.metrics.tell_health(health)
 
 
 def examine(engine: Engine, settings: Settings) -> dict[str, RouteHealth]:

@@ -1,7 +1,7 @@
-"""The parts in use now, and how they are replaced while requests are under way.
+"""The services in use now, and how they are replaced while requests are under way.
 
-A changed configuration, a toggled mode and an activated map all take one way: new parts are built beside the old ones and take over
-when they are whole; requests and shadow work that began with the old ones end with them. Where new parts cannot be built the old ones
+A changed configuration, a toggled mode and an activated map all take one way: new services are built beside the old ones and take over
+when they are whole; requests and shadow work that began with the old ones end with them. Where new services cannot be built the old ones
 stay, and `problem` says why. What operators set at run time lies in the store, so every process sees it within `POLL_S`.
 """
 
@@ -29,7 +29,7 @@ from hedgerow.proxy.errors import ConfigError, StoreError
 from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.protocols import Upstream
 from hedgerow.proxy.services.factories import route_pipelines
-from hedgerow.proxy.services.services import Holds, Parts, named_upstreams, open_tracing, open_upstream
+from hedgerow.proxy.services.services import RefCount, Services, named_upstreams, open_tracing, open_upstream
 
 if TYPE_CHECKING:
     from hedgerow.proxy.monitoring.drift import RouteHealth
@@ -44,7 +44,7 @@ _FIXED = ("server.host", "server.port", "audit.url", "audit.synchronous", "traci
 
 @dataclass(slots=True)
 class _Opened:
-    """An upstream, and how many generations of parts use it."""
+    """An upstream, and how many generations of services use it."""
 
     name: str
     settings: UpstreamSettings
@@ -54,14 +54,14 @@ class _Opened:
 
 @dataclass(frozen=True, slots=True)
 class _Generation:
-    """Parts and the upstreams that they hold."""
+    """Services and the upstreams that they hold."""
 
-    parts: Parts
+    services: Services
     held: tuple[_Opened, ...]
 
 
-class Live:
-    """The parts of a serving process over time. For one event loop.
+class ConfigReloader:
+    """The services of a serving process over time. For one event loop.
 
     Attributes:
         configured: the settings as in the file, without what operators have set.
@@ -71,7 +71,7 @@ class Live:
         wake: set to take the configuration anew at once (SIGHUP).
     """
 
-    def __init__(self, settings: Settings, base: Parts, config: Path | None) -> None:
+    def __init__(self, settings: Settings, base: Services, config: Path | None) -> None:
         self.configured = settings
         self.states: Mapping[str, RouteState] = {}
         self.problem: str | None = None
@@ -85,9 +85,9 @@ class Live:
         self._lock = asyncio.Lock()
 
     @property
-    def parts(self) -> Parts:
+    def services(self) -> Services:
         """What a request that comes in now is answered with."""
-        return self._generation.parts
+        return self._generation.services
 
     @property
     def audit(self) -> AuditStore:
@@ -96,7 +96,7 @@ class Live:
         return self._base.audit
 
     async def start(self) -> None:
-        """Build the first parts.
+        """Build the first services.
 
         Raises:
             ConfigError: something that the configuration names is not there.
@@ -106,7 +106,7 @@ class Live:
         self._generation = await self._build(effective(self.configured, self.states))
 
     async def close(self) -> None:
-        """Close what the last parts hold."""
+        """Close what the last services hold."""
         await self._end(self._generation)
 
     async def follow(self) -> None:
@@ -146,7 +146,7 @@ class Live:
             log.error("route_states_rejected", reason=self.problem)
         else:
             self.problem = None
-            log.info("routes_changed", routes=_modes(self.parts.settings))
+            log.info("routes_changed", routes=_modes(self.services.settings))
 
     async def _look_at_file(self, asked: bool) -> None:
         stamp = _stamp(self._config)
@@ -162,29 +162,29 @@ class Live:
             return
         needs_restart = [key for key in _FIXED if _value(settings, key) != _value(self.configured, key)]
         self.configured, self.problem = settings, None
-        log.info("config_reloaded", needs_restart=needs_restart, routes=_modes(self.parts.settings))
+        log.info("config_reloaded", needs_restart=needs_restart, routes=_modes(self.services.settings))
 
     async def _take_over(self, settings: Settings) -> None:
-        """New parts from now on; the old ones go when the last request that uses them has ended.
+        """New services from now on; the old ones go when the last request that uses them has ended.
 
         Raises:
-            ConfigError: the new parts cannot be built.
+            ConfigError: the new services cannot be built.
         """
         old = self._generation
         self._generation = await self._build(effective(settings, self.states))
-        self._base.background.create_task(self._retire(old), name="retire-parts")
+        self._base.background.create_task(self._retire(old), name="retire-services")
 
     async def _retire(self, old: _Generation) -> None:
-        await old.parts.holds.wait()
+        await old.services.in_use.wait()
         await self._end(old)
 
     async def _end(self, generation: _Generation) -> None:
-        for steps in generation.parts.steps.values():
+        for steps in generation.services.steps.values():
             await steps.sharing.aclose()
         await self._release(generation.held)
 
     async def _build(self, settings: Settings) -> _Generation:
-        """New parts; an upstream whose settings did not change is shared with the old ones."""
+        """New services; an upstream whose settings did not change is shared with the old ones."""
         held: list[_Opened] = []
         try:
             for name in named_upstreams(settings):
@@ -194,8 +194,8 @@ class Live:
         except BaseException:  # whatever it was, also a cancellation: nothing stays open
             await self._release(held)
             raise
-        parts = replace(self._base, settings=settings, upstreams=upstreams, steps=steps, holds=Holds())
-        return _Generation(parts, tuple(held))
+        services = replace(self._base, settings=settings, upstreams=upstreams, steps=steps, in_use=RefCount())
+        return _Generation(services, tuple(held))
 
     async def _hold(self, name: str, settings: UpstreamSettings) -> _Opened:
         opened = self._opened.get(name)
@@ -216,7 +216,7 @@ class Live:
 
 
 @asynccontextmanager
-async def open_live(settings: Settings, config: Path | None = None) -> AsyncIterator[Live]:
+async def open_reloader(settings: Settings, config: Path | None = None) -> AsyncIterator[ConfigReloader]:
     """Everything that a serving process needs, with what runs beside its requests; closed at the end.
 
     Raises:
@@ -229,27 +229,29 @@ async def open_live(settings: Settings, config: Path | None = None) -> AsyncIter
         metrics.follow(audit)
         stack.push_async_callback(audit.aclose)
         tracing = await open_tracing(settings, stack)
-        live = Live(settings, Parts(settings, {}, {}, audit, metrics, background, tracing, Holds()), config)
-        stack.push_async_callback(live.close)
+        reloader = ConfigReloader(
+            settings, Services(settings, {}, {}, audit, metrics, background, tracing, RefCount()), config
+        )
+        stack.push_async_callback(reloader.close)
         await stack.enter_async_context(background)
-        await live.start()
+        await reloader.start()
         if threading.current_thread() is threading.main_thread():  # elsewhere signals cannot be had
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, live.wake.set)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wake.set)
         loops = [
-            background.create_task(live.follow(), name="follow"),
-            background.create_task(_watch_drift(live), name="drift"),
-            background.create_task(purge_regularly(audit, lambda: live.parts.settings), name="purge"),
+            background.create_task(reloader.follow(), name="follow"),
+            background.create_task(_watch_drift(reloader), name="drift"),
+            background.create_task(purge_regularly(audit, lambda: reloader.services.settings), name="purge"),
         ]
         stack.callback(lambda: [loop.cancel() for loop in loops])
-        yield live
+        yield reloader
 
 
-async def _watch_drift(live: Live) -> None:
+async def _watch_drift(reloader: ConfigReloader) -> None:
     """Watch from the first calibrating route on; where there is none, the mathematics is never imported."""
-    while not live.parts.steps:  # noqa: ASYNC110  parts are replaced as a whole and tell nobody
+    while not reloader.services.steps:  # noqa: ASYNC110  services are replaced as a whole and tell nobody
         await asyncio.sleep(POLL_S)
     drift = await anyio.to_thread.run_sync(import_module, "hedgerow.proxy.monitoring.drift")
-    await drift.watch(live)
+    await drift.watch(reloader)
 
 
 def effective(settings: Settings, states: Mapping[str, RouteState]) -> Settings:

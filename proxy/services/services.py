@@ -1,4 +1,4 @@
-"""From settings to working parts: upstreams, store, tracing, and, by `assembly.py`, the pipeline of each route.
+"""From settings to working services: upstreams, store, tracing, and, by `assembly.py`, the pipeline of each route.
 
 What a configuration does not use is never imported: no FAISS and no lexicon where every route is off, no LiteLLM without a route to it.
 """
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from hedgerow.proxy.pipeline.steps import RoutePipeline
 
 
-class Holds:
-    """How many requests and pieces of background work use a set of parts; parts that were replaced are closed when none does."""
+class RefCount:
+    """How many requests and pieces of background work use a set of services; services that were replaced are closed when none does."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -42,12 +42,12 @@ class Holds:
             self._idle.set()
 
     async def wait(self) -> None:
-        """Return when nothing uses the parts."""
+        """Return when nothing uses the services."""
         await self._idle.wait()
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Services:
     """What requests are answered with; made here, passed as an argument, replaced as a whole (`hedgerow.proxy.services.reload`).
 
     Attributes:
@@ -56,7 +56,7 @@ class Parts:
         tracing: None where it is off.
         audit: None only where the configuration is tried out without a store (`hedgerow ask`).
         background: work that outlives its request; ended at the close. Shadow work is begun by `start`.
-        holds: who uses these parts just now.
+        in_use: who uses these services just now.
     """
 
     settings: Settings
@@ -66,17 +66,17 @@ class Parts:
     metrics: Metrics
     background: asyncio.TaskGroup
     tracing: Tracing | None
-    holds: Holds
+    in_use: RefCount
 
     def start(self, work: Coroutine[None, None, None], name: str) -> None:
-        """Begin work that outlives its request and uses these parts."""
-        self.holds.__enter__()
-        self.background.create_task(work, name=name).add_done_callback(self.holds.__exit__)
+        """Begin work that outlives its request and uses these services."""
+        self.in_use.__enter__()
+        self.background.create_task(work, name=name).add_done_callback(self.in_use.__exit__)
 
 
 @asynccontextmanager
-async def open_parts(settings: Settings, *, with_audit: bool = True) -> AsyncIterator[Parts]:
-    """Build all parts and close them at the end.
+async def open_services(settings: Settings, *, with_audit: bool = True) -> AsyncIterator[Services]:
+    """Build all services and close them at the end.
 
     Raises:
         ConfigError: something that the configuration names is not there.
@@ -102,7 +102,7 @@ async def open_parts(settings: Settings, *, with_audit: bool = True) -> AsyncIte
         for one in steps.values():
             stack.push_async_callback(one.sharing.aclose)
         background = await stack.enter_async_context(asyncio.TaskGroup())
-        yield Parts(settings, upstreams, steps, audit, metrics, background, tracing, Holds())
+        yield Services(settings, upstreams, steps, audit, metrics, background, tracing, RefCount())
 
 
 async def open_tracing(settings: Settings, stack: AsyncExitStack) -> Tracing | None:
@@ -133,7 +133,7 @@ def _named(route: Route) -> set[str | None]:
     return {route.upstream, route.rewriting.upstream, route.judge.upstream, grader, stronger, *readers}
 
 
-def check_parts(settings: Settings) -> None:
+def check_services(settings: Settings) -> None:
     """Check that what the configuration names is there, without opening a connection or loading a model.
 
     Raises:

@@ -9,30 +9,30 @@ import structlog
 from hedgerow.proxy.audit.verdicts import Settled, Told, tell
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.pipeline.job import Flow
-from hedgerow.proxy.services.services import Parts
+from hedgerow.proxy.services.services import Services
 
 log = structlog.get_logger(__name__)
 
 
-async def settle(parts: Parts, told: Sequence[Told]) -> list[Settled | None]:
+async def settle(services: Services, told: Sequence[Told]) -> list[Settled | None]:
     """Settle verdicts; None in the place of each whose answer does not exist.
 
     Raises:
         StoreError: the store cannot be written.
     """
-    assert parts.audit is not None  # a serving process has a store  # noqa: S101
-    settled = await tell(parts.audit, told)
+    assert services.audit is not None  # a serving process has a store  # noqa: S101
+    settled = await tell(services.audit, told)
     for verdict in settled:
         if verdict is not None and verdict.changed:
-            _say(parts, verdict)
+            _say(services, verdict)
     return settled
 
 
-def _say(parts: Parts, settled: Settled) -> None:
-    parts.metrics.verdicts.labels(settled.route or "", settled.told.kind).inc()
+def _say(services: Services, settled: Settled) -> None:
+    services.metrics.verdicts.labels(settled.route or "", settled.told.kind).inc()
     for confidence, score in (("raw", "fd_raw"), ("calibrated", "fd"), ("perceived", "fd_perceived")):
         if settled.counts and (divergence := settled.scores.get(score)) is not None:
-            parts.metrics.settled_divergence.labels(settled.route or "", confidence).observe(divergence)
+            services.metrics.settled_divergence.labels(settled.route or "", confidence).observe(divergence)
     log.info(
         "verdict",
         id=settled.id,
@@ -46,22 +46,22 @@ def _say(parts: Parts, settled: Settled) -> None:
     )
 
 
-def consider(parts: Parts, flow: Flow) -> None:
+def consider(services: Services, flow: Flow) -> None:
     """Have the route's grader judge an answer, if it takes this one. Returns at once; the judging outlives the request."""
-    steps = parts.steps.get(flow.job.route.name)
+    steps = services.steps.get(flow.job.route.name)
     if flow.calibrated is None or steps is None or steps.grader is None or not steps.grader.takes():
         return
-    parts.start(_grade(parts, flow), name=f"grade-{flow.job.id}")
+    services.start(_grade(services, flow), name=f"grade-{flow.job.id}")
 
 
-async def _grade(parts: Parts, flow: Flow) -> None:
-    grader = parts.steps[flow.job.route.name].grader
+async def _grade(services: Services, flow: Flow) -> None:
+    grader = services.steps[flow.job.route.name].grader
     assert grader is not None  # see `consider`  # noqa: S101
     correct = await grader.grade(flow.job, flow.served or flow.draft)
     if correct is None:
-        parts.metrics.ungraded.labels(flow.job.route.name).inc()
+        services.metrics.ungraded.labels(flow.job.route.name).inc()
         return
     try:
-        await settle(parts, [Told(flow.job.id, correct, kind="grader", source="grader", actor=grader.model)])
+        await settle(services, [Told(flow.job.id, correct, kind="grader", source="grader", actor=grader.model)])
     except StoreError as error:
         log.error("grading_lost", id=flow.job.id, error=str(error))

@@ -32,7 +32,7 @@ from hedgerow.proxy.lab.experiment.settings import Experiment, QuestionSet
 from hedgerow.proxy.lab.judge_upstream import open_judge
 from hedgerow.proxy.lab.records.reading import UNREADABLE
 from hedgerow.proxy.protocols import ConfidenceSignal
-from hedgerow.proxy.services.services import Parts
+from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.signals.token import TokenSignal
 from hedgerow.proxy.types import Json
@@ -105,7 +105,7 @@ def missing(case: Case) -> tuple[int, int]:
     return left, left * case.route.sampling.n
 
 
-async def run_case(case: Case, parts: Parts, step: Step) -> Run:
+async def run_case(case: Case, services: Services, step: Step) -> Run:
     """From questions to figures.
 
     Raises:
@@ -114,11 +114,11 @@ async def run_case(case: Case, parts: Parts, step: Step) -> Run:
         CalibrationError: too few answers, or a map that cannot be fitted.
     """
     questions = case.questions()
-    await _collect(case, questions, parts, step)
+    await _collect(case, questions, services, step)
     rows = await _grade(case, [question.key for question in questions], step)
     signal_space, evaluations = await _signal_space(case, rows, step)
     evaluation = evaluations[case.experiment.signals[0]]
-    linguistic = await _linguistic_space(case, rows, evaluation, parts, step)
+    linguistic = await _linguistic_space(case, rows, evaluation, services, step)
     document = {
         "route": case.route.name,
         "model": case.plan.drawn["model"],
@@ -131,8 +131,8 @@ async def run_case(case: Case, parts: Parts, step: Step) -> Run:
     return Run(document, evaluation)
 
 
-async def _collect(case: Case, questions: list[Question], parts: Parts, step: Step) -> None:
-    upstream = parts.upstreams[case.route.upstream]
+async def _collect(case: Case, questions: list[Question], services: Services, step: Step) -> None:
+    upstream = services.upstreams[case.route.upstream]
     paced = Paced(upstream, case.experiment.rate) if case.experiment.rate else upstream
     with Ledger(case.file("answers"), case.plan.drawn) as ledger:
         todo = [question for question in questions if question.key not in ledger.done]
@@ -205,13 +205,13 @@ async def _signal_space(case: Case, rows: list[Json], step: Step) -> tuple[dict[
 
 
 async def _linguistic_space(
-    case: Case, rows: list[Json], evaluation: Evaluation, parts: Parts, step: Step
+    case: Case, rows: list[Json], evaluation: Evaluation, services: Services, step: Step
 ) -> dict[str, Any]:
-    """The measured answers, worded by the route's own parts at their calibrated confidence."""
+    """The measured answers, worded by the route's own services at their calibrated confidence."""
     experiment = case.experiment
     targets = calibrated_betas(evaluation)
     drafts = (await measure_drafts(rows, SIGNALS[experiment.signals[0]]))[-len(targets) :]
-    steps = parts.steps[case.route.name]
+    steps = services.steps[case.route.name]
     questions = {draft.key: Question(0, draft.question) for draft in drafts}
     file = case.file(f"worded-{_digest(evaluation.fitted, drafts)}")
     with Ledger(file, {"rewriter": case.route.rewriting.rewriter}, "worded") as ledger:
