@@ -1,6 +1,7 @@
 """Bringing a database to the schema of this version.
 
-Alembic is imported only when there is something to migrate: it would double the time of every start.
+An empty database gets today's tables as `tables.py` defines them; only one that an older version made is migrated. Alembic is imported
+only for that: it would double the time of every start.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from hedgerow.proxy.audit.tables import metadata
 from hedgerow.proxy.errors import StoreError
 
-HEAD = "0003"
+HEAD = "0001"
 """The newest migration; a test holds it against the files in `migrations/versions`."""
 MIGRATION_S = 60
-"""Longest that a starting process waits for another one's migration, where SQLite has to be told."""
+"""Longest that a starting process waits for another one's migration, where SQLite needs a limit."""
+MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 0x6865_6467_6572
 """Any number that nobody else locks: "hedger" in ASCII."""
 
@@ -23,33 +26,34 @@ def version(connection: sa.Connection) -> str | None:
     """The revision that a database stands at; None for an empty one."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
-    found = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
-    return None if found is None else str(found)
+    revision = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+    return None if revision is None else str(revision)
 
 
 def migrate(engine: sa.Engine) -> None:
-    """Create the tables or bring them up to date; nothing is done where they are.
+    """Create the tables or bring them up to date; changes nothing where they are.
 
     Raises:
         StoreError: the database was written by a newer version, or cannot be opened.
     """
     try:
         with engine.begin() as connection:
-            _alone(connection)
+            _wait_for_other_migrations(connection)
             current = version(connection)
-            if current == HEAD:
-                return
-            if current is not None and current > HEAD:
+            if current is None:
+                _create(connection)
+            elif current > HEAD:
                 raise StoreError(
-                    f"the audit store is at schema {current}, newer than this version's {HEAD}; upgrade first"
+                    f"The audit store is at schema {current}, newer than this version's {HEAD}. Upgrade Hedgerow first."
                 )
-            _upgrade(connection)
+            elif current < HEAD:
+                _upgrade(connection)
     except sa.exc.SQLAlchemyError as error:
         raise StoreError(f"the audit store cannot be opened: {error.__class__.__name__}") from error
 
 
-def _alone(connection: sa.Connection) -> None:
-    """Wait for other processes that start at the same moment."""
+def _wait_for_other_migrations(connection: sa.Connection) -> None:
+    """Of several processes that start at the same moment one migrates at a time."""
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {MIGRATION_S * 1000}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -57,11 +61,19 @@ def _alone(connection: sa.Connection) -> None:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
 
 
+def _create(connection: sa.Connection) -> None:
+    """Today's tables, and the newest revision's stamp in the table that Alembic keeps it in."""
+    metadata.create_all(connection)
+    stamp = sa.Table("alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True))
+    stamp.create(connection, checkfirst=True)
+    connection.execute(sa.insert(stamp).values(version_num=HEAD))
+
+
 def _upgrade(connection: sa.Connection) -> None:
     from alembic import command
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

@@ -1,0 +1,14 @@
+"""The first schema. An empty database gets the tables of `tables.py` and the newest revision's stamp, so that nothing is left to do here."""
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Nothing: see `hedgerow.proxy.audit.schema.migrate`."""
+
+
+def downgrade() -> None:
+    """Nothing: there is no schema before this one."""
