@@ -45,9 +45,9 @@ types: $(VENV)/.dev  ## mypy, strict
 check: lint types  ## lint and types
 
 bench: $(VENV)/.dev  ## ratios against direct and against peers
-	$(BIN)/python -m benchmarks.overhead
+	$(BIN)/python -m benchmarks.performance.overhead
 
-evidence: $(VENV)/.dev  ## recompute docs/evidence.md: make evidence PARTS="calibration lexicon"
+evidence: $(VENV)/.dev  ## recompute docs/evidence: make evidence PARTS="calibration lexicon"
 	$(BIN)/python -m benchmarks.evidence $(PARTS)
 
 VENDORED := proxy/dashboard/static/vendor

@@ -1,7 +1,7 @@
 """A reader that listens to a text as a whole: sentence embeddings and style, fitted on how assertive people found 645 texts.
 
 The encoder comes in as a callable: nothing here knows which model it is, but the weights (`data/hearing/assertiveness.json`,
-made by `python -m benchmarks.fit_assertiveness`) are those of all-MiniLM-L6-v2 in int8.
+made by `python -m benchmarks.fits.assertiveness`) are those of all-MiniLM-L6-v2 in int8.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The small model behind perception: a logistic regression on the features of a sentence, fitted on people's readings.
 
-Its weights are data (`data/hearing/perception.json`), made by `python -m benchmarks.fit_lexicon`.
+Its weights are data (`data/hearing/perception.json`), made by `python -m benchmarks.fits.lexicon`.
 """
 
 from __future__ import annotations

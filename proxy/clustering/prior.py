@@ -2,7 +2,7 @@
 
 A logistic of two numbers: the cosine of the two answers, each behind its question, and how much of the shorter answer's
 content stands in the longer one. Embeddings alone are below chance on minimal pairs, which is why the rules' vetoes
-come first and why nothing here can lift a veto. Weights and threshold: prior.json, made by benchmarks/fit_prior.py.
+come first and why nothing here can lift a veto. Weights and threshold: prior.json, made by benchmarks/fits/prior.py.
 """
 
 from __future__ import annotations

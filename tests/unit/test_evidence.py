@@ -1,4 +1,4 @@
-"""docs/evidence.md: its parts can be read back, its goals stand at the top, and each new part keeps its shape on a handful of answers."""
+"""The pages of the evidence: their goals stand in docs/evidence.md, and each part keeps its shape on a handful of answers."""
 
 import itertools
 import re
@@ -6,23 +6,17 @@ import re
 import numpy as np
 import pytest
 
-from benchmarks import evidence, goals, holding_out, plots, wording
-from benchmarks import evidence_choices as choices
-from benchmarks import evidence_divergence as divergence
-from benchmarks import evidence_linguistic_space as linguistic_space
-from benchmarks import evidence_samples as samples
-from benchmarks import evidence_signal_space as signal_space
-from benchmarks.goals import Goal
-from benchmarks.holding_out import Estimate
+from benchmarks import DATA
+from benchmarks.evidence import __main__ as command
+from benchmarks.evidence import document, goals, holding_out, plots, wording
+from benchmarks.evidence.goals import Goal
+from benchmarks.evidence.holding_out import Estimate
+from benchmarks.evidence.parts import choices, divergence, linguistic_space, samples, signal_space
 from hedgerow.lexicon import perceive
 
-needs_data = pytest.mark.skipif(not evidence.DATA.is_dir(), reason="the recorded answers are not beside the checkout")
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded answers are not beside the checkout")
 HANDFUL = 100
 """Rows of a set; fewer leave folds without a right answer."""
-
-
-def document():
-    return evidence.DOCUMENT.read_text(encoding="utf-8")
 
 
 def shape(part):
@@ -59,28 +53,29 @@ def handful(monkeypatch, tmp_path):
     return tmp_path
 
 
-def test_the_document_is_what_its_parts_make():
-    assert evidence.assemble(evidence.blocks(document())) == document()
+def test_the_summary_is_what_the_pages_make():
+    assert document.SUMMARY.read_text(encoding="utf-8") == document.summary(document.pages())
 
 
-def test_every_part_is_in_the_document_and_names_its_commit():
-    parts = evidence.blocks(document())
-    assert list(parts) == [part for part in evidence.PARTS if part in parts]
-    assert all(re.search(r"\*Computed by `make evidence PARTS=\w+`.* at commit \w+", text) for text in parts.values())
+def test_every_part_has_a_page_that_names_its_commit():
+    pages = document.pages()
+    assert list(pages) == list(document.PARTS)
+    assert all(re.search(r"\*Computed by `make evidence PARTS=\w+`.* at commit \w+", text) for text in pages.values())
+    assert all(text.startswith("# ") for text in pages.values())
 
 
-def test_every_goal_of_a_part_stands_at_the_top_within_one_screen():
-    top = document().partition("<!-- part:")[0]
-    told = [row for text in evidence.blocks(document()).values() for row in goals.rows(text)]
-    assert told
-    assert all(row in top for row in told)
-    assert len(top.splitlines()) <= 40
+def test_every_goal_of_a_page_stands_in_the_summary_within_one_screen():
+    summary = document.SUMMARY.read_text(encoding="utf-8")
+    rows = [row for text in document.pages().values() for row in goals.rows(text)]
+    assert rows
+    assert all(row.split("|")[1].strip() in summary for row in rows)
+    assert len(summary.splitlines()) <= 40
 
 
-def test_every_picture_of_the_document_is_there():
-    linked = re.findall(r"!\[[^]]*\]\(([^)]+)\)", document())
+def test_every_picture_of_a_page_is_there():
+    linked = [name for text in document.pages().values() for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)]
     assert linked
-    assert [name for name in linked if not (evidence.DOCUMENT.parent / name).is_file()] == []
+    assert [name for name in linked if not (document.PAGES / name).is_file()] == []
 
 
 def test_a_goal_says_which_side_it_is_on():
@@ -92,17 +87,16 @@ def test_a_goal_says_which_side_it_is_on():
 
 
 def test_without_a_name_only_parts_whose_code_has_changed_are_computed(monkeypatch, tmp_path):
-    monkeypatch.setattr(evidence, "DATA", tmp_path)
-    monkeypatch.setattr(evidence, "DOCUMENT", tmp_path / "evidence.md")
-    monkeypatch.setattr(evidence, "source", lambda: "abc")
-    kept = {"samples": "## Samples\n\n*(source abc)*", "choices": "## Choices\n\n*(source old)*"}
-    evidence.DOCUMENT.write_text(evidence.assemble(kept), encoding="utf-8")
+    monkeypatch.setattr(command, "DATA", tmp_path)
+    monkeypatch.setattr(document, "PAGES", tmp_path)
+    monkeypatch.setattr(document, "source", lambda: "abc")
+    (tmp_path / "samples.md").write_text("# Samples\n\n*(source abc)*", encoding="utf-8")
+    (tmp_path / "choices.md").write_text("# Choices\n\n*(source old)*", encoding="utf-8")
     asked = []
-    monkeypatch.setattr(evidence, "compute_each", lambda parts: asked.extend(parts) or ["choices"])
-    assert evidence.main([]) == 1  # one failed
+    monkeypatch.setattr(command, "compute_each", lambda parts: asked.extend(parts) or ["choices"])
+    assert command.main([]) == 1  # one failed
     assert "choices" in asked
     assert "samples" not in asked
-    assert evidence.blocks(evidence.DOCUMENT.read_text(encoding="utf-8")) == kept
 
 
 @needs_data
@@ -110,14 +104,14 @@ def test_without_a_name_only_parts_whose_code_has_changed_are_computed(monkeypat
     "part", [signal_space, samples, divergence, choices, linguistic_space], ids=lambda part: part.__name__
 )
 def test_a_part_has_the_same_shape_on_a_handful_of_answers(part, handful):
-    text = part.section(evidence.DATA, HANDFUL)
-    name = part.__name__.rpartition("evidence_")[2]
-    headings, tables = shape(evidence.blocks(document())[name])
+    text = document.page(part.section(DATA, HANDFUL), "")
+    name = part.__name__.rpartition(".")[2]
+    headings, tables = shape(document.pages()[name])
     some_headings, some_tables = shape(text)
-    left_out = {"### TriviaQA, gemma-2-2b"} if part is samples else set()
+    left_out = {"## TriviaQA, gemma-2-2b"} if part is samples else set()
     assert some_headings == [heading for heading in headings if heading not in left_out]
     assert set(some_tables) >= set(tables) - {"answers"}
-    for picture in re.findall(r"\(evidence/([^)]+)\)", text):
+    for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", text):
         assert (handful / picture).stat().st_size > 1000
 
 

@@ -1,0 +1,1 @@
+"""Recorded answers, and how they are read into one shape."""

@@ -1,0 +1,1 @@
+"""The documents' evidence: parts that compute it, and what they share."""

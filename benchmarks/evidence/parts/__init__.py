@@ -1,0 +1,1 @@
+"""One part of the evidence a file, each with `section(data) -> str`."""

@@ -1,0 +1,232 @@
+"""Evidence for the equivalence, the signals and adaptive sampling: the tables of its page."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import anyio
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from benchmarks import ROOT
+from benchmarks.data.equivalence import SAMPLE_SETS, Row, contains, evouna, exact, is_development, read
+from benchmarks.evidence.clusters import sample_sets
+from benchmarks.evidence.stopping import table
+from hedgerow.calibration import Beta
+from hedgerow.calibration.fitting import fit_moments
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder
+from hedgerow.proxy.clustering.layered import LayeredEquivalence
+from hedgerow.proxy.clustering.normal import normalise
+from hedgerow.proxy.clustering.prior import EmbeddingPrior
+from hedgerow.proxy.clustering.rules import cluster_by_rules, judge_pair
+from hedgerow.proxy.pipeline.question_filter import asks_for_claim
+from hedgerow.proxy.signals.combine import combine, fit_weights, logit_of
+
+PROMPTS = ROOT / "tests" / "data" / "prompts.tsv"
+PAIRS = ROOT / "tests" / "data" / "minimal_pairs.jsonl"
+
+
+def _scores(called: Sequence[bool], rows: Sequence[Row]) -> str:
+    right = np.array([row["correct"] for row in rows])
+    call = np.array(called, bool)
+    hit = int((call & right).sum())
+    precision, recall = hit / call.sum(), hit / right.sum()
+    rng = np.random.default_rng(0)
+    draws = [rng.integers(0, len(rows), len(rows)) for _ in range(500)]
+    f1 = [2 * (call[d] & right[d]).sum() / (call[d].sum() + right[d].sum()) for d in draws]
+    low, high = np.quantile(f1, [0.025, 0.975])
+    return f"{len(rows)} | {precision:.3f} | {recall:.3f} | {2 * hit / (call.sum() + right.sum()):.3f} ({low:.3f}-{high:.3f})"
+
+
+def _layered(row: Row, prior: EmbeddingPrior) -> bool:
+    judged = [judge_pair(row["question"], gold, row["answer"]) for gold in row["gold"]]
+    if any(j.same for j in judged):
+        return True
+    undecided = [(i, len(judged)) for i, j in enumerate(judged) if j.same is None]
+    found = prior.weigh(row["question"], [*row["gold"], row["answer"]], undecided) if undecided else []
+    return any(j.same for j in found)
+
+
+def verdicts(data: Path) -> str:
+    """Against people's verdicts."""
+    prior = EmbeddingPrior(OnnxEncoder(threads=2))
+    methods: dict[str, Callable[[Row], bool]] = {
+        "exact match": lambda r: any(exact(g) == exact(r["answer"]) for g in r["gold"]),
+        "containment": lambda r: any(contains(g, r["answer"]) or contains(r["answer"], g) for g in r["gold"]),
+        "rules": lambda r: any(judge_pair(r["question"], g, r["answer"]).same for g in r["gold"]),
+        "rules and embedding prior": lambda r: _layered(r, prior),
+    }
+    lines = ["| answers | method | n | precision | recall | F1 (95 % interval) |", "|---|---|---|---|---|---|"]
+    short = evouna(data)
+    sets = {
+        "<= 8 words, development": [r for r in short if is_development(r)],
+        "<= 8 words, held out": [r for r in short if not is_development(r)],
+    }
+    for name, rows in sets.items():
+        lines += [
+            f"| {name} | {method} | {_scores([call(r) for r in rows], rows)} |" for method, call in methods.items()
+        ]
+    every = [r for r in evouna(data, words=None) if not is_development(r)]
+    lines += [
+        f"| all lengths, held out | {m} | {_scores([methods[m](r) for r in every], every)} |"
+        for m in ("exact match", "containment", "rules")
+    ]
+    return "\n".join(lines)
+
+
+def minimal_pairs() -> str:
+    """Share of pairs called as written, by family."""
+    rows = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    lines = ["| family | pairs | of them same | called right by rules |", "|---|---|---|---|"]
+    for family in dict.fromkeys(r["family"] for r in rows):
+        part = [r for r in rows if r["family"] == family]
+        right = sum(bool(judge_pair(r["question"], r["a"], r["b"]).same) == r["same"] for r in part)
+        lines.append(f"| {family} | {len(part)} | {sum(r['same'] for r in part)} | {right / len(part):.3f} |")
+    return "\n".join(lines)
+
+
+def sick(data: Path) -> str:
+    """Share of sentence pairs called the same, by what people say of them. SICK asks for entailment one way only."""
+    with gzip.open(data / "nli" / "SICK.tsv.gz", "rt", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))[::5]
+    prior = EmbeddingPrior(OnnxEncoder())
+    called: dict[str, list[tuple[bool, bool]]] = {}
+    for row in rows:
+        a, b = row["sentence_A"], row["sentence_B"]
+        judged = judge_pair("", a, b)
+        layered = prior.weigh("", [a, b], [(0, 1)])[0].same if judged.same is None else judged.same
+        called.setdefault(row["entailment_judgment"].lower(), []).append((bool(judged.same), bool(layered)))
+    lines_ = ["| people say | pairs | rules: same | rules and embedding prior: same |", "|---|---|---|---|"]
+    for label, found in sorted(called.items()):
+        rules, both = np.mean(found, axis=0)
+        lines_.append(f"| {label} | {len(found)} | {rules:.3f} | {both:.3f} |")
+    return "\n".join(lines_)
+
+
+def claims() -> str:
+    """Precision and recall of passing a request on as none that asks for a claim."""
+    rows = [line.split("\t") for line in PROMPTS.read_text(encoding="utf-8").splitlines()]
+    lines = ["| prompts | n | without a claim | passed on | precision | recall |", "|---|---|---|---|---|---|"]
+    for name, part in (("read while patterns were written", rows[::2]), ("held out", rows[1::2])):
+        passed = [label == "no" for label, prompt in part if not asks_for_claim(prompt)]
+        without = sum(label == "no" for label, _ in part)
+        precision, recall = sum(passed) / len(passed), sum(passed) / without
+        lines.append(f"| {name} | {len(part)} | {without} | {len(passed)} | {precision:.3f} | {recall:.3f} |")
+    return "\n".join(lines)
+
+
+def own_cpu(data: Path) -> str:
+    """CPU of this process for one question of 20 short answers, every tenth question of llama13b, after a warm-up."""
+    rows = read(data / SAMPLE_SETS["llama13b"])[::10]
+    layered = LayeredEquivalence(EmbeddingPrior(OnnxEncoder()))
+    anyio.run(layered.cluster, "Where?", ["Paris", "Rome"])
+    ways: dict[str, Callable[[str, list[str]], object]] = {
+        "rules": cluster_by_rules,
+        "rules and embeddings": lambda question, answers: anyio.run(layered.cluster, question, answers),
+    }
+    lines = ["| equivalence | questions | CPU ms, p50 | p95 |", "|---|---|---|---|"]
+    for name, way in ways.items():
+        spent = []
+        for row in rows:
+            normalise.cache_clear()
+            start = time.process_time()
+            way(row["question"], [sample["text"] for sample in row["samples"]])
+            spent.append(1000 * (time.process_time() - start))
+        lines.append(f"| {name} | {len(rows)} | {np.median(spent):.1f} | {np.quantile(spent, 0.95):.1f} |")
+    return "\n".join(lines)
+
+
+def _surface(row: Row, i: int) -> bool:
+    sample = row["samples"][i]
+    return bool(sample["contains"]) if "contains" in sample else bool(sample.get("correct", row["label"]))
+
+
+def combined(data: Path) -> str:
+    """Semantic, token and both on gemma2; weights from one half of the questions, figures from the other, both ways, ten splits."""
+    rows = read(data / SAMPLE_SETS["gemma2"])
+    signals, right = [], []
+    for row in rows:
+        cluster = cluster_by_rules(row["question"], [s["text"] for s in row["samples"]]).clusters[0]
+        scores = [float(np.exp(min(row["samples"][i]["logprob_mean"], 0.0))) for i in cluster]
+        signals.append(
+            {"semantic": Beta.floored(len(cluster), len(row["samples"]) - len(cluster)), "token": fit_moments(scores)}
+        )
+        right.append(_surface(row, cluster[0]))
+    y, found = np.array(right), []
+    for seed in range(10):
+        half = np.random.default_rng(seed).permutation(len(rows)) % 2
+        for held in (0, 1):
+            fit = np.flatnonzero(half != held)
+            weights = fit_weights([signals[i] for i in fit], [right[i] for i in fit])
+            test = np.flatnonzero(half == held)
+            means = [[logit_of(signals[i][s]) for i in test] for s in ("semantic", "token")]
+            found.append(
+                [roc_auc_score(y[test], m) for m in (*means, [combine(signals[i], weights).mean for i in test])]
+            )
+    semantic, token, both = np.mean(found, axis=0)
+    return f"| semantic | token | both |\n|---|---|---|\n| {semantic:.3f} | {token:.3f} | {both:.3f} |"
+
+
+def section(data: Path) -> str:
+    """The part on clusters, signals and stopping."""
+    return f"""## Same meaning, signals, stopping
+
+### Against people's verdicts (EVOUNA, Natural Questions, any gold answer)
+
+Rules were written and the prior was fitted on even questions; odd ones are held out. The latest change of the rules (first words of
+compounds, three words for kinds of things) was made after twelve misses on odd questions had been read, so their figures are slightly kind.
+
+{verdicts(data)}
+
+### Minimal pairs
+
+Written by who wrote the rules. 159 of them came after the rules: 5 of the 122 of these that are no paraphrases were called wrong at first
+sight, and the rules were then mended. Undecided counts as different.
+
+{minimal_pairs()}
+
+### Sentence pairs (SICK, every fifth)
+
+Pairs without a question, so the prior works outside what it was fitted on.
+
+{sick(data)}
+
+### Requests without a claim
+
+200 prompts in ten languages (tests/data/prompts.tsv), written before the patterns by who wrote the patterns, so harder prompts exist.
+
+{claims()}
+
+### AUROC of the largest cluster's share (rules alone)
+
+"Surface" calls a draft right where it holds a gold answer word by word. That calls "Doctor Zhivago" wrong where the gold answer is
+"Dr Zhivago", and so punishes every cluster that rightly holds both. "Meaning" adds the right answers that the gold lists lack, written by
+hand for drafts of either method (benchmarks/data/right_answers.json), by one of us, who could see which method a draft came from. "Verdict of a model": as the data says. By the surface our clusters are below
+exact match on llama13b; wherever the label goes by meaning or by verdict, on none of the larger sets beyond what chance explains.
+nq has 21 right answers in 200.
+
+{sample_sets(data)}
+
+### Own CPU, 20 short answers
+
+{own_cpu(data)}
+
+### Two signals together (gemma2, held-out AUROC, surface label of the draft)
+
+{combined(data)}
+
+### Adaptive sampling
+
+llama13b:
+
+{table(data, "llama13b")}
+
+gemma2 (semantic signal alone):
+
+{table(data, "gemma2")}
+"""

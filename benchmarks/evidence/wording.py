@@ -1,0 +1,93 @@
+"""Wording recorded answers at their calibrated confidence as a route does, and what readers hear before and after."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.progress import track
+
+from benchmarks.data.answers import Answers, Case, Columns, Floats
+from benchmarks.evidence.hearing import Ears
+from benchmarks.evidence.rewriting import Case as Reworded
+from benchmarks.evidence.rewriting import lost_facts
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import NO_HEDGE, Lexicon, Retriever, load
+from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
+from hedgerow.proxy.types import Rewording, RewriteRequest
+
+K, SHORTLIST = 5, 30
+"""As routes have them, and the paper."""
+
+
+def sayable(lexicon: Lexicon) -> Lexicon:
+    """What a route may say by default: nothing surer than the plain assertion."""
+    return replace(lexicon, hedges=tuple(h for h in lexicon if h.beta.mean <= lexicon[NO_HEDGE].beta.mean))
+
+
+class Writer:
+    """A route's retriever, template and guard."""
+
+    def __init__(self, lexicon: Lexicon | None = None, k: int = K, shortlist: int | None = SHORTLIST) -> None:
+        lexicon = lexicon or load()
+        self.k, self.retriever = k, Retriever(sayable(lexicon), shortlist)
+        self.template, self.guard = TemplateRewriter(tuple(lexicon)), FactGuard(tuple(lexicon))
+
+    def write(self, cases: Sequence[Case], targets: Columns, title: str = "wording") -> list[Rewording]:
+        """Every draft at its target."""
+        return asyncio.run(self._write(cases, [Beta.floored(a, b) for a, b in zip(*targets, strict=True)], title))
+
+    async def _write(self, cases: Sequence[Case], targets: Sequence[Beta], title: str) -> list[Rewording]:
+        found = []
+        for case, target in track(list(zip(cases, targets, strict=True)), title, disable=not sys.stderr.isatty()):
+            request = RewriteRequest(case.question, case.draft, target, self.retriever.nearest(target, self.k))
+            found.append(await reword(request, rewriters=[self.template], guard=self.guard))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """A set before and after: outcomes, targets, what is heard, the rewordings, and how many drafts lost or won a fact."""
+
+    name: str
+    correct: Floats
+    target: Columns
+    before: Columns
+    after: Columns
+    done: tuple[Rewording, ...]
+    facts_lost: int
+
+
+def some(answers: Answers, most: int, seed: int = 0) -> tuple[Answers, Floats]:
+    """At most so many cases, drawn evenly, and their places."""
+    places = np.sort(np.random.default_rng(seed).permutation(len(answers))[:most])
+    return Answers(answers.name, tuple(answers.cases[i] for i in places)), places
+
+
+def word(answers: Answers, target: Columns, ears: Ears, writer: Writer) -> Worded:
+    """Word all cases and listen."""
+    done = writer.write(answers.cases, target, answers.name)
+    before = ears.hear([case.draft for case in answers.cases])
+    after = ears.hear([one.text for one in done])
+    lost = sum(facts_lost(case, one) for case, one in zip(answers.cases, done, strict=True))
+    return Worded(answers.name, answers.correct, target, before, after, tuple(done), lost)
+
+
+def facts_lost(case: Case, done: Rewording) -> bool:
+    """The rewriting part's check, which has nothing of the guard in it."""
+    request = RewriteRequest(case.question, case.draft, Beta(1.0, 1.0), ())
+    return lost_facts(Reworded("", request, done, done, 0.0))
+
+
+def means(betas: Columns) -> Floats:
+    """Means."""
+    return betas[0] / (betas[0] + betas[1])
+
+
+def at(betas: Columns, rows: NDArray[np.intp]) -> Columns:
+    """Some rows."""
+    return betas[0][rows], betas[1][rows]

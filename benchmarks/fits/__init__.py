@@ -1,0 +1,1 @@
+"""Fits of the figures that are shipped as data files."""

@@ -1,0 +1,235 @@
+"""What the proxy adds to a request: `python -m benchmarks.performance.overhead [--write]`.
+
+Everything runs on 127.0.0.1: a loopback upstream, the peers of `benchmarks/performance/peers.py`, and the proxy as `hedgerow serve` starts it.
+Rounds alternate between all of them, so that a machine that drifts drifts for all; figures are medians over rounds, and what counts are
+the ratios within a round. `--write` puts the table into docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import platform
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from rich.progress import track
+
+from benchmarks import ROOT
+from benchmarks.performance.loopback import Load, measure
+
+DOCUMENT = ROOT / "docs" / "performance.md"
+DIRECT, PEER = "direct", "ASGI + aiohttp"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A server to load."""
+
+    name: str
+    port: int
+    headers: str = ""
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@contextlib.contextmanager
+def process(*command: str, port: int, cwd: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """A server process, up until the end of the block."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    running = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=cwd or ROOT,
+        env=environment,
+    )
+    try:
+        wait_for(port, running)
+        yield running
+    finally:
+        running.terminate()  # not by SIGINT: what a shell starts in the background ignores it
+        running.wait(timeout=30)
+
+
+def wait_for(port: int, running: subprocess.Popen[bytes]) -> float:
+    """Wait until a server answers; seconds it took."""
+    start = time.perf_counter()
+    while time.perf_counter() - start < 60:
+        if running.poll() is not None:
+            raise RuntimeError(f"{running.args} ended with {running.returncode}")
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+            connection.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
+            if connection.recv(16):
+                return time.perf_counter() - start
+        time.sleep(0.01)
+    raise TimeoutError(f"{running.args} does not answer")
+
+
+def configuration(folder: Path, upstream: int, port: int) -> Path:
+    """One route, off unless the header says otherwise; audit on, as committed."""
+    settings = {
+        "server": {"port": port},
+        "upstreams": {"loopback": {"provider": "openai", "base_url": f"http://127.0.0.1:{upstream}/v1"}},
+        "routes": [
+            {"name": "bench", "upstream": "loopback", "mode": "off", "allow_override": True, "sampling": {"n": 20}}
+        ],
+        "audit": {"url": f"sqlite:///{folder}/audit.db"},
+    }
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump(settings))
+    return path
+
+
+def rounds(targets: list[Target], connections: int, requests: int, repeats: int) -> dict[str, list[Load]]:
+    """Load all targets in turn, several times."""
+    found: dict[str, list[Load]] = {target.name: [] for target in targets}
+    for _ in track(range(repeats), description=f"{connections:3} connections"):
+        for target in targets:
+            load = asyncio.run(measure(target.port, connections=connections, requests=requests, headers=target.headers))
+            if load.failed:
+                raise RuntimeError(f"{target.name}: {load.failed} of {requests} requests failed")
+            found[target.name].append(load)
+    return found
+
+
+def ratio(found: dict[str, list[Load]], name: str, other: str) -> float:
+    """Throughput of one over another, pair by pair."""
+    return statistics.median(a.per_second / b.per_second for a, b in zip(found[name], found[other], strict=True))
+
+
+def table(found: dict[str, list[Load]]) -> list[str]:
+    """Markdown rows: requests per second, latency, what is added to direct, ratio to the peer."""
+    rows = [
+        f"| | requests/s | p50 ms | p99 ms | added ms (p50) | throughput / {PEER} | time added / {PEER} |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    direct = [load.percentile(0.5) for load in found[DIRECT]]
+    peer_added = [load.percentile(0.5) - d for load, d in zip(found[PEER], direct, strict=True)]
+    for name, loads in found.items():
+        added = [load.percentile(0.5) - d for load, d in zip(loads, direct, strict=True)]
+        cells = [
+            f"{statistics.median(load.per_second for load in loads):,.0f}",
+            f"{1e3 * statistics.median(load.percentile(0.5) for load in loads):.2f}",
+            f"{1e3 * statistics.median(load.percentile(0.99) for load in loads):.2f}",
+            "" if name == DIRECT else f"{1e3 * statistics.median(added):.2f}",
+            f"{ratio(found, name, PEER):.2f}",
+            "" if name == DIRECT else f"{statistics.median(a / p for a, p in zip(added, peer_added, strict=True)):.2f}",
+        ]
+        rows.append(f"| {name} | " + " | ".join(cells) + " |")
+    return rows
+
+
+async def _beside(passing: Target, calibrated: Target | None) -> Load:
+    """64 connections that are passed on; beside them, where given, 4 connections whose answers are calibrated all the while."""
+    stop = asyncio.Event()
+
+    async def calibrate() -> None:
+        while calibrated is not None and not stop.is_set():
+            await measure(calibrated.port, connections=4, requests=8, headers=calibrated.headers)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(calibrate())
+        load = await measure(passing.port, connections=64, requests=4000)
+        stop.set()
+    return load
+
+
+def not_held_up(passing: Target, calibrated: Target, repeats: int) -> list[str]:
+    """What calibrated requests cost those that are only passed on: 99th percentiles, alone and beside them, in turn."""
+    alone, beside = [], []
+    for _ in track(range(repeats), description="passing beside calibrating"):
+        alone.append(asyncio.run(_beside(passing, None)).percentile(0.99))
+        beside.append(asyncio.run(_beside(passing, calibrated)).percentile(0.99))
+    ratios = [b / a for a, b in zip(alone, beside, strict=True)]
+    return [
+        "| 64 connections, mode off | p99 ms |",
+        "|---|---|",
+        f"| alone | {1e3 * statistics.median(alone):.1f} |",
+        f"| while 4 connections are calibrated | {1e3 * statistics.median(beside):.1f} |",
+        f"| ratio, pair by pair | {statistics.median(ratios):.2f} |",
+    ]
+
+
+def start_up(folder: Path, upstream: int) -> list[str]:
+    """Seconds until the first answer and resident memory, without a model, by what the routes use."""
+    rows = ["| start without a model | seconds to the first answer | resident MB |", "|---|---|---|"]
+    for name, override in (("every route off", False), ("a calibrating route", True)):
+        port = free_port()
+        path = configuration(folder, upstream, port)
+        settings = yaml.safe_load(path.read_text())
+        settings["routes"][0]["allow_override"] = override
+        path.write_text(yaml.safe_dump(settings))
+        seconds, memory = [], []
+        for _ in range(5):
+            start = time.perf_counter()
+            with process("hedgerow.proxy.cli", "serve", "-c", str(path), port=port) as running:
+                seconds.append(time.perf_counter() - start)
+                status = Path(f"/proc/{running.pid}/status").read_text()
+                memory.append(int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024)  # type: ignore[index]
+        rows.append(f"| {name} | {statistics.median(seconds):.2f} | {statistics.median(memory):.0f} |")
+    return rows
+
+
+def run(repeats: int) -> str:
+    """All measurements, as Markdown."""
+    lines = []
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        folder = Path(name)
+        upstream, asgi, fastapi, proxy = (free_port() for _ in range(4))
+        stack.enter_context(process("benchmarks.performance.loopback", str(upstream), port=upstream))
+        base = f"http://127.0.0.1:{upstream}"
+        stack.enter_context(process("benchmarks.performance.peers", "asgi", base, str(asgi), port=asgi))
+        stack.enter_context(process("benchmarks.performance.peers", "fastapi", base, str(fastapi), port=fastapi))
+        path = configuration(folder, upstream, proxy)
+        stack.enter_context(process("hedgerow.proxy.cli", "serve", "-c", str(path), port=proxy))
+        passing = [
+            Target(DIRECT, upstream),
+            Target(PEER, asgi),
+            Target("FastAPI + httpx", fastapi),
+            Target("hedgerow, mode off", proxy),
+        ]
+        rounds(passing, 4, 400, 1)  # warm-up
+        for connections, requests in ((1, 1000), (16, 4000), (64, 4000)):
+            lines += [f"### Passing on, {connections} connection{'s' * (connections > 1)}", ""]
+            lines += [*table(rounds(passing, connections, requests, repeats)), ""]
+        on = Target("hedgerow, mode on", proxy, "x-hedgerow-mode: on\r\n")
+        lines += ["### Calibrated: 20 samples in one call, rules, template, durable audit row, 1 connection", ""]
+        lines += [*table(rounds([*passing[:2], on], 1, 100, repeats)), ""]
+        lines += ["### Passing on while others are calibrated", "", *not_held_up(passing[3], on, repeats), ""]
+        lines += ["### Start", "", *start_up(folder, upstream), ""]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and write the document where asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
+    arguments = parser.parse_args()
+    text = run(arguments.repeats)
+    print(text)
+    if arguments.write:
+        mark = "<!-- measured -->"
+        head = DOCUMENT.read_text(encoding="utf-8").split(mark)[0] if DOCUMENT.exists() else "# Performance\n\n"
+        machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, medians of {arguments.repeats} rounds."
+        DOCUMENT.write_text(f"{head}{mark}\n\n{machine}\n\n{text}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
