@@ -1,0 +1,149 @@
+"""What can become of a request: every status and every reason code, each with a sentence for people.
+
+A code stands in the header, the log line, the counter and the audit row; it never changes its meaning. docs/api.md lists these tables.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class _Code(StrEnum):
+    """A stable code with the sentence that explains it."""
+
+    sentence: str
+
+    def __new__(cls, code: str, sentence: str) -> _Code:
+        """A member: its value is the code."""
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.sentence = sentence
+        return member
+
+
+class Status(_Code):
+    """What the client got."""
+
+    HEDGED = "hedged", "the reworded answer"
+    PLAIN = "plain", "the draft: the confidence calls for no hedge, or there is nothing to hedge"
+    UNHEDGED = "unhedged", "the draft: no wording passed the guard"
+    ABSTAINED = "abstained", "the route's refusal (`policy`)"
+    ESCALATED = "escalated", "a stronger model's answer (`policy`)"
+    PASSED = "passed", "the upstream's answer untouched; the reason says why"
+    DEGRADED = "degraded", "the draft: a step failed (`on_failure: pass`)"
+    FAILED = "failed", "an error object"
+    CANCELLED = "cancelled", "nothing: the client had left"
+
+
+class Reason(_Code):
+    """Why a request ended as it did."""
+
+    # passed: read from the request
+    MODE_OFF = "mode_off", "The route is off."
+    NOT_GENERATING = "not_generating", "The path generates no text."
+    SEVERAL_CHOICES = "several_choices", "The request asks for several choices (`n` or `best_of` over 1)."
+    LOGPROBS = "logprobs", "The request asks for log-probabilities, which a reworded text would not have."
+    STRUCTURED_OUTPUT = "structured_output", "The answer is JSON, or the request asks for it: a program reads it."
+    MEDIA = "media", "The request or the answer holds pictures or sound."
+    TOOL_CALLS = "tool_calls", "The answer is a tool call, or must be one."
+    RAW_PROMPT = "raw_prompt", "The plain completion is not for a single prompt, or echoes or continues it."
+    NESTED_TOO_DEEP = "nested_too_deep", "The request's JSON is nested deeper than can be sent again."
+    NOT_A_CLAIM = "not_a_claim", "Nothing is asked that could be right or wrong (a greeting, an opinion, a poem)."
+    # passed: read from the answers
+    TOO_LONG = (
+        "too_long",
+        "An answer is longer than `rewriting.max_chars`, or a rewrite is longer than its draft allows.",
+    )
+    NO_TEXT = "no_text", "The answer holds no text."
+    NOT_A_STREAM = "not_a_stream", "The upstream did not answer with a stream."
+    REFUSAL = "refusal", "The model refused to answer."
+    CONTENT_FILTER = "content_filter", "The upstream's content filter cut the answer off."
+    CODE = "code", "The answer holds a block of code."
+    # plain, abstained, escalated
+    SURE_ENOUGH = "sure_enough", "The policy answers plainly at this confidence."
+    NOT_SURE_ENOUGH = "not_sure_enough", "The policy does not give the model's own answer at this confidence."
+    NO_HEDGE_NEEDED = "no_hedge_needed", "The plain wording is the nearest to the confidence."
+    NO_ASSERTION = "no_assertion", "The draft asserts nothing that could be hedged."
+    # unhedged: why the last wording was refused
+    NO_FRAME = "no_frame", "No phrase of the retrieved hedges fits the draft's grammar."
+    NO_REWRITER = "no_rewriter", "The route has no rewriter."
+    EMPTY = "empty", "The rewrite was empty."
+    CODE_CHANGED = "code_changed", "The rewrite changed code."
+    MATHS_CHANGED = "maths_changed", "The rewrite changed a formula."
+    URL_CHANGED = "url_changed", "The rewrite changed a link."
+    EMAIL_CHANGED = "email_changed", "The rewrite changed an e-mail address."
+    CITATION_CHANGED = "citation_changed", "The rewrite changed a citation."
+    DATE_CHANGED = "date_changed", "The rewrite changed a date."
+    QUOTATION_CHANGED = "quotation_changed", "The rewrite changed a quotation."
+    NUMBER_CHANGED = "number_changed", "The rewrite changed a number."
+    STRUCTURE_CHANGED = "structure_changed", "The rewrite changed the form of the lines."
+    CONTENT_ADDED = "content_added", "The rewrite added words that are not words of confidence."
+    CONTENT_DROPPED = "content_dropped", "The rewrite dropped or moved words of the answer."
+    CONTENT_NEGATION = "content_negation", "The rewrite added or dropped a negation."
+    CONFIDENCE_OFF = "confidence_off", "The rewrite's perceived confidence is too far from the calibrated confidence."
+    NOT_ENTAILED = "not_entailed", "The rewrite and the draft do not entail each other."
+    NO_ENTAILMENT = "no_entailment", "The model that checks entailment could not be used."
+    EDITOR_FAILED = "editor_failed", "The upstream of the editor could not be asked."
+    # degraded: a step could not be done
+    DEADLINE = "deadline", "The route's `deadline_s` passed."
+    TOO_FEW_SAMPLES = "too_few_samples", "Fewer answers than `sampling.min_n` have text."
+    JUDGE_UNREACHABLE = "judge_unreachable", "The upstream of the judge could not be asked."
+    JUDGE_NONSENSE = "judge_nonsense", "The judge's reply could not be read."
+    NO_JUDGE = "no_judge", "The model of the judge could not be loaded."
+    NO_ENCODER = "no_encoder", "The sentence encoder could not be loaded."
+    NO_LOGPROBS = "no_logprobs", "The upstream gave no log-probabilities."
+    BAD_LOGPROBS = "bad_logprobs", "The upstream's log-probabilities are not log-probabilities."
+    NO_VERDICT = "no_verdict", "Neither True nor False was among the likely words."
+    P_TRUE_UNREACHABLE = "p_true_unreachable", "The upstream could not be asked whether the draft is true."
+    READER_UNREACHABLE = "reader_unreachable", "The model that reads the draft's confidence could not be asked."
+    GRADER_UNREACHABLE = "grader_unreachable", "The upstream of the grader could not be asked."
+    UNREADABLE = "unreadable", "The confidence of the draft's wording could not be read."
+    NO_WEIGHTS = "no_weights", "The weights of the combined signal are missing."
+    WEIGHTS_UNREADABLE = "weights_unreadable", "The weights of the combined signal cannot be read."
+    MAP_UNREADABLE = "map_unreadable", "The calibration map cannot be read."
+    ESCALATION_FAILED = "escalation_failed", "The stronger model could not be asked."
+    SAMPLE_FAULT = "sample_fault", "A fault of ours while drawing answers; the log has its cause."
+    CLUSTER_FAULT = "cluster_fault", "A fault of ours while grouping answers; the log has its cause."
+    CONFIDENCE_FAULT = "confidence_fault", "A fault of ours while measuring confidence; the log has its cause."
+    CALIBRATE_FAULT = "calibrate_fault", "A fault of ours while calibrating; the log has its cause."
+    DECIDE_FAULT = "decide_fault", "A fault of ours while deciding; the log has its cause."
+    RETRIEVE_FAULT = "retrieve_fault", "A fault of ours while retrieving hedges; the log has its cause."
+    REWRITE_FAULT = "rewrite_fault", "A fault of ours while rewriting; the log has its cause."
+    # cancelled
+    CLIENT_GONE = "client_gone", "The client closed the connection before its answer was complete."
+    # failed: codes of error objects
+    INVALID_JSON = "invalid_json", "The body is not a valid JSON object."
+    INVALID_TYPE = "invalid_type", "A field has the wrong type."
+    MISSING_FIELD = "missing_field", "A required field is missing."
+    EMPTY_MESSAGES = "empty_messages", "`messages` is empty."
+    TOO_MANY_MESSAGES = "too_many_messages", "There are more messages than `server.max_messages`."
+    INVALID_MODE = "invalid_mode", "The header `x-hedgerow-mode` does not name a mode."
+    BAD_REQUEST = "bad_request", "The request cannot be served."
+    CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded", "The prompt is longer than the model's context."
+    PAYLOAD_TOO_LARGE = "payload_too_large", "The body is larger than `server.max_body_bytes`."
+    INVALID_API_KEY = "invalid_api_key", "No API key was sent, or it is not listed."
+    NOT_CONFIGURED = "not_configured", "The proxy is not configured for this."
+    NO_ROUTE = "no_route", "No route takes the request."
+    NOT_FOUND = "not_found", "There is no such thing."
+    UNKNOWN_PATH = "unknown_path", "The upstream does not serve this path."
+    OVERLOADED = "overloaded", "A queue is full; try again after `Retry-After`."
+    STORE_UNAVAILABLE = "store_unavailable", "The audit store is down, and the route answers nothing without a row."
+    UPSTREAM_ERROR = "upstream_error", "The upstream answered with something that is not an answer."
+    UPSTREAM_UNREACHABLE = "upstream_unreachable", "The upstream cannot be reached."
+    UPSTREAM_TIMEOUT = "upstream_timeout", "The upstream did not answer in time."
+    UPSTREAM_BROKEN = "upstream_broken", "The upstream broke off its answer."
+    UPSTREAM_REJECTED = "upstream_rejected", "The upstream answered with an error of its own."
+    UPSTREAM_NOT_JSON = "upstream_not_json", "The upstream's answer is not JSON."
+    UPSTREAM_NOT_COMPLETION = "upstream_not_completion", "The upstream's answer is not a completion object."
+    UPSTREAM_NO_CHOICES = "upstream_no_choices", "The upstream's answer has no choices."
+    INTERNAL_ERROR = "internal_error", "A fault of ours; the log has its cause."
+
+
+def explain(code: str) -> str:
+    """The sentence of a status or a reason; the code itself where it is not known (an upstream's own).
+
+    >>> explain("code"), explain("insufficient_quota")
+    ('The answer holds a block of code.', 'insufficient_quota')
+    """
+    known = {**Status.__members__, **Reason.__members__}.get(code.upper())
+    return known.sentence if known is not None else code
