@@ -12,18 +12,20 @@ if TYPE_CHECKING:
     from hedgerow.calibration.beta import Beta
     from hedgerow.calibration.divergence import faithfulness_divergence
     from hedgerow.calibration.fitted import FittedMap, Provenance
-    from hedgerow.calibration.maps import CalibrationMap, IdentityMap, PlattMap
+    from hedgerow.calibration.maps.base import CalibrationMap
+    from hedgerow.calibration.maps.identity import IdentityMap
+    from hedgerow.calibration.maps.platt import PlattMap
     from hedgerow.calibration.registry import ActiveMap, MapRegistry
     from hedgerow.calibration.wasserstein import quantile_nodes, w1_exact
 
 _HOMES = {
     "ActiveMap": "hedgerow.calibration.registry",
     "Beta": "hedgerow.calibration.beta",
-    "CalibrationMap": "hedgerow.calibration.maps",
+    "CalibrationMap": "hedgerow.calibration.maps.base",
     "FittedMap": "hedgerow.calibration.fitted",
-    "IdentityMap": "hedgerow.calibration.maps",
+    "IdentityMap": "hedgerow.calibration.maps.identity",
     "MapRegistry": "hedgerow.calibration.registry",
-    "PlattMap": "hedgerow.calibration.maps",
+    "PlattMap": "hedgerow.calibration.maps.platt",
     "Provenance": "hedgerow.calibration.fitted",
     "faithfulness_divergence": "hedgerow.calibration.divergence",
     "quantile_nodes": "hedgerow.calibration.wasserstein",
@@ -49,6 +51,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +13,7 @@ from hedgerow.calibration.arrays import FloatArray, beta_sample
 from hedgerow.calibration.errors import NotEnoughData, RangeError
 from hedgerow.calibration.fitted import FittedMap
 from hedgerow.calibration.fitting import fit_map
-from hedgerow.calibration.maps import apply_map
+from hedgerow.calibration.maps.base import apply_map
 from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
 from hedgerow.calibration.summary import METRICS, summarise
 
@@ -55,7 +56,7 @@ def evaluate(
     resamples: int = 0,
     rng: np.random.Generator | None = None,
     on_resample: Callable[[], None] | None = None,
-    **options: object,
+    **options: Any,
 ) -> Evaluation:
     """Fit on the first `train_fraction` of the records, in their order, and measure on the rest.
 
@@ -66,7 +67,7 @@ def evaluate(
     correct : array_like, shape (n,)
         0 or 1.
     kind : str
-        Kind of the map, a key of `hedgerow.calibration.fitting.FITS`.
+        Kind of the map, a name in `hedgerow.calibration.maps.KINDS`.
     train_fraction : float
         In (0, 1).
     resamples : int

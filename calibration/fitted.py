@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from hedgerow.calibration.maps import CalibrationMap, map_from_dict
+from hedgerow.calibration.maps.base import CalibrationMap, map_from_dict
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +13,7 @@ from hedgerow.calibration.arrays import FloatArray, beta_sample
 from hedgerow.calibration.errors import NotEnoughData, RangeError
 from hedgerow.calibration.fitted import FittedMap
 from hedgerow.calibration.fitting import fit_map
-from hedgerow.calibration.maps import CalibrationMap, apply_map
+from hedgerow.calibration.maps.base import CalibrationMap, apply_map
 from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
 from hedgerow.calibration.summary import METRICS
 
@@ -61,7 +62,7 @@ def refit(
     train_fraction: float = 0.5,
     resamples: int = 300,
     rng: np.random.Generator,
-    **options: object,
+    **options: Any,
 ) -> Refit:
     """Fit on the first `train_fraction` of the answers, in their order, and compare with the active map on the rest.
 
@@ -74,7 +75,7 @@ def refit(
     active : CalibrationMap
         The map in use; the identity where there is none.
     kind : str
-        Kind of the new map, a key of `hedgerow.calibration.fitting.FITS`.
+        Kind of the new map, a name in `hedgerow.calibration.maps.KINDS`.
     train_fraction : float
         In (0, 1).
     resamples : int
@@ -98,7 +99,7 @@ def refit(
 
     Examples
     --------
-    >>> from hedgerow.calibration.maps import IdentityMap
+    >>> from hedgerow.calibration import IdentityMap
     >>> rng = np.random.default_rng(0)
     >>> agree = rng.integers(1, 10, 400)
     >>> right = rng.random(400) < (agree / 10) ** 3

@@ -21,7 +21,8 @@ from typing import Any, Literal
 
 from hedgerow.calibration.errors import MapFileError
 from hedgerow.calibration.fitted import FittedMap
-from hedgerow.calibration.maps import CalibrationMap, IdentityMap
+from hedgerow.calibration.maps.base import CalibrationMap
+from hedgerow.calibration.maps.identity import IdentityMap
 
 SCHEMA = 1
 """Schema of both kinds of file."""

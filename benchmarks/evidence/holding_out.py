@@ -9,26 +9,17 @@ import numpy as np
 
 from benchmarks.data.answers import Columns, Floats
 from hedgerow.calibration.errors import NotEnoughData
-from hedgerow.calibration.fitting import fit_map, learners
-from hedgerow.calibration.fitting.learners import Learned
-from hedgerow.calibration.maps import apply_map
+from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.maps import DEFAULT, KINDS
+from hedgerow.calibration.maps.base import Learned, apply_map, map_class
 from hedgerow.calibration.summary import METRICS
 
 FOLDS, FITTED_ON = 10, 3
 """Each tenth of a set is calibrated by a map fitted on three others: 30 %, as in the paper, and every answer is measured once."""
 RESAMPLES = 200
-DEFAULT = "platt-bounded"
-"""What `hedgerow fit` learns."""
 Learner = Callable[[Floats, Floats], Learned]
 LEARNERS: dict[str, Learner] = {
-    "identity": learners.learn_identity,
-    "platt": learners.learn_platt,
-    "platt-bounded": learners.learn_bounded_platt,
-    "temperature": learners.learn_temperature,
-    "isotonic": learners.learn_isotonic,
-    "histogram": learners.learn_histogram,
-    "beta": learners.learn_beta_calibration,
-    "venn-abers": learners.learn_venn_abers,
+    kind: map_class(kind).learn for kind in ("identity", *(k for k in KINDS if k != "identity"))
 }
 """What the fits learn, without the provenance that each of them writes."""
 

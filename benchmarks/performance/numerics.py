@@ -11,8 +11,8 @@ import numpy as np
 from scipy import special, stats
 
 from hedgerow.calibration import Beta, faithfulness_divergence, quantile_nodes, w1_exact
-from hedgerow.calibration.fitting import fit_platt
-from hedgerow.calibration.maps import log_odds
+from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.maps.base import log_odds
 from hedgerow.calibration.metrics import generalised_ece, smooth_ece
 
 N = 1_000_000
@@ -61,15 +61,15 @@ def main() -> None:
     reference = LogisticRegression(C=np.inf, tol=1e-8)
     nodes, platt, beta_value = (
         quantile_nodes(alpha[:50], beta[:50]),
-        fit_platt(alpha[:999], beta[:999], y[:999]).map,
+        fit_map("platt", alpha[:999], beta[:999], y[:999]).map,
         Beta(9, 1),
     )
     rows: list[tuple[str, Callable[[], object], Callable[[], object] | None, str]] = [
         ("faithfulness divergence, 1e6", lambda: faithfulness_divergence(alpha, beta, y), lambda: naive_divergence(alpha, beta, y), "scipy digammas"),
         ("generalised ECE, 1e6", lambda: generalised_ece(alpha, beta, y), lambda: naive_generalised_ece(alpha, beta, y), "scipy betainc"),
         ("smooth ECE, 1e6", lambda: smooth_ece(mean, y), None, ""),
-        ("Platt, 1e6, parameters", lambda: fit_platt(alpha, beta, y, folds=0), lambda: reference.fit(x, y), "scikit-learn"),
-        ("Platt, 1e6, cross-validated", lambda: fit_platt(alpha, beta, y), None, ""),
+        ("Platt, 1e6, parameters", lambda: fit_map("platt", alpha, beta, y, folds=0), lambda: reference.fit(x, y), "scikit-learn"),
+        ("Platt, 1e6, cross-validated", lambda: fit_map("platt", alpha, beta, y), None, ""),
         ("apply, one request, x 1,000", lambda: [platt.apply(beta_value) for _ in range(1000)], None, ""),
         ("divergence, one answer, x 1,000", lambda: [faithfulness_divergence(9.0, 1.0, True) for _ in range(1000)], None, ""),
         ("W1 exact, one pair", lambda: w1_exact(7.0, 3.0, 2.0, 9.0), lambda: sampled_w1(rng), "Monte Carlo, 1,000"),

@@ -1,48 +1,116 @@
-"""What a calibration map is, the identity, and the log-odds that the others work on."""
+"""What a calibration map is, the log-odds that most of them work on, and maps applied to many answers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from math import exp, isfinite, log
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from hedgerow.calibration.arrays import FloatArray, probabilities
-from hedgerow.calibration.beta import Beta
+from hedgerow.calibration.arrays import FloatArray, parameters, probabilities, same_shape
+from hedgerow.calibration.beta import PARAMETER_FLOOR, Beta
 from hedgerow.calibration.errors import RangeError
+from hedgerow.calibration.kinds import choices
+from hedgerow.calibration.maps import KINDS
 
 LOG_ODDS_LIMIT = 16.118095550958317
 """Log-odds are taken within +-logit(1 - 1e-7). Ten unanimous samples give 10 : 1e-6, a mean of 1 - 1e-7; where the 1e-6 floor
-puts a mean beyond that (more samples) it says nothing that the samples said."""
-
-UNANIMITY = 3.044522437723423
-"""ln 21, the empirical log-odds of ten of ten, 10.5 : 0.5 (Haldane, Anscombe): that all samples agree is evidence of this order, whatever
-the 1e-6 floor makes of it."""
+puts a mean beyond that (more samples), it says nothing that the samples said."""
 
 
-@runtime_checkable
-class CalibrationMap(Protocol):
-    """What a map offers: a name, its effect on one Beta and on many means, and its JSON form."""
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A map, the standard errors of its parameters, and remarks of the fit."""
 
-    @property
-    def kind(self) -> str:
-        """Short name: "platt", "isotonic", ..."""
-        ...
+    map: CalibrationMap
+    standard_errors: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
+
+class CalibrationMap(ABC):
+    """A frozen dataclass that maps the mean of a Beta and keeps its concentration (RALC 4.1). Its fields are its parameters.
+
+    Attributes
+    ----------
+    kind : str
+        Its name in `hedgerow.calibration.maps.KINDS`.
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+
+    @abstractmethod
     def apply(self, raw: Beta) -> Beta:
-        """The calibrated Beta: the mean mapped, the concentration kept (RALC 4.1)."""
-        ...
+        """The calibrated Beta of one answer."""
 
+    @abstractmethod
     def means(self, mean: ArrayLike) -> FloatArray:
         """Calibrated means of raw means in [0, 1], of the same shape."""
-        ...
+
+    @classmethod
+    @abstractmethod
+    def learn(cls, *args: Any, **options: Any) -> Learned:
+        """Learn a map of this kind from (mean, correct), arrays of shape (n,), and the kind's own options.
+
+        Raises
+        ------
+        NotEnoughData, NegativeSlope
+            If the data do not determine the map, or would turn the order of confidence round.
+        """
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON object that `map_from_dict` turns back into an equal map."""
-        ...
+        """A JSON object, {"kind": ..., parameter: value, ...}, that `map_from_dict` turns back into an equal map."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]  # kinds are dataclasses
+        return {"kind": self.kind} | {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+
+
+def map_class(kind: str) -> type[CalibrationMap]:
+    """The class of a kind of map.
+
+    Raises
+    ------
+    RangeError
+        If there is no such kind.
+    """
+    if kind not in KINDS:
+        raise RangeError(f"unknown kind of map {kind!r}; use {choices(KINDS)}")
+    loaded: type[CalibrationMap] = KINDS[kind].load()
+    return loaded
+
+
+def map_from_dict(content: Mapping[str, Any]) -> CalibrationMap:
+    """The map that `to_dict` wrote.
+
+    Raises
+    ------
+    RangeError
+        If the kind is unknown or a parameter out of range.
+    KeyError, TypeError
+        If a parameter is missing, superfluous or of the wrong type.
+    """
+    return map_class(content["kind"])(**{key: value for key, value in content.items() if key != "kind"})
+
+
+def apply_map(calibration_map: CalibrationMap, alpha: ArrayLike, beta: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Calibrated alphas and betas of arrays of Betas, both lifted to the 1e-6 floor.
+
+    Examples
+    --------
+    >>> from hedgerow.calibration import PlattMap
+    >>> alpha, beta = apply_map(PlattMap(w=0.5, b=0.0), [9.0], [1.0])
+    >>> alpha.round(4).tolist(), beta.round(4).tolist()
+    ([7.5], [2.5])
+    """
+    a, b = same_shape(alpha=parameters("alpha", alpha), beta=parameters("beta", beta))
+    concentration = a + b
+    mean = calibration_map.means(a / concentration)
+    return np.maximum(mean * concentration, PARAMETER_FLOOR), np.maximum((1.0 - mean) * concentration, PARAMETER_FLOOR)
 
 
 def log_odds(mean: ArrayLike, limit: float = LOG_ODDS_LIMIT) -> FloatArray:
@@ -75,28 +143,3 @@ def require_finite(**values: float) -> None:
     for name, value in values.items():
         if not isfinite(value):
             raise RangeError(f"{name} must be finite, got {value!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class IdentityMap:
-    """No map yet: the raw confidence stands. What it passes on is called "uncalibrated" everywhere.
-
-    Examples
-    --------
-    >>> IdentityMap().apply(Beta(9.0, 1.0))
-    Beta(alpha=9.0, beta=1.0)
-    """
-
-    kind: ClassVar[str] = "identity"
-
-    def apply(self, raw: Beta) -> Beta:
-        """`raw` itself."""
-        return raw
-
-    def means(self, mean: ArrayLike) -> FloatArray:
-        """The means themselves."""
-        return probabilities("mean", mean)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "identity"}."""
-        return {"kind": self.kind}

@@ -10,12 +10,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
-from hedgerow.calibration import Beta
+from hedgerow.calibration.scores import fit_likelihood
 from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.hedges.entries import Frame, Hedge
 
@@ -35,8 +33,6 @@ STATEMENTS = (
 )
 """Twelve statements whose truth no reader can know, so that only the wording is left to judge."""
 
-SCORE_FLOOR = 1e-6
-"""Scores are clipped to (1e-6, 1 - 1e-6) before the likelihood fit (RALC D.1)."""
 
 Ask = Callable[[str], Awaitable[str]]
 Score = Callable[[str, str], Awaitable[str]]
@@ -193,27 +189,6 @@ async def _write(phrase: str, statement: str, write: Ask) -> str | None:
     return sentence if phrase.casefold() in sentence.casefold() else None
 
 
-def fit_scores(scores: Sequence[float]) -> Beta:
-    """Beta of largest likelihood, support fixed at [0, 1], scores clipped to (1e-6, 1 - 1e-6) (RALC D.1).
-
-    **Deviates**: scores that are all the same have no largest likelihood; their Beta is (mT, (1-m)T), T their number (RALC A.1.1).
-
-    Raises
-    ------
-    LexiconError
-        If there are no scores.
-    """
-    if not scores:
-        raise LexiconError("there is no score to fit")
-    clipped = np.clip(np.asarray(scores, dtype=np.float64), SCORE_FLOOR, 1 - SCORE_FLOOR)
-    if np.ptp(clipped) == 0.0:
-        return Beta.from_mean(float(clipped[0]), clipped.size)
-    from scipy.stats import beta as distribution
-
-    alpha, beta, _, _ = distribution.fit(clipped, floc=0, fscale=1)
-    return Beta.floored(float(alpha), float(beta))
-
-
 def entries(
     plan: Plan, records: Iterable[Record], frames: Callable[[str], tuple[Frame, ...]]
 ) -> tuple[tuple[Hedge, ...], tuple[str, ...]]:
@@ -235,5 +210,5 @@ def entries(
         if phrase in scores:
             basis = f"{len(scores[phrase])} scores by {', '.join(plan.evaluators)}"
             id = re.sub(r"[^a-z0-9]+", "-", phrase.casefold()).strip("-")
-            built.append(Hedge(id, phrase, fit_scores(scores[phrase]), "modelled", 0, frames(phrase), basis=basis))
+            built.append(Hedge(id, phrase, fit_likelihood(scores[phrase]), "modelled", 0, frames(phrase), basis=basis))
     return tuple(built), tuple(phrase for phrase in plan.phrases if phrase not in scores)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hedgerow.calibration import Beta
+from hedgerow.calibration.scores import fit_likelihood
 from hedgerow.lexicon.errors import LexiconError
-from hedgerow.lexicon.hedges.build import Ask, fit_scores, parse_score, scoring_prompt
+from hedgerow.lexicon.hedges.build import Ask, parse_score, scoring_prompt
 from hedgerow.lexicon.perception.local_reader import check_readable, perceive
 from hedgerow.lexicon.perception.spotting import check_length
 
@@ -72,4 +73,4 @@ class ModelReader:
         scores = [score for answer in answers if (score := parse_score(answer)) is not None]
         if 2 * len(scores) < len(answers) or not scores:
             raise LexiconError(f"{len(answers) - len(scores)} of {len(answers)} answers held no number from 0 to 100")
-        return fit_scores(scores)
+        return fit_likelihood(scores)

@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from hedgerow.calibration.maps import KINDS
 from hedgerow.proxy.cli.common import stop
 
 if TYPE_CHECKING:
+    Map = str
     from rich.progress import Progress
 
     from hedgerow.proxy.lab.records import Records
     from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence
     from hedgerow.proxy.signals.combine import Weights
 
+else:
+    Map = Literal[tuple(KINDS)]  # typer derives the choices from it
+
 Clusters = Literal["rules", "exact"]
 Signal = Literal["semantic", "token", "combined"]
-Map = Literal["platt", "platt-bounded", "temperature", "isotonic", "histogram", "beta", "venn-abers", "identity"]
 
 _SHOWN = 5
 """Bad rows named before the rest is counted."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import exp
 
 from hedgerow.calibration import Beta
+from hedgerow.calibration.scores import fit_moments
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Clustering, Sample
 
@@ -32,10 +33,6 @@ class TokenSignal:
         means = [mean for mean in given if mean is not None]
         if not means:
             raise StepFailed("signal", "no_logprobs", "the upstream gave no token log-probabilities")
-        from hedgerow.calibration.fitting import (
-            fit_moments,  # brings in scipy's optimiser: only where this signal is used
-        )
-
         return fit_moments([_probability(mean) for mean in means])
 
 

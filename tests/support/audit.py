@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.calibration import CalibrationMap, IdentityMap, faithfulness_divergence
-from hedgerow.calibration.maps import apply_map
+from hedgerow.calibration.maps.base import apply_map
 from hedgerow.proxy.audit.entry import Entry
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.verdicts import Told, tell

@@ -20,9 +20,9 @@ from benchmarks.evidence.holding_out import RESAMPLES, Estimate, bootstrap, held
 from benchmarks.evidence.wording import SHORTLIST, K, Writer, means, sayable, some
 from hedgerow.calibration import Beta
 from hedgerow.calibration.distribution import kl_divergence
+from hedgerow.calibration.scores import fit_likelihood
 from hedgerow.calibration.wasserstein import w1_exact
 from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Match, load, perceive
-from hedgerow.lexicon.hedges.build import fit_scores
 
 SETS = ("TriviaQA, LLaMA-13B", "TriviaQA, gemma-2-2b", "SimpleQA, gpt-5-mini", "Maths, Llama-3.1-8B")
 MOST = 100
@@ -148,7 +148,7 @@ def lexica(data: Path) -> dict[str, Lexicon]:
     """The shipped lexicon; the phrases that a model has scored, with people's Betas and with the model's."""
     shipped, scores = load(), model_scores(data)
     common = [h for h in shipped if h.id in scores]
-    built: list[Hedge] = [replace(h, beta=fit_scores(scores[h.id]), source="modelled", readers=0) for h in common]
+    built: list[Hedge] = [replace(h, beta=fit_likelihood(scores[h.id]), source="modelled", readers=0) for h in common]
     return {
         f"shipped ({len(shipped)} hedges)": shipped,
         f"the {len(common)} of them with model scores, Betas as shipped": replace(shipped, hedges=tuple(common)),

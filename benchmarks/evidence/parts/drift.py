@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.calibration.arrays import FloatArray
 from hedgerow.calibration.drift import EXACT, input_test, plausible, raw_histogram, sequential_test
-from hedgerow.calibration.fitting import fit_platt
+from hedgerow.calibration.fitting import fit_map
 from hedgerow.calibration.metrics.binned import wilson_interval
 from hedgerow.proxy.lab.records.exact import cluster_by_key, contains_gold, fold
 
@@ -73,7 +73,7 @@ def _runs(recorded: list[Recorded], n: int, forgiving: bool, share: float) -> tu
         rows = recorded[int(rng.integers(len(recorded)))]
         order = rng.permutation(rows.correct.size)
         train, later = order[:n], order[n : n + GOOD + BAD]
-        fitted = fit_platt(rows.alpha[train], rows.beta[train], rows.correct[train], folds=0)
+        fitted = fit_map("platt", rows.alpha[train], rows.beta[train], rows.correct[train], folds=0)
         correct = rows.correct[later].copy()
         correct[GOOD:] *= rng.random(later.size - GOOD) >= share
         mean = fitted.map.means(rows.alpha[later] / (rows.alpha[later] + rows.beta[later]))

@@ -18,7 +18,7 @@ from benchmarks.data.equivalence import SAMPLE_SETS, Row, contains, evouna, exac
 from benchmarks.evidence.clusters import sample_sets
 from benchmarks.evidence.stopping import table
 from hedgerow.calibration import Beta
-from hedgerow.calibration.fitting import fit_moments
+from hedgerow.calibration.scores import fit_moments
 from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from hedgerow.proxy.clustering.layered import LayeredEquivalence
 from hedgerow.proxy.clustering.normal import normalise

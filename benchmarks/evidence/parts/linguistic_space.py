@@ -19,8 +19,8 @@ from benchmarks.evidence.hearing import Ears
 from benchmarks.evidence.holding_out import RESAMPLES, Estimate, bootstrap, held_out, held_out_by, metric
 from benchmarks.evidence.parts.signal_space import mappable, pairs
 from benchmarks.evidence.wording import Worded, Writer, at, means, some, word
-from hedgerow.calibration.fitting.learners import Learned
-from hedgerow.calibration.maps import PlattMap
+from hedgerow.calibration import PlattMap
+from hedgerow.calibration.maps.base import Learned
 
 MOST = 600
 """Questions of a set that are worded."""

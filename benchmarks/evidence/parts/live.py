@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from benchmarks import ROOT
 from benchmarks.evidence.goals import Goal, table
 from benchmarks.evidence.holding_out import Estimate
-from hedgerow.calibration import MapRegistry
+from hedgerow.calibration import CalibrationMap, MapRegistry
 from hedgerow.calibration.fitting import fit_map
-from hedgerow.calibration.maps import CalibrationMap, apply_map
+from hedgerow.calibration.maps.base import apply_map
 from hedgerow.calibration.metrics import bootstrap_interval
 from hedgerow.calibration.summary import METRICS
 from hedgerow.proxy.clustering.rules import RuleEquivalence

@@ -13,8 +13,8 @@ from rich.progress import track
 from benchmarks.data.answers import Answers, Columns, Floats, load_set
 from benchmarks.evidence import goals, plots
 from benchmarks.evidence.holding_out import DEFAULT, FITTED_ON, FOLDS, LEARNERS, Estimate, bootstrap, held_out, metric
+from hedgerow.calibration import CalibrationMap
 from hedgerow.calibration.beta import PARAMETER_FLOOR
-from hedgerow.calibration.maps import CalibrationMap
 from hedgerow.proxy.clustering.normal import normalise
 from hedgerow.proxy.clustering.rules import cluster_by_rules
 from hedgerow.proxy.config import Sampling

@@ -28,8 +28,8 @@ from benchmarks.evidence.holding_out import (
     transferred,
 )
 from hedgerow.calibration.errors import CalibrationError
-from hedgerow.calibration.fitting.learners import learn_bounded_platt
-from hedgerow.calibration.maps import apply_map, log_odds
+from hedgerow.calibration.maps.base import apply_map, log_odds
+from hedgerow.calibration.maps.platt_bounded import BoundedPlattMap
 
 SHOWN = ("generalised_ece", "faithfulness_divergence", "smooth_ece")
 TITLES = {
@@ -123,10 +123,10 @@ def in_domain(found: Sequence[Pair]) -> list[str]:
 
 def _floor(pair: Pair) -> float:
     """Generalised ECE of an order-keeping step function, fitted on the very answers that it is measured on."""
-    from hedgerow.calibration.fitting import fit_isotonic
+    from hedgerow.calibration.fitting import fit_map
 
     return metric(
-        "generalised_ece", apply_map(fit_isotonic(*pair.raw, pair.correct, folds=0).map, *pair.raw), pair.correct
+        "generalised_ece", apply_map(fit_map("isotonic", *pair.raw, pair.correct, folds=0).map, *pair.raw), pair.correct
     )
 
 
@@ -137,7 +137,7 @@ def every_map(found: Sequence[Pair]) -> list[str]:
     for kind, learn in track(LEARNERS.items(), "maps", disable=not sys.stderr.isatty()):
         lines.append(_row("none" if kind == "identity" else kind, learn, found))
     lines += ["", "The bounded Platt map by its limit on log-odds:", "", "| limit " + head[0], head[1]]
-    lines += [_row(f"{limit:g}", partial(learn_bounded_platt, limit=limit), found) for limit in LIMITS]
+    lines += [_row(f"{limit:g}", partial(BoundedPlattMap.learn, limit=limit), found) for limit in LIMITS]
     return lines
 
 

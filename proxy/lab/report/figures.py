@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.calibration import CalibrationMap
 from hedgerow.calibration.evaluation import Evaluation
-from hedgerow.calibration.maps import CalibrationMap
 from hedgerow.calibration.metrics import faithfulness_divergence, generalised_reliability, risk_coverage
 
 Floats = NDArray[np.float64]

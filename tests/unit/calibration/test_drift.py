@@ -21,7 +21,7 @@ from hedgerow.calibration.drift import (
 )
 from hedgerow.calibration.errors import RangeError, ShapeError
 from hedgerow.calibration.fitted import FittedMap
-from hedgerow.calibration.fitting import fit_platt
+from hedgerow.calibration.fitting import fit_map
 
 CHANCE = st.floats(0.001, 0.999)
 ROWS = st.lists(st.tuples(CHANCE, st.sampled_from([0.0, 0.25, 1.0])), min_size=1, max_size=30)
@@ -108,7 +108,7 @@ def test_inputs_raise_an_alarm_when_they_move_and_seldom_when_not():
 
 
 def test_a_map_remembers_the_confidences_that_it_saw():
-    fitted = fit_platt([9.0, 4.0] * 40, [1.0, 6.0] * 40, [1, 0, 1, 1] * 20)
+    fitted = fit_map("platt", [9.0, 4.0] * 40, [1.0, 6.0] * 40, [1, 0, 1, 1] * 20)
     again = FittedMap.from_dict(fitted.to_dict())
     assert again == fitted
     assert (again.provenance.raw_histogram[90], again.provenance.raw_histogram[40]) == (40, 40)
@@ -157,7 +157,7 @@ def test_the_error_of_a_fit_on_few_answers_is_forgiven_and_a_change_is_not():
     stated, forgiven, noticed = [], [], []
     for _ in range(30):
         raw, correct = outcomes(rng, 150, -1.0)
-        fitted = fit_platt(10.0 * raw, 10.0 * (1.0 - raw), correct, folds=0)
+        fitted = fit_map("platt", 10.0 * raw, 10.0 * (1.0 - raw), correct, folds=0)
         nulls = plausible(fitted.provenance.information)
         later, right = outcomes(rng, 1500, -1.0)
         mean = fitted.map.means(later)

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from hedgerow.calibration import IdentityMap
 from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
 from hedgerow.calibration.evaluation import evaluate
-from hedgerow.calibration.fitting import fit_platt
-from hedgerow.calibration.local import range_aware_correction
-from hedgerow.calibration.maps import IdentityMap, apply_map
+from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.maps.base import apply_map
 from hedgerow.calibration.metrics import auroc, expected_brier
 from hedgerow.calibration.metrics.bootstrap import bootstrap_interval
 from hedgerow.calibration.metrics.faithful import cmfg, faithfulness
@@ -28,7 +28,7 @@ def traffic(n=400, seed=0):
 def test_the_map_is_fitted_on_the_first_records_and_measured_on_the_others():
     a, b, y = traffic()
     found = evaluate(a, b, y, train_fraction=0.3)
-    assert found.fitted.map == fit_platt(a[:120], b[:120], y[:120]).map
+    assert found.fitted.map == fit_map("platt", a[:120], b[:120], y[:120]).map
     np.testing.assert_array_equal(found.correct, y[120:])
     np.testing.assert_array_equal(found.raw, (a[120:], b[120:]))
     np.testing.assert_array_equal(found.calibrated, apply_map(found.fitted.map, a[120:], b[120:]))
@@ -136,27 +136,6 @@ def _undefined_without_first(column):
     if not np.isin([0.0, 1.0, 2.0], column).all():
         raise NotEnoughData("a row is missing")
     return float(column.mean())
-
-
-@given(mean=st.floats(0, 1), residual=st.floats(-1, 1), scale=st.floats(0.01, 50))
-def test_a_local_correction_stays_in_range_on_the_side_of_its_residual(mean, residual, scale):
-    moved = float(range_aware_correction(mean, residual, scale=scale))
-    assert 0.0 <= moved <= 1.0
-    assert (moved - mean) * residual >= -1e-12
-    mirrored = float(range_aware_correction(1.0 - mean, -residual, scale=scale))
-    assert moved == pytest.approx(1.0 - mirrored, abs=1e-12)
-
-
-def test_a_local_correction_refuses_what_is_no_residual():
-    with pytest.raises(RangeError, match="residual"):
-        range_aware_correction([0.5], [1.5])
-    with pytest.raises(RangeError, match="residual"):
-        range_aware_correction([0.5], [float("nan")])
-    with pytest.raises(ShapeError):
-        range_aware_correction([0.5, 0.4], [0.1, 0.1, 0.1])
-    for scale in (0.0, float("inf"), float("nan")):
-        with pytest.raises(RangeError, match="scale"):
-            range_aware_correction([0.5], [0.1], scale=scale)
 
 
 def test_faithfulness_is_one_minus_the_mean_gap_of_each_response():

@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.calibration import faithfulness_divergence, w1_exact
 from hedgerow.calibration.distribution import kl_divergence
-from hedgerow.calibration.fitting import fit_platt
+from hedgerow.calibration.fitting import fit_map
 from hedgerow.calibration.metrics import auroc, generalised_ece, smooth_ece, smooth_ece_at
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "goldens" / "calibration.json").read_text(encoding="utf-8"))
@@ -41,7 +41,7 @@ def test_w1_exact(row):
 
 def test_platt_equals_unpenalised_logistic_regression():
     confidence = np.array(POINTS["confidence"])
-    fitted = fit_platt(10 * confidence, 10 * (1 - confidence), POINTS["correct"], folds=0).map.to_dict()
+    fitted = fit_map("platt", 10 * confidence, 10 * (1 - confidence), POINTS["correct"], folds=0).map.to_dict()
     assert fitted["w"] == pytest.approx(POINTS["platt"]["w"], abs=1e-6)
     assert fitted["b"] == pytest.approx(POINTS["platt"]["b"], abs=1e-6)
 

@@ -12,16 +12,9 @@ from sklearn.linear_model import LogisticRegression
 
 from hedgerow.calibration import Beta, FittedMap, PlattMap
 from hedgerow.calibration.errors import CalibrationError, NegativeSlope, NotEnoughData, RangeError
-from hedgerow.calibration.fitting import (
-    FITS,
-    fit_bounded_platt,
-    fit_histogram,
-    fit_isotonic,
-    fit_map,
-    fit_platt,
-    fit_venn_abers,
-)
-from hedgerow.calibration.maps import apply_map, map_from_dict
+from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.maps import KINDS
+from hedgerow.calibration.maps.base import apply_map, map_from_dict
 
 
 def traffic(n=300, seed=0):
@@ -33,7 +26,7 @@ def traffic(n=300, seed=0):
     return alpha, beta, correct
 
 
-@pytest.fixture(params=FITS)
+@pytest.fixture(params=KINDS)
 def fitted(request):
     return fit_map(request.param, *traffic(), signal="semantic", model="m")
 
@@ -57,7 +50,7 @@ def test_a_fitted_map_survives_json(fitted):
     assert FittedMap.from_dict(fitted.to_dict()) == fitted
 
 
-@pytest.mark.parametrize("kind", FITS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_fits_do_not_depend_on_the_order_of_the_records(kind):
     order, fitted = np.random.default_rng(1).permutation(300), fit_map(kind, *traffic())
     again = fit_map(kind, *(column[order] for column in traffic()))
@@ -72,7 +65,7 @@ def test_unanimous_samples_and_luck_do_not_look_like_certainty():
     alpha = np.repeat([10.0, 9.0, 6.0, 3.0], 100)
     beta = np.maximum(10.0 - alpha, 1e-6)
     correct = np.concatenate([np.arange(100) < right for right in (90, 85, 40, 10)]).astype(float)
-    fitted = fit_bounded_platt(alpha, beta, correct, folds=0).map
+    fitted = fit_map("platt-bounded", alpha, beta, correct, folds=0).map
     x = np.log(np.where(beta < 1, 10.5, alpha) / np.where(beta < 1, 0.5, beta))
     target = np.where(correct == 1, 226 / 227, 1 / 177)  # 225 right, 175 wrong
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(
@@ -80,14 +73,14 @@ def test_unanimous_samples_and_luck_do_not_look_like_certainty():
     )
     np.testing.assert_allclose((fitted.w, fitted.b), (model.coef_.item(), model.intercept_.item()), rtol=1e-4)
     assert fitted.means(1 - 1e-7) == fitted.means(10.5 / 11) > fitted.means(0.9)
-    bare = fit_platt(alpha, beta, correct, folds=0).map
+    bare = fit_map("platt", alpha, beta, correct, folds=0).map
     spread = [calibrated.means(0.9) - calibrated.means(0.3) for calibrated in (bare, fitted)]
     assert spread[0] < 0.5 < spread[1]  # 85 % against 10 % were right
 
 
 def test_confidences_that_all_lie_beyond_the_limit_are_taken_as_they_are():
     alpha, correct = np.tile([980.0, 999.0], 50), np.tile([0.0, 1.0, 1.0, 1.0], 25)
-    fitted = fit_bounded_platt(alpha, 1000 - alpha, correct, folds=0).map
+    fitted = fit_map("platt-bounded", alpha, 1000 - alpha, correct, folds=0).map
     assert fitted.means(0.98) < fitted.means(0.999)
 
 
@@ -97,7 +90,7 @@ def test_a_platt_map_stored_without_a_limit_keeps_its_effect():
 
 
 def test_provenance_says_where_a_map_comes_from():
-    made = fit_platt(*traffic(), signal="token", model="x").provenance
+    made = fit_map("platt", *traffic(), signal="token", model="x").provenance
     assert (made.n, made.signal, made.model, made.notes) == (300, "token", "x", ())
     assert set(made.standard_errors) == {"w", "b"}
     assert made.cross_validation["generalised_ece"]["after"] < made.cross_validation["generalised_ece"]["before"]
@@ -107,24 +100,24 @@ def test_isotonic_equals_scikit_learn():
     alpha, beta, correct = traffic()
     mean, grid = alpha / (alpha + beta), np.linspace(0, 1, 57)
     expected = IsotonicRegression(out_of_bounds="clip").fit(mean, correct).predict(grid)
-    np.testing.assert_allclose(fit_isotonic(alpha, beta, correct).map.means(grid), expected, atol=1e-12)
+    np.testing.assert_allclose(fit_map("isotonic", alpha, beta, correct).map.means(grid), expected, atol=1e-12)
 
 
 def test_venn_abers_interval_brackets_its_point():
-    venn = fit_venn_abers(*traffic()).map
+    venn = fit_map("venn-abers", *traffic()).map
     for mean in (0.0, 0.05, 0.5, 0.93, 1.0):
         low, high = venn.interval(mean)
         assert low <= venn.means([mean]).item() <= high
 
 
 def test_histogram_of_certain_bins_stays_short_of_certainty():
-    fitted = fit_histogram([9.0] * 40 + [1.0] * 40, [1.0] * 40 + [9.0] * 40, [1] * 40 + [0] * 40)
+    fitted = fit_map("histogram", [9.0] * 40 + [1.0] * 40, [1.0] * 40 + [9.0] * 40, [1] * 40 + [0] * 40)
     low, high = fitted.map.means([0.1, 0.9])
     assert 0.0 < low < 0.05
     assert 0.95 < high < 1.0
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FITS if kind != "identity"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "identity"])
 def test_one_class_and_one_confidence_are_refused(kind):
     with pytest.raises(NotEnoughData, match="all 50 answers are right"):
         fit_map(kind, np.arange(1.0, 51.0), 1.0, np.ones(50))
@@ -144,8 +137,8 @@ def test_separable_and_tiny_data_give_a_regularised_fit_that_says_so(kind):
 def test_a_negative_slope_is_refused_unless_asked_for():
     alpha, beta, correct = traffic()
     with pytest.raises(NegativeSlope, match="slope is -"):
-        fit_platt(alpha, beta, 1 - correct)
-    assert fit_platt(alpha, beta, 1 - correct, allow_negative_slope=True).map.to_dict()["w"] < 0
+        fit_map("platt", alpha, beta, 1 - correct)
+    assert fit_map("platt", alpha, beta, 1 - correct, allow_negative_slope=True).map.to_dict()["w"] < 0
 
 
 @given(st.floats(1e-6, 1e8), st.floats(1e-6, 1e8), st.floats(-5, 5), st.floats(-5, 5))
@@ -160,5 +153,5 @@ def test_a_stored_map_that_makes_no_sense_is_refused(content):
 
 
 def test_importing_the_mathematics_does_not_import_scikit_learn_or_plots():
-    code = "import calibration, hedgerow.calibration.fitting, sys; print({'sklearn', 'matplotlib', 'torch'} & set(sys.modules))"
+    code = "import hedgerow.calibration.fitting, sys; print({'sklearn', 'matplotlib', 'torch'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

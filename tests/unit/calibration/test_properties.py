@@ -8,7 +8,6 @@ from scipy import stats
 
 from hedgerow.calibration import Beta, faithfulness_divergence, quantile_nodes, w1_exact
 from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
-from hedgerow.calibration.fitting import fit_likelihood, fit_moments
 from hedgerow.calibration.metrics import (
     aurc,
     auroc,
@@ -19,6 +18,7 @@ from hedgerow.calibration.metrics import (
     generalised_ece,
     smooth_ece,
 )
+from hedgerow.calibration.scores import fit_likelihood, fit_moments
 from hedgerow.calibration.wasserstein import w1_nodes
 
 sizes = st.floats(-6, 8).map(lambda e: max(10.0**e, 1e-6))

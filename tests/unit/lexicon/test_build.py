@@ -2,7 +2,6 @@
 
 import asyncio
 
-import numpy as np
 import pytest
 
 from hedgerow.lexicon import LexiconError
@@ -13,7 +12,6 @@ from hedgerow.lexicon.hedges.build import (
     Written,
     construct,
     entries,
-    fit_scores,
     parse_score,
     remaining,
 )
@@ -63,16 +61,6 @@ def test_a_stopped_build_goes_on_where_it_was() -> None:
 def test_scores_are_read(text: str, value: float | None) -> None:
     """The first number from 0 to 100."""
     assert parse_score(text) == value
-
-
-def test_the_likelihood_fit_recovers_a_beta() -> None:
-    """Simulated scores of a known Beta; equal scores follow the rule for no spread."""
-    fitted = fit_scores(list(np.random.default_rng(0).beta(6, 2, 4000)))
-    assert fitted.alpha == pytest.approx(6, rel=0.1)
-    assert fitted.beta == pytest.approx(2, rel=0.1)
-    assert fit_scores([0.7] * 10).concentration == pytest.approx(10)
-    with pytest.raises(LexiconError):
-        fit_scores([])
 
 
 def test_an_empty_plan_is_refused() -> None:

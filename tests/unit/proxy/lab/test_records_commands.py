@@ -84,7 +84,7 @@ def test_a_map_is_fitted_stored_activated_and_compared(tmp_path):
         ("one", ["everything (the default)"]),
         ("two", ["route r"]),
     ]
-    assert json.loads(run("maps", "show", "one", "--folder", folder).stdout)["map"]["kind"] == "platt"
+    assert json.loads(run("maps", "show", "one", "--folder", folder).stdout)["map"]["kind"] == "platt-bounded"
     assert "map.kind: platt -> isotonic" in run("maps", "diff", "one", "two", "--folder", folder).stdout
     assert "no such map" in run("maps", "activate", "three", "--folder", folder, code=2).stderr
 

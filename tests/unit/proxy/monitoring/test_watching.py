@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hedgerow.calibration import FittedMap, MapRegistry
-from hedgerow.calibration.fitting import fit_platt
+from hedgerow.calibration.fitting import fit_map
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.operators import clear_alarms, read_alarms, read_changes, states
 from hedgerow.proxy.audit.store import open_store
@@ -36,7 +36,7 @@ def a_map(tmp_path: Path, *, days_ago: float = 0.0) -> FittedMap:
     """A map learned on 1,000 answers of the good model, active for the route."""
     rng = np.random.default_rng(1)
     agree = agreement(rng, 1000)
-    fitted = fit_platt(
+    fitted = fit_map("platt",
         agree, SAMPLES - agree, right(rng, agree), signal="semantic", folds=0,
         fitted_at=datetime.now(UTC) - timedelta(days=days_ago),
     )  # fmt: skip

@@ -1,0 +1,80 @@
+"""What the kinds of maps share when they are learned: conditions, regularised logistic regression, steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from hedgerow.calibration.arrays import FloatArray, probabilities
+from hedgerow.calibration.errors import NotEnoughData, RangeError
+from hedgerow.calibration.logistic import Logistic, fit_logistic
+
+TINY = 30
+"""Below this many records a parametric fit is drawn towards the identity, and says so."""
+
+PRIOR_PRECISION = 1.0
+"""Of the normal prior around the identity, for each coefficient: as much as a handful of records weighs."""
+
+
+def require_two_classes(mean: FloatArray, correct: FloatArray) -> None:
+    """Raise `NotEnoughData` where nothing can be learned: one class, or one confidence for all."""
+    right = int(correct.sum())
+    if right in (0, len(correct)):
+        raise NotEnoughData(
+            f"all {len(correct)} answers are {'right' if right else 'wrong'}: a map needs right and wrong ones"
+        )
+    if mean.min() == mean.max():
+        raise NotEnoughData(f"all {len(mean)} confidences are {mean[0]:.6g}: nothing can be learned from their order")
+
+
+def is_separable(x: FloatArray, correct: FloatArray) -> bool:
+    """Whether a threshold divides right from wrong, ties on it allowed: the likelihood has no maximum."""
+    right, wrong = x[correct == 1.0], x[correct == 0.0]
+    return bool(right.min() >= wrong.max() or right.max() <= wrong.min())
+
+
+def fit_near_identity(
+    columns: Sequence[FloatArray], correct: FloatArray, identity: FloatArray, separable: bool
+) -> tuple[Logistic, tuple[str, ...]]:
+    """Maximum likelihood; the mode under a prior around the identity where that does not exist or records are few."""
+    n = len(correct)
+    if not separable and n >= TINY:
+        fit = fit_logistic(columns, correct, prior_mean=identity)
+        if fit.converged:
+            return fit, ()
+        separable = True
+    reason = "no maximum of the likelihood (separable)" if separable else f"only {n} records"
+    fit = fit_logistic(columns, correct, prior_mean=identity, prior_precision=PRIOR_PRECISION)
+    return fit, (f"regularised towards the identity: {reason}",)
+
+
+def few_records(n: int) -> tuple[str, ...]:
+    """A note where steps are fitted on few records."""
+    return (f"only {n} records: the steps are rough",) if n < TINY else ()
+
+
+def by_mean(mean: FloatArray, correct: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Distinct means ascending, right answers and records at each."""
+    knots, place, counts = np.unique(mean, return_inverse=True, return_counts=True)
+    return knots, np.bincount(place, correct).astype(np.float64), counts.astype(np.float64)
+
+
+def isotonic_regression(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """The non-decreasing values nearest to these in weighted squares."""
+    from scipy import optimize  # heavy, and needed by fits alone
+
+    return np.asarray(optimize.isotonic_regression(values, weights=weights).x, dtype=np.float64)
+
+
+def store_columns(owner: object, **columns: Sequence[float]) -> None:
+    """Store the columns of a frozen map as tuples of floats in [0, 1]; JSON brings lists."""
+    for name, values in columns.items():
+        object.__setattr__(owner, name, tuple(probabilities(name, list(values)).tolist()))
+
+
+def require_ascending(name: str, values: Sequence[float]) -> None:
+    """Raise a `RangeError` unless the values ascend strictly."""
+    if any(b <= a for a, b in pairwise(values)):
+        raise RangeError(f"{name} must ascend strictly, got {list(values)!r}")
