@@ -28,6 +28,7 @@ from hedgerow.calibration.metrics import expected_brier, expected_nll, faithfuln
 from hedgerow.lexicon import perceive
 from hedgerow.proxy.audit import queries
 from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.store import read_answer
 from hedgerow.proxy.audit.tables import alarms, answers, changes, route_states, texts, verdicts
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.pipeline import result as record
@@ -265,7 +266,7 @@ def measure(folder: Path, rows: int) -> None:
         "histogram of confidences": lambda c: queries.histogram(c, period, route),
         "labelled answers": lambda c: queries.labelled(c, period),
         "worst surprises": lambda c: queries.surprises(c, period),
-        "one answer": lambda c: queries.one(c, "hr_none"),
+        "one answer": lambda c: read_answer(c, "hr_none"),
     }
     with engine.connect() as connection:
         total = connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar_one()

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from hedgerow.proxy.api.access import ReloaderOf, ServicesOf
-from hedgerow.proxy.audit.engine import answers
+from hedgerow.proxy.audit.engine import is_reachable
 from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.types import Json
 
@@ -40,7 +40,7 @@ async def ready(reloader: ReloaderOf, services: ServicesOf) -> Response:
 
 async def _store_answers(reloader: ConfigReloader) -> bool:
     with anyio.move_on_after(STORE_TIMEOUT_S):
-        return await anyio.to_thread.run_sync(answers, reloader.audit.engine, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(is_reachable, reloader.audit.engine, abandon_on_cancel=True)
     return False
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -23,11 +25,11 @@ _POSTGRES = {
     "options": f"-c lock_timeout={DEAD_AFTER_S}s",
     "application_name": "hedgerow",
 }
-"""What libpq is told, unless the address says otherwise."""
+"""Connection parameters for libpq, unless the address sets them."""
 
 
 def sqlite_file(settings: Audit) -> Path | None:
-    """The file of an SQLite audit; None for another database, for one in memory, or for an address that is none."""
+    """The file of an SQLite audit; None for another database, for one in memory, or for an invalid address."""
     try:
         url = sa.make_url(settings.url)
     except sa.exc.ArgumentError:
@@ -41,7 +43,7 @@ def shown_address(settings: Audit) -> str:
 
 
 def open_engine(settings: Audit) -> sa.Engine:
-    """Connect, and bring the schema up to date.
+    """Connect, create the store where there is none, and bring the schema up to date.
 
     Raises:
         StoreError: the address is wrong, its driver is missing, or the database cannot be opened.
@@ -54,6 +56,43 @@ def open_engine(settings: Audit) -> sa.Engine:
     migrate(engine)
     engine.dispose()  # the connection that migrated was more patient than the others may be
     return engine
+
+
+def open_existing(settings: Audit) -> sa.Engine:
+    """As `open_engine`, for commands that read and change a store but do not create one.
+
+    Raises:
+        StoreError: there is no store yet, or it cannot be opened.
+    """
+    file = sqlite_file(settings)
+    if file is not None and not file.exists():
+        raise StoreError(
+            f"There is no audit store at {file}. Check `audit.url`, or start `hedgerow serve`, which creates the store."
+        )
+    return open_engine(settings)
+
+
+@contextmanager
+def transaction(engine: sa.Engine, kind: Literal["read", "write", "snapshot"] = "read") -> Iterator[sa.Connection]:
+    """One transaction on a connection of its own; the only place where a database error becomes a `StoreError`.
+
+    Args:
+        kind: "write" takes its place among SQLite's writers at the start, so that what is read first still holds when it writes;
+            "snapshot" reads all tables as they stood at one moment.
+
+    Raises:
+        StoreError: the store cannot be read or written; the message names the kind of error and no parameter.
+    """
+    if kind == "snapshot" and engine.dialect.name == "postgresql":
+        engine = engine.execution_options(isolation_level="REPEATABLE READ")
+    try:
+        with engine.begin() as connection:
+            if kind != "read" and engine.dialect.name == "sqlite":  # the driver itself begins only before a write
+                connection.exec_driver_sql("BEGIN IMMEDIATE" if kind == "write" else "BEGIN")
+            yield connection
+    except sa.exc.SQLAlchemyError as error:
+        verb = "written" if kind == "write" else "read"
+        raise StoreError(f"The audit store cannot be {verb}: {type(error).__name__}.") from error
 
 
 def _postgres(url: sa.URL) -> sa.Engine:
@@ -86,11 +125,11 @@ def _set_up_sqlite(raw: Any, synchronous: str) -> None:
     cursor.close()
 
 
-def answers(engine: sa.Engine) -> bool:
-    """Whether the database can be asked just now."""
+def is_reachable(engine: sa.Engine) -> bool:
+    """Whether the database answers a query just now."""
     try:
-        with engine.connect() as connection:
+        with transaction(engine) as connection:
             connection.execute(sa.text("SELECT 1"))
-    except sa.exc.SQLAlchemyError:
+    except StoreError:
         return False
     return True

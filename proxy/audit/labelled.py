@@ -10,8 +10,8 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.tables import answers, texts, verdicts
-from hedgerow.proxy.errors import StoreError
 
 Columns = NDArray[np.float64]
 _AT_A_TIME = 2000
@@ -97,17 +97,18 @@ def read_raw_means(engine: sa.Engine, *, route: str, map_id: str | None, since: 
 
 
 def _columns(engine: sa.Engine, statement: Any, width: int) -> list[Columns]:
-    try:
-        with engine.connect() as connection:
-            rows = [tuple(row) for row in connection.execute(statement)]
-    except sa.exc.SQLAlchemyError as error:
-        raise StoreError(f"the audit store cannot be read: {error.__class__.__name__}") from error
+    with transaction(engine) as connection:
+        rows = [tuple(row) for row in connection.execute(statement)]
     return list(np.array(rows, dtype=np.float64).reshape(-1, width).T)
 
 
 def count_answers(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> int:
-    """Answers with a confidence."""
-    with engine.connect() as connection:
+    """How many answers have a confidence.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    with transaction(engine) as connection:
         return int(connection.execute(_exported(sa.select(sa.func.count()), route, since)).scalar_one())
 
 
@@ -120,12 +121,9 @@ def export_rows(engine: sa.Engine, *, route: str | None = None, since: float = 0
         StoreError: the store cannot be read.
     """
     statement = _exported(sa.select(*_EXPORTED), route, since).order_by(answers.c.created_at, answers.c.id)
-    try:
-        with engine.connect() as connection:
-            for row in connection.execution_options(yield_per=_AT_A_TIME).execute(statement):
-                yield dict(zip(EXPORTED, row, strict=True))
-    except sa.exc.SQLAlchemyError as error:
-        raise StoreError(f"the audit store cannot be read: {error.__class__.__name__}") from error
+    with transaction(engine) as connection:
+        for row in connection.execution_options(yield_per=_AT_A_TIME).execute(statement):
+            yield dict(zip(EXPORTED, row, strict=True))
 
 
 def _exported(select: Any, route: str | None, since: float) -> Any:

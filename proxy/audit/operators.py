@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.tables import alarms, changes, route_states
-from hedgerow.proxy.errors import StoreError
 
 Engine = sa.Engine
 """For those outside this package, who know the store but not its library."""
@@ -68,7 +68,7 @@ def states(engine: sa.Engine) -> dict[str, RouteState]:
     Raises:
         StoreError: the store cannot be read.
     """
-    with _transaction(engine) as connection:
+    with transaction(engine) as connection:
         rows = connection.execute(sa.select(route_states)).mappings()
         return {r["route"]: RouteState(r["mode"], r["map_id"], r["updated_at"], r["actor"]) for r in rows}
 
@@ -81,7 +81,7 @@ def set_state(
     Raises:
         StoreError: the store cannot be written.
     """
-    with _transaction(engine, write=True) as connection:
+    with _turn(engine) as connection:
         return _set(connection, route, what, value, actor, what, note)
 
 
@@ -93,7 +93,7 @@ def roll_back(engine: sa.Engine, route: str, *, actor: str, note: str | None = N
     Raises:
         StoreError: the store cannot be written.
     """
-    with _transaction(engine, write=True) as connection:
+    with _turn(engine) as connection:
         history: list[str | None] = [None]
         wanted = changes.c.what.in_(("map", "rollback")) & (changes.c.route == route)
         for what, after in connection.execute(
@@ -154,7 +154,7 @@ def read_changes(engine: sa.Engine, *, route: str | None = None, limit: int = 10
     statement = sa.select(changes).order_by(changes.c.id.desc()).limit(limit)
     if route is not None:
         statement = statement.where(changes.c.route == route)
-    with _transaction(engine) as connection:
+    with transaction(engine) as connection:
         return [_value(Change, row) for row in connection.execute(statement).mappings()]
 
 
@@ -163,7 +163,7 @@ def raise_alarm(
 ) -> bool:
     """Raise an alarm unless the same one stands already; whether it was raised. Of several processes one raises it."""
     same = (alarms.c.route == route) & (alarms.c.map_id == map_id) & (alarms.c.kind == kind)
-    with _transaction(engine, write=True) as connection:
+    with _turn(engine) as connection:
         if connection.execute(sa.select(alarms.c.id).where(same, alarms.c.cleared_at.is_(None))).first():
             return False
         connection.execute(
@@ -186,13 +186,13 @@ def read_alarms(engine: sa.Engine, *, route: str | None = None, standing: bool =
         statement = statement.where(alarms.c.route == route)
     if standing:
         statement = statement.where(alarms.c.cleared_at.is_(None))
-    with _transaction(engine) as connection:
+    with transaction(engine) as connection:
         return [_value(Alarm, row) for row in connection.execute(statement).mappings()]
 
 
 def clear_alarms(engine: sa.Engine, route: str, *, actor: str, note: str | None = None) -> int:
     """Clear a route's standing alarms; how many there were. The tests begin anew with what comes in later."""
-    with _transaction(engine, write=True) as connection:
+    with _turn(engine) as connection:
         standing = (alarms.c.route == route) & alarms.c.cleared_at.is_(None)
         done = connection.execute(sa.update(alarms).where(standing).values(cleared_at=time.time(), actor=actor))
         if done.rowcount:
@@ -209,17 +209,12 @@ def clear_alarms(engine: sa.Engine, route: str, *, actor: str, note: str | None 
 
 
 @contextmanager
-def _transaction(engine: sa.Engine, *, write: bool = False) -> Iterator[sa.Connection]:
+def _turn(engine: sa.Engine) -> Iterator[sa.Connection]:
     """A transaction whose writers take turns, so that what they read first still holds when they write."""
-    try:
-        with engine.begin() as connection:
-            if write and engine.dialect.name == "postgresql":
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-            elif write:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            yield connection
-    except sa.exc.SQLAlchemyError as error:
-        raise StoreError(f"the audit store is not available: {error.__class__.__name__}") from error
+    with transaction(engine, "write") as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        yield connection
 
 
 def _value(kind: Any, row: Any) -> Any:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.tables import alarms, answers, changes, texts, verdicts
-from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.types import Json
 
 T = TypeVar("T")
@@ -26,19 +25,6 @@ MAX_LABELLED = 20_000
 """Newest labelled answers from which figures are computed; more would only make the page slow."""
 HISTOGRAM_CELLS = 20
 MAX_LISTED = 200
-
-
-def asked(engine: sa.Engine, query: Query[T]) -> T:
-    """What a query finds.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-    try:
-        with engine.connect() as connection:
-            return query(connection)
-    except sa.exc.SQLAlchemyError as error:
-        raise StoreError(f"the audit store cannot be read: {type(error).__name__}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,19 +198,6 @@ def surprises(connection: Connection, period: Period, route: str | None = None, 
         .limit(limit)
     )
     return [dict(row) for row in connection.execute(statement).mappings()]
-
-
-def one(connection: Connection, name: str) -> Json | None:
-    """One answer with its texts (None where none were kept) and all its verdicts, newest first."""
-    row = connection.execute(sa.select(answers).where(answers.c.id == name)).mappings().first()
-    if row is None:
-        return None
-    told = connection.execute(sa.select(verdicts).where(verdicts.c.answer_id == name).order_by(verdicts.c.id.desc()))
-    said = connection.execute(sa.select(texts).where(texts.c.answer_id == name)).mappings().first()
-    return dict(row) | {
-        "texts": dict(said) if said else None,
-        "verdicts": [dict(verdict) for verdict in told.mappings()],
-    }
 
 
 def operations(connection: Connection, limit: int = MAX_LISTED) -> list[Json]:

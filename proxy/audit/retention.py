@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +16,10 @@ import sqlalchemy as sa
 
 from hedgerow.proxy.audit import chain
 from hedgerow.proxy.audit.chain import Head
+from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.rows import user_hash
 from hedgerow.proxy.audit.tables import answers, chains, changes, texts, verdicts
 from hedgerow.proxy.config import Settings
-from hedgerow.proxy.errors import StoreError
 
 ROWS_AT_A_TIME = 1000
 """In one transaction: writers wait no longer than that takes."""
@@ -58,7 +57,7 @@ def purge(
             said += _sum(_purge_texts(engine, route, now - texts_days * DAY_S, now), gone)
     found = Forgotten(said, rows)
     if said or rows:
-        with _transaction(engine) as connection:
+        with transaction(engine, "write") as connection:
             _record(connection, actor, "purge", f"texts of {said} rows and {rows} rows")
         _overwrite(engine)
     return found
@@ -78,7 +77,7 @@ def erase(
     concerned: sa.ColumnElement[bool] = answers.c.id.in_(names) | answers.c.response_id.in_(names)
     if user is not None:
         concerned = answers.c.user_hash == user_hash(user, key)
-    with _transaction(engine) as connection:
+    with transaction(engine, "write") as connection:
         ids = list(connection.execute(sa.select(answers.c.id).where(concerned)).scalars())
         for start in range(0, len(ids), ROWS_AT_A_TIME):
             _erase(connection, ids[start : start + ROWS_AT_A_TIME], time.time())
@@ -93,7 +92,7 @@ def _policies(engine: sa.Engine, settings: Settings) -> list[tuple[str | None, f
     """Days for texts and days for rows, by route, over all routes that the store knows."""
     audit = settings.audit
     own = {route.name: (route.keep_texts_days, route.keep_rows_days) for route in settings.routes}
-    with _transaction(engine) as connection:
+    with transaction(engine) as connection:
         routes = list(connection.execute(sa.select(answers.c.route).distinct()).scalars())
     found: list[tuple[str | None, float | None, float | None]] = []
     for route in routes:
@@ -109,7 +108,7 @@ def _purge_texts(engine: sa.Engine, route: str | None, before: float, now: float
     private = answers.c.digest.is_not(None) | answers.c.id.in_(sa.select(texts.c.answer_id))
     statement = sa.select(answers.c.id).where(old, private).limit(ROWS_AT_A_TIME)
     while True:
-        with _transaction(engine) as connection:
+        with transaction(engine, "write") as connection:
             ids = list(connection.execute(statement).scalars())
             _erase(connection, ids, now)
         if not ids:
@@ -126,14 +125,14 @@ def _erase(connection: sa.Connection, ids: Sequence[str], now: float) -> None:
 
 def _purge_rows(engine: sa.Engine, route: str | None, before: float, key: bytes) -> Iterator[int]:
     """Rows of a route up to the first, in each chain, that is young enough to stay."""
-    with _transaction(engine) as connection:
+    with transaction(engine) as connection:
         writers = connection.execute(sa.select(chains.c.writer).where(chains.c.route == (route or ""))).scalars().all()
     for writer in writers:
         while count := _cut(engine, writer, route, before, key):
             yield count
     old = (answers.c.writer.is_(None), answers.c.route.is_not_distinct_from(route), answers.c.created_at < before)
     while True:
-        with _transaction(engine) as connection:
+        with transaction(engine, "write") as connection:
             ids = connection.execute(sa.select(answers.c.id).where(*old).limit(ROWS_AT_A_TIME)).scalars().all()
             _delete(connection, ids)
         if not ids:
@@ -145,7 +144,7 @@ def _cut(engine: sa.Engine, writer: str, route: str | None, before: float, key: 
     """Cut one piece off the beginning of a chain; how many rows that were."""
     rows = sa.and_(answers.c.writer == writer, answers.c.route.is_not_distinct_from(route))
     place = sa.and_(chains.c.writer == writer, chains.c.route == (route or ""))
-    with _transaction(engine) as connection:
+    with transaction(engine, "write") as connection:
         end = connection.execute(sa.select(chains).where(place).with_for_update()).one()
         stays = connection.execute(
             sa.select(sa.func.min(answers.c.seq)).where(rows, answers.c.created_at >= before)
@@ -187,19 +186,3 @@ def _sum(steps: Iterator[int], gone: Callable[[int], None]) -> int:
         total += step
         gone(step)
     return total
-
-
-@contextmanager
-def _transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """A transaction that has its place among the writers from the start.
-
-    Raises:
-        StoreError: the store cannot be used.
-    """
-    try:
-        with engine.begin() as connection:
-            if engine.dialect.name == "sqlite":
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            yield connection
-    except sa.exc.SQLAlchemyError as error:
-        raise StoreError(f"the audit store cannot be written: {type(error).__name__}") from error

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.tables import answers, texts, verdicts
-from hedgerow.proxy.errors import StoreError
 
 Why = Literal["random", "uncertain", "surprising"]
 CANDIDATES = 2000
@@ -90,12 +90,9 @@ def _candidates(engine: sa.Engine, route: str | None) -> list[dict[str, Any]]:
     )
     if route is not None:
         statement = statement.where(a.route == route)
-    try:
-        with engine.connect() as connection:
-            found = connection.execute(statement).mappings()
-            return [dict(row) | {"mean": row["alpha"] / (row["alpha"] + row["beta"])} for row in found]
-    except sa.exc.SQLAlchemyError as error:
-        raise StoreError(f"the audit store cannot be read: {error.__class__.__name__}") from error
+    with transaction(engine) as connection:
+        rows = connection.execute(statement).mappings()
+        return [dict(row) | {"mean": row["alpha"] / (row["alpha"] + row["beta"])} for row in rows]
 
 
 def _item(row: dict[str, Any], why: Why) -> ReviewItem:

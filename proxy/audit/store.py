@@ -9,8 +9,7 @@ before them. SQL stays in this folder.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -18,8 +17,8 @@ import anyio.to_thread
 import sqlalchemy as sa
 import structlog
 
-from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.entry import Entry, Row
+from hedgerow.proxy.audit.engine import open_engine, transaction
+from hedgerow.proxy.audit.entry import Entry
 from hedgerow.proxy.audit.retention import erase, purge
 from hedgerow.proxy.audit.tables import answers, texts, verdicts
 from hedgerow.proxy.audit.writer import Batch, Settlement, Writer
@@ -96,20 +95,7 @@ class AuditStore:
         Raises:
             StoreError: the store cannot be read.
         """
-        await self.flush()
-        return await anyio.to_thread.run_sync(self._get, name)
-
-    def _get(self, name: str) -> Json | None:
-        with self._transaction() as connection:
-            row = find(connection, name)
-            if row is None:
-                return None
-            said = connection.execute(sa.select(texts).where(texts.c.answer_id == row["id"])).mappings().first()
-            told = connection.execute(
-                sa.select(verdicts).where(verdicts.c.answer_id == row["id"]).order_by(verdicts.c.id)
-            ).mappings()
-            kept = {name: text for name, text in (said or {}).items() if name != "answer_id"} or None
-            return row | {"texts": kept, "verdicts": [dict(verdict) for verdict in told]}
+        return await self.read(partial(read_answer, name=name))
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
         """What a query finds, on a worker thread; it sees every row that was handed in before.
@@ -121,7 +107,7 @@ class AuditStore:
         return await anyio.to_thread.run_sync(self._read, query)
 
     def _read(self, query: Callable[[sa.Connection], T]) -> T:
-        with self._transaction() as connection:
+        with transaction(self.engine) as connection:
             return query(connection)
 
     async def erase(self, name: str, *, actor: str) -> int:
@@ -132,14 +118,6 @@ class AuditStore:
         """
         await self.flush()
         return await anyio.to_thread.run_sync(partial(erase, self.engine, actor=actor, names=(name,)))
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sa.Connection]:
-        try:
-            with self.engine.begin() as connection:
-                yield connection
-        except sa.exc.SQLAlchemyError as error:
-            raise StoreError(f"the audit store cannot be used: {type(error).__name__}") from error
 
     async def aclose(self) -> None:
         """Write what waits, then close."""
@@ -176,13 +154,24 @@ def hash_key(settings: Audit) -> bytes:
     return settings.hash_key.get_secret_value().encode() if settings.hash_key else b""
 
 
-def find(connection: sa.Connection, name: str) -> Row | None:
-    """A row by audit id first, then by the completion's id (the newest, should an upstream repeat itself)."""
+def read_answer(connection: sa.Connection, name: str) -> Json | None:
+    """One row with its texts and verdicts (oldest first), by audit id first, then by the completion's id.
+
+    The newest row counts, should an upstream repeat its ids.
+    """
     for column in (answers.c.id, answers.c.response_id):
         statement = sa.select(answers).where(column == name).order_by(answers.c.created_at.desc()).limit(1)
-        if (found := connection.execute(statement).mappings().first()) is not None:
-            return dict(found)
-    return None
+        row = connection.execute(statement).mappings().first()
+        if row is not None:
+            break
+    else:
+        return None
+    stored = connection.execute(sa.select(texts).where(texts.c.answer_id == row["id"])).mappings().first()
+    of_answer = sa.select(verdicts).where(verdicts.c.answer_id == row["id"]).order_by(verdicts.c.id)
+    return dict(row) | {
+        "texts": {name: text for name, text in stored.items() if name != "answer_id"} if stored else None,
+        "verdicts": [dict(verdict) for verdict in connection.execute(of_answer).mappings()],
+    }
 
 
 def _wake(settled: Sequence[Settlement]) -> None:

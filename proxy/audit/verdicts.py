@@ -14,9 +14,9 @@ from typing import Any, Literal
 import anyio.to_thread
 import sqlalchemy as sa
 
+from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.tables import answers, verdicts
-from hedgerow.proxy.errors import StoreError
 
 Kind = Literal["client", "human", "import", "grader"]
 MAX_TOLD = 1000
@@ -102,13 +102,8 @@ def write(engine: sa.Engine, told: Sequence[Told]) -> list[Settled | None]:
     Raises:
         StoreError: the store cannot be written.
     """
-    try:
-        with engine.begin() as connection:
-            if engine.dialect.name == "sqlite":
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            return _write(connection, told)
-    except sa.exc.SQLAlchemyError as error:
-        raise StoreError(f"the audit store cannot be written: {error.__class__.__name__}") from error
+    with transaction(engine, "write") as connection:
+        return _write(connection, told)
 
 
 def _write(connection: sa.Connection, told: Sequence[Told]) -> list[Settled | None]:

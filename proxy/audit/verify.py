@@ -10,9 +10,9 @@ import sqlalchemy as sa
 
 from hedgerow.proxy.audit import chain
 from hedgerow.proxy.audit.chain import GENESIS, Head
+from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.entry import Row
 from hedgerow.proxy.audit.tables import answers, chains, texts
-from hedgerow.proxy.errors import StoreError
 
 ROWS_AT_A_TIME = 2000
 _COLUMNS = tuple(str(column.name) for column in answers.columns if column.name != "story")
@@ -62,17 +62,8 @@ def verify(engine: sa.Engine, key: bytes, seen: Callable[[int], None] = lambda _
     Raises:
         StoreError: the store cannot be read.
     """
-    try:
-        with engine.connect() as connection:
-            if engine.dialect.name == "sqlite":
-                connection.exec_driver_sql(
-                    "BEGIN"
-                )  # one snapshot for both tables; the driver begins only before a write
-            else:
-                connection = connection.execution_options(isolation_level="REPEATABLE READ")
-            return examine(connection, key, seen)
-    except sa.exc.SQLAlchemyError as error:
-        raise StoreError(f"the audit store cannot be read: {type(error).__name__}") from error
+    with transaction(engine, "snapshot") as connection:
+        return examine(connection, key, seen)
 
 
 def count(engine: sa.Engine) -> int:
@@ -81,11 +72,8 @@ def count(engine: sa.Engine) -> int:
     Raises:
         StoreError: the store cannot be read.
     """
-    try:
-        with engine.connect() as connection:
-            return connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar() or 0
-    except sa.exc.SQLAlchemyError as error:
-        raise StoreError(f"the audit store cannot be read: {type(error).__name__}") from error
+    with transaction(engine) as connection:
+        return connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar() or 0
 
 
 def examine(connection: sa.Connection, key: bytes, seen: Callable[[int], None] = lambda _: None) -> Report:

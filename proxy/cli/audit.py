@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import getpass
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +11,10 @@ import typer
 
 from hedgerow.proxy.cli.audit_files import export, import_verdicts
 from hedgerow.proxy.cli.audit_summary import summary, worst
-from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import ConfigPath, configuration, open_audit, stop
 
 if TYPE_CHECKING:
-    from hedgerow.proxy.audit.engine import Engine
     from hedgerow.proxy.audit.verify import Report
-    from hedgerow.proxy.config import Settings
 
 app = typer.Typer(no_args_is_help=True, help="The audit: figures, verdicts, files, and what keeps it whole.")
 app.command()(summary)
@@ -30,28 +26,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CONFIG = Path("config.yaml")
 MOST_FINDINGS = 50
 """Findings printed; --json gives all."""
-
-
-@contextmanager
-def opened(config: Path) -> Iterator[tuple[Settings, Engine]]:
-    """The configuration and its store; one that does not exist is not made."""
-    from hedgerow.proxy.audit.engine import open_engine, sqlite_file
-    from hedgerow.proxy.errors import StoreError
-
-    settings = configuration(config)
-    file = sqlite_file(settings.audit)
-    if file is not None and not file.exists():
-        stop(f"there is no audit store at {file} yet; hedgerow serve makes it")
-    try:
-        engine = open_engine(settings.audit)
-    except StoreError as error:
-        stop(str(error))
-    try:
-        yield settings, engine
-    except StoreError as error:
-        stop(str(error))
-    finally:
-        engine.dispose()
 
 
 def whoami() -> str:
@@ -71,7 +45,7 @@ def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
     from hedgerow.proxy.audit.verify import count
     from hedgerow.proxy.audit.verify import verify as verified
 
-    with opened(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
+    with open_audit(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("Verifying", total=count(engine))
         report = verified(engine, hash_key(settings.audit), lambda rows: progress.advance(task, rows))
     if as_json:
@@ -118,7 +92,7 @@ def purge(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
 
     from hedgerow.proxy.audit.retention import purge as forget
 
-    with opened(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
+    with open_audit(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("Purging", total=None)
         gone = forget(engine, settings, actor=whoami(), gone=lambda rows: progress.advance(task, rows))
     if as_json:
@@ -139,7 +113,7 @@ def delete(
 
     if bool(id) == (user is not None):
         stop("say which answers: --id (may be repeated) or --user")
-    with opened(config) as (settings, engine):
+    with open_audit(config) as (settings, engine):
         found = erase(engine, actor=whoami(), names=id or (), user=user, key=hash_key(settings.audit))
     if not found:
         stop("no such answer" if user is None else "no answer to that user", code=1)
@@ -153,7 +127,7 @@ def replay(config: ConfigPath = CONFIG) -> None:
     from hedgerow.proxy.audit.writer import Writer
 
     lost: list[int] = []
-    with opened(config) as (settings, engine):
+    with open_audit(config) as (settings, engine):
         key = hash_key(settings.audit)
         writer = Writer(engine, settings.audit.spool, key, tell=lambda _: None, count_lost=lost.append)
         rows = writer.spooled

@@ -6,19 +6,17 @@ import csv
 import gzip
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import ConfigPath, open_audit, stop
 from hedgerow.proxy.cli.times import moment
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from hedgerow.proxy.audit.operators import Engine
     from hedgerow.proxy.audit.verdicts import Told
 
 CONFIG = Path("config.yaml")
@@ -46,7 +44,7 @@ def import_verdicts(
 
     changed = unchanged = 0
     faults: list[str] = []
-    with open_audit(config) as engine, _progress() as progress:
+    with open_audit(config) as (_, engine), _progress() as progress:
         task = progress.add_task(f"Importing {file.name}", total=_count(file))
         waiting: list[tuple[int, Told]] = []
 
@@ -94,7 +92,7 @@ def export(
 
     form = form or ("parquet" if out.suffix == ".parquet" else "jsonl")
     start = moment(since) if since else 0.0
-    with open_audit(config) as engine, _progress() as progress:
+    with open_audit(config) as (_, engine), _progress() as progress:
         total = count_answers(engine, route=route, since=start)
         task = progress.add_task(f"Exporting to {out.name}", total=total)
 
@@ -108,22 +106,6 @@ def export(
         except OSError as error:
             stop(f"{out}: cannot be written: {error.strerror or error}")
     typer.echo(f"{total} answers written to {out}")
-
-
-@contextmanager
-def open_audit(config: Path) -> Iterator[Engine]:
-    """The audit's engine; where it cannot be opened, read or written, one sentence and the end."""
-    from hedgerow.proxy.audit.engine import open_engine
-    from hedgerow.proxy.errors import StoreError
-
-    try:
-        engine = open_engine(configuration(config).audit)
-        try:
-            yield engine
-        finally:
-            engine.dispose()
-    except StoreError as error:
-        stop(str(error))
 
 
 def _told(row: Any, source: str, actor: str | None) -> Told:

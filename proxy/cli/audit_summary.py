@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import ConfigPath, open_audit, stop
 
 if TYPE_CHECKING:
     from hedgerow.calibration.metrics import Interval
     from hedgerow.proxy.audit.engine import Connection
-    from hedgerow.proxy.config import Settings
-    from hedgerow.proxy.dashboard.overview import Line
+    from hedgerow.proxy.dashboard.overview import Buckets, Line
 
 T = TypeVar("T")
 Since = Annotated[str, typer.Option(help="How far back: 24h, 7d, 30d or all.")]
@@ -27,12 +25,10 @@ def summary(
 ) -> None:
     """Per route: requests, share hedged and passed on, confidence against outcomes, divergence, tokens."""
     from hedgerow.proxy.audit import queries
+    from hedgerow.proxy.audit.engine import transaction
     from hedgerow.proxy.dashboard import overview
 
-    settings = configuration(config)
-    buckets = _buckets(settings, since)
-
-    def lines(connection: Connection) -> list[Line]:
+    def lines(connection: Connection, buckets: Buckets) -> list[Line]:
         counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
         labelled = queries.labelled(connection, buckets.period, route)
         names = sorted({tally.route for tally in counted if tally.route})
@@ -44,7 +40,10 @@ def summary(
         ]
         return each if len(each) == 1 else [*each, overview.line(None, counted, labelled, buckets)]
 
-    found = _ask(settings, lines)
+    _check_period(since)
+    with open_audit(config) as (_, engine), transaction(engine) as connection:
+        buckets = _buckets(connection, since)
+        found = lines(connection, buckets)
     if as_json:
         typer.echo(_json([_told(line) for line in found if line.requests]))
     elif not any(line.requests for line in found):
@@ -62,10 +61,11 @@ def worst(
 ) -> None:
     """The answers whose outcome surprised most: highest Faithfulness Divergence first."""
     from hedgerow.proxy.audit import queries
+    from hedgerow.proxy.audit.engine import transaction
 
-    settings = configuration(config)
-    period = _buckets(settings, since).period
-    rows = _ask(settings, lambda connection: queries.surprises(connection, period, route, limit))
+    _check_period(since)
+    with open_audit(config) as (_, engine), transaction(engine) as connection:
+        rows = queries.surprises(connection, _buckets(connection, since).period, route, limit)
     if as_json:
         typer.echo(_json(rows))
     elif not rows:
@@ -74,35 +74,21 @@ def worst(
         _print_worst(rows)
 
 
-def _buckets(settings: Settings, since: str) -> Any:
+def _check_period(since: str) -> None:
+    from hedgerow.proxy.dashboard.overview import PERIODS
+
+    if since not in PERIODS:
+        stop(f"Invalid --since value {since!r}. Use one of {', '.join(PERIODS)}.")
+
+
+def _buckets(connection: Connection, since: str) -> Buckets:
     import time
 
     from hedgerow.proxy.audit import queries
     from hedgerow.proxy.dashboard import overview
 
-    if since not in overview.PERIODS:
-        stop(f"--since is {since!r}; allowed are {', '.join(overview.PERIODS)}")
-    first = _ask(settings, queries.first_moment) if since == "all" else None
+    first = queries.first_moment(connection) if since == "all" else None
     return overview.buckets_of(since, time.time(), first)
-
-
-def _ask(settings: Settings, query: Callable[[Connection], T]) -> T:
-    """What a query finds in the configured audit; the end where there is none."""
-    from hedgerow.proxy.audit.engine import open_engine, sqlite_file
-    from hedgerow.proxy.audit.queries import asked
-    from hedgerow.proxy.errors import StoreError
-
-    file = sqlite_file(settings.audit)
-    if file is not None and not file.exists():
-        stop(f"there is no audit at {file} yet; the proxy makes it when it starts")
-    try:
-        engine = open_engine(settings.audit)
-        try:
-            return asked(engine, query)
-        finally:
-            engine.dispose()
-    except StoreError as error:
-        stop(str(error), code=1)
 
 
 def _told(line: Line) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hedgerow.proxy.cli.audit_files import open_audit
-from hedgerow.proxy.cli.common import configuration, stop
+from hedgerow.proxy.cli.common import open_audit, stop
 from hedgerow.proxy.cli.times import moment
 
 if TYPE_CHECKING:
@@ -42,8 +41,7 @@ def fit_from_audit(
     from hedgerow.proxy.audit.operators import set_state, states
     from hedgerow.proxy.services.reload import effective
 
-    settings = configuration(config)
-    with open_audit(config) as engine:
+    with open_audit(config) as (settings, engine):
         found = next((r for r in effective(settings, states(engine)).routes if r.name == route), None)
         if found is None:
             stop(f"there is no route {route!r}; there are {', '.join(r.name for r in settings.routes)}")

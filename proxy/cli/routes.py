@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hedgerow.proxy.cli.audit_files import open_audit
-from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import ConfigPath, configuration, open_audit, stop
 
 if TYPE_CHECKING:
     from hedgerow.proxy.audit.operators import Change
@@ -36,8 +35,7 @@ def list_routes(
     from hedgerow.proxy.services.reload import effective
     from hedgerow.proxy.services.routes import describe
 
-    settings = configuration(config)
-    with open_audit(config) as engine:
+    with open_audit(config) as (settings, engine):
         found = states(engine)
         running = effective(settings, found)
         told = describe(settings, running, found, examine(engine, running))
@@ -56,9 +54,8 @@ def set_mode(route: str, mode: WishedMode, config: ConfigPath = CONFIG, actor: A
     """Switch a route off, to shadow or on; `configured` gives it back to the configuration."""
     from hedgerow.proxy.audit.operators import set_state
 
-    settings = configuration(config)
-    _route(settings, route)
-    with open_audit(config) as engine:
+    with open_audit(config) as (settings, engine):
+        _route(settings, route)
         wish = None if mode == "configured" else mode
         _say(set_state(engine, route, "mode", wish, actor=actor or getpass.getuser(), note=note))
 
@@ -82,7 +79,7 @@ def activate(
         check_map(settings.maps.folder, found, wish)
     except ConfigError as error:
         stop(str(error))
-    with open_audit(config) as engine:
+    with open_audit(config) as (_, engine):
         _say(set_state(engine, route, "map", wish, actor=actor or getpass.getuser(), note=note))
 
 
@@ -91,9 +88,8 @@ def rollback(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note:
     """Give a route the map that it had before; again, the one before that."""
     from hedgerow.proxy.audit.operators import roll_back
 
-    settings = configuration(config)
-    _route(settings, route)
-    with open_audit(config) as engine:
+    with open_audit(config) as (settings, engine):
+        _route(settings, route)
         change = roll_back(engine, route, actor=actor or getpass.getuser(), note=note)
     if change is None:
         stop(f"route {route} has had no other map")
@@ -105,9 +101,8 @@ def clear_alarms(route: str, config: ConfigPath = CONFIG, actor: Actor = None, n
     """Clear a route's alarms; its tests begin anew with what comes in later."""
     from hedgerow.proxy.audit.operators import clear_alarms as clear
 
-    settings = configuration(config)
-    _route(settings, route)
-    with open_audit(config) as engine:
+    with open_audit(config) as (settings, engine):
+        _route(settings, route)
         cleared = clear(engine, route, actor=actor or getpass.getuser(), note=note)
     typer.echo(f"{route}: {cleared} alarms cleared")
 
@@ -121,7 +116,7 @@ def changes(
     """Show what operators did, newest first."""
     from hedgerow.proxy.audit.operators import read_changes
 
-    with open_audit(config) as engine:
+    with open_audit(config) as (_, engine):
         found = read_changes(engine, route=route, limit=limit)
     for change in found:
         _say(change)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 import anyio.to_thread
@@ -23,6 +23,7 @@ from hedgerow.proxy.audit import queries
 from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.review import CANDIDATES, ReviewItem, review_queue
+from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.verdicts import Settled, Told
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.dashboard import overview
@@ -35,7 +36,6 @@ from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import settle
 from hedgerow.proxy.types import Json
 
-T = TypeVar("T")
 KEPT_FOR = 20.0
 """How many times as long as it took to compute a figure it is kept; nothing takes more than a twentieth of the machine."""
 SURPRISES_SHOWN = 25
@@ -116,17 +116,17 @@ def routes() -> list[BaseRoute]:
     ]
 
 
-async def read(services: Services, query: Callable[[Connection], T]) -> T:
-    """What the audit says."""
-    assert services.audit is not None  # a serving process has a store  # noqa: S101
-    return await services.audit.read(query)
+def store_of(request: Request) -> AuditStore:
+    """The process's audit store."""
+    store: AuditStore = request.state.reloader.audit
+    return store
 
 
 async def overview_page(kept: Kept, request: Request, services: Services, visitor: Visitor) -> Response:
     """All routes, or one."""
     name, period = request.path_params.get("route"), period_of(request)
     health = request.state.reloader.health
-    compute = partial(read, services, partial(figures, services.settings, health, name, period))
+    compute = partial(store_of(request).read, partial(figures, services.settings, health, name, period))
     found: Figures = await kept.get((name or "", period), compute)
     if name is not None and not found.rows and all(line.name != name for line in found.routes):
         return page("missing.html", status=404, visitor=visitor, here="", what=f"There is no route called {name}.")
@@ -209,7 +209,7 @@ async def surprises_page(request: Request, services: Services, visitor: Visitor)
         whole = asked if period != "all" else Period(None, time.time())
         return queries.surprises(connection, whole, route, SURPRISES_SHOWN)
 
-    rows = await read(services, query)
+    rows = await store_of(request).read(query)
     names = [settings.name for settings in services.settings.routes]
     return await rendered(
         "surprises.html",
@@ -225,7 +225,7 @@ async def surprises_page(request: Request, services: Services, visitor: Visitor)
 
 async def answer_page(request: Request, services: Services, visitor: Visitor) -> Response:
     """One request's whole story."""
-    row = await read(services, partial(queries.one, name=request.path_params["id"]))
+    row = await store_of(request).get(request.path_params["id"])
     if row is None:
         return page("missing.html", status=404, visitor=visitor, here="", what="There is no answer with this id.")
     return await anyio.to_thread.run_sync(_answer, services.settings, row, visitor)
@@ -265,9 +265,9 @@ def lexicon_of(settings: Settings, name: str | None) -> Any:
 async def review_page(request: Request, services: Services, visitor: Visitor) -> Response:
     """The next answer that waits for a person; those that were skipped come last."""
     skipped = [name for name in request.query_params.get("skipped", "").split(",") if name][-MAX_SKIPPED:]
-    waiting = await _waiting(services)
+    waiting = await _waiting(store_of(request))
     order = sorted(waiting, key=lambda item: skipped.index(item.id) + 1 if item.id in skipped else 0)
-    row = await read(services, partial(queries.one, name=order[0].id)) if order else None
+    row = await store_of(request).get(order[0].id) if order else None
     told = await anyio.to_thread.run_sync(_reviewed, services.settings, row) if row else None
     return await rendered(
         "review.html",
@@ -282,10 +282,9 @@ async def review_page(request: Request, services: Services, visitor: Visitor) ->
     )
 
 
-async def _waiting(services: Services) -> list[ReviewItem]:
-    assert services.audit is not None  # a serving process has a store  # noqa: S101
-    await services.audit.flush()
-    return await anyio.to_thread.run_sync(partial(review_queue, services.audit.engine, limit=CANDIDATES))
+async def _waiting(store: AuditStore) -> list[ReviewItem]:
+    await store.flush()
+    return await anyio.to_thread.run_sync(partial(review_queue, store.engine, limit=CANDIDATES))
 
 
 def _reviewed(settings: Settings, row: Json) -> Any:
@@ -308,5 +307,5 @@ async def review_verdict(
 
 async def changes_page(request: Request, services: Services, visitor: Visitor) -> Response:
     """What operators did, and the alarms."""
-    done, alarms = await read(services, lambda c: (queries.operations(c), queries.raised(c, standing=False)))
+    done, alarms = await store_of(request).read(lambda c: (queries.operations(c), queries.raised(c, standing=False)))
     return await rendered("changes.html", visitor=visitor, here="/dashboard/changes", changes=done, alarms=alarms)

@@ -90,9 +90,44 @@ def test_an_export_is_read_back_by_evaluate(config: Path, tmp_path: Path, ending
 
 
 def test_a_file_that_cannot_be_read_or_written_is_one_sentence(config: Path, tmp_path: Path) -> None:
+    filled(config, 1)
     assert "cannot be read" in run(config, "audit", "import", tmp_path / "nothing.csv", code=2).stderr
     assert "cannot be written" in run(config, "audit", "export", tmp_path / "no" / "folder.jsonl", code=2).stderr
     assert "is no time" in run(config, "audit", "export", tmp_path / "x.jsonl", "--since", "soon", code=2).stderr
+
+
+COMMANDS = [
+    "audit verify", "audit purge", "audit delete --user ada", "audit replay", "audit summary", "audit worst",
+    "audit export {out}", "audit import {verdicts}", "routes list", "routes set-mode test off", "routes changes",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_but_migrate_creates_a_store(config: Path, tmp_path: Path, command: str) -> None:
+    """A mistyped `audit.url` is one sentence and exit code 2, the same for all, and leaves no empty database behind."""
+    (tmp_path / "verdicts.csv").write_text("id,correct\nhr_1,1\n")
+    words = command.format(out=tmp_path / "out.jsonl", verdicts=tmp_path / "verdicts.csv").split()
+    expected = f"hedgerow: There is no audit store at {tmp_path}/a.db. Check `audit.url`"
+    assert run(config, *words, code=2).stderr.startswith(expected)
+    assert not (tmp_path / "a.db").exists()
+
+
+def test_an_export_of_a_dead_store_is_one_sentence(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database goes away between the opening and the first query: no traceback."""
+    filled(config, 3)
+    opened = open_engine
+
+    def open_and_break(settings: Any) -> Any:
+        engine = opened(settings)
+        with engine.begin() as connection:
+            connection.exec_driver_sql("DROP TABLE verdicts")
+        return engine
+
+    monkeypatch.setattr("hedgerow.proxy.audit.engine.open_engine", open_and_break)
+    result = run(config, "audit", "export", tmp_path / "out.jsonl", code=2)
+    assert result.stderr.strip() == "hedgerow: The audit store cannot be read: OperationalError."
 
 
 def test_a_refit_is_activated_once_and_not_again(config: Path) -> None:
@@ -122,11 +157,13 @@ def test_a_refit_is_activated_once_and_not_again(config: Path) -> None:
     ],
 )
 def test_a_refit_that_cannot_be_made_is_one_sentence(config: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    run(config, "audit", "migrate")
     assert sentence in run(config, "fit", *arguments, code=2).stderr
 
 
 def test_routes_are_listed_switched_and_rolled_back(config: Path) -> None:
     """With who did it; what does not exist is refused."""
+    run(config, "audit", "migrate")
     run(config, "routes", "set-mode", "test", "shadow", "--actor", "ada", "--note", "holiday")
     assert "test  shadow  map auto  grey" in run(config, "routes", "list").stdout
     assert "ada  test: mode as configured -> shadow  (holiday)" in run(config, "routes", "changes").stdout

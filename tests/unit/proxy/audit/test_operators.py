@@ -80,5 +80,5 @@ def test_of_many_watchers_one_raises_the_alarm(engine: sa.Engine) -> None:
 def test_a_store_that_is_gone_is_one_clear_error(tmp_path: object) -> None:
     """Not the library's own."""
     engine = sa.create_engine("sqlite:////proc/nowhere/a.db")
-    with pytest.raises(StoreError, match="not available"):
+    with pytest.raises(StoreError, match="cannot be read"):
         states(engine)
