@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,14 +22,16 @@ from hedgerow.proxy.api import admin, health
 from hedgerow.proxy.api.access import Administers, Admitted, Known, ServicesOf
 from hedgerow.proxy.api.feedback import feedback
 from hedgerow.proxy.config import Settings
-from hedgerow.proxy.errors import BadRequest, ConfigError, Internal, NotFound, ProxyError, StoreError
+from hedgerow.proxy.errors import BadRequest, Internal, NotFound, ProxyError, StoreError
 from hedgerow.proxy.gateway.edge import Edge
-from hedgerow.proxy.services.reload import open_reloader
+from hedgerow.proxy.services.reload import modes
+from hedgerow.proxy.services.serving import open_reloader
 from hedgerow.proxy.types import Json
 
 log = structlog.get_logger(__name__)
 
-
+CALIBRATING = ("hedgerow.proxy.gateway.append", "hedgerow.proxy.gateway.buffered")
+"""What answers calibrated requests: imported beside a route's pipeline, and not by its first request."""
 PAGES = (
     "/",
     "/try",
@@ -57,24 +59,27 @@ class _Pages:
         await self._router(scope, receive, send)
 
 
-def application(settings: Settings, address: str, config: Path | None = None) -> Edge:
-    """The whole ASGI application; its services are opened and closed by its lifespan.
+def application(
+    settings: Settings, address: str, config: Path | None = None, on_ready: Callable[[], None] = lambda: None
+) -> Edge:
+    """The ASGI application; its services are opened and closed by its lifespan, which calls `on_ready` between the two.
 
-    `address` is only told. Where `config` is given the file is followed: a change is taken over while the proxy runs.
+    `address` is only logged. Where `config` is given the file is followed: a change is taken over while the proxy runs.
     """
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[dict[str, Any]]:
-        try:
-            async with open_reloader(settings, config) as reloader:
-                modes = {route.name: route.mode for route in reloader.services.settings.routes}
-                gc.collect()
-                gc.freeze()  # what lives as long as the process is not looked through again with every few requests
-                log.info("listening", address=address, routes=modes)
-                yield {"reloader": reloader}
-        except (ConfigError, StoreError) as failure:
-            edge.start_failure = failure
-            raise
+        async with AsyncExitStack() as stack:
+            try:
+                reloader = await stack.enter_async_context(open_reloader(settings, config, CALIBRATING))
+            except Exception as failure:
+                edge.start_failure = failure
+                raise
+            gc.collect()
+            gc.freeze()  # what lives as long as the process is not looked through again with every few requests
+            log.info("listening", address=address, routes=modes(reloader.services.settings))
+            on_ready()
+            yield {"reloader": reloader}
 
     app = FastAPI(title="Hedgerow", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url="/openapi.json")
     app.add_exception_handler(ProxyError, _proxy_error)
@@ -98,7 +103,6 @@ def application(settings: Settings, address: str, config: Path | None = None) ->
 
 async def audit(name: str, services: ServicesOf, _: Admitted) -> Json:
     """One audit row with its verdicts."""
-    assert services.audit is not None  # a serving process has a store  # noqa: S101
     row = await services.audit.get(name)
     if row is None:
         raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
@@ -107,7 +111,6 @@ async def audit(name: str, services: ServicesOf, _: Admitted) -> Json:
 
 async def erase(name: str, services: ServicesOf, _: Administers) -> Json:
     """Drop what was said in one answer; its figures stay. Only with the admin key, which must be configured."""
-    assert services.audit is not None  # a serving process has a store  # noqa: S101
     if not await services.audit.erase(name, actor="admin"):
         raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
     log.info("erased", id=name)

@@ -36,7 +36,7 @@ from hedgerow.proxy.pipeline.job import Flow, Job, new_id
 from hedgerow.proxy.pipeline.short import calibrate
 from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.protocols import Call
-from hedgerow.proxy.services.services import open_services
+from hedgerow.proxy.services.services import open_pipelines
 from hedgerow.proxy.types import Json
 
 DAY = 86400.0
@@ -122,7 +122,7 @@ async def seed(folder: Path, count: int) -> None:
     engine = await asyncio.to_thread(open_engine, settings.audit)
     moments = sorted(now - DAYS * DAY * rng.random() ** 1.15 for _ in range(count))
     labelled: list[Json] = []
-    async with open_services(settings, with_audit=False) as services:
+    async with open_pipelines(settings) as services:
         with engine.begin() as connection:
             for moment in track(moments, description="replaying"):
                 draw = rng.random()

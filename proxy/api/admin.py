@@ -139,9 +139,7 @@ async def reload(reloader: ReloaderOf) -> Json:
 @router.post("/check")
 async def check(reloader: ReloaderOf) -> Json:
     """Look for drift now instead of at the watcher's next turn; the routes as after that."""
-    from hedgerow.proxy.monitoring.drift import look
-
-    await look(reloader)
+    await reloader.examine()
     return await routes(reloader)
 
 

@@ -21,8 +21,18 @@ router = APIRouter()
 
 @router.get("/health")
 async def health(reloader: ReloaderOf) -> Json:
-    """Whether the process answers; `problem` says why the newest configuration is not in use, where it is not."""
-    return {"status": "ok"} | ({"problem": reloader.problem} if reloader.problem else {})
+    """Whether the process answers, and what is not as it should be: `problem` says why the newest configuration is not in use,
+    `background` which work beside the requests failed since the start, `degraded` is there while any of it is recent.
+    """
+    background = reloader.services.background
+    report: Json = {"status": "ok"}
+    if reloader.problem:
+        report["problem"] = reloader.problem
+    if background.degraded:
+        report["degraded"] = True
+    if background.failures:
+        report["background"] = background.report()
+    return report
 
 
 @router.get("/health/ready")

@@ -63,13 +63,13 @@ async def _run(settings: Settings, route: Route, question: str, model: str) -> F
 
     from hedgerow.proxy.pipeline.job import Flow, Job, new_id
     from hedgerow.proxy.pipeline.short import calibrate
-    from hedgerow.proxy.services.services import open_services
+    from hedgerow.proxy.services.services import open_pipelines
 
     only = settings.model_copy(update={"routes": (route,)})
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("opening the model")
-        async with open_services(only, with_audit=False) as services:
+        async with open_pipelines(only) as services:
             progress.update(task, description=f"drawing {route.sampling.n} answers")
             body = {"model": model, "messages": [{"role": "user", "content": question}]}
             flow = Flow(Job(new_id(), route, "/chat/completions", body, {}, question))

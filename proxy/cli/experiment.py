@@ -95,13 +95,13 @@ async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:
     from hedgerow.calibration.errors import CalibrationError
     from hedgerow.proxy.errors import HedgerowError
     from hedgerow.proxy.lab.experiment.running import run_case
-    from hedgerow.proxy.services.services import open_services
+    from hedgerow.proxy.services.services import open_pipelines
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     runs: list[Run] = []
     failure: HedgerowError | CalibrationError | None = None
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        async with open_services(settings, with_audit=False) as services:
+        async with open_pipelines(settings) as services:
             for case in cases:
                 name = f"{case.route.name} on {case.set.name}"
 
@@ -111,10 +111,7 @@ async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:
 
                 try:
                     runs.append(await run_case(case, services, step))
-                except (
-                    HedgerowError,
-                    CalibrationError,
-                ) as error:  # told after the services' task group, which would wrap it
+                except (HedgerowError, CalibrationError) as error:
                     failure = error
                     break
     if failure is not None:

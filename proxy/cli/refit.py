@@ -11,6 +11,7 @@ import typer
 
 from hedgerow.proxy.cli.common import open_audit, stop
 from hedgerow.proxy.cli.times import moment
+from hedgerow.proxy.services.routes import effective
 
 if TYPE_CHECKING:
     from hedgerow.calibration import CalibrationMap, MapRegistry
@@ -39,7 +40,6 @@ def fit_from_audit(
     from hedgerow.calibration.refit import refit
     from hedgerow.proxy.audit.labelled import read_labelled
     from hedgerow.proxy.audit.operators import set_state, states
-    from hedgerow.proxy.services.reload import effective
 
     with open_audit(config) as (settings, engine):
         found = next((r for r in effective(settings, states(engine)).routes if r.name == route), None)

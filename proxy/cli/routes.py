@@ -32,8 +32,7 @@ def list_routes(
     """Show every route's mode, map and health, and who set what."""
     from hedgerow.proxy.audit.operators import states
     from hedgerow.proxy.monitoring.drift import examine
-    from hedgerow.proxy.services.reload import effective
-    from hedgerow.proxy.services.routes import describe
+    from hedgerow.proxy.services.routes import describe, effective
 
     with open_audit(config) as (settings, engine):
         found = states(engine)

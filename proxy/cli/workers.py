@@ -1,7 +1,9 @@
-"""Several serving processes on one socket: started, kept alive, told to reload and told to stop together."""
+"""Several serving processes on one socket: started, replaced when they die, reloaded and stopped together."""
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import socket
 import subprocess
@@ -18,22 +20,13 @@ SHORT_LIFE_S = 5.0
 """A process that ends sooner cannot work at all: starting it again would not help."""
 
 
-def supervise(config: Path, listener: socket.socket, count: int) -> None:
-    """Serve with `count` processes until told to stop; one that dies is replaced.
+def supervise(config: Path, listener: socket.socket, count: int) -> int:
+    """Serve with `count` processes until told to stop; one that dies is replaced. The first one starts alone, so that what keeps all of
+    them from starting is said once.
 
-    Raises:
-        SystemExit: with the status of a process that ended as soon as it began.
+    Returns:
+        Exit status: 0, or that of a process that ended as soon as it began.
     """
-    command = [
-        sys.executable,
-        "-m",
-        "hedgerow.proxy.cli",
-        "serve",
-        "--config",
-        str(config),
-        "--fd",
-        str(listener.fileno()),
-    ]
     running: dict[subprocess.Popen[bytes], float] = {}
     stopping = False
 
@@ -45,22 +38,43 @@ def supervise(config: Path, listener: socket.socket, count: int) -> None:
         for process in running:
             process.send_signal(signal.SIGHUP)
 
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-    signal.signal(signal.SIGHUP, reload)
+    for number, handler in ((signal.SIGTERM, stop), (signal.SIGINT, stop), (signal.SIGHUP, reload)):
+        signal.signal(number, handler)
     try:
+        first, ready = _start(config, listener, report=True)
+        running[first] = time.monotonic()
+        while not stopping and not select.select([ready], [], [], LOOK_S)[0]:
+            pass
+        if not stopping and not os.read(ready, 1):
+            return first.wait() or 1
+        os.close(ready)
         while not stopping:
-            while len(running) < count:
-                process = subprocess.Popen(command, pass_fds=[listener.fileno()])  # noqa: S603 # our own command
-                running[process] = time.monotonic()
-            time.sleep(LOOK_S)
             for process in [process for process in running if process.poll() is not None]:
                 lived = time.monotonic() - running.pop(process)
-                log.error("worker_ended", pid=process.pid, status=process.returncode, lived_s=round(lived, 1))
                 if lived < SHORT_LIFE_S:
-                    raise SystemExit(process.returncode or 1)
+                    return process.returncode or 1
+                log.error("worker_ended", pid=process.pid, status=process.returncode, lived_s=round(lived, 1))
+            while len(running) < count:
+                running[_start(config, listener)[0]] = time.monotonic()
+            time.sleep(LOOK_S)
+        return 0
     finally:
         for process in running:
             process.terminate()
         for process in running:
             process.wait()
+
+
+def _start(config: Path, listener: socket.socket, *, report: bool = False) -> tuple[subprocess.Popen[bytes], int]:
+    """A process that serves on the socket, and a pipe that can be read as soon as it serves or has ended (-1: no report wanted)."""
+    command = [sys.executable, "-m", "hedgerow.proxy.cli", "serve", "--config", str(config)]
+    command += ["--fd", str(listener.fileno())]
+    if not report:
+        return subprocess.Popen(command, pass_fds=[listener.fileno()]), -1  # noqa: S603 # our own command
+    ready, write = os.pipe()
+    try:
+        command += ["--ready-fd", str(write)]
+        process = subprocess.Popen(command, pass_fds=[listener.fileno(), write])  # noqa: S603 # our own command
+    finally:
+        os.close(write)
+    return process, ready

@@ -19,7 +19,6 @@ from hedgerow.proxy.audit.entry import Entry
 from hedgerow.proxy.config import Mode, Route
 from hedgerow.proxy.errors import (
     BadRequest,
-    HedgerowError,
     Internal,
     NotFound,
     ProxyError,
@@ -51,7 +50,7 @@ class Edge:
 
     def __init__(self, own: Any) -> None:
         self._own = own
-        self.start_failure: HedgerowError | None = None
+        self.start_failure: Exception | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Dispatch one connection."""
@@ -178,12 +177,7 @@ def _check_store(services: Services, route: Route, mode: Mode) -> None:
     Raises:
         StoreUnavailable: the audit store is down, and the route wants no answer without a row.
     """
-    if (
-        services.audit is not None
-        and services.audit.down
-        and route.on_failure == "error"
-        and (route.audit or mode != "off")
-    ):
+    if services.audit.down and route.on_failure == "error" and (route.audit or mode != "off"):
         raise StoreUnavailable("the audit store is down, and this route answers nothing that it cannot write down")
 
 
@@ -216,7 +210,6 @@ def _tell_failure(
         "http_status": http_status,
         "duration_ms": (time.perf_counter() - started) * 1e3,
     }
-    if services.audit is not None:
-        services.audit.enqueue(Entry(row))
+    services.audit.enqueue(Entry(row))
     services.metrics.requests.labels("", "", status, reason).inc()
     log.info("request", id=row["id"], route=None, status=status, reason=reason, http_status=http_status)

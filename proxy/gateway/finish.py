@@ -77,8 +77,6 @@ async def _perceived(flow: Flow) -> Beta | None:
 
 
 async def _durable(services: Services, entry: Entry, may_spool: bool) -> bool:
-    if services.audit is None:
-        return True
     try:
         async with asyncio.timeout(AUDIT_TIMEOUT_S):
             await asyncio.shield(services.audit.write(entry, may_spool=may_spool))
@@ -92,7 +90,7 @@ def tell_passed(exchange: Exchange, services: Services, flow: Flow, *, mode: str
     """Row, line and counters of a request that was passed on; the row is written soon, and nothing waits for it."""
     exchange.told = True
     route = flow.job.route
-    if services.audit is not None and (route.audit or mode != "off"):
+    if route.audit or mode != "off":
         row = record.plain_row(flow.job, mode=mode, status=flow.status, reason=flow.reason)
         row |= {"http_status": flow.http_status, "duration_ms": flow.duration_ms}
         services.audit.enqueue(Entry(row, user=record.user_of(flow.job)))

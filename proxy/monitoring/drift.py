@@ -6,13 +6,11 @@ each comes to the same findings, and one of them raises the alarm.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-import anyio.to_thread
 import numpy as np
 import structlog
 
@@ -23,8 +21,6 @@ from hedgerow.calibration.metrics import bootstrap_interval, smooth_ece
 from hedgerow.proxy.audit.labelled import Labelled, read_labelled, read_raw_means
 from hedgerow.proxy.audit.operators import Alarm, Engine, raise_alarm, read_alarms, set_state
 from hedgerow.proxy.config import Drift, Route, Settings
-from hedgerow.proxy.errors import StoreError
-from hedgerow.proxy.services.reload import ConfigReloader
 
 log = structlog.get_logger(__name__)
 
@@ -32,8 +28,6 @@ OUTCOMES, INPUTS = "outcomes", "inputs"
 """Kinds of alarms: calibrated means proved wrong; raw confidences look unlike those of the fit."""
 WATCHER = "drift watcher"
 """The actor of what the watcher does by itself."""
-_BUSY_SHARE = 20.0
-"""Looking takes at most one part in so many of the time."""
 _RESAMPLES = 40
 _INTERVAL_ROWS = 2000
 """The calibration error is that of so many last verdicts."""
@@ -76,27 +70,6 @@ class RouteHealth:
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return asdict(self)
-
-
-async def watch(reloader: ConfigReloader) -> None:
-    """Look again and again, for ever."""
-    while True:
-        started = time.perf_counter()
-        await look(reloader)
-        took = time.perf_counter() - started
-        await asyncio.sleep(max(reloader.services.settings.drift.every_s, _BUSY_SHARE * took))
-
-
-async def look(reloader: ConfigReloader) -> None:
-    """Look at every route once: raise what is to be raised, keep the findings in `reloader.health`."""
-    settings = reloader.services.settings
-    try:
-        reloader.health = await anyio.to_thread.run_sync(examine, reloader.audit.engine, settings)
-    except StoreError as error:
-        log.error("drift_not_watched", error=str(error))
-        return
-    for health in reloader.health.values():
-        reloader.services.metrics.tell_health(health)
 
 
 def examine(engine: Engine, settings: Settings) -> dict[str, RouteHealth]:

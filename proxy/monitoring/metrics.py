@@ -153,12 +153,12 @@ class Metrics:
         self.audit_rows_lost = Counter(
             "hedgerow_audit_rows_lost", "Audit rows that could not be written.", registry=self.registry
         )
-        self.verdicts = Counter("hedgerow_verdicts", "Verdicts told.", ("route", "kind"), registry=self.registry)
-        self.ungraded = Counter(
-            "hedgerow_ungraded_answers",
-            "Answers chosen for the grader that got no verdict from it.",
-            ("route",),
-            registry=self.registry,
+        self.verdicts = self._counter("verdicts", "Verdicts told.", "route", "kind")
+        self.ungraded = self._counter(
+            "ungraded_answers", "Answers chosen for the grader that got no verdict from it.", "route"
+        )
+        self.background_failures = self._counter(
+            "background_failures", "Failures of work beside the requests, and jobs that the shutdown cut off.", "job"
         )
         self._health = {name: self._gauge(name, text) for name, text in _HEALTH.items()}
         self._alarm = Gauge(
@@ -196,6 +196,9 @@ class Metrics:
         """Ask the store itself at each scrape."""
         self.audit_queue_batches.set_function(lambda: store.writer.queued)
         self.audit_spooled_rows.set_function(lambda: store.writer.spooled)
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(f"hedgerow_{name}", text, labels, registry=self.registry)
 
     def _gauge(self, name: str, text: str) -> Gauge:
         return Gauge(f"hedgerow_{name}", text, ("route",), registry=self.registry)

@@ -46,8 +46,6 @@ def route_pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> di
 
 
 def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapRegistry) -> RoutePipeline:
-    import hedgerow.proxy.gateway.append
-    import hedgerow.proxy.gateway.buffered  # noqa: F401  what answers these routes is loaded now, not with their first request
     from hedgerow.lexicon import LexiconError, Retriever, load
     from hedgerow.proxy.clustering.support import SentenceSupport
     from hedgerow.proxy.pipeline.steps import RoutePipeline

@@ -1,17 +1,14 @@
-"""The services in use now, and how they are replaced while requests are under way.
+"""Replacing a process's services while requests are under way.
 
-A changed configuration, a toggled mode and an activated map all take one way: new services are built beside the old ones and take over
-when they are whole; requests and shadow work that began with the old ones end with them. Where new services cannot be built the old ones
-stay, and `problem` says why. What operators set at run time lies in the store, so every process sees it within `POLL_S`.
+A changed configuration, a switched mode and an activated map all take one way: new services are built beside the old ones and take over
+when they are complete; requests and shadow work that began with the old ones end with them. Where new services cannot be built the old
+ones stay, and `problem` says why. What operators set at run time lies in the store, so every process sees it within `POLL_S`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import signal
-import threading
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -22,14 +19,12 @@ import structlog
 
 from hedgerow.proxy.audit import operators
 from hedgerow.proxy.audit.operators import RouteState
-from hedgerow.proxy.audit.store import AuditStore, open_store, purge_regularly
+from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.config import Settings, load
-from hedgerow.proxy.config import Upstream as UpstreamSettings
 from hedgerow.proxy.errors import ConfigError, StoreError
-from hedgerow.proxy.monitoring.metrics import Metrics
-from hedgerow.proxy.protocols import Upstream
 from hedgerow.proxy.services.factories import route_pipelines
-from hedgerow.proxy.services.services import RefCount, Services, named_upstreams, open_tracing, open_upstream
+from hedgerow.proxy.services.routes import effective
+from hedgerow.proxy.services.services import OpenUpstream, RefCount, Services, UpstreamPool
 
 if TYPE_CHECKING:
     from hedgerow.proxy.monitoring.drift import RouteHealth
@@ -42,22 +37,12 @@ _FIXED = ("server.host", "server.port", "audit.url", "audit.synchronous", "traci
 """Keys that only a restart changes."""
 
 
-@dataclass(slots=True)
-class _Opened:
-    """An upstream, and how many generations of services use it."""
-
-    name: str
-    settings: UpstreamSettings
-    upstream: Upstream
-    holders: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class _Generation:
     """Services and the upstreams that they hold."""
 
     services: Services
-    held: tuple[_Opened, ...]
+    upstreams: Sequence[OpenUpstream]
 
 
 class ConfigReloader:
@@ -67,20 +52,21 @@ class ConfigReloader:
         configured: the settings as in the file, without what operators have set.
         states: what operators have set, by route.
         problem: why the newest configuration is not in use; None where it is.
-        health: what the drift watcher last found, by route.
-        wake: set to take the configuration anew at once (SIGHUP).
+        health: the drift watcher's last report, by route.
+        wake: set to read the configuration again at once (SIGHUP).
     """
 
-    def __init__(self, settings: Settings, base: Services, config: Path | None) -> None:
-        self.configured = settings
+    def __init__(self, base: Services, config: Path | None, preload: Sequence[str] = ()) -> None:
+        self.configured = base.settings
         self.states: Mapping[str, RouteState] = {}
         self.problem: str | None = None
         self.health: Mapping[str, RouteHealth] = {}
         self.wake = asyncio.Event()
         self._base = base
         self._config = config
+        self._preload = preload
         self._stamp = _stamp(config)
-        self._opened: dict[str, _Opened] = {}
+        self._pool = UpstreamPool(base.tracing)
         self._generation = _Generation(base, ())
         self._lock = asyncio.Lock()
 
@@ -91,8 +77,7 @@ class ConfigReloader:
 
     @property
     def audit(self) -> AuditStore:
-        """The store; a serving process has one."""
-        assert self._base.audit is not None  # noqa: S101
+        """The audit store, the same for the life of the process."""
         return self._base.audit
 
     async def start(self) -> None:
@@ -106,11 +91,11 @@ class ConfigReloader:
         self._generation = await self._build(effective(self.configured, self.states))
 
     async def close(self) -> None:
-        """Close what the last services hold."""
-        await self._end(self._generation)
+        """Close the last services; those before them are closed by the background work."""
+        await self._close(self._generation)
 
     async def follow(self) -> None:
-        """Follow the configuration file and the operators, for ever."""
+        """Poll the store and the configuration file every `POLL_S` seconds until cancelled."""
         while True:
             try:
                 async with asyncio.timeout(POLL_S):
@@ -122,10 +107,21 @@ class ConfigReloader:
             await self.look(reload=asked)
 
     async def look(self, *, reload: bool = False) -> None:
-        """Take over what has changed in the store and in the file (or, where `reload` is set, take the file anew)."""
+        """Take over what has changed in the store and in the file (or, where `reload` is set, read the file again)."""
         async with self._lock:
             await self._look_at_store()
             await self._look_at_file(reload)
+
+    async def examine(self) -> None:
+        """Examine every route's map for drift, raise new alarms, and keep the report.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        drift = await anyio.to_thread.run_sync(import_module, "hedgerow.proxy.monitoring.drift")
+        self.health = await anyio.to_thread.run_sync(drift.examine, self.audit.engine, self.services.settings)
+        for health in self.health.values():
+            self.services.metrics.tell_health(health)
 
     async def _read_states(self) -> dict[str, RouteState]:
         return await anyio.to_thread.run_sync(operators.states, self.audit.engine)
@@ -139,14 +135,8 @@ class ConfigReloader:
         if states == self.states:
             return
         self.states = states  # also where they cannot be used: they are tried again when they change
-        try:
-            await self._take_over(self.configured)
-        except ConfigError as error:
-            self.problem = str(error)
-            log.error("route_states_rejected", reason=self.problem)
-        else:
-            self.problem = None
-            log.info("routes_changed", routes=_modes(self.services.settings))
+        if await self._take_over(self.configured, "route_states_rejected"):
+            log.info("routes_changed", routes=modes(self.services.settings))
 
     async def _look_at_file(self, asked: bool) -> None:
         stamp = _stamp(self._config)
@@ -155,116 +145,65 @@ class ConfigReloader:
         self._stamp = stamp
         try:
             settings = await anyio.to_thread.run_sync(load, self._config)
-            await self._take_over(settings)
         except ConfigError as error:
-            self.problem = str(error)
-            log.error("config_rejected", reason=self.problem)
+            self._reject("config_rejected", str(error))
             return
-        needs_restart = [key for key in _FIXED if _value(settings, key) != _value(self.configured, key)]
-        self.configured, self.problem = settings, None
-        log.info("config_reloaded", needs_restart=needs_restart, routes=_modes(self.services.settings))
+        if await self._take_over(settings, "config_rejected"):
+            needs_restart = [key for key in _FIXED if _value(settings, key) != _value(self.configured, key)]
+            self.configured = settings
+            log.info("config_reloaded", needs_restart=needs_restart, routes=modes(self.services.settings))
 
-    async def _take_over(self, settings: Settings) -> None:
-        """New services from now on; the old ones go when the last request that uses them has ended.
-
-        Raises:
-            ConfigError: the new services cannot be built.
+    async def _take_over(self, settings: Settings, rejected: str) -> bool:
+        """Replace the services; the old ones are closed when the last request that uses them has ended. Where new ones cannot be built,
+        whatever the reason, the old ones stay.
         """
-        old = self._generation
-        self._generation = await self._build(effective(settings, self.states))
-        self._base.background.create_task(self._retire(old), name="retire-services")
+        try:
+            generation = await self._build(effective(settings, self.states))
+        except ConfigError as error:
+            self._reject(rejected, str(error))
+            return False
+        except Exception as error:  # noqa: BLE001 # a defect of ours must not end the following
+            self._base.background.failed("reload", error)
+            self._reject(rejected, f"building the services failed with {type(error).__name__}; the log says where")
+            return False
+        self._generation, old, self.problem = generation, self._generation, None
+        self._base.background.start("retire", self._retire(old))
+        return True
+
+    def _reject(self, event: str, reason: str) -> None:
+        self.problem = reason
+        log.error(event, reason=reason)
 
     async def _retire(self, old: _Generation) -> None:
-        await old.services.in_use.wait()
-        await self._end(old)
+        """Close services when nothing uses them any more, or when the process ends."""
+        try:
+            await old.services.in_use.wait()
+        finally:
+            await self._close(old)
 
-    async def _end(self, generation: _Generation) -> None:
+    async def _close(self, generation: _Generation) -> None:
         for steps in generation.services.steps.values():
             await steps.sharing.aclose()
-        await self._release(generation.held)
+        await self._pool.release(generation.upstreams)
 
     async def _build(self, settings: Settings) -> _Generation:
         """New services; an upstream whose settings did not change is shared with the old ones."""
-        held: list[_Opened] = []
+        held = await self._pool.acquire(settings)
         try:
-            for name in named_upstreams(settings):
-                held.append(await self._hold(name, settings.upstreams[name]))
-            upstreams = {opened.name: opened.upstream for opened in held}
+            upstreams = {entry.name: entry.upstream for entry in held}
             steps = await anyio.to_thread.run_sync(route_pipelines, settings, upstreams)
-        except BaseException:  # whatever it was, also a cancellation: nothing stays open
-            await self._release(held)
+            for module in self._preload if steps else ():
+                await anyio.to_thread.run_sync(import_module, module)
+        except BaseException:  # also a cancellation: nothing stays open
+            await self._pool.release(held)
             raise
-        services = replace(self._base, settings=settings, upstreams=upstreams, steps=steps, in_use=RefCount())
-        return _Generation(services, tuple(held))
-
-    async def _hold(self, name: str, settings: UpstreamSettings) -> _Opened:
-        opened = self._opened.get(name)
-        if opened is None or opened.settings != settings:
-            opened = self._opened[name] = _Opened(
-                name, settings, await open_upstream(name, settings, self._base.tracing)
-            )
-        opened.holders += 1
-        return opened
-
-    async def _release(self, held: list[_Opened] | tuple[_Opened, ...]) -> None:
-        for opened in held:
-            opened.holders -= 1
-            if opened.holders == 0:
-                if self._opened.get(opened.name) is opened:
-                    del self._opened[opened.name]
-                await opened.upstream.aclose()
-
-
-@asynccontextmanager
-async def open_reloader(settings: Settings, config: Path | None = None) -> AsyncIterator[ConfigReloader]:
-    """Everything that a serving process needs, with what runs beside its requests; closed at the end.
-
-    Raises:
-        ConfigError: something that the configuration names is not there.
-        StoreError: the audit store cannot be opened.
-    """
-    metrics, background = Metrics(), asyncio.TaskGroup()
-    async with AsyncExitStack() as stack:
-        audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
-        metrics.follow(audit)
-        stack.push_async_callback(audit.aclose)
-        tracing = await open_tracing(settings, stack)
-        reloader = ConfigReloader(
-            settings, Services(settings, {}, {}, audit, metrics, background, tracing, RefCount()), config
+        return _Generation(
+            replace(self._base, settings=settings, upstreams=upstreams, steps=steps, in_use=RefCount()), held
         )
-        stack.push_async_callback(reloader.close)
-        await stack.enter_async_context(background)
-        await reloader.start()
-        if threading.current_thread() is threading.main_thread():  # elsewhere signals cannot be had
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wake.set)
-        loops = [
-            background.create_task(reloader.follow(), name="follow"),
-            background.create_task(_watch_drift(reloader), name="drift"),
-            background.create_task(purge_regularly(audit, lambda: reloader.services.settings), name="purge"),
-        ]
-        stack.callback(lambda: [loop.cancel() for loop in loops])
-        yield reloader
 
 
-async def _watch_drift(reloader: ConfigReloader) -> None:
-    """Watch from the first calibrating route on; where there is none, the mathematics is never imported."""
-    while not reloader.services.steps:  # noqa: ASYNC110  services are replaced as a whole and tell nobody
-        await asyncio.sleep(POLL_S)
-    drift = await anyio.to_thread.run_sync(import_module, "hedgerow.proxy.monitoring.drift")
-    await drift.watch(reloader)
-
-
-def effective(settings: Settings, states: Mapping[str, RouteState]) -> Settings:
-    """The configuration with what operators have set on top: a route's mode, and the map that it uses."""
-    routes = []
-    for route in settings.routes:
-        state = states.get(route.name)
-        changed = {"mode": state.mode, "map": state.map_id} if state else {}
-        routes.append(route.model_copy(update={key: value for key, value in changed.items() if value is not None}))
-    return settings.model_copy(update={"routes": tuple(routes)})
-
-
-def _modes(settings: Settings) -> dict[str, str]:
+def modes(settings: Settings) -> dict[str, str]:
+    """The mode of every route."""
     return {route.name: route.mode for route in settings.routes}
 
 
@@ -279,7 +218,7 @@ def _stamp(path: Path | None) -> tuple[int, int, int] | None:
 
 def _value(settings: Settings, key: str) -> object:
     """The setting that a dotted key names."""
-    found: object = settings
+    value: object = settings
     for part in key.split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from hedgerow.proxy.monitoring.drift import RouteHealth
 
 
+def effective(settings: Settings, states: Mapping[str, RouteState]) -> Settings:
+    """The configuration with what operators have set on top: a route's mode, and the map that it uses."""
+    routes = []
+    for route in settings.routes:
+        state = states.get(route.name)
+        changed = {"mode": state.mode, "map": state.map_id} if state else {}
+        routes.append(route.model_copy(update={key: value for key, value in changed.items() if value is not None}))
+    return settings.model_copy(update={"routes": tuple(routes)})
+
+
 def describe(
     configured: Settings, running: Settings, states: Mapping[str, RouteState], health: Mapping[str, RouteHealth]
 ) -> list[Json]:

@@ -1,4 +1,4 @@
-"""From settings to working services: upstreams, store, tracing, and, by `assembly.py`, the pipeline of each route.
+"""What a process answers requests with: upstreams, the pipeline of each route, the audit store, metrics and tracing.
 
 What a configuration does not use is never imported: no FAISS and no lexicon where every route is off, no LiteLLM without a route to it.
 """
@@ -6,7 +6,7 @@ What a configuration does not use is never imported: no FAISS and no lexicon whe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -17,6 +17,8 @@ from hedgerow.proxy.config import EmbeddedUpstream, HttpUpstream, LiteLLMUpstrea
 from hedgerow.proxy.config import Upstream as UpstreamSettings
 from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.protocols import Upstream
+from hedgerow.proxy.services.background import Background
+from hedgerow.proxy.services.factories import route_pipelines
 
 if TYPE_CHECKING:
     from hedgerow.proxy.audit.store import AuditStore
@@ -47,62 +49,110 @@ class RefCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
-    """What requests are answered with; made here, passed as an argument, replaced as a whole (`hedgerow.proxy.services.reload`).
+class Pipelines:
+    """What answers are made with.
 
     Attributes:
         upstreams: by name.
         steps: the pipeline of each route that may calibrate, by route name.
-        tracing: None where it is off.
-        audit: None only where the configuration is tried out without a store (`hedgerow ask`).
-        background: work that outlives its request; ended at the close. Shadow work is begun by `start`.
-        in_use: who uses these services just now.
     """
 
     settings: Settings
     upstreams: Mapping[str, Upstream]
     steps: Mapping[str, RoutePipeline]
-    audit: AuditStore | None
+
+
+@dataclass(frozen=True, slots=True)
+class Services(Pipelines):
+    """What a serving process answers requests with; passed as an argument, replaced as a whole by `ConfigReloader`.
+
+    Attributes:
+        background: work that outlives its request.
+        tracing: None where it is off.
+        in_use: the requests and the work that use these services now.
+    """
+
+    audit: AuditStore
     metrics: Metrics
-    background: asyncio.TaskGroup
+    background: Background
     tracing: Tracing | None
     in_use: RefCount
 
     def start(self, work: Coroutine[None, None, None], name: str) -> None:
-        """Begin work that outlives its request and uses these services."""
+        """Begin work that outlives its request and uses these services. `name` is the kind of work, a dash, and an id."""
         self.in_use.__enter__()
-        self.background.create_task(work, name=name).add_done_callback(self.in_use.__exit__)
+        task = self.background.start(name.partition("-")[0], work, name)
+        task.add_done_callback(self.in_use.__exit__)
+
+
+@dataclass(slots=True)
+class OpenUpstream:
+    """An upstream, and how many sets of services use it."""
+
+    name: str
+    settings: UpstreamSettings
+    upstream: Upstream
+    users: int = 0
+
+
+class UpstreamPool:
+    """Opens upstreams; one whose settings did not change is shared by the old services and the new ones."""
+
+    def __init__(self, tracing: Tracing | None = None) -> None:
+        self._tracing = tracing
+        self._open: dict[str, OpenUpstream] = {}
+
+    async def acquire(self, settings: Settings) -> list[OpenUpstream]:
+        """The upstreams that routes may call, opened where they are not open yet.
+
+        Raises:
+            ConfigError: one cannot be opened; those that were are released.
+        """
+        acquired: list[OpenUpstream] = []
+        try:
+            for name in named_upstreams(settings):
+                acquired.append(await self._acquire(name, settings.upstreams[name]))
+        except BaseException:  # also a cancellation: nothing stays open
+            await self.release(acquired)
+            raise
+        return acquired
+
+    async def _acquire(self, name: str, settings: UpstreamSettings) -> OpenUpstream:
+        entry = self._open.get(name)
+        if entry is None or entry.settings != settings:
+            upstream = await open_upstream(name, settings, self._tracing)
+            entry = self._open[name] = OpenUpstream(name, settings, upstream)
+        entry.users += 1
+        return entry
+
+    async def release(self, acquired: Sequence[OpenUpstream]) -> None:
+        """Give upstreams back; those that nobody uses any more are closed."""
+        for entry in acquired:
+            entry.users -= 1
+            if entry.users == 0:
+                if self._open.get(entry.name) is entry:
+                    del self._open[entry.name]
+                await entry.upstream.aclose()
 
 
 @asynccontextmanager
-async def open_services(settings: Settings, *, with_audit: bool = True) -> AsyncIterator[Services]:
-    """Build all services and close them at the end.
+async def open_pipelines(settings: Settings) -> AsyncIterator[Pipelines]:
+    """Upstreams and pipelines without a store and without background work: for the command line and for experiments.
 
     Raises:
         ConfigError: something that the configuration names is not there.
-        StoreError: the audit store cannot be opened.
     """
-    metrics = Metrics()
-    async with AsyncExitStack() as stack:
-        audit = None
-        if with_audit:
-            from hedgerow.proxy.audit.store import open_store
-
-            audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
-            metrics.follow(audit)
-            stack.push_async_callback(audit.aclose)
-        tracing = await open_tracing(settings, stack)
-        upstreams = {}
-        for name in named_upstreams(settings):
-            upstreams[name] = await open_upstream(name, settings.upstreams[name], tracing)
-            stack.push_async_callback(upstreams[name].aclose)
-        from hedgerow.proxy.services.factories import route_pipelines
-
-        steps = route_pipelines(settings, upstreams)
-        for one in steps.values():
-            stack.push_async_callback(one.sharing.aclose)
-        background = await stack.enter_async_context(asyncio.TaskGroup())
-        yield Services(settings, upstreams, steps, audit, metrics, background, tracing, RefCount())
+    pool = UpstreamPool()
+    acquired = await pool.acquire(settings)
+    steps: Mapping[str, RoutePipeline] = {}
+    try:
+        upstreams = {entry.name: entry.upstream for entry in acquired}
+        steps = await anyio.to_thread.run_sync(route_pipelines, settings, upstreams)
+        yield Pipelines(settings, upstreams, steps)
+    finally:
+        for route in steps.values():
+            await route.sharing.aclose()
+        await pool.release(acquired)
 
 
 async def open_tracing(settings: Settings, stack: AsyncExitStack) -> Tracing | None:
@@ -139,8 +189,6 @@ def check_services(settings: Settings) -> None:
     Raises:
         ConfigError: a model file, a library, a lexicon or a map is missing or unusable.
     """
-    from hedgerow.proxy.services.factories import route_pipelines
-
     upstreams = {name: _Unopened() for name in settings.upstreams}
     for upstream in settings.upstreams.values():
         if isinstance(upstream, EmbeddedUpstream):

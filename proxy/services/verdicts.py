@@ -20,7 +20,6 @@ async def settle(services: Services, told: Sequence[Told]) -> list[Settled | Non
     Raises:
         StoreError: the store cannot be written.
     """
-    assert services.audit is not None  # a serving process has a store  # noqa: S101
     settled = await tell(services.audit, told)
     for verdict in settled:
         if verdict is not None and verdict.changed:

@@ -32,7 +32,7 @@ from hedgerow.proxy.lab.experiment.settings import Experiment, QuestionSet
 from hedgerow.proxy.lab.judge_upstream import open_judge
 from hedgerow.proxy.lab.records.reading import UNREADABLE
 from hedgerow.proxy.protocols import ConfidenceSignal
-from hedgerow.proxy.services.services import Services
+from hedgerow.proxy.services.services import Pipelines
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.signals.token import TokenSignal
 from hedgerow.proxy.types import Json
@@ -105,7 +105,7 @@ def missing(case: Case) -> tuple[int, int]:
     return left, left * case.route.sampling.n
 
 
-async def run_case(case: Case, services: Services, step: Step) -> Run:
+async def run_case(case: Case, services: Pipelines, step: Step) -> Run:
     """From questions to figures.
 
     Raises:
@@ -131,7 +131,7 @@ async def run_case(case: Case, services: Services, step: Step) -> Run:
     return Run(document, evaluation)
 
 
-async def _collect(case: Case, questions: list[Question], services: Services, step: Step) -> None:
+async def _collect(case: Case, questions: list[Question], services: Pipelines, step: Step) -> None:
     upstream = services.upstreams[case.route.upstream]
     paced = Paced(upstream, case.experiment.rate) if case.experiment.rate else upstream
     with Ledger(case.file("answers"), case.plan.drawn) as ledger:
@@ -205,7 +205,7 @@ async def _signal_space(case: Case, rows: list[Json], step: Step) -> tuple[dict[
 
 
 async def _linguistic_space(
-    case: Case, rows: list[Json], evaluation: Evaluation, services: Services, step: Step
+    case: Case, rows: list[Json], evaluation: Evaluation, services: Pipelines, step: Step
 ) -> dict[str, Any]:
     """The measured answers, worded by the route's own services at their calibrated confidence."""
     experiment = case.experiment
