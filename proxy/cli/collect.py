@@ -11,10 +11,9 @@ from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
     from hedgerow.proxy.config import Route, Settings
-    from hedgerow.proxy.lab.collecting.asking import Cost, Plan
-    from hedgerow.proxy.lab.collecting.ledger import Ledger
-    from hedgerow.proxy.lab.collecting.questions import Question
-    from hedgerow.proxy.lab.collecting.working import Outcome
+    from hedgerow.proxy.lab.collecting import Cost, Outcome, Plan
+    from hedgerow.proxy.lab.ledger import Ledger
+    from hedgerow.proxy.lab.questions import Question
 
 _SHOWN = 5
 """Rows that cannot be used are named up to here, then counted."""
@@ -48,7 +47,7 @@ def collect(
     import structlog
 
     from hedgerow.proxy.errors import ConfigError, HedgerowError
-    from hedgerow.proxy.lab.collecting.asking import Plan
+    from hedgerow.proxy.lab.collecting import Plan
 
     settings = configuration(config)
     structlog.configure(
@@ -83,9 +82,8 @@ def find_route(settings: Settings, name: str | None) -> Route:
 
 def load_questions(path: Path, separator: str, unlabelled: bool, skip_bad: bool) -> list[Question]:
     """The questions of a file; says what is wrong with the others, and ends the command unless they may be skipped."""
-    from hedgerow.proxy.lab.collecting.questions import Question, read_questions
-    from hedgerow.proxy.lab.records import BadRow
-    from hedgerow.proxy.lab.records.reading import UNREADABLE
+    from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow
+    from hedgerow.proxy.lab.questions import Question, read_questions
 
     try:
         rows = list(read_questions(path, separator=separator, need_gold=not unlabelled))
@@ -121,7 +119,7 @@ def choose(questions: list[Question], limit: int | None, seed: int) -> list[Ques
 
 
 def _ledger(out: Path, plan: Plan) -> Ledger:
-    from hedgerow.proxy.lab.collecting.ledger import Ledger, LedgerError
+    from hedgerow.proxy.lab.ledger import Ledger, LedgerError
 
     try:
         return Ledger(out, plan.drawn)
@@ -145,8 +143,7 @@ async def run_plan(
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    from hedgerow.proxy.lab.collecting.asking import collect, cost
-    from hedgerow.proxy.lab.collecting.working import Outcome, Paced
+    from hedgerow.proxy.lab.collecting import Outcome, Paced, collect, cost
     from hedgerow.proxy.services.services import open_upstream
 
     todo = [question for question in questions if question.key not in ledger.done]

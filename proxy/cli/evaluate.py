@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from hedgerow.calibration.evaluation import Evaluation
-    from hedgerow.proxy.lab.records import Records
+    from hedgerow.proxy.lab.measuring import Records
 
 _CONDITION = re.compile(r"\s*([a-z_][a-z0-9_.]*)\s*(>=|<=|>|<)\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+)\s*")
 _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}

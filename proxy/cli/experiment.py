@@ -12,8 +12,7 @@ from hedgerow.proxy.cli.common import configuration, stop
 
 if TYPE_CHECKING:
     from hedgerow.proxy.config import Settings
-    from hedgerow.proxy.lab.experiment.running import Case, Run
-    from hedgerow.proxy.lab.experiment.settings import Experiment
+    from hedgerow.proxy.lab.experiment import Case, Experiment, Run
 
 app = typer.Typer(
     no_args_is_help=True, help="Collect, grade, fit, reword and measure on your own models and questions."
@@ -35,9 +34,9 @@ def run(
 
     from hedgerow.calibration.errors import CalibrationError
     from hedgerow.proxy.errors import ConfigError, HedgerowError
-    from hedgerow.proxy.lab.collecting.ledger import LedgerError
-    from hedgerow.proxy.lab.experiment.report import write_report
-    from hedgerow.proxy.lab.experiment.settings import load_experiment
+    from hedgerow.proxy.lab.experiment import load_experiment
+    from hedgerow.proxy.lab.ledger import LedgerError
+    from hedgerow.proxy.lab.report.experiment import write_report
 
     try:
         experiment = load_experiment(file)
@@ -59,7 +58,7 @@ def run(
 def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
     """The configuration with the experiment's routes, and every route with every set."""
     from hedgerow.proxy.errors import ConfigError
-    from hedgerow.proxy.lab.experiment.running import Case
+    from hedgerow.proxy.lab.experiment import Case
 
     settings = configuration(experiment.config)
     by_name = {route.name: route for route in settings.routes}
@@ -75,7 +74,7 @@ def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
 
 def _confirm(cases: list[Case], yes: bool) -> None:
     """Say what is left to spend, and ask."""
-    from hedgerow.proxy.lab.experiment.running import missing
+    from hedgerow.proxy.lab.experiment import missing
 
     left = {f"{case.route.name} on {case.set.name}": missing(case) for case in cases}
     for name, (questions, answers) in left.items():
@@ -94,7 +93,7 @@ async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:
 
     from hedgerow.calibration.errors import CalibrationError
     from hedgerow.proxy.errors import HedgerowError
-    from hedgerow.proxy.lab.experiment.running import run_case
+    from hedgerow.proxy.lab.experiment import run_case
     from hedgerow.proxy.services.services import open_pipelines
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))

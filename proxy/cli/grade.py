@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections import Counter
 
     from hedgerow.proxy.grading import Grader
-    from hedgerow.proxy.lab.collecting.ledger import Ledger
-    from hedgerow.proxy.lab.collecting.working import Outcome
+    from hedgerow.proxy.lab.collecting import Outcome
+    from hedgerow.proxy.lab.ledger import Ledger
     from hedgerow.proxy.types import Json
 
 By = Literal["alias", "numeric", "choice", "judge"]
@@ -36,7 +36,7 @@ def grade(
     from collections import Counter
 
     from hedgerow.proxy.errors import HedgerowError
-    from hedgerow.proxy.lab.collecting.ledger import Ledger, LedgerError
+    from hedgerow.proxy.lab.ledger import Ledger, LedgerError
 
     rows = _rows(answers)
     reasons: Counter[str] = Counter()
@@ -62,21 +62,19 @@ def grade(
 
 def _rows(path: Path) -> list[tuple[str, Json]]:
     """Rows by their keys; ends the command at a row that cannot be graded, before anything is spent."""
-    from hedgerow.proxy.grading.drafts import gradable
-    from hedgerow.proxy.lab.records.reading import UNREADABLE, open_lines
+    from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow, read_objects
+    from hedgerow.proxy.lab.grading import key_of, sampled
 
     rows: dict[str, Json] = {}
     try:
-        with open_lines(path) as file:
-            lines = [(number, line) for number, line in enumerate(file, start=1) if line.strip()]
+        for number, content in read_objects(path):
+            if isinstance(content, BadRow):
+                stop(f"{path}: line {number}: {content.reason}")
+            rows.setdefault(key_of(content, sampled(content)), content)
     except UNREADABLE as error:
         stop(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
-    for number, line in lines:
-        try:
-            key, row = gradable(line)
-        except ValueError as refused:
-            stop(f"{path}: line {number}: {refused}")
-        rows.setdefault(key, row)
+    except ValueError as refused:
+        stop(f"{path}: line {number}: {refused}")
     return list(rows.items())
 
 
@@ -84,8 +82,7 @@ def _grader(by: By, upstream: str | None, model: str, config: Path) -> AbstractA
     """The grader, open while it is needed."""
     from contextlib import nullcontext
 
-    from hedgerow.proxy.grading import AliasGrader, ChoiceGrader, NumericGrader
-    from hedgerow.proxy.lab.judge_upstream import open_judge
+    from hedgerow.proxy.lab.grading import RULES, open_judge
 
     if by == "judge":
         settings = configuration(config)
@@ -93,8 +90,7 @@ def _grader(by: By, upstream: str | None, model: str, config: Path) -> AbstractA
         if name not in settings.upstreams:
             stop(f"there is no upstream {name!r}; there are {', '.join(settings.upstreams)}")
         return open_judge(name, settings.upstreams[name], model)
-    rules: dict[str, Grader] = {"alias": AliasGrader(), "numeric": NumericGrader(), "choice": ChoiceGrader()}
-    return nullcontext(rules[by])
+    return nullcontext(RULES[by])
 
 
 async def _grade_all(
@@ -108,8 +104,8 @@ async def _grade_all(
     from rich.progress import Progress
 
     from hedgerow.proxy.clustering.rules import RuleEquivalence
-    from hedgerow.proxy.grading.drafts import grade_row
-    from hedgerow.proxy.lab.collecting.working import work_off
+    from hedgerow.proxy.lab.collecting import work_off
+    from hedgerow.proxy.lab.grading import grade_row
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("Grading", total=len(rows))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Map = str
     from rich.progress import Progress
 
-    from hedgerow.proxy.lab.records import Records
+    from hedgerow.proxy.lab.measuring import Records
     from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence
     from hedgerow.proxy.signals.combine import Weights
 
@@ -67,7 +67,8 @@ def load_combined(path: Path, *, clusters: Clusters, skip_bad: bool, fit_on: flo
 def _measure(path: Path, signal: ConfidenceSignal, clusters: Clusters) -> Records:
     import anyio
 
-    from hedgerow.proxy.lab.records import measure, read_rows
+    from hedgerow.proxy.lab.datasets import read_rows
+    from hedgerow.proxy.lab.measuring import measure
 
     total = _count_lines(path)
     with _progress() as progress:
@@ -86,8 +87,7 @@ def _measure(path: Path, signal: ConfidenceSignal, clusters: Clusters) -> Record
 
 def _count_lines(path: Path) -> int:
     """Lines that are not blank; the place where a file that cannot be read is noticed."""
-    from hedgerow.proxy.lab.records import read_rows
-    from hedgerow.proxy.lab.records.reading import UNREADABLE
+    from hedgerow.proxy.lab.datasets import UNREADABLE, read_rows
 
     try:
         return sum(1 for _ in read_rows(path))
@@ -110,7 +110,7 @@ def _say_what_is_missing(records: Records, signal: Signal, skip_bad: bool) -> No
 
 def _equivalence(clusters: Clusters) -> Equivalence:
     if clusters == "exact":
-        from hedgerow.proxy.lab.records.exact import ExactEquivalence
+        from hedgerow.proxy.lab.measuring import ExactEquivalence
 
         return ExactEquivalence()
     from hedgerow.proxy.clustering.rules import RuleEquivalence

@@ -7,6 +7,8 @@ answers that people tell apart. How often it agrees with people stands in docs/e
 
 from __future__ import annotations
 
+import re
+import string
 from collections.abc import Sequence
 
 import anyio.to_thread
@@ -14,7 +16,9 @@ import anyio.to_thread
 from hedgerow.proxy.clustering.normal import normalise
 from hedgerow.proxy.clustering.rules import compare
 from hedgerow.proxy.grading.grade import Grade
-from hedgerow.proxy.lab.records.exact import contains_gold
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_TRIVIAQA_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation + "‘’´", " "))
 
 
 class AliasGrader:
@@ -51,3 +55,13 @@ def _given(question: str, answer: str, listed: Sequence[str]) -> str | None:
         if judged.same and judged.decided_by != "sentence":
             return "same_meaning"
     return None
+
+
+def contains_gold(text: str, gold: Sequence[str]) -> bool:
+    """Whether one of the gold answers stands in the text as whole words, both normalised as TriviaQA's grader does."""
+    words = f" {_words(text)} "
+    return any(f" {answer} " in words for answer in map(_words, gold) if answer)
+
+
+def _words(text: str) -> str:
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_TRIVIAQA_PUNCTUATION)).split())

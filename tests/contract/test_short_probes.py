@@ -160,7 +160,7 @@ def test_a_route_with_short_answers_is_not_collected() -> None:
     """A map fitted on full samples alone would be wrong for it."""
     from hedgerow.proxy.config import Route, Sampling
     from hedgerow.proxy.errors import ConfigError
-    from hedgerow.proxy.lab.collecting.asking import Plan
+    from hedgerow.proxy.lab.collecting import Plan
 
     with pytest.raises(ConfigError, match="--from-audit"):
         Plan(Route(name="r", upstream="u", sampling=Sampling(probe="short")))

@@ -18,9 +18,8 @@ from hedgerow.calibration.metrics.binned import generalised_reliability
 from hedgerow.calibration.summary import METRICS
 from hedgerow.calibration.wasserstein import w1_nodes
 from hedgerow.proxy.clustering.rules import RuleEquivalence
-from hedgerow.proxy.lab.records import BadRow, Records, measure, read_rows
-from hedgerow.proxy.lab.records.exact import ExactEquivalence
-from hedgerow.proxy.lab.records.reading import Row, parse_row
+from hedgerow.proxy.lab.datasets import BadRow, Row, parse_row, read_rows
+from hedgerow.proxy.lab.measuring import ExactEquivalence, Records, measure
 from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.signals.token import TokenSignal

@@ -28,7 +28,8 @@ from hedgerow.calibration.summary import METRICS
 from hedgerow.proxy.clustering.rules import RuleEquivalence
 from hedgerow.proxy.config import load
 from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.lab.records import Records, measure, read_rows
+from hedgerow.proxy.lab.datasets import read_rows
+from hedgerow.proxy.lab.measuring import Records, measure
 from hedgerow.proxy.protocols import ConfidenceSignal
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.signals.token import TokenSignal

@@ -12,9 +12,9 @@ from starlette.responses import JSONResponse
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
-from hedgerow.proxy.lab.collecting.ledger import Ledger, LedgerError
-from hedgerow.proxy.lab.collecting.questions import Question, read_questions
-from hedgerow.proxy.lab.records.reading import BadRow
+from hedgerow.proxy.lab.datasets import BadRow
+from hedgerow.proxy.lab.ledger import Ledger, LedgerError
+from hedgerow.proxy.lab.questions import Question, read_questions
 from tests.support.upstream import Upstream, completion, fails, says
 
 N = 4
@@ -185,7 +185,7 @@ def test_bad_lines_are_named_and_cost_nothing(tmp_path: Path, upstream: Upstream
     file = write(tmp_path / "q.jsonl", BAD)
     stopped = collect(file, code=2)
     for part in (
-        "line 2: no JSON",
+        "line 2: not valid JSON",
         "line 3: no right answer",
         "line 5: the question of line 1 with other answers",
         "line 6: no question",
@@ -276,7 +276,10 @@ def test_a_row_that_cannot_be_graded_is_named(tmp_path: Path) -> None:
     file = write(
         tmp_path / "a.jsonl", [{"question": "?", "gold": ["x"], "samples": ["x"]}, {"samples": [{}], "gold": ["x"]}]
     )
-    assert "line 2: sample 1 has no text" in run("grade", file, "--out", tmp_path / "g.jsonl", code=2).stderr
+    assert (
+        "line 2: 'text' is missing from 'samples', item 1"
+        in run("grade", file, "--out", tmp_path / "g.jsonl", code=2).stderr
+    )
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.xz", "a.jsonl.gz"])

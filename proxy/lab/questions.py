@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from hedgerow.proxy.lab.records.reading import BadRow, open_lines
+from hedgerow.proxy.lab.datasets import BadRow, open_lines, read_objects
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "prompt", "problem"),
@@ -68,7 +67,10 @@ def read_questions(path: Path, *, separator: str = "|", need_gold: bool = True) 
         OSError: the file cannot be read.
     """
     seen: dict[str, Question] = {}
-    for line, content in _csv_rows(path) if ".csv" in path.suffixes else _json_rows(path):
+    for line, content in _csv_rows(path) if ".csv" in path.suffixes else read_objects(path):
+        if isinstance(content, BadRow):
+            yield content
+            continue
         try:
             question = _question(line, content, separator, need_gold)
         except _Refused as refused:
@@ -81,18 +83,7 @@ def read_questions(path: Path, *, separator: str = "|", need_gold: bool = True) 
             yield BadRow(line, f"the question of line {first.line} with other answers")
 
 
-def _json_rows(path: Path) -> Iterator[tuple[int, object]]:
-    with open_lines(path) as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                yield number, json.loads(line)
-            except (ValueError, RecursionError):  # no UTF-8, no JSON, or nested without end
-                yield number, None
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[int, object]]:
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(_CELL_LIMIT)
     with open_lines(path) as lines:
         reader = csv.DictReader(
@@ -102,9 +93,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, object]]:
             yield reader.line_num, row
 
 
-def _question(line: int, content: object, separator: str, need_gold: bool) -> Question:
-    if not isinstance(content, dict):
-        raise _Refused("no JSON object")
+def _question(line: int, content: Mapping[str, Any], separator: str, need_gold: bool) -> Question:
     found = {str(name).strip().lower(): value for name, value in content.items()}
     text = _first(found, "question")
     if not isinstance(text, str) or not text.strip():

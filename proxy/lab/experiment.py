@@ -1,4 +1,7 @@
-"""One run of an experiment: one route on one set of questions, from the questions to its part of the report."""
+"""The paper's experiment on a user's own models and questions: collect, grade, fit, measure, reword, measure again.
+
+Every step leaves a file and goes on from what the file has, so that an experiment that is stopped pays for nothing twice.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +11,28 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
 
 from hedgerow.calibration.evaluation import Evaluation, evaluate
 from hedgerow.calibration.fitted import FittedMap
 from hedgerow.proxy.clustering.rules import RuleEquivalence
-from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.config import Route, Section, Settings, read_mapping, refused
 from hedgerow.proxy.errors import ConfigError, HedgerowError, ProxyError
-from hedgerow.proxy.grading import AliasGrader, ChoiceGrader, Grader, NumericGrader
-from hedgerow.proxy.grading.drafts import grade_row
-from hedgerow.proxy.lab.collecting.asking import Plan, collect
-from hedgerow.proxy.lab.collecting.ledger import Ledger, read_ledger
-from hedgerow.proxy.lab.collecting.questions import Question, read_questions
-from hedgerow.proxy.lab.collecting.working import Outcome, Paced, work_off
-from hedgerow.proxy.lab.experiment.measuring import (
+from hedgerow.proxy.grading import Grader
+from hedgerow.proxy.lab.collecting import Outcome, Paced, Plan, collect, work_off
+from hedgerow.proxy.lab.datasets import UNREADABLE
+from hedgerow.proxy.lab.grading import RULES, grade_row, open_judge
+from hedgerow.proxy.lab.ledger import Ledger, read_ledger
+from hedgerow.proxy.lab.questions import Question, read_questions
+from hedgerow.proxy.lab.spaces import (
     before_and_after,
     calibrated_betas,
     linguistic_space,
     measure_drafts,
     word_drafts,
 )
-from hedgerow.proxy.lab.experiment.settings import Experiment, QuestionSet
-from hedgerow.proxy.lab.judge_upstream import open_judge
-from hedgerow.proxy.lab.records.reading import UNREADABLE
 from hedgerow.proxy.protocols import ConfidenceSignal
 from hedgerow.proxy.services.services import Pipelines
 from hedgerow.proxy.signals.semantic import SemanticSignal
@@ -40,6 +42,74 @@ from hedgerow.proxy.types import Json
 SIGNALS: dict[str, ConfidenceSignal] = {"semantic": SemanticSignal(), "token": TokenSignal()}
 Step = Callable[[str, int], Callable[[], None]]
 """Told of a step's name and length as it begins; gives what is called after each item."""
+
+
+class QuestionSet(Section):
+    """A file of questions and how its answers are graded."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+    """Name in the report and in the names of files."""
+    path: Path
+    """JSONL or CSV of questions with their right answers."""
+    grader: Literal["alias", "numeric", "choice", "judge"] = "alias"
+    """The rule, or `judge`: a language model."""
+    separator: str = "|"
+    """In a CSV: what parts the right answers of one cell."""
+    limit: Annotated[int, Field(ge=1)] | None = None
+    """Ask so many of them. Null: all."""
+    system: str = ""
+    """A system message before every question."""
+
+
+class JudgeSettings(Section):
+    """The language model that grades."""
+
+    upstream: str
+    """Name of an upstream of the configuration."""
+    model: str = ""
+    """Model asked there."""
+
+
+class Experiment(Section):
+    """One experiment: every route answers every set of questions."""
+
+    config: Path = Path("config.yaml")
+    """The configuration with the upstreams and routes."""
+    routes: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Names of the routes that answer."""
+    questions: Annotated[tuple[QuestionSet, ...], Field(min_length=1)]
+    """The sets of questions."""
+    out: Path = Path("experiment")
+    """Folder for everything that comes of it."""
+    signals: Annotated[tuple[Literal["semantic", "token"], ...], Field(min_length=1)] = ("semantic",)
+    """Signals that are measured; answers are reworded by the first."""
+    map: Literal["platt-bounded", "platt", "temperature", "isotonic", "histogram", "beta", "venn-abers"] = (
+        "platt-bounded"
+    )
+    """Kind of the map."""
+    train_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """Share of each set, in an order made by `seed`, that the map is fitted on; the rest is measured and reworded."""
+    resamples: Annotated[int, Field(ge=0)] = 200
+    """Bootstrap resamples of the intervals; 0 for none."""
+    seed: int = 0
+    """Seed of the order of the questions and of the bootstrap."""
+    concurrency: Annotated[int, Field(ge=1)] = 4
+    """Questions under way at once."""
+    rate: Annotated[float, Field(gt=0)] | None = None
+    """Most calls a minute. Null: no bound."""
+    model: str = ""
+    """Model to ask for, where a route does not fix one."""
+    judge: JudgeSettings | None = None
+    """Who grades where a set's grader is `judge`."""
+
+    @model_validator(mode="after")
+    def _judge_is_named(self) -> Experiment:
+        if self.judge is None and any(one.grader == "judge" for one in self.questions):
+            raise ValueError("a set of questions is graded by a judge; name its upstream under `judge`")
+        names = [one.name for one in self.questions]
+        if len(set(names)) < len(names) or len(set(self.routes)) < len(self.routes):
+            raise ValueError("two routes or two sets of questions have one name")
+        return self
 
 
 class Incomplete(HedgerowError):
@@ -97,6 +167,22 @@ class Case:
         return kept[: self.set.limit]
 
 
+def load_experiment(path: Path) -> Experiment:
+    """Read and check an experiment; its paths are made relative to the file.
+
+    Raises:
+        ConfigError: the file cannot be read or a value cannot be used.
+    """
+    try:
+        experiment = Experiment.model_validate(read_mapping(path))
+    except ValidationError as error:
+        raise refused(path, error) from error
+    base = path.parent
+    questions = tuple(one.model_copy(update={"path": base / one.path}) for one in experiment.questions)
+    moved = {"config": base / experiment.config, "out": base / experiment.out, "questions": questions}
+    return experiment.model_copy(update=moved)
+
+
 def missing(case: Case) -> tuple[int, int]:
     """Questions that are not answered yet, and answers that they take. Nothing is spent by looking."""
     questions = case.questions()
@@ -147,11 +233,10 @@ async def _grade(case: Case, keys: list[str], step: Step) -> list[Json]:
     """Graded rows in the order of the keys."""
     answers = {row["key"]: row for row in read_ledger(case.file("answers"))}
     judge = case.experiment.judge if case.set.grader == "judge" else None
-    rules: dict[str, Grader] = {"alias": AliasGrader(), "numeric": NumericGrader(), "choice": ChoiceGrader()}
     opening: AbstractAsyncContextManager[Grader] = (
         open_judge(judge.upstream, case.settings.upstreams[judge.upstream], judge.model)
         if judge
-        else nullcontext(rules[case.set.grader])
+        else nullcontext(RULES[case.set.grader])
     )
     how = {"by": case.set.grader} | ({"upstream": judge.upstream, "model": judge.model} if judge else {})
     with Ledger(case.file("graded"), how, "graded") as ledger:

@@ -1,8 +1,12 @@
-"""From rows to columns: cluster the samples, measure the signal, settle the outcome, with the parts that the proxy runs."""
+"""From rows to columns: cluster the samples, measure the signal, settle the outcome, with the parts that the proxy runs.
+
+Beside the proxy's own clustering stands the plainest one, equal texts, which papers call exact match and which makes figures comparable.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +14,13 @@ from numpy.typing import NDArray
 
 from hedgerow.calibration import Beta
 from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.lab.records.exact import cluster_by_key, contains_gold
-from hedgerow.proxy.lab.records.reading import BadRow, Measured, Row, Sampled
+from hedgerow.proxy.grading.alias import alias_grade
+from hedgerow.proxy.lab.datasets import BadRow, Measured, Row, Sampled
 from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence
 from hedgerow.proxy.types import Clustering
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION_BUT_STOPS = re.compile(r"[^\w\s.]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +94,33 @@ async def _settle(row: Row, equivalence: Equivalence, signal: ConfidenceSignal) 
     raw = await signal.measure(row.question, row.samples, clustering)
     if row.correct is not None or not row.gold:
         return raw, row.correct
-    return raw, contains_gold(row.samples[clustering.draft_index].text, row.gold)
+    grade = alias_grade(row.question, row.samples[clustering.draft_index].text, row.gold, row.wrong)
+    return raw, grade.correct == 1.0
 
 
 async def _cluster(row: Sampled, equivalence: Equivalence) -> Clustering:
     if row.cluster_ids is not None:
         return cluster_by_key(row.cluster_ids, "given")
     return await equivalence.cluster(row.question, [sample.text for sample in row.samples])
+
+
+def fold(text: str) -> str:
+    """Lower case, without articles and punctuation but full stops inside ("3.5" is not "35"), spaces folded."""
+    return " ".join(_ARTICLES.sub(" ", _PUNCTUATION_BUT_STOPS.sub(" ", text.lower())).split()).strip(". ")
+
+
+def cluster_by_key(keys: Sequence[Hashable], decided_by: str) -> Clustering:
+    """Equal keys together; largest cluster first, ties by the earliest sample."""
+    members: dict[Hashable, list[int]] = {}
+    for index, key in enumerate(keys):
+        members.setdefault(key, []).append(index)
+    ordered = sorted(members.values(), key=lambda cluster: (-len(cluster), cluster[0]))
+    return Clustering(tuple(tuple(cluster) for cluster in ordered), {decided_by: len(keys) * (len(keys) - 1) // 2})
+
+
+class ExactEquivalence:
+    """Groups answers that are equal after folding."""
+
+    async def cluster(self, question: str, answers: Sequence[str]) -> Clustering:
+        """Partition the answers by their folded texts."""
+        return cluster_by_key([fold(answer) for answer in answers], "exact")

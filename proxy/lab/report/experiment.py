@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hedgerow.proxy.lab.experiment.running import Run
-from hedgerow.proxy.lab.report import render_experiment
+from hedgerow.proxy.lab.experiment import Run
+from hedgerow.proxy.lab.report.page import render_experiment
 
 SHOWN = ("generalised_ece", "faithfulness_divergence", "smooth_ece", "expected_brier", "auroc")
 """The metrics of the Markdown; JSON and HTML have all."""

@@ -15,8 +15,8 @@ from hedgerow.calibration.evaluation import Evaluation
 from hedgerow.calibration.metrics import bootstrap_interval
 from hedgerow.calibration.summary import METRICS, summarise
 from hedgerow.proxy.clustering.rules import RuleEquivalence
-from hedgerow.proxy.lab.collecting.ledger import Ledger
-from hedgerow.proxy.lab.records.reading import Sampled, parse_row
+from hedgerow.proxy.lab.datasets import Sampled, parse_row
+from hedgerow.proxy.lab.ledger import Ledger
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.protocols import ConfidenceSignal
