@@ -58,7 +58,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
     retriever = Retriever(_sayable(lexicon, route), shortlist=route.rewriting.shortlist)
     guard = _guard(route, hedges)
     judge = _local_judge(route)
-    support = SentenceSupport(judge)
+    support = SentenceSupport()
     return RoutePipeline(
         upstream=upstreams[route.upstream],
         equivalence=_equivalence(route, upstreams, judge),

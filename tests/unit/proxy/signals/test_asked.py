@@ -22,12 +22,12 @@ def _answer(*top: tuple[str, float]) -> Any:
 
 
 def test_each_sentence_has_its_own_support() -> None:
-    """The year stands in both samples; the place is denied by one and not spoken of by the other."""
+    """The year stands in both samples; the number of rooms is another in one, and the other does not speak of rooms."""
     draft = "It opened in 1969. It has 12 rooms."
     others = ["It opened in 1969. It has 15 rooms.", "It opened in 1969."]
     first, second = anyio.run(SentenceSupport().measure, "", draft, others)
-    assert first == 1.0
-    assert second < 0.5
+    assert first > 0.9
+    assert second < first - 0.1
 
 
 def test_a_draft_alone_has_no_consistency() -> None:
