@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF -DGGML_NATIVE=ON
 Q ?= Who wrote The Master and Margarita?
 
-.PHONY: help serve ask test check lint types bench evidence vendor clean
+.PHONY: help serve ask test coverage check lint types structure bench evidence vendor clean
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -31,7 +31,17 @@ ask: $(VENV)/.run  ## the whole method for one question: make ask Q="..."
 	@$(BIN)/hedgerow ask "$(Q)"
 
 test: $(VENV)/.dev  ## the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
+
+BRANCHES := 92
+coverage: $(VENV)/.dev  ## the whole test suite, and the share of branches that it takes (at least 92 %)
+	@rm -f .coverage .coverage.* coverage.json
+	$(BIN)/coverage run -m pytest -n auto
+	@$(BIN)/coverage combine --quiet && $(BIN)/coverage json --quiet -o coverage.json
+	@$(BIN)/coverage report --sort=cover | sed -n 1,20p
+	@$(BIN)/python -c 'import json, sys; of = json.load(open("coverage.json"))["totals"]; \
+	  share = 100 * of["covered_branches"] / of["num_branches"]; print(f"{share:.1f} % of branches are taken; $(BRANCHES) % are asked for"); \
+	  sys.exit(share < $(BRANCHES))'
 
 lint: $(VENV)/.dev  ## ruff, both halves
 	$(BIN)/ruff check .
@@ -43,6 +53,9 @@ types: $(VENV)/.dev  ## mypy, strict
 	$(BIN)/mypy
 
 check: lint types  ## lint and types
+
+structure: $(VENV)/.dev  ## the figures of docs/architecture.md
+	$(BIN)/python -m benchmarks.structure --write
 
 bench: $(VENV)/.dev  ## ratios against direct and against peers
 	$(BIN)/python -m benchmarks.performance.overhead
@@ -63,4 +76,4 @@ vendor:  ## fetch the pages' chart library and fonts again, at these versions, w
 	@ls $(VENDORED)
 
 clean:  ## the environment and every cache
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	rm -rf $(VENV) .coverage .coverage.* coverage.json .mypy_cache .pytest_cache .ruff_cache *.egg-info
