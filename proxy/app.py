@@ -132,9 +132,9 @@ async def perceive(wording: Wording, _: Known) -> Json:
     """How confident a wording sounds to readers, as a whole and sentence by sentence; whether it is true is not asked."""
     from hedgerow.lexicon import LexiconError
     from hedgerow.lexicon import perceive as listen
-    from hedgerow.proxy.rewriting.languages import language_of
+    from hedgerow.lexicon.text.language import language_of
 
-    language = wording.language or language_of(wording.text)
+    language = wording.language or language_of(wording.text) or "und"
     try:
         heard = await anyio.to_thread.run_sync(listen, wording.text, language)
     except LexiconError as error:

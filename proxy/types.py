@@ -100,6 +100,7 @@ class RewriteRequest:
         hedges: the retrieved hedges, best first, never empty.
         complaint: why the guard refused the last attempt; None on the first.
         refused: ids of hedges whose wordings the guard refused.
+        language: of draft and question; None where it was not detected yet.
     """
 
     question: str
@@ -108,6 +109,7 @@ class RewriteRequest:
     hedges: tuple[Match, ...]
     complaint: str | None = None
     refused: frozenset[str] = frozenset()
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from hedgerow.lexicon.perception.cues import Cue, find_cues
 from hedgerow.lexicon.perception.features import features
 from hedgerow.lexicon.perception.model import logit, model
 from hedgerow.lexicon.perception.vocabulary import Vocabulary, vocabulary
-from hedgerow.lexicon.text.tokens import Token, tokenize
+from hedgerow.lexicon.text.words import Token, tokenize
 
 KAPPA = 5.0  # L2 penalty of what a part adds, in single scores; not tuned
 ENDS = (0.02, 0.98)  # scores of 0 and 1 have no logarithm of odds

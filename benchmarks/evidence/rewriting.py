@@ -33,9 +33,8 @@ from hedgerow.calibration import Beta, w1_exact
 from hedgerow.lexicon import Retriever, load
 from hedgerow.lexicon.perception.cues import find_cues
 from hedgerow.lexicon.perception.model import Model
-from hedgerow.lexicon.text.tokens import tokenize
+from hedgerow.lexicon.text.words import tokenize, word_set
 from hedgerow.proxy.rewriting import FactGuard, Tally, TemplateRewriter, reword, sentences
-from hedgerow.proxy.rewriting.words import word_set
 from hedgerow.proxy.types import Rewording, RewriteRequest
 
 SEED = 6

@@ -32,7 +32,7 @@ from hedgerow.lexicon.hedges.writing import to_json
 from hedgerow.lexicon.perception.cues import find_cues
 from hedgerow.lexicon.perception.features import features
 from hedgerow.lexicon.perception.model import Model
-from hedgerow.lexicon.text.tokens import tokenize
+from hedgerow.lexicon.text.words import tokenize
 
 Floats = NDArray[np.float64]
 PENALTY = 0.1  # inverse strength of the L2 penalty, chosen by cross-validation by phrase over .03 to 3

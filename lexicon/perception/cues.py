@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hedgerow.lexicon.perception.vocabulary import Vocabulary, vocabulary
-from hedgerow.lexicon.text.tokens import Token
+from hedgerow.lexicon.text.words import Token
 
 REACH = 4
 """How many words before a cue's head may modify it: "not at all very sure"."""

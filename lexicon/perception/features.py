@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from hedgerow.lexicon.perception.cues import Cue
 from hedgerow.lexicon.perception.vocabulary import Vocabulary, vocabulary
-from hedgerow.lexicon.text.tokens import Token
+from hedgerow.lexicon.text.words import Token
 
 LONGEST = 4
 """Words in the longest word feature."""

@@ -15,7 +15,7 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon.hedges.loading import DATA
 from hedgerow.lexicon.perception.cues import find_cues
 from hedgerow.lexicon.perception.features import features
-from hedgerow.lexicon.text.tokens import Token
+from hedgerow.lexicon.text.words import Token
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from hedgerow.lexicon.hedges.loading import load
 from hedgerow.lexicon.perception.cues import Cue, find_cues
 from hedgerow.lexicon.perception.model import heard
 from hedgerow.lexicon.perception.translated import find
-from hedgerow.lexicon.text.tokens import Token, sentences, tokenize
+from hedgerow.lexicon.text.sentences import sentence_spans
+from hedgerow.lexicon.text.words import Token, tokenize
 
 LIMIT = 500_000
 """Longest text that is read, characters: some five seconds of work. No answer of a model comes near it."""
@@ -113,8 +114,8 @@ def mark(text: str, language: str = "en") -> list[Marked]:
     """The sentences of a text with their cues (English alone has any) and spans."""
     check_length(text)
     if language == "en":
-        return [_mark(text, start, end) for start, end in sentences(text)]
-    return [_mark_translated(text, start, end, language) for start, end in sentences(text)]
+        return [_mark(text, start, end) for start, end in sentence_spans(text)]
+    return [_mark_translated(text, start, end, language) for start, end in sentence_spans(text)]
 
 
 def _mark_translated(text: str, start: int, end: int, language: str) -> Marked:

@@ -16,7 +16,7 @@ from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.hedges.entries import Frame, Hedge
 from hedgerow.lexicon.hedges.loading import DATA, load
 from hedgerow.lexicon.perception.model import heard
-from hedgerow.lexicon.text.tokens import Token, tokenize
+from hedgerow.lexicon.text.words import Token, tokenize
 
 REACH = 2
 """How many words before a wording may negate it: "no es probable"."""

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
-    r"dec(?:ember)?|januar|februar|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|"
-    r"novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
+from hedgerow.lexicon.text.words import MONTH_PATTERN as _MONTH
+
+_INLINE = re.compile(
+    r"`[^`]*`|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|\([^()]*\)|\[[^\[\]]*\]|https?://\S+|\$[^$\s\d][^$]*\$"
 )
+"""What stands within a sentence and is not part of its grammar. No alternative reads past its own opening mark: nested marks cost no more."""
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("code", re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`", re.DOTALL)),
-    ("maths", re.compile(r"\$\$.+?\$\$|\\\[.+?\\\]|\\\(.+?\\\)|\$(?=[^\s\d])[^$\n]+?(?<=\S)\$(?!\d)", re.DOTALL)),
+    ("maths", re.compile(r"\$\$.+?\$\$|\\\[[^\\]*+(?:\\[^\[\]][^\\]*+)*+\\\]|\\\([^\\]*+(?:\\[^()][^\\]*+)*+\\\)|\$(?=[^\s\d])[^$\n]+(?<=\S)\$(?!\d)", re.DOTALL)),
     ("url", re.compile(r"(?:https?|ftp)://[^\s<>)\]]*[^\s<>)\].,;:!?]|\bwww\.[^\s<>)\]]+[^\s<>)\].,;:!?]")),
-    ("email", re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")),
-    ("quotation", re.compile(r"\"[^\"\n]+\"|“[^”\n]+”|«[^»\n]+»|„[^“”\n]+[“”]")),
+    ("email", re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+\b")),
+    ("quotation", re.compile(r"\"[^\"\n]+\"|“[^“”\n]+”|«[^«»\n]+»|„[^„“”\n]+[“”]")),
     ("citation", re.compile(r"\[\^?\d+(?:\s*[,–-]\s*\d+)*\]|\([A-Z][\w'’-]+(?: (?:et al\.|(?:and|&) [A-Z][\w'’-]+))?,? \d{4}[a-z]?\)")),
     ("date", re.compile(rf"\b(?:\d{{1,2}}(?:st|nd|rd|th|\.)? (?:de )?{_MONTH}(?:,? (?:de )?\d{{4}})?|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|"
                         rf"{_MONTH} (?:de )?\d{{4}}|\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}})\b", re.IGNORECASE)),
@@ -27,13 +28,18 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
 _MARKER = re.compile(r"[ \t]*(?:[-*+•–](?=\s)|\d{1,3}[.)](?=\s)|#{1,6}(?=\s)|>|\|.*\|[ \t]*$|$)?")
 
 
+def masked(text: str) -> str:
+    """The text with quotations, brackets, code and addresses made one long name each; offsets stay."""
+    return _INLINE.sub(lambda match: "Q" * len(match.group()), text)
+
+
 def protected(text: str) -> dict[str, Counter[str]]:
     """Every protected span by kind, as multisets; a number inside a quotation counts as the quotation only."""
-    found: dict[str, Counter[str]] = {}
+    spans: dict[str, Counter[str]] = {}
     for kind, pattern in _KINDS:
-        found[kind] = Counter(re.sub(r"\s+", " ", match.group()) for match in pattern.finditer(text))
+        spans[kind] = Counter(re.sub(r"\s+", " ", match.group()) for match in pattern.finditer(text))
         text = pattern.sub(" ", text)
-    return found
+    return spans
 
 
 def structure(text: str) -> list[str]:

@@ -141,12 +141,12 @@ def perceive(
     """How confident each text sounds to readers, whether or not it is true. One text a line."""
     from hedgerow.lexicon import LexiconError
     from hedgerow.lexicon import perceive as hear
-    from hedgerow.proxy.rewriting.languages import language_of
+    from hedgerow.lexicon.text.language import language_of
 
     failed = False
     for number, text in enumerate(texts or _lines(), start=1):
         try:
-            heard = hear(text, language or language_of(text))
+            heard = hear(text, language or language_of(text) or "und")
         except LexiconError as error:
             typer.echo(f"hedgerow: line {number}: {error}", err=True)
             failed = True

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher
 
+from hedgerow.lexicon.text.numbers import is_number
 from hedgerow.proxy.clustering.normal import Normal, stem
-from hedgerow.proxy.clustering.numerals import is_number
 from hedgerow.proxy.clustering.words import AUXILIARIES, KINDS, MONTHS, NICKNAMES, QUALIFIERS
 
 SPELLING = 0.85

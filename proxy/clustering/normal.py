@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hedgerow.proxy.clustering.numerals import is_number, read_numbers
+from hedgerow.lexicon.text.numbers import is_number, read_numbers
 from hedgerow.proxy.clustering.words import (
     ALIASES,
     ARTICLES,

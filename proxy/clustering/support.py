@@ -20,10 +20,10 @@ from statistics import fmean
 
 import anyio.to_thread
 
+from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.normal import fold, stem
 from hedgerow.proxy.clustering.words import FILLERS
 from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.rewriting.sentences import sentences
 
 WEIGHTS = Path(__file__).with_name("support.json")
 AGREEMENT = (0.15, 0.8)

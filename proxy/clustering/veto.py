@@ -6,8 +6,8 @@ negation, opposite words, the order of arguments, and names that share no head. 
 
 from __future__ import annotations
 
+from hedgerow.lexicon.text.numbers import is_number
 from hedgerow.proxy.clustering.normal import Normal
-from hedgerow.proxy.clustering.numerals import is_number
 from hedgerow.proxy.clustering.words import ANTONYMS, FILLERS, MONTHS, NEGATIONS, PASSIVE, RELATIONS, UNITS
 
 Quantities = dict[str, frozenset[float]]

@@ -67,8 +67,8 @@ async def _perceived(flow: Flow) -> Beta | None:
         return flow.rewording.perceived
     if flow.calibrated is None or flow.status in ("abstained", "escalated"):
         return None
+    from hedgerow.lexicon.text.language import language_of
     from hedgerow.proxy.rewriting import read_aloud
-    from hedgerow.proxy.rewriting.languages import language_of
 
     language = language_of(flow.draft, flow.job.question)
     if len(flow.draft) < LONG:

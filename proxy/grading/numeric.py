@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hedgerow.proxy.clustering.numerals import is_number, read_numbers
+from hedgerow.lexicon.text.numbers import is_number, read_numbers
 from hedgerow.proxy.grading.grade import Grade
 
 TOLERANCE = 1e-6

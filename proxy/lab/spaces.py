@@ -14,6 +14,7 @@ from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.evaluation import Evaluation
 from hedgerow.calibration.metrics import bootstrap_interval
 from hedgerow.calibration.summary import METRICS, summarise
+from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.clustering.rules import RuleEquivalence
 from hedgerow.proxy.lab.datasets import Sampled, parse_row
 from hedgerow.proxy.lab.ledger import Ledger
@@ -21,7 +22,6 @@ from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.protocols import ConfidenceSignal
 from hedgerow.proxy.rewriting import read_aloud, reword
-from hedgerow.proxy.rewriting.languages import language_of
 from hedgerow.proxy.types import Json, RewriteRequest
 
 

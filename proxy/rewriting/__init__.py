@@ -1,9 +1,9 @@
 """Putting a confidence into words, and making sure that nothing else changed."""
 
+from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.rewriting.editor import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter
 from hedgerow.proxy.rewriting.guard import Entailment, FactGuard, Reader, read_aloud
 from hedgerow.proxy.rewriting.long import asserting, assertions, reword_sentences
-from hedgerow.proxy.rewriting.sentences import sentences
 from hedgerow.proxy.rewriting.step import Tally, reword
 from hedgerow.proxy.rewriting.stream import close, closing_sentence, natural_pieces
 from hedgerow.proxy.rewriting.template import TemplateRewriter

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hedgerow.proxy.rewriting.languages import GRAMMARS
-from hedgerow.proxy.rewriting.words import CLOSED_CLASS, PLAIN_OPENERS
+from hedgerow.lexicon.text.english import CLOSED_CLASS, PLAIN_OPENERS
+from hedgerow.lexicon.text.language import grammar
 
 _FIRST_WORD = re.compile(r"^([*_\"“”'‘«„(\[]*)([^\W\d_]+)(['’][^\W\d_]+)?")
 _TITLE = re.compile(r"^[*_]*An?\s+(?:[A-Z][\w'’-]*\s+(?:(?:of|the|and|in|to|for|on)\s+)*)+[A-Z][\w'’-]*[*_]*[.!]?$")
@@ -43,7 +43,7 @@ def lowers(text: str, around: Surroundings) -> bool | None:
     if any(quote in mark for quote in "\"“”'‘«„") or (len(word) > 1 and not word[1:].islower()):
         return False
     if around.language != "en":
-        return word.lower() in GRAMMARS[around.language].small or (bool(tail) and len(word) <= 2) or None
+        return word.lower() in grammar(around.language).small or (bool(tail) and len(word) <= 2) or None
     if word == "I" or _TITLE.match(text):
         return False
     if word.lower() in PLAIN_OPENERS:

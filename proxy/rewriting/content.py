@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from hedgerow.lexicon.text.words import word_set
 from hedgerow.proxy.rewriting.phrases import straight
-from hedgerow.proxy.rewriting.words import word_set
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
 GRAMMAR = word_set(

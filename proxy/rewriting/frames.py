@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from hedgerow.lexicon import Frame, Hedge
+from hedgerow.lexicon.text.english import SUBJECT_PRONOUNS
+from hedgerow.lexicon.text.shape import Shape
 from hedgerow.proxy.rewriting.casing import Surroundings, capitalise, decapitalise, lowers
 from hedgerow.proxy.rewriting.cues import NOT_PUT_INSIDE
-from hedgerow.proxy.rewriting.shape import Shape
-from hedgerow.proxy.rewriting.words import SUBJECT_PRONOUNS
 
 SLOTS = {"clause": "{clause}", "fragment": "{fragment}", "lead": "{answer}"}
 _DENIAL = re.compile(

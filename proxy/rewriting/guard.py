@@ -10,15 +10,16 @@ import anyio.to_thread
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import NO_HEDGE, Hedge, LexiconError, load, perceive
+from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.opaque import first_difference
+from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.rewriting.content import difference
-from hedgerow.proxy.rewriting.languages import distance, language_of, lexicon_of, nearest_foreign
-from hedgerow.proxy.rewriting.sentences import sentences
+from hedgerow.proxy.rewriting.languages import distance, lexicon_of, nearest_foreign
 from hedgerow.proxy.rewriting.strip import Strippers
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Verdict
 
-Reader = Callable[[str, str], Beta | None]
-"""How confident a text of a language sounds; None where it cannot be read."""
+Reader = Callable[[str, str | None], Beta | None]
+"""Perceived confidence of a text in a language (None: an unknown one); None where it cannot be read."""
 Entailment = Callable[[Sequence[tuple[str, str]]], list[float]]
 """(premise, hypothesis) pairs -> p(entailed) + 0.5 p(neutral) of each, in [0, 1] (RALC 5.3.1); an NLI model behind it, so it blocks."""
 
@@ -29,8 +30,10 @@ LENGTH_ALLOWANCE = 300
 """Characters that a hedge may add on top of the factor."""
 
 
-def read_aloud(text: str, language: str = "en") -> Beta | None:
+def read_aloud(text: str, language: str | None = "en") -> Beta | None:
     """How confident a text sounds, by the lexicon's reader; None where that has nothing to read."""
+    if language is None:
+        return None
     try:
         return perceive(text, language).beta
     except LexiconError:
@@ -76,7 +79,9 @@ class FactGuard:
             return Verdict(
                 False, "too_long", f"the rewrite has {len(rewrite.text)} characters; {limit:.0f} are allowed"
             )
-        language = language_of(request.draft, request.question)
+        language = request.language or known_language_of(request.draft, request.question)
+        if language is None:
+            return Verdict(False, "unknown_language", "the answer is not in a language that can be checked")
         stripper = self.strippers.of(language)
         before, after = stripper.strip(request.draft), stripper.strip(rewrite.text)
         return (

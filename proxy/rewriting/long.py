@@ -14,11 +14,12 @@ from statistics import fmean
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
+from hedgerow.lexicon.text.language import known_language_of
+from hedgerow.lexicon.text.sentences import Piece, pieces
+from hedgerow.lexicon.text.shape import shape
 from hedgerow.proxy.rewriting.casing import Surroundings, capitalise
 from hedgerow.proxy.rewriting.guard import FactGuard
-from hedgerow.proxy.rewriting.languages import distance, language_of, nearest_foreign
-from hedgerow.proxy.rewriting.sentences import Piece, pieces
-from hedgerow.proxy.rewriting.shape import shape
+from hedgerow.proxy.rewriting.languages import distance, nearest_foreign
 from hedgerow.proxy.rewriting.strip import Stripper
 from hedgerow.proxy.rewriting.template import TemplateRewriter, asserts, choose
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
@@ -35,14 +36,14 @@ _QUOTED = re.compile(r"[*_]*[\"“«„].*[\"”»“][.!?*_]*", re.DOTALL)
 
 def asserting(draft: str, question: str = "") -> tuple[bool, ...]:
     """Which of `sentences(draft)` assert something."""
-    language = language_of(draft, question)
-    return tuple(asserts(piece.text, language) for piece in pieces(draft) if piece.is_sentence)
+    language = known_language_of(draft, question)
+    return tuple(language is not None and asserts(piece.text, language) for piece in pieces(draft) if piece.is_sentence)
 
 
 def assertions(draft: str, question: str = "") -> int:
     """How many sentences make a claim in running text, where a hedge may go."""
-    language = language_of(draft, question)
-    return sum(piece.is_sentence and _is_claim(piece, language) for piece in pieces(draft))
+    language = known_language_of(draft, question)
+    return 0 if language is None else sum(p.is_sentence and _is_claim(p, language) for p in pieces(draft))
 
 
 def _is_claim(piece: Piece, language: str) -> bool:
@@ -80,7 +81,9 @@ def reword_sentences(
     indices = [i for i, piece in enumerate(parts) if piece.is_sentence]
     if len(indices) != len(confidences):
         raise ValueError(f"the answer has {len(indices)} sentences and {len(confidences)} confidences were given")
-    language = language_of(draft, question)
+    language = known_language_of(draft, question)
+    if language is None:
+        return Rewording(draft, "unhedged", "unknown_language", None, None)
     targets = _for_their_lists(parts, dict(zip(indices, confidences, strict=True)))
     wording = _Wording(question, language, nearest, guard, template.strippers.of(language), parts)
     for index in indices:
@@ -161,7 +164,9 @@ class _Wording:
                 return None
             hedge, worded = chosen
             rewrite = Rewrite(capitalise(worded) if text[:1].isupper() else worded, hedge.id)
-            verdict = self.guard.judge(RewriteRequest(self.question, text, target, matches), rewrite)
+            verdict = self.guard.judge(
+                RewriteRequest(self.question, text, target, matches, language=self.language), rewrite
+            )
             if verdict.accepted:
                 return rewrite
             self.refused.append(f"template:{verdict.reason}")

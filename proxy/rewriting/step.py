@@ -11,10 +11,11 @@ import anyio.to_thread
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import NO_HEDGE
+from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.protocols import Guard, Rewriter
 from hedgerow.proxy.rewriting.guard import LONG, Reader, read_aloud
-from hedgerow.proxy.rewriting.languages import distance, language_of
+from hedgerow.proxy.rewriting.languages import distance
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage
 
 NOTHING_TO_HEDGE = frozenset({"no_assertion"})
@@ -50,6 +51,9 @@ async def reword(
     the reader hears in it that its own words say something else: then those come out. `usage` counts refused attempts too.
     """
     tried = _Attempts()
+    request = replace(request, language=request.language or known_language_of(request.draft, request.question))
+    if request.language is None:
+        return await tried.left_alone(request, "unhedged", "unknown_language", None)
     if request.hedges[0].hedge.is_plain and await _is_plain_already(request, reader):
         return await tried.left_alone(request, "plain", "no_hedge_needed", reader)
     for rewriter in rewriters:
@@ -81,8 +85,9 @@ async def _heard(request: RewriteRequest, text: str, reader: Reader | None) -> B
     """What a reader hears; None where there is none, or nothing to read."""
     if reader is None:
         return None
-    language = language_of(request.draft, request.question)
-    return reader(text, language) if len(text) < LONG else await anyio.to_thread.run_sync(reader, text, language)
+    if len(text) < LONG:
+        return reader(text, request.language)
+    return await anyio.to_thread.run_sync(reader, text, request.language)
 
 
 async def _accepted(

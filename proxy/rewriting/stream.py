@@ -9,12 +9,13 @@ from dataclasses import replace
 import anyio.to_thread
 
 from hedgerow.lexicon import Frame, Hedge, Match
+from hedgerow.lexicon.text.language import known_language_of
+from hedgerow.lexicon.text.sentences import sentences
+from hedgerow.lexicon.text.shape import Shape
 from hedgerow.proxy.rewriting.casing import Surroundings, capitalise
 from hedgerow.proxy.rewriting.frames import apply
 from hedgerow.proxy.rewriting.guard import read_aloud
-from hedgerow.proxy.rewriting.languages import language_of, lexicon_of
-from hedgerow.proxy.rewriting.sentences import sentences
-from hedgerow.proxy.rewriting.shape import Shape
+from hedgerow.proxy.rewriting.languages import lexicon_of
 from hedgerow.proxy.rewriting.template import asserts
 from hedgerow.proxy.types import Rewording, RewriteRequest
 
@@ -57,8 +58,10 @@ async def close(request: RewriteRequest) -> Rewording:
 
 
 def _close(request: RewriteRequest) -> Rewording:
-    language = language_of(request.draft, request.question)
+    language = known_language_of(request.draft, request.question)
     plain = Rewording(request.draft, "plain", "no_hedge_needed", None, None)
+    if language is None:
+        return replace(plain, status="unhedged", reason="unknown_language")
     if request.hedges[0].hedge.is_plain:
         return replace(plain, hedge=request.hedges[0].hedge.id)
     if not any(asserts(sentence, language) for sentence in sentences(request.draft)):
@@ -75,9 +78,10 @@ def closing_sentence(answer: str, matches: Sequence[Match], question: str = "") 
 
     It starts with the break that sets it apart from the answer.
     """
-    if not matches or matches[0].hedge.is_plain:
+    language = known_language_of(answer, question)
+    if not matches or matches[0].hedge.is_plain or language is None:
         return ""
-    closing = _closing(answer, matches, language_of(answer, question))
+    closing = _closing(answer, matches, language)
     return closing[1] if closing else ""
 
 

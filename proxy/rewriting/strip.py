@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from hedgerow.lexicon import Hedge
+from hedgerow.lexicon.text.sentences import Piece, pieces
+from hedgerow.lexicon.text.shape import ends_with_abbreviation, leading
 from hedgerow.proxy.rewriting import cues
 from hedgerow.proxy.rewriting.casing import capitalise
 from hedgerow.proxy.rewriting.frames import usable
 from hedgerow.proxy.rewriting.languages import lexicon_of
 from hedgerow.proxy.rewriting.phrases import any_of, straight, variants
-from hedgerow.proxy.rewriting.sentences import Piece, pieces
-from hedgerow.proxy.rewriting.shape import ABBREVIATION, leading
 
 _SLOTS = ("{clause}", "{fragment}", "{answer}")
 _NEEDS_THAT = frozenset({"i know", "i feel", "i expect", "i want to say", "i know for a fact"})
@@ -81,7 +81,7 @@ class Stripper:
         head = leading(sentence, self.language)
         if (closing := self._closing.search(plain)) and re.search(r"\w", plain[: closing.start()]):
             kept, end = sentence[: closing.start()], sentence[closing.start("end") :]
-            if not kept.endswith(".") and ABBREVIATION.search(kept + end):
+            if not kept.endswith(".") and ends_with_abbreviation(kept + end):
                 return kept  # "Sammy Davis Jr" had no stop of its own
             return kept + (end[1:] if kept.endswith(".") and end.startswith(".") else end)
         if opening := self._opening.match(plain, len(head)):

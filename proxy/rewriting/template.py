@@ -11,14 +11,15 @@ from zlib import crc32
 import anyio.to_thread
 
 from hedgerow.lexicon import Frame, Hedge, Match, load
+from hedgerow.lexicon.text.language import grammar, known_language_of
+from hedgerow.lexicon.text.sentences import Piece
+from hedgerow.lexicon.text.shape import Shape, shape
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.rewriting import frames
 from hedgerow.proxy.rewriting.casing import Surroundings, capitalise, lowers
 from hedgerow.proxy.rewriting.cues import KEPT_INSIDE
 from hedgerow.proxy.rewriting.guard import LONG
-from hedgerow.proxy.rewriting.languages import GRAMMARS, language_of, nearest_foreign
-from hedgerow.proxy.rewriting.sentences import Piece
-from hedgerow.proxy.rewriting.shape import Shape, shape
+from hedgerow.proxy.rewriting.languages import nearest_foreign
 from hedgerow.proxy.rewriting.strip import Strippers
 from hedgerow.proxy.types import Rewrite, RewriteRequest
 
@@ -87,7 +88,9 @@ class TemplateRewriter:
 
     def word(self, request: RewriteRequest) -> Rewrite:
         """The same without the ceremony of a coroutine."""
-        language = language_of(request.draft, request.question)
+        language = request.language or known_language_of(request.draft, request.question)
+        if language is None:
+            raise StepFailed("rewrite", "unknown_language", "the answer is not in a language that has hedges")
         matches = request.hedges if language == "en" else nearest_foreign(language, request.target, len(request.hedges))
         matches = tuple(match for match in matches if match.hedge.id not in request.refused)
         if not matches:
@@ -141,7 +144,7 @@ def main_sentence(parts: Sequence[Piece], language: str = "en") -> int | None:
 def asserts(sentence: str, language: str = "en") -> bool:
     """False for questions, for sentences that give no answer, and for what has no words."""
     form = shape(sentence, language=language)
-    no_answer = NO_ASSERTION if language == "en" else GRAMMARS[language].no_answer
+    no_answer = NO_ASSERTION if language == "en" else grammar(language).no_answer
     return form.kind not in ("none", "question") and not no_answer.match(form.body)
 
 

@@ -8,8 +8,8 @@ import anyio.to_thread
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import LexiconError, Reader, perceive
+from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.rewriting.languages import language_of
 from hedgerow.proxy.types import Clustering, Sample
 
 
@@ -36,6 +36,6 @@ class LinguisticSignal:
         try:
             if self.reader is not None:
                 return await self.reader.read(text)
-            return (await anyio.to_thread.run_sync(perceive, text, language_of(text, question))).beta
+            return (await anyio.to_thread.run_sync(perceive, text, language_of(text, question) or "und")).beta
         except LexiconError as error:
             raise StepFailed("signal", "unreadable", str(error)) from error

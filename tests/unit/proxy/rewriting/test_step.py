@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match, Retriever, load
+from hedgerow.lexicon.text.sentences import pieces
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.rewriting import (
@@ -28,7 +29,6 @@ from hedgerow.proxy.rewriting import (
     reword_sentences,
     sentences,
 )
-from hedgerow.proxy.rewriting.sentences import pieces
 from hedgerow.proxy.types import Rewording, RewriteRequest, Usage
 
 RETRIEVER = Retriever(load())
@@ -251,3 +251,12 @@ def test_the_command_names_the_line_that_it_cannot_read(line: str, sentence: str
     result = CliRunner().invoke(app, ["rewrite", "--json"], input=line)
     assert result.exit_code == 2
     assert sentence in result.stderr
+
+
+@pytest.mark.parametrize(
+    "draft", ["東京です。", "To był Kopernik, tak się wydaje.", "Bu Orhan Pamuk olabilir, ama emin değilim."]
+)
+def test_an_answer_in_a_language_without_hedges_is_left_alone(draft: str) -> None:
+    done = _reword(replace(_request(draft), question=""))
+    assert (done.text, done.status, done.reason) == (draft, "unhedged", "unknown_language")
+    assert closing_sentence(draft, _request(draft).hedges) == ""

@@ -10,19 +10,17 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from hedgerow.proxy.rewriting import words as w
-from hedgerow.proxy.rewriting.languages import GRAMMARS, Grammar
+from hedgerow.lexicon.text import english as w
+from hedgerow.lexicon.text.language import Grammar, grammar
+from hedgerow.lexicon.text.opaque import masked
 
 ShapeKind = Literal["clause", "fragment", "imperative", "question", "none"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _FOREIGN_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_OPAQUE = re.compile(
-    r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|\([^()]*\)|\[[^\]]*\]|https?://\S+|\$[^$\s\d][^$]*\$"
-)
-_STOP = re.compile(r"[.!?…]+(?:\[\^?\d+\])*$")
-_STOP_WITHIN = re.compile(r"[.!?…]['’]?[\"”»“*_)\]]+$")
-ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\.(?:[^\W\d_]\.)+|\b(?:Jr|Sr|Inc|Ltd|Co|Corp|etc|St|Dr)\.)$")
+_STOP = re.compile(r"(?<![.!?…])[.!?…]++(?:\[\^?\d++\])*+$")
+_STOP_WITHIN = re.compile(r"[.!?…]['’]?[\"”»“*_)\]]++$")
+_ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\.(?:[^\W\d_]\.)+|\b(?:Jr|Sr|Inc|Ltd|Co|Corp|etc|St|Dr)\.)$")
 _POLAR = re.compile(
     r"(?:yes|no|yeah|nope|true|false|correct)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+(?=[–—-]))", re.IGNORECASE
 )
@@ -80,7 +78,7 @@ def shape(sentence: str, question: str = "", language: str = "en") -> Shape:
     head = leading(body, language)
     body = body[len(head) :]
     if language != "en":
-        kind, position = _find_foreign_verb(body, GRAMMARS[language])
+        kind, position = _find_foreign_verb(body, grammar(language))
         return Shape(
             kind, head, body, end, stopped, position, kind == "fragment" and len(_FOREIGN_WORD.findall(body)) > 3
         )
@@ -113,26 +111,26 @@ def _is_open(text: str) -> bool:
 def _end(sentence: str) -> tuple[str, str, bool]:
     """Body, closing punctuation, and whether there is a stop."""
     if stop := _STOP.search(sentence):
-        if stop.group() == "." and ABBREVIATION.search(sentence):
+        if stop.group() == "." and ends_with_abbreviation(sentence):
             return sentence, "", True
         return sentence[: stop.start()].rstrip(), stop.group(), True
     return sentence, "", bool(_STOP_WITHIN.search(sentence))
 
 
+def ends_with_abbreviation(sentence: str) -> bool:
+    """True where the last full stop is that of an abbreviation ("etc.", "U.S.")."""
+    return bool(_ABBREVIATION.search(sentence[-24:]))
+
+
 def leading(body: str, language: str = "en") -> str:
     """What leads on to the rest of a sentence: "Yes, ", "However, "; "" where nothing does."""
-    match = _POLAR.match(body) or _CONNECTIVE.match(body) if language == "en" else GRAMMARS[language].polar.match(body)
+    match = _POLAR.match(body) or _CONNECTIVE.match(body) if language == "en" else grammar(language).polar.match(body)
     return match.group() if match and re.search(r"\w", body[match.end() :]) else ""
-
-
-def _masked(body: str) -> str:
-    """The body with quotations, brackets, code and addresses made one long name each, offsets kept."""
-    return _OPAQUE.sub(lambda m: "Q" * len(m.group()), body)
 
 
 def _may_have_verb(body: str) -> bool:
     """True for a longer fragment with a word that may be a verb form ("Einstein flunked maths", "new crust forms there")."""
-    tokens = _WORD.findall(_masked(body))
+    tokens = _WORD.findall(masked(body))
     if len(tokens) < 3 or tokens[0].lower() in w.PREPOSITIONS | w.RELATIVISERS:
         return False
     return any(t[0].islower() and t.endswith(("s", "ed")) and t not in w.PREPOSITIONS for t in tokens[1:])
@@ -140,10 +138,10 @@ def _may_have_verb(body: str) -> bool:
 
 def _find_verb(body: str) -> tuple[ShapeKind, int | None]:
     """The kind of the body and where an adverb may go."""
-    masked = _masked(body)
-    introduction = _INTRODUCTION.match(masked)
+    text = masked(body)
+    introduction = _INTRODUCTION.match(text)
     offset = introduction.end() if introduction else 0
-    tokens = list(_WORD.finditer(masked, offset))
+    tokens = list(_WORD.finditer(text, offset))
     if not tokens:
         return "fragment", None
     first = tokens[0].group().lower()
@@ -159,24 +157,25 @@ def _find_verb(body: str) -> tuple[ShapeKind, int | None]:
             continue
         place = _verb_place(tokens, i, lower, bool(introduction))
         if place is not None and pending == 0:
-            return "clause", None if place < 0 else _skip_space(masked, place)
+            return "clause", None if place < 0 else _skip_space(text, place)
         pending -= place is not None
     return "fragment", None
 
 
-def _find_foreign_verb(body: str, grammar: Grammar) -> tuple[ShapeKind, int | None]:
+def _find_foreign_verb(body: str, rules: Grammar) -> tuple[ShapeKind, int | None]:
     """The first finite verb of the list; a place for an adverb only where no other clause was opened before it."""
-    masked = _masked(body)
-    tokens = list(_FOREIGN_WORD.finditer(masked))
+    text = masked(body)
+    tokens = list(_FOREIGN_WORD.finditer(text))
+    comma = text.find(",")
     opened = False
     for i, token in enumerate(tokens):
         lower = token.group().lower().replace("’", "'")
-        if lower in grammar.finite and (token.start() or "'" in lower or lower in w.FOREIGN_OPENING_VERBS):
-            after = i + 1 if i + 1 < len(tokens) and tokens[i + 1].group() in grammar.subjects else i
-            return "clause", None if opened else _skip_space(masked, tokens[after].end())
-        if i == 0 and lower in grammar.relativisers:
+        if lower in rules.finite and (token.start() or "'" in lower or lower in rules.opening):
+            after = i + 1 if i + 1 < len(tokens) and tokens[i + 1].group() in rules.subjects else i
+            return "clause", None if opened else _skip_space(text, tokens[after].end())
+        if i == 0 and lower in rules.relativisers:
             return "fragment", None
-        opened |= lower in grammar.relativisers or ("," in masked[: token.start()])
+        opened |= lower in rules.relativisers or 0 <= comma < token.start()
     return "fragment", None
 
 

@@ -6,11 +6,7 @@ are right for any text.
 
 from __future__ import annotations
 
-
-def word_set(words: str) -> frozenset[str]:
-    """The words of a text as a set."""
-    return frozenset(words.split())
-
+from hedgerow.lexicon.text.words import word_set
 
 BE = word_set("is are was were am isn't aren't wasn't weren't ain't")
 HAVE = word_set("has have had hasn't haven't hadn't")
@@ -103,5 +99,3 @@ CLOSED_CLASS = (
     | word_set("yes no and or both either neither")
 )
 """Openers that are small even before a name ("the Beatles", "in Paris"); the others may be a part of it ("Red Sea")."""
-FOREIGN_OPENING_VERBS = word_set("es son fue fueron era eran está están hay hubo nació murió ganó escribió")
-"""Finite verbs that open a statement where the language leaves the subject out."""

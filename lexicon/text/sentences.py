@@ -1,0 +1,149 @@
+"""Cutting a text into sentences: flat, as offsets, or by the form of an answer, without losing a character.
+
+`pieces` gives sentences and what lies between them, in order; joined, they are the text again. Code blocks, headings, tables
+and rules are never sentences. List markers, quotation bars and labels ("Answer: ") lie between sentences, so a list
+keeps its form. `sentence_spans` knows no form: it is for texts that are read and not rewritten.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from hedgerow.lexicon.text.shape import label_end
+from hedgerow.lexicon.text.words import ABBREVIATIONS, MONTH_PATTERN
+
+_FENCE = re.compile(r"^[ \t]*+(```|~~~).*?(?:^[ \t]*+\1[ \t]*+$|\Z)", re.MULTILINE | re.DOTALL)
+_OPAQUE_LINE = re.compile(
+    r"^\s*+(?:#{1,6}\s|\||[-*_=]{3,}+\s*+$|\$\$|\\\[|<[a-zA-Z/!])|^(?: {4,}+|\t)(?![-*+•]|\d+[.)])"
+)
+_MARKER = re.compile(r"^(?:\s*+(?:[-*+•–]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\)|>)[ \t]++)++(?:\[[ xX]\][ \t]++)?|^[ \t]++")
+_STOP = r"(?<![.!?…])[.!?…]++(?:[\"”»’')\]*_]++|\[\d++\])*+(?=\s)|[。！？]"
+_STOPS = re.compile(_STOP)
+_BREAKS = re.compile(rf"{_STOP}|\n(?:[^\S\n]*+\n)++|\n(?=\s*+(?:[-*•#]|\d{{1,9}}[.)]\s))")
+_LAST_WORD = re.compile(r"[\w.]{1,24}\Z")
+_MONTH = re.compile(rf"{MONTH_PATTERN}\b", re.IGNORECASE)
+_GAP = re.compile(r"[^\S\n]*+")
+_BEFORE_NUMBER = frozenset(["no", "nr", "vol", "fig"])
+"""Words that are abbreviations only where a number follows ("No. 5", but "The answer is no."); "No." before a sentence leads on to it."""
+
+Place = Literal["prose", "list", "quotation"]
+_ITEM = re.compile(r"[ \t]*(?:[-*+•–]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))[ \t]|[ \t]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of the text.
+
+    Attributes:
+        is_sentence: False for what lies between sentences.
+        place: where it stands: in running text, in an item of a list, behind a quotation bar.
+    """
+
+    text: str
+    is_sentence: bool
+    place: Place = "prose"
+
+
+def pieces(text: str) -> tuple[Piece, ...]:
+    """The text as sentences and the stretches between them; their texts joined are the text."""
+    found: list[Piece] = []
+    position = 0
+    for fence in _FENCE.finditer(text):
+        found.extend(_prose(text[position : fence.start()]))
+        found.append(Piece(fence.group(), False))
+        position = fence.end()
+    found.extend(_prose(text[position:]))
+    return tuple(piece for piece in found if piece.text)
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """The sentences alone, in order: what per-sentence confidences are indexed by."""
+    return tuple(piece.text for piece in pieces(text) if piece.is_sentence)
+
+
+def _prose(text: str) -> Iterator[Piece]:
+    for line in re.split(r"(\n+)", text):
+        if not line.strip() or _OPAQUE_LINE.match(line):
+            yield Piece(line, False)
+            continue
+        marker = _MARKER.match(line)
+        start = marker.end() if marker else 0
+        yield Piece(line[:start], False)
+        label = label_end(line[start:])
+        yield Piece(line[start : start + label], False)
+        yield from _sentences_of_line(line[start + label :], _place(line[:start]))
+
+
+def _place(marker: str) -> Place:
+    if ">" in marker:
+        return "quotation"
+    return "list" if _ITEM.match(marker) else "prose"
+
+
+def _sentences_of_line(line: str, place: Place) -> Iterator[Piece]:
+    start = 0
+    for stop in _STOPS.finditer(line):
+        if not _ends_sentence(line, start, stop):
+            continue
+        yield Piece(line[start : stop.end()], True, place)
+        start = _after_gap(line, stop.end())
+        yield Piece(line[stop.end() : start], False)
+    rest = line[start:]
+    yield Piece(rest.rstrip(), bool(rest.strip()), place)
+    yield Piece(rest[len(rest.rstrip()) :], False)
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Offsets of the sentences of a text, in order, without the white space around them.
+
+    Examples
+    --------
+    >>> text = "Dr. Who, I think. Not sure!"
+    >>> [text[a:b] for a, b in sentence_spans(text)]
+    ['Dr. Who, I think.', 'Not sure!']
+    """
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for stop in _BREAKS.finditer(text):
+        if text[stop.start()] == "\n" or _ends_sentence(text, start, stop):
+            _append(spans, text, start, stop.end())
+            start = stop.end()
+    _append(spans, text, start, len(text))
+    return spans
+
+
+def _append(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+    """Add a stretch without the white space at its ends, unless it holds no letter and no digit."""
+    stretch = text[start:end]
+    if any(character.isalnum() for character in stretch):
+        left = start + len(stretch) - len(stretch.lstrip())
+        spans.append((left, start + len(stretch.rstrip())))
+
+
+def _after_gap(text: str, position: int) -> int:
+    gap = _GAP.match(text, position)
+    return gap.end() if gap else position
+
+
+def _ends_sentence(text: str, start: int, stop: re.Match[str]) -> bool:
+    """False after an abbreviation, an initial or the number of a list entry, and where the next word is written small."""
+    following = _after_gap(text, stop.end())
+    if stop.group() == "." and (word := _LAST_WORD.search(text[max(start, stop.start() - 24) : stop.start()])):
+        last = word.group()
+        if last.lower() in _BEFORE_NUMBER:
+            return stop.start() - len(last) > start and not text[following : following + 1].isdigit()
+        if last.lower() in ABBREVIATIONS or _is_initials(last):
+            return False
+        if last.isdigit() and len(last) < 4 and not text[start : stop.start() - len(last)].strip():
+            return False
+        if last.isdigit() and len(last) < 3 and _MONTH.match(text, following):
+            return False
+    return not text[following : following + 1].islower()
+
+
+def _is_initials(word: str) -> bool:
+    """True for an initial ("J.") and for a word of dotted letters ("U.S.", "Ph.D.")."""
+    return word != "I" and (len(word) == 1 or "." in word) and all(p.isalpha() and len(p) < 3 for p in word.split("."))

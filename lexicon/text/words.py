@@ -1,0 +1,172 @@
+"""Words of a text: tokens with their offsets, contractions taken apart, abbreviations, months.
+
+Contractions are taken apart ("I'm" is "i" and "am", "can't" is "can" and "not"), so that what is written short and what is
+written out read the same; each part keeps the offsets of the whole word.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_TOKEN = re.compile(r"50-50|\d+(?:[.,]\d+)*%?|[^\W\d_]+(?:['’][^\W\d_]+)*(?:-[^\W\d_]+)*|\S")
+_PARTS: dict[str, tuple[str, ...]] = {
+    "won't": ("will", "not"), "can't": ("can", "not"), "cannot": ("can", "not"), "shan't": ("shall", "not"),
+    "ain't": ("is", "not"), "dunno": ("do", "not", "know"), "let's": ("let", "us"), "don't": ("do", "not"),
+    "gonna": ("going", "to"), "i'm": ("i", "am"), "im": ("i", "am"), "dont": ("do", "not"), "imho": ("in", "my", "opinion"),
+    "imo": ("in", "my", "opinion"), "afaik": ("as", "far", "as", "i", "know"), "iirc": ("if", "i", "recall", "correctly"),
+}  # fmt: skip
+_ENDINGS = (("n't", "not"), ("'re", "are"), ("'m", "am"), ("'ll", "will"), ("'ve", "have"), ("'d", "would"))
+_PRONOUNS = frozenset(["it", "that", "there", "here", "what", "who", "he", "she", "this", "where", "how"])
+_APOSTROPHES = str.maketrans("’‘ʼ", "'''")
+ABBREVIATIONS = frozenset(
+    [
+        "dr",
+        "mr",
+        "mrs",
+        "ms",
+        "mme",
+        "prof",
+        "sr",
+        "jr",
+        "vs",
+        "etc",
+        "e.g",
+        "i.e",
+        "no",
+        "nr",
+        "vol",
+        "fig",
+        "approx",
+        "s",
+        "p",
+        "pp",
+        "ca",
+        "cf",
+        "al",
+        "inc",
+        "ltd",
+        "co",
+        "corp",
+        "dept",
+        "est",
+        "gen",
+        "col",
+        "gov",
+        "sen",
+        "rep",
+        "lt",
+        "sgt",
+        "capt",
+        "rev",
+        "hon",
+        "st",
+        "mt",
+        "ft",
+        "ave",
+        "u.s",
+        "u.k",
+        "a.m",
+        "p.m",
+        "jan",
+        "feb",
+        "mar",
+        "apr",
+        "jun",
+        "jul",
+        "aug",
+        "sep",
+        "sept",
+        "oct",
+        "nov",
+        "dec",
+        "bzw",
+        "usw",
+        "z.b",
+        "d.h",
+        "m",
+        "sra",
+        "ud",
+    ]
+)
+"""Words whose full stop does not end a sentence, in the languages that we know."""
+MONTHS = {
+    name: number
+    for number, name in enumerate(
+        [
+            "january",
+            "february",
+            "march",
+            "april",
+            "may",
+            "june",
+            "july",
+            "august",
+            "september",
+            "october",
+            "november",
+            "december",
+        ],
+        start=1,
+    )
+}
+MONTH_PATTERN = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
+    r"dec(?:ember)?|januar|februar|märz?|mai|juni|juli|okt(?:ober)?|dez(?:ember)?|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|"
+    r"novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
+)
+"""The months in the languages that we know, also shortened in English."""
+
+
+def word_set(words: str) -> frozenset[str]:
+    """The words of a text as a set."""
+    return frozenset(words.split())
+
+
+def straight(text: str) -> str:
+    """The text with straight apostrophes; offsets stay."""
+    return text.translate(_APOSTROPHES)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, number or mark in lower case, `text[start:end]` before contractions were taken apart."""
+
+    word: str
+    start: int
+    end: int
+    capital: bool
+
+
+def open_contraction(word: str) -> tuple[str, ...]:
+    """The words that a word in lower case is short for; the word itself where it is none, without a possessive "'s".
+
+    >>> open_contraction("isn't"), open_contraction("it's"), open_contraction("anna's")
+    (('is', 'not'), ('it', 'is'), ('anna',))
+    """
+    if known := _PARTS.get(word):
+        return known
+    for ending, full in _ENDINGS:
+        if word.endswith(ending) and len(word) > len(ending):
+            return (word.removesuffix(ending), full)
+    if word.endswith("'s"):
+        head = word.removesuffix("'s")
+        return (head, "is") if head in _PRONOUNS else (head,)
+    return (word,)
+
+
+def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
+    """Words, numbers and marks of `text[start:end]`; offsets count from the start of `text`.
+
+    Examples
+    --------
+    >>> [token.word for token in tokenize("I'm not 100% sure, but it's Paris.")]
+    ['i', 'am', 'not', '100%', 'sure', ',', 'but', 'it', 'is', 'paris', '.']
+    """
+    tokens: list[Token] = []
+    for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
+        written = match.group()
+        lower = written.lower().replace("’", "'")
+        for part in open_contraction(lower) if "'" in lower or lower in _PARTS else (lower,):
+            tokens.append(Token(part, match.start(), match.end(), written[0].isupper()))
+    return tokens

@@ -1,0 +1,43 @@
+"""Language detection: short answers, answers without evidence, and languages that must not come out as English."""
+
+from __future__ import annotations
+
+import pytest
+
+from hedgerow.lexicon.text.language import known_language_of, language_of
+
+BY_THEMSELVES = [
+    ("en", "It was Paris."), ("en", "Einstein flunked maths."), ("en", "東京 (Tokyo) is the capital."),
+    ("en", "The film is La vita è bella by Roberto Benigni."), ("en", "Gabriel García Márquez wrote Cien años de soledad."),
+    ("de", "Die Hauptstadt ist Wien."), ("de", "Ja, das stimmt."), ("de", "Die Donau mündet in das Schwarze Meer."),
+    ("fr", "C'est Victor Hugo."), ("fr", "L’auteur est Victor Hugo."), ("es", "Cervantes escribió el Quijote en 1605."),
+    ("it", "Dante ha scritto la Divina Commedia nel Trecento."), ("nl", "Dit is de langste rivier van het land."),
+    ("pl", "Wydaje mi się, że to Kraków."), ("tr", "Bu Orhan Pamuk olabilir, ama emin değilim."), ("id", "Ibu kota Indonesia adalah Jakarta."),
+    ("vi", "Thủ đô của Việt Nam là Hà Nội."), ("ja", "たぶん東京だと思います。"), ("zh", "中国的首都是北京。"), ("ko", "서울입니다."),
+    ("uk", "Це був Шевченко, я думаю, і він її любив."), ("el", "Η Αθήνα."), ("he", "ירושלים"), ("th", "กรุงเทพ"), (None, "Łódź"),
+]  # fmt: skip
+WITH_QUESTION = [
+    ("de", "Wien", "Was ist die Hauptstadt von Österreich?"), ("fr", "Le Nil", "Quel est le plus long fleuve du monde ?"),
+    ("es", "Sí", "¿Es Madrid la capital de España?"), ("de", "1889", "Wann wurde der Eiffelturm gebaut?"),
+    ("ja", "Tokyo", "日本の首都はどこですか？"), ("pl", "Warszawa", "Jaka jest stolica Polski?"),
+    ("sv", "Stockholm", "Vad heter Sveriges huvudstad och var ligger den?"), ("pt", "Lisboa", "Qual é a capital de Portugal?"),
+    ("en", "Łódź", "Which Polish city is the setting of the film?"), ("en", "Röntgen", "who discovered x rays"),
+    ("en", "Der Ring des Nibelungen", "What is Wagner's cycle of four operas called?"),
+    ("en", "Les Misérables", "Which musical is based on a novel by Victor Hugo?"), ("en", "Paris", ""),
+    ("en", "Ludwig van Beethoven", "Who composed Für Elise?"), ("en", "Luiz Inácio Lula da Silva", "Who is the president of Brazil?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "text"), BY_THEMSELVES)
+def test_a_text_that_shows_its_language(language: str | None, text: str) -> None:
+    assert language_of(text) == language
+
+
+@pytest.mark.parametrize(("language", "text", "question"), WITH_QUESTION)
+def test_a_short_answer_takes_the_language_of_its_question(language: str, text: str, question: str) -> None:
+    assert language_of(text, question) == language
+
+
+@pytest.mark.parametrize("text", ["To był Kopernik, tak się wydaje.", "東京です。", "Łódź", "Bu onun kitabı değil."])
+def test_what_cannot_be_taken_apart_is_unknown(text: str) -> None:
+    assert known_language_of(text) is None
