@@ -85,7 +85,7 @@ class Upstream(Protocol):
         ...
 
 
-class Equivalence(Protocol):
+class Clusterer(Protocol):
     """Groups answers by meaning."""
 
     async def cluster(self, question: str, answers: Sequence[str]) -> Clustering:

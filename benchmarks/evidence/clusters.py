@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 
 from benchmarks import RECORDED
 from benchmarks.data.equivalence import SAMPLE_SETS, Row, contains, exact, read
-from hedgerow.proxy.clustering.rules import cluster_by_rules
+from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.types import Clustering
 
 RIGHT: dict[str, dict[str, list[str]]] = json.loads((RECORDED / "right_answers.json").read_text(encoding="utf-8"))

@@ -21,7 +21,7 @@ from rich.progress import track
 from benchmarks import DATA, RECORDED
 from benchmarks.data.equivalence import Row, read
 from benchmarks.evidence.signals import interval
-from hedgerow.proxy.clustering.rules import cluster_by_rules
+from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.grading.alias import alias_grade
 from hedgerow.proxy.pipeline.sampling.calls import shortened
 from hedgerow.proxy.protocols import Call

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.data.answers import SETS, Answers, load_set
 from benchmarks.evidence.clusters import auroc
-from hedgerow.proxy.clustering.rules import cluster_by_rules
+from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.signals.consistency import ConsistencySignal
 
 DRAWS = 300

@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_predict
 from benchmarks import DATA
 from benchmarks.data.equivalence import evouna, is_development
 from hedgerow.proxy.clustering.embeddings import OnnxEncoder
-from hedgerow.proxy.clustering.prior import WEIGHTS, in_context, overlap
+from hedgerow.proxy.clustering.prior import WEIGHTS, content_stems, in_context, overlap
 from hedgerow.proxy.clustering.rules import judge_pair
 
 PRECISION = 0.8
@@ -38,7 +38,10 @@ def main() -> None:
             encoder([in_context(q, t) for q, t in texts])
             for texts in zip(*(((q, g), (q, a)) for q, g, a, _ in part), strict=True)
         )
-        features += [[float(x @ y), overlap(q, g, a)] for x, y, (q, g, a, _) in zip(gold, answer, part, strict=True)]
+        features += [
+            [float(x @ y), overlap(content_stems(q, g), content_stems(q, a))]
+            for x, y, (q, g, a, _) in zip(gold, answer, part, strict=True)
+        ]
     x, y = np.array(features), np.array([verdict for *_, verdict in pairs])
     model = LogisticRegression(C=10).fit(x, y)
     held = cross_val_predict(LogisticRegression(C=10), x, y, cv=10, method="predict_proba")[:, 1]

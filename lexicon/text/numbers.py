@@ -20,6 +20,8 @@ SMALL |= {word: value for value, word in enumerate(_ORDINALS.split(), start=1)}
 TENS = {word: 20 + 10 * i for words in (_TENS, _TENS_ORDINALS) for i, word in enumerate(words.split())}
 SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 SCALES |= {word + "th": value for word, value in SCALES.items() if word != "dozen"}
+MOST_SCALES = 6
+"""Scale words that one number may hold ("two hundred thousand million"); a model that repeats "million" names no number."""
 _SHORT_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "bn": 10**9, "b": 10**9}
 DIGITS = re.compile(r"(-?\d[\d,]*(?:\.\d+)?|-?\.\d+)(st|nd|rd|th|s|k|m|mn|bn|b)?")
 ROMAN = re.compile(r"(x{0,3})(ix|iv|v?i{0,3})")
@@ -38,15 +40,16 @@ def spell(value: Decimal | int) -> str:
 
 def is_number(token: str) -> bool:
     """Whether a token of the normal form is a number."""
-    return token[:1].isdigit() or (token[:1] == "-" and token[1:2].isdigit())
+    return token[:1].isdecimal() or (token[:1] == "-" and token[1:2].isdecimal())
 
 
 def _digits(token: str) -> Decimal | None:
     match = DIGITS.fullmatch(token)
     if match is None:
         return None
-    suffix = match[2] or ""
-    return Decimal(match[1].replace(",", "")) * _SHORT_SCALES.get(suffix, 1)
+    value = Decimal(match[1].replace(",", ""))
+    scale = _SHORT_SCALES.get(match[2] or "")
+    return value * scale if scale else value  # a product is rounded to 28 digits, what stands there is not
 
 
 def _roman(token: str) -> int | None:
@@ -79,7 +82,7 @@ def _read_one(tokens: list[str], at: int) -> tuple[Decimal | None, int]:
     digits = _digits(token)
     if digits is not None:
         end = at + 1
-        while end < len(tokens) and tokens[end] in SCALES:
+        while end < min(len(tokens), at + 1 + MOST_SCALES) and tokens[end] in SCALES:
             digits *= SCALES[tokens[end]]
             end += 1
         return digits, end
@@ -97,14 +100,15 @@ def _continues(tokens: list[str], at: int) -> bool:
 
 def _read_words(tokens: list[str], at: int) -> tuple[Decimal, int]:
     """Read a run of number words: units and tens add up, scales multiply what came before them."""
-    total, part, end, last = 0, 0, at, ""
-    while end < len(tokens):
+    total, part, scales, end, last = 0, 0, 0, at, ""
+    while end < len(tokens) and scales < MOST_SCALES:
         word = tokens[end]
         if (word, last in TENS) in (("-", True), ("and", False)) and last not in SMALL and _continues(tokens, end + 1):
             end += 1
             continue
         if word in SCALES:
             scale = SCALES[word]
+            scales += 1
             total, part = (total, (part or 1) * scale) if scale == 100 else (total + (part or 1) * scale, 0)
         elif word in TENS and last not in SMALL and last not in TENS:
             part += TENS[word]

@@ -103,7 +103,7 @@ async def _grade_all(
     from rich.console import Console
     from rich.progress import Progress
 
-    from hedgerow.proxy.clustering.rules import RuleEquivalence
+    from hedgerow.proxy.clustering.clusterer import RuleClusterer
     from hedgerow.proxy.lab.collecting import work_off
     from hedgerow.proxy.lab.grading import grade_row
 
@@ -112,7 +112,7 @@ async def _grade_all(
         async with opening as grader:
 
             async def one(item: tuple[str, Json]) -> None:
-                graded = await grade_row(item[1], grader=grader, equivalence=RuleEquivalence())
+                graded = await grade_row(item[1], grader=grader, equivalence=RuleClusterer())
                 reasons[graded["grade"]["reason"]] += 1
                 ledger.finish(item[0], graded)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from hedgerow.proxy.lab.measuring import Records
-    from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence
+    from hedgerow.proxy.protocols import Clusterer, ConfidenceSignal
     from hedgerow.proxy.signals.combine import Weights
 
 else:
@@ -108,14 +108,14 @@ def _say_what_is_missing(records: Records, signal: Signal, skip_bad: bool) -> No
         typer.echo(f"{records.other_signal} rows of another signal than {signal} are left out", err=True)
 
 
-def _equivalence(clusters: Clusters) -> Equivalence:
+def _equivalence(clusters: Clusters) -> Clusterer:
     if clusters == "exact":
-        from hedgerow.proxy.lab.measuring import ExactEquivalence
+        from hedgerow.proxy.lab.measuring import ExactClusterer
 
-        return ExactEquivalence()
-    from hedgerow.proxy.clustering.rules import RuleEquivalence
+        return ExactClusterer()
+    from hedgerow.proxy.clustering.clusterer import RuleClusterer
 
-    return RuleEquivalence()
+    return RuleClusterer()
 
 
 def _signal(name: str) -> ConfidenceSignal:

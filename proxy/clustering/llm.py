@@ -1,17 +1,18 @@
 """A judge that asks a language model once to sort all answers by meaning.
 
-It knows no upstream: whoever builds it hands over an async `ask(prompt) -> reply`. A reply that is no partition of the
-answers is nonsense and fails the step with the reason `judge_nonsense`; nothing is guessed from it.
+It knows no upstream: whoever builds it hands over an async `ask(prompt) -> reply`. A reply that does not partition the
+answers fails the step with the reason `judge_nonsense`; nothing is guessed from it.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
-from hedgerow.proxy.clustering.layered import Pair
-from hedgerow.proxy.clustering.partition import Judgement
+from hedgerow.proxy.clustering.clusterer import Pair
+from hedgerow.proxy.clustering.rules import Judgement
 from hedgerow.proxy.errors import StepFailed
 
 Ask = Callable[[str], Awaitable[str]]
@@ -55,21 +56,27 @@ def prompt(question: str, answers: Sequence[str]) -> str:
     return PROMPT.format(question=question.replace("</question", "< /question"), answers=blocks, last=len(answers) - 1)
 
 
+_OPENING = re.compile(r"\[\s*\[")
+_CLOSING = re.compile(r"\](?=\s*\])")
+
+
 def read_groups(reply: str, n: int) -> list[int]:
     """The group of each answer.
 
     Raises:
-        StepFailed: `judge_nonsense` where the reply holds no partition of 0..n-1.
+        StepFailed: `judge_nonsense` where the reply does not partition 0..n-1.
     """
-    found = re.search(r"\[\s*\[.*\]\s*\]", reply, re.DOTALL)
+    opening, closing = _OPENING.search(reply), deque(_CLOSING.finditer(reply), maxlen=1)
     try:
-        groups = json.loads(found[0]) if found else None
-    except json.JSONDecodeError:
+        groups = (
+            json.loads(reply[opening.start() : reply.index("]", closing[0].end()) + 1]) if opening and closing else None
+        )
+    except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, or thousands of brackets
         groups = None
     if not isinstance(groups, list) or not all(isinstance(g, list) and g for g in groups):
-        raise StepFailed("cluster", "judge_nonsense", "the reply is no list of groups")
+        raise StepFailed("cluster", "judge_nonsense", "the judge's reply is not a list of groups")
     members = [i for g in groups for i in g]
     if not all(type(i) is int for i in members) or sorted(members) != list(range(n)):
-        raise StepFailed("cluster", "judge_nonsense", f"the groups are no partition of 0..{n - 1}")
+        raise StepFailed("cluster", "judge_nonsense", f"the judge's groups do not hold each of 0..{n - 1} once")
     of = {i: number for number, g in enumerate(groups) for i in g}
     return [of[i] for i in range(n)]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from importlib.util import find_spec
-from typing import Any
+from functools import partial
 
 import anyio.to_thread
 
-from hedgerow.proxy.clustering.layered import Pair
-from hedgerow.proxy.clustering.partition import Judgement
-from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.clustering.clusterer import Pair
+from hedgerow.proxy.clustering.loading import Lazy, cross_encoder
+from hedgerow.proxy.clustering.rules import Judgement
+
+MAX_CHARS = 4096
+"""Characters of an answer that reach the tokenizer, which cuts at some 512 tokens itself."""
 
 
 class NliJudge:
@@ -26,10 +28,9 @@ class NliJudge:
     name = "nli"
 
     def __init__(self, model: str, *, budget_s: float = 2.0, batch: int = 16) -> None:
-        self._name = model
+        self._loaded = Lazy(partial(cross_encoder, model, ("entailment",), "cluster", "no_judge"))
         self._budget_s = budget_s
         self._batch = batch
-        self._loaded: tuple[Any, int] | None = None
 
     async def judge(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
         """Read the pairs in a worker thread."""
@@ -37,38 +38,16 @@ class NliJudge:
 
     def read(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
         """The same, blocking."""
-        self._loaded = self._loaded or self._load()
-        model, entailment = self._loaded
+        model, labels = self._loaded()
         deadline = time.monotonic() + self._budget_s
-        found: list[Judgement] = []
+        texts = [f"{question} {answer[:MAX_CHARS]}" for answer in answers]
+        judgements: list[Judgement] = []
         step = max(1, self._batch // 2)
         for at in range(0, len(pairs), step):
             if time.monotonic() > deadline:
                 break
-            part = pairs[at : at + step]
-            texts = [
-                (f"{question} {answers[x]}", f"{question} {answers[y]}") for a, b in part for x, y in ((a, b), (b, a))
-            ]
-            labels = model.predict(texts, batch_size=self._batch, show_progress_bar=False).argmax(axis=1)
-            found += [
-                Judgement(bool(labels[2 * i] == labels[2 * i + 1] == entailment), self.name, 0.8)
-                for i in range(len(part))
-            ]
-        return found + [Judgement(None, "judge_late")] * (len(pairs) - len(found))
-
-    def _load(self) -> tuple[Any, int]:
-        if find_spec("sentence_transformers") is None:
-            raise StepFailed("cluster", "no_judge", "sentence-transformers is not installed (extra `semantic`)")
-        from sentence_transformers import CrossEncoder
-
-        try:
-            model = CrossEncoder(self._name, device="cpu")
-        except (OSError, ValueError) as error:
-            raise StepFailed("cluster", "no_judge", f"{self._name}: {error}") from error
-        labels = {int(i): str(label).casefold() for i, label in model.config.id2label.items()}
-        entailment = next((i for i, label in labels.items() if label == "entailment"), None)
-        if entailment is None:
-            raise StepFailed(
-                "cluster", "no_judge", f"{self._name} has no label called entailment, only {sorted(labels.values())}"
-            )
-        return model, entailment
+            both_ways = [(texts[x], texts[y]) for a, b in pairs[at : at + step] for x, y in ((a, b), (b, a))]
+            predicted = model.predict(both_ways, batch_size=self._batch, show_progress_bar=False).argmax(axis=1)
+            entailed = (predicted == labels["entailment"]).reshape(-1, 2).all(axis=1)
+            judgements += [Judgement(bool(same), self.name, 0.8) for same in entailed]
+        return judgements + [Judgement(None, "judge_late")] * (len(pairs) - len(judgements))

@@ -1,7 +1,7 @@
 """The normal form of an answer: what is left when spelling, wrapping and word order that carry no meaning are gone.
 
-Two answers with the same key are certainly the same. Everything finer works on the other fields. An answer is read once;
-the rules then compare sets and short tuples only.
+Two answers with the same key are certainly the same. Everything finer works on the other fields. An answer is read once, in time
+linear in its length; the rules then compare sets and tuples only. Nothing is kept between calls.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
 
 from hedgerow.lexicon.text.numbers import is_number, read_numbers
 from hedgerow.proxy.clustering.words import (
@@ -43,7 +42,7 @@ _SLASH_DATE = re.compile(r"\b(\d\d?)/(\d\d?)/(\d{4})\b")
 _YEAR_SPAN = re.compile(r"\b(1\d|20)(\d\d)\s*[-/]\s*(\d\d)\b(?![-/.,]?\d)")
 _DECADE = re.compile(r"\b(\d{3}0)'?s\b")
 _CIRCA = re.compile(r"\b(?:c|ca|circa)\b\.?\s*(?=\d)")
-_FRACTION = re.compile(r"\b(?:(\d+)\s+)?(\d{1,2})[/⁄](2|3|4|5|6|8|10|16)\b(?![/⁄])")
+_FRACTION = re.compile(r"\b(?:(\d{1,15})\s+)?(\d{1,2})[/⁄](2|3|4|5|6|8|10|16)\b(?![/⁄])")
 _TOKEN = re.compile(
     r"x\d{3}0|(?<![\w.)])-?\.?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?|°[cf]\b|[^\W\d_]+(?:'[^\W\d_]+)*|[%°$€£¥₱₹&=<>+*/,;:()-]"
 )
@@ -62,13 +61,13 @@ class Normal:
             only where the answer holds no letter, digit or symbol at all.
         tokens: the key's parts.
         content: tokens that say something: no fillers, none of the question's own words unless nothing else is left.
-        numbers: the numbers in it.
+        numbers: the numbers in it; those that the question gave only where there are no others.
         items: the content of each item where the answer is a list of two or more, else empty.
         heads: the content tokens that the rest describes: each the last of a phrase that no "of" opens.
         alias: the agreed name of what the answer names, where it is known by several; else "".
         yes: the answer's direction where it is a yes or a no (also spelled out against a yes/no question), else None.
         negated: an odd number of negations stands in it.
-        owners: words that something else belongs to ("Dorothy" in "Dorothy's dog"); an answer's last word is none.
+        owners: words that something else belongs to ("Dorothy" in "Dorothy's dog"); an answer's last word owns nothing.
         negations: how many negations stand in it.
         is_name: it is written as a name ("Paul Bäumer"), or the question asks for one.
     """
@@ -114,7 +113,7 @@ def stem(word: str) -> str:
 
 
 _ENDINGS = (
-    *((ending, 5) for ending in ("ement", "ment", "ance", "ence", "ion")),
+    *((ending, 5) for ending in ["ement", "ment", "ance", "ence", "ion"]),
     *(
         (ending, 4)
         for ending in [
@@ -139,11 +138,39 @@ _ENDINGS = (
         ]
     ),
 )
-"""Endings with the letters that must be left: those of nouns made from verbs need a longer word ("station" is no "state")."""
+"""Endings with the letters that must be left: those of nouns made from verbs need a longer word ("station" is not "state")."""
 
 
-@lru_cache(maxsize=8192)
-def normalise(answer: str, question: str = "") -> Normal:
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the rules need to know of a question; read it once and pass it to `normalise` for every answer.
+
+    Attributes:
+        words: stems of its words, without those that say nothing.
+        numbers: the numbers in it.
+        asks_who: it asks for a person.
+        closed: it asks for a yes or a no, and not for one of two ("France or Spain?").
+    """
+
+    words: frozenset[str]
+    numbers: frozenset[str]
+    asks_who: bool
+    closed: bool
+
+
+def read_question(question: str) -> Question:
+    """Read a question for `normalise`."""
+    tokens = tokenise(question)
+    words = question.casefold().split()
+    return Question(
+        words=frozenset(stem(t) for t in tokens if t not in FILLERS and t not in _SEPARATORS),
+        numbers=frozenset(t for t in tokens if is_number(t)),
+        asks_who=_ASKS_WHO.match(question) is not None,
+        closed=bool(words) and words[0] in AUXILIARIES and "or" not in words,
+    )
+
+
+def normalise(answer: str, question: Question | str = "") -> Normal:
     """Bring an answer to a question into normal form.
 
     >>> normalise("The answer is: **Twenty-one** apples.").key
@@ -151,24 +178,25 @@ def normalise(answer: str, question: str = "") -> Normal:
     >>> normalise("July 4th, 1776").key == normalise("1776-07-04").key
     True
     """
+    asked = read_question(question) if isinstance(question, str) else question
     marked = tokenise(answer)
     tokens = tuple(t for t in marked if t not in ARTICLES and t not in _SEPARATORS)
-    asked = question_words(question)
-    content = _content(tokens, asked)
+    content = _content(tokens, asked.words)
+    numbers = frozenset(t for t in tokens if is_number(t))
     negations = sum(t in NEGATIONS for t in tokens)
     return Normal(
         key=" ".join(tokens) or answer.strip(),
         tokens=tokens,
         content=content,
-        numbers=_numbers(tokens, question),
-        items=_items(marked, asked),
-        heads=_heads(marked, frozenset(content), asked),
+        numbers=numbers - asked.numbers or numbers,
+        items=_items(marked, asked.words),
+        heads=_heads(marked, frozenset(content), asked.words),
         alias=ALIASES.get(" ".join(tokens), ""),
-        yes=_direction(marked, tokens, question, asked),
+        yes=_direction(marked, tokens, asked),
         negated=negations % 2 == 1,
         owners=frozenset(_OWNER.findall(fold(answer))) if "'s" in answer or "’s" in answer else frozenset(),
         negations=negations,
-        is_name=_ASKS_WHO.match(question) is not None or all(word[:1].isupper() for word in answer.split()),
+        is_name=asked.asks_who or all(word[:1].isupper() for word in answer.split()),
     )
 
 
@@ -200,8 +228,8 @@ def _digits(text: str) -> str:
 
 def _fraction(match: re.Match[str]) -> str:
     """A proper fraction as a decimal, to four places; anything else with a slash stays as it is."""
-    whole, over, under = int(match[1] or 0), int(match[2]), int(match[3])
-    return f"{round(whole + over / under, 4)}" if over < under else match[0]
+    units, over, under = int(match[1] or 0), int(match[2]), int(match[3])
+    return f"{round(units + over / under, 4)}" if over < under else match[0]
 
 
 def _date(year: str, month: int, day: int) -> str | None:
@@ -242,23 +270,23 @@ def _months(tokens: list[str]) -> list[str]:
 
 def _letters(tokens: list[str]) -> list[str]:
     """Runs of single letters joined: "u s a" and "U.S.A." are "usa", "J. K." is "jk"."""
-    out: list[str] = []
+    joined: list[str] = []
     run = ""
     for token in tokens:
-        if len(token) == 1 and token.isalpha() and token.isascii() and token != "s":  # noqa: S105
+        if len(token) == 1 and token.isalpha() and token.isascii() and (token != "s" or run == "u"):  # noqa: S105
             run += token
+            if run == "us":
+                joined.append(run)
+                run = ""
             continue
         if run:
-            out.append("us" if run == "u" and token == "s" else run)  # noqa: S105
-            if run == "u" and token == "s":  # noqa: S105
-                run = ""
-                continue
-        run = ""
-        out.append(token)
-    return [*out, run] if run else out
+            joined.append(run)
+            run = ""
+        joined.append(token)
+    return [*joined, run] if run else joined
 
 
-_SCALES = frozenset({"celsius", "fahrenheit"})
+_DEGREES = frozenset(spelling for spelling, unit in UNITS.items() if unit.name in ("celsius", "fahrenheit"))
 
 
 def _units(tokens: list[str]) -> list[str]:
@@ -266,25 +294,19 @@ def _units(tokens: list[str]) -> list[str]:
     out: list[str] = []
     sign = ""
     for at, token in enumerate(tokens):
-        if token in ("degree", "degrees", "°") and UNITS.get(tokens[min(at + 1, len(tokens) - 1)], ("",))[0] in _SCALES:
+        if token in ("degree", "degrees", "°") and not _DEGREES.isdisjoint(tokens[at + 1 : at + 2]):
             continue
         if token in CURRENCIES:
             if out and is_number(out[-1]) and not sign:
-                out.append(UNITS[token][0])
+                out.append(UNITS[token].name)
             else:
                 sign = token
             continue
-        out.append(UNITS[token][0] if token in UNITS and out and is_number(out[-1]) else token)
+        out.append(UNITS[token].name if token in UNITS and out and is_number(out[-1]) else token)
         if sign and is_number(token):
-            out.append(UNITS[sign][0])
+            out.append(UNITS[sign].name)
             sign = ""
     return out
-
-
-@lru_cache(maxsize=1024)
-def question_words(question: str) -> frozenset[str]:
-    """Stems of the question's words, without those that say nothing."""
-    return frozenset(stem(t) for t in tokenise(question) if t not in FILLERS and t not in _SEPARATORS)
 
 
 def _content(tokens: tuple[str, ...], asked: frozenset[str]) -> tuple[str, ...]:
@@ -330,24 +352,14 @@ def _heads(marked: list[str], content: frozenset[str], asked: frozenset[str]) ->
     return frozenset(heads)
 
 
-def _numbers(tokens: tuple[str, ...], question: str) -> frozenset[str]:
-    """The numbers of an answer; those that the question gave count only where there are no others."""
-    numbers = frozenset(t for t in tokens if is_number(t))
-    if not question or not numbers:
-        return numbers
-    return numbers - frozenset(t for t in tokenise(question) if is_number(t)) or numbers
-
-
-def _direction(marked: list[str], tokens: tuple[str, ...], question: str, asked: frozenset[str]) -> bool | None:
+def _direction(marked: list[str], tokens: tuple[str, ...], asked: Question) -> bool | None:
     """Yes or no: said outright, or spelled out against a question that asks for it."""
     if not tokens:
         return None
     first = next((t for t in tokens if t not in FILLERS), tokens[0])
-    words = question.casefold().split()
-    closed = bool(words) and words[0] in AUXILIARIES and "or" not in words  # "France or Spain?" asks for one of the two
-    outright = len(tokens) == 1 or (len(marked) > 1 and marked[1] in _SEPARATORS) or closed
-    if outright and first in YES | NO:
+    outright = len(tokens) == 1 or (len(marked) > 1 and marked[1] in _SEPARATORS) or asked.closed
+    if outright and (first in YES or first in NO):
         return first in YES
-    if not closed or not any(stem(t) in asked for t in tokens):
+    if not asked.closed or not any(stem(t) in asked.words for t in tokens):
         return None
     return sum(t in NEGATIONS for t in tokens) % 2 == 0

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from math import exp
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
 
+from hedgerow.proxy.clustering.clusterer import Pair
 from hedgerow.proxy.clustering.embeddings import Encoder
-from hedgerow.proxy.clustering.layered import Pair
-from hedgerow.proxy.clustering.normal import normalise, stem
-from hedgerow.proxy.clustering.partition import Judgement
+from hedgerow.proxy.clustering.normal import Question, normalise, read_question, stem
+from hedgerow.proxy.clustering.rules import Judgement
 
 WEIGHTS = Path(__file__).with_name("prior.json")
 
@@ -42,18 +42,15 @@ class EmbeddingPrior:
         used = sorted({i for pair in pairs for i in pair})
         row = {i: n for n, i in enumerate(used)}
         vectors = self._encoder([in_context(question, answers[i]) for i in used])
-        found = []
+        asked = read_question(question)
+        stems = {i: content_stems(asked, answers[i]) for i in used}
+        judgements = []
         for a, b in pairs:
             cosine = float(vectors[row[a]] @ vectors[row[b]])
-            logit = (
-                weights["bias"]
-                + weights["cosine"] * cosine
-                + weights["overlap"] * overlap(question, answers[a], answers[b])
-            )
+            logit = weights["bias"] + weights["cosine"] * cosine + weights["overlap"] * overlap(stems[a], stems[b])
             probability = 1.0 / (1.0 + exp(-logit))
-            same = probability >= weights["threshold"]
-            found.append(Judgement(same, self.name, 0.5 * probability))
-        return found
+            judgements.append(Judgement(probability >= weights["threshold"], self.name, 0.5 * probability))
+        return judgements
 
 
 def in_context(question: str, answer: str) -> str:
@@ -61,13 +58,17 @@ def in_context(question: str, answer: str) -> str:
     return f"{question.rstrip('?')}? {answer}" if question else answer
 
 
-def overlap(question: str, a: str, b: str) -> float:
-    """Share of the shorter answer's content whose stems stand in the other's, in [0, 1]."""
-    x, y = ({stem(t) for t in normalise(answer, question).content} for answer in (a, b))
-    return len(x & y) / max(1, min(len(x), len(y)))
+def content_stems(question: Question | str, answer: str) -> frozenset[str]:
+    """The stems of an answer's content."""
+    return frozenset(stem(t) for t in normalise(answer, question).content)
 
 
-@lru_cache(maxsize=1)
+def overlap(a: frozenset[str], b: frozenset[str]) -> float:
+    """Share of the shorter answer's stems that stand in the other's, in [0, 1]."""
+    return len(a & b) / max(1, min(len(a), len(b)))
+
+
+@cache
 def _weights() -> dict[str, Any]:
     weights: dict[str, Any] = json.loads(WEIGHTS.read_text(encoding="utf-8"))
     return weights

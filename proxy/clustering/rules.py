@@ -1,16 +1,58 @@
-"""Equivalence by rules alone: certain merges, certain splits, and a stated default for the rest."""
+"""What can be said of two answers without a model: certain merges, certain splits, and nothing of the rest.
+
+Merges: equal normal forms, aliases, one answer that only adds to the other (names with middle names, places with their country, sentences
+around a word). Splits ("vetoes") hold whatever a judge might say, so they look only at what people agree on: numbers, dates, units,
+negation, opposite words, the order of arguments. Saying less does not contradict; what makes it sameness is the head: the shorter answer
+must hold the word that the longer one is about. Time is linear in the length of the answers: words are matched by spelling only up to
+`MATCHED` words, beyond them only where they are equal.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from difflib import SequenceMatcher
 
-import anyio.to_thread
+from hedgerow.lexicon.text.numbers import is_number
+from hedgerow.proxy.clustering.normal import Normal, normalise, stem
+from hedgerow.proxy.clustering.words import (
+    ANTONYMS,
+    AUXILIARIES,
+    FILLERS,
+    KINDS,
+    MONTHS,
+    NEGATIONS,
+    NICKNAMES,
+    PASSIVE,
+    QUALIFIERS,
+    RELATIONS,
+    UNITS,
+)
 
-from hedgerow.proxy.clustering.containment import acronym, another_thing, says_the_same, stands_in_sentence
-from hedgerow.proxy.clustering.normal import Normal, normalise
-from hedgerow.proxy.clustering.partition import Judgement, partition
-from hedgerow.proxy.clustering.veto import contradiction, reversed_arguments, same_quantities
-from hedgerow.proxy.types import Clustering
+MATCHED = 200
+"""Content words of an answer up to which words are matched by spelling, stem, nickname or initials, and items up to which lists are
+compared item by item: both take the product of the lengths."""
+LONGEST_WORD = 40
+"""Letters up to which two spellings are compared; a longer word is a repetition or a string of code."""
+SPELLING = 0.85
+"""Least similarity of two spellings of one word, of five letters or more."""
+SENTENCE = 4
+"""Least number of words by which a sentence is longer than the answer that it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What one step of the clustering says about two answers.
+
+    Attributes:
+        same: whether they mean the same; None where the step cannot tell.
+        decided_by: the step that decided ("normal", "veto:number", "judge", ...).
+        strength: how sure a merge is, in [0, 1]; stronger merges are made first.
+    """
+
+    same: bool | None
+    decided_by: str
+    strength: float = 1.0
 
 
 def judge_pair(question: str, a: str, b: str) -> Judgement:
@@ -37,14 +79,20 @@ def compare(a: Normal, b: Normal) -> Judgement:
         return Judgement(True, "normal", 0.95)
     if acronym(a, b):
         return Judgement(True, "alias", 0.9)
-    shorter, longer = sorted((a, b), key=lambda x: (len(x.content), len(x.tokens), x.key))
-    if says_the_same(shorter, longer) or (
-        len(shorter.content) == len(longer.content) and says_the_same(longer, shorter)
+    return _contained(*sorted((a, b), key=lambda x: (len(x.content), len(x.tokens), x.key)))
+
+
+def _contained(shorter: Normal, longer: Normal) -> Judgement:
+    """What the rules say where one answer may hold the other."""
+    taken = covered(shorter, longer)
+    same_length = len(shorter.content) == len(longer.content)
+    if says_the_same(shorter, longer, taken) or (
+        same_length and says_the_same(longer, shorter, covered(longer, shorter))
     ):
         return Judgement(True, "containment", 0.5 + 0.4 * len(shorter.content) / len(longer.content))
     if stands_in_sentence(shorter, longer):
         return Judgement(True, "sentence", 0.5)
-    if reason := another_thing(shorter, longer):
+    if reason := another_thing(shorter, longer, taken):
         return Judgement(False, f"veto:{reason}")
     return Judgement(None, "undecided")
 
@@ -60,29 +108,281 @@ def _same_choice(a: Normal, b: Normal) -> bool:
     return not (first - second and second - first)
 
 
-def cluster_by_rules(question: str, answers: Sequence[str]) -> Clustering:
-    """Partition answers by the rules; undecided pairs stay apart."""
-    normals = [normalise(answer, question) for answer in answers]
-    by_key = {n.key: n for n in normals}
-    return partition([n.key for n in normals], lambda a, b: compare(by_key[a], by_key[b]))
+def alike(x: str, y: str) -> bool:
+    """Whether two words are the same word: the same stem, a nickname, an initial or another spelling.
+
+    >>> alike("sharecroppers", "sharecropper"), alike("bob", "robert"), alike("sukhwinder", "sukhvinder"), alike("1945", "1944")
+    (True, True, True, False)
+    """
+    if x == y:
+        return True
+    if is_number(x) or is_number(y):
+        return False
+    if NICKNAMES.get(x, frozenset()) & NICKNAMES.get(y, frozenset()):
+        return True
+    if x[0] != y[0] or max(len(x), len(y)) > LONGEST_WORD:
+        return False
+    if stem(x) == stem(y):
+        return True
+    if min(len(x), len(y)) < 5 or abs(len(x) - len(y)) > 2:
+        return False
+    return SequenceMatcher(None, x, y, autojunk=False).ratio() >= SPELLING
 
 
-INLINE_ANSWERS = 6
-INLINE_CHARS = 400
-"""Up to so many different answers of so many characters (with the question) take 1-3 ms; what is more may take over 5 ms."""
+def covered(shorter: Normal, longer: Normal) -> frozenset[str] | None:
+    """The words of the longer answer that the shorter one's content stands for; None where a word has no counterpart, or where either
+    answer has no content.
+    """
+    if not shorter.content or not longer.content:
+        return None
+    left = set(longer.content)
+    matched = left.intersection(shorter.content)
+    if max(len(shorter.content), len(longer.content)) > MATCHED:
+        return frozenset(matched) if matched.issuperset(shorter.content) else None
+    taken = set(matched)
+    lone = len(shorter.content) == 1
+    for word in shorter.content:
+        if word in matched or (word in KINDS and not lone and not left & KINDS):
+            continue
+        free = left - taken
+        if not lone and (run := _spelled_by_initials(word, longer.content, free)):
+            taken |= run
+            continue
+        partner = next(
+            (t for t in longer.content if t in free and (alike(word, t) or (not lone and _is_initial(t, word)))), None
+        )
+        if partner is None:
+            return None
+        taken.add(partner)
+    return frozenset(taken)
 
 
-def is_quick(question: str, answers: Sequence[str]) -> bool:
-    """Whether comparing these answers surely keeps the event loop for less than 5 ms."""
-    different = set(answers)
-    return len(different) <= INLINE_ANSWERS and len(question) + sum(map(len, different)) <= INLINE_CHARS
+def _is_initial(short: str, word: str) -> bool:
+    return len(short) == 1 and word.startswith(short)
 
 
-class RuleEquivalence:
-    """Groups answers by rules alone, in a worker thread unless there is little to compare."""
+def _spelled_by_initials(word: str, words: tuple[str, ...], free: set[str]) -> set[str] | None:
+    """The run of free words whose first letters spell this one ("br": bhimrao ramji)."""
+    n = len(word)
+    if not 1 <= n <= 5 or is_number(word):
+        return None
+    for start in range(len(words) - n + 1):
+        run = words[start : start + n]
+        if all(t in free for t in run) and all(t[0] == c for t, c in zip(run, word, strict=True)):
+            return set(run)
+    return None
 
-    async def cluster(self, question: str, answers: Sequence[str]) -> Clustering:
-        """Partition the answers; undecided pairs count as different."""
-        if is_quick(question, answers):
-            return cluster_by_rules(question, answers)
-        return await anyio.to_thread.run_sync(cluster_by_rules, question, answers)
+
+def acronym(a: Normal, b: Normal) -> bool:
+    """Whether one answer is the other's initials: "NATO" and "North Atlantic Treaty Organization"."""
+    short, long_ = sorted((a, b), key=lambda x: len(x.tokens))
+    if len(short.tokens) != 1 or not 2 <= len(short.key) <= 8 or not short.key.isalpha():
+        return False
+    letters = "".join(t[0] for t in long_.tokens)
+    strict = "".join(t[0] for t in long_.content)
+    return len(long_.content) > 1 and short.key in (letters, strict)
+
+
+def says_the_same(shorter: Normal, longer: Normal, taken: frozenset[str] | None) -> bool:
+    """Whether the longer answer only adds to the shorter: it lists nothing else, and what it is about is among the words `taken` by it."""
+    if taken is None or (len(longer.items) > 1 and len(shorter.items) <= 1):
+        return False
+    if (longer.owners - shorter.owners) & taken or (shorter.items and len(longer.items) > len(shorter.items)):
+        return False
+    extra = frozenset(longer.content) - taken
+    if extra & QUALIFIERS or longer.tokens[-1] in extra & {"city"} or _counts_more(shorter, longer, taken):
+        return False
+    return bool(longer.heads & taken) or extra <= KINDS or _first_name(shorter, longer)
+
+
+def another_thing(shorter: Normal, longer: Normal, taken: frozenset[str] | None) -> str | None:
+    """Why what the longer answer adds makes it another thing, whatever a judge would say: a list holds more than its item, West
+    Virginia is not Virginia. None where it may be the same.
+    """
+    if taken is None:
+        return None
+    if len(longer.items) > 1 and len(shorter.items) <= 1:
+        return "list"
+    return "qualifier" if (frozenset(longer.content) - taken) & (QUALIFIERS | {"city"}) else None
+
+
+def stands_in_sentence(shorter: Normal, longer: Normal) -> bool:
+    """Whether the longer answer is a sentence around the shorter one, word by word, that denies nothing."""
+    if (
+        len(longer.tokens) < len(shorter.tokens) + SENTENCE
+        or shorter.negations
+        or longer.negations
+        or shorter.yes is not None
+    ):
+        return False
+    if not AUXILIARIES.isdisjoint(shorter.tokens) or not shorter.numbers <= longer.numbers:
+        return False
+    return f" {shorter.key} " in f" {longer.key} " and not longer.owners & set(shorter.tokens[-1:])
+
+
+def _counts_more(shorter: Normal, longer: Normal, taken: frozenset[str]) -> bool:
+    """Whether the longer answer brings in an amount: a number for a word ("a week", "741 weeks") or a further number ("8", "8:15")."""
+    if shorter.numbers:
+        return not longer.numbers <= shorter.numbers and not any(t in MONTHS for t in longer.tokens)
+    pairs = zip(longer.tokens, longer.tokens[1:], strict=False)
+    return any(n in longer.numbers and w in taken and w not in MONTHS for n, w in pairs)
+
+
+_DESCRIBES = ("ic", "al", "ish", "ian", "ous", "ive", "ary", "ese")
+
+
+def _first_name(shorter: Normal, longer: Normal) -> bool:
+    """Whether the shorter answer is the first of two words and can stand for both: a name ("Paul", "Paul Baumer"), a number ("16",
+    "16 counties") or an adjective ("imperial", "imperial rule"), and not what only qualifies a noun ("iron", "iron oxide").
+    """
+    if len(shorter.content) != 1 or len(longer.tokens) != 2 or longer.tokens[0] != shorter.content[0]:
+        return False
+    return longer.is_name or bool(shorter.numbers) or shorter.content[0].endswith(_DESCRIBES)
+
+
+Quantities = dict[str, frozenset[Decimal]]
+
+
+def contradiction(a: Normal, b: Normal, swapped: bool | None) -> str | None:
+    """The first contradiction between two answers, by name; None where none can be seen.
+
+    `swapped` is what `reversed_arguments` says of them.
+    """
+    if a.yes is not None and b.yes is not None and a.yes != b.yes:
+        return "negation"
+    if a.numbers and b.numbers and (reason := _numbers(a, b)):
+        return reason
+    if a.negated != b.negated and not (a.yes is not None and a.yes == b.yes):
+        return "negation"
+    if _different_months(a, b):
+        return "date"
+    if a.items and b.items and _different_items(a, b):
+        return "list"
+    if swapped is not None:
+        return "order" if swapped else None
+    return "antonym" if opposites(a, b) else None
+
+
+def quantities(answer: Normal, numbers: frozenset[str]) -> Quantities:
+    """Amounts of these numbers by dimension, each in the base unit of its dimension; plain numbers under ""."""
+    amounts: dict[str, set[Decimal]] = {}
+    for token, following in zip(answer.tokens, (*answer.tokens[1:], ""), strict=True):
+        if token in numbers:
+            unit = UNITS.get(following)
+            amounts.setdefault(unit.dimension if unit else "", set()).add(
+                Decimal(token) * unit.size if unit else Decimal(token)
+            )
+    return {dimension: frozenset(sizes) for dimension, sizes in amounts.items()}
+
+
+def same_quantities(a: Normal, b: Normal) -> bool:
+    """Whether both answers are amounts and nothing else, and the same amounts, whatever the units."""
+    if not (a.numbers and b.numbers) or not all(_is_amount(t) for t in (*a.content, *b.content)):
+        return False
+    return quantities(a, _all_numbers(a)) == quantities(b, _all_numbers(b))
+
+
+def _all_numbers(answer: Normal) -> frozenset[str]:
+    """Also those that the question gave: "1 hour" is not "1 hour and 2 minutes" because the question speaks of 2 problems."""
+    return frozenset(t for t in answer.tokens if is_number(t))
+
+
+def _is_amount(token: str) -> bool:
+    return is_number(token) or token in UNITS
+
+
+def _numbers(a: Normal, b: Normal) -> str | None:
+    """Numbers differ where neither answer's are among the other's; units differ where one dimension faces another."""
+    first, second = quantities(a, a.numbers), quantities(b, b.numbers)
+    shared = first.keys() & second.keys() - {""}
+    if shared:
+        return None if all(first[d] <= second[d] or second[d] <= first[d] for d in shared) else "number"
+    if not (a.numbers <= b.numbers or b.numbers <= a.numbers):
+        return "number"
+    clash = "" not in first and "" not in second and not first.keys() & second.keys()
+    return "unit" if clash else None
+
+
+def _different_months(a: Normal, b: Normal) -> bool:
+    first, second = (frozenset(t for t in x.tokens if t in MONTHS) for x in (a, b))
+    return bool(first and second) and not (first <= second or second <= first)
+
+
+def _different_items(a: Normal, b: Normal) -> bool:
+    """Whether two lists of answers share no more than half of the longer one."""
+    longer = max(len(a.items), len(b.items))
+    if longer > MATCHED:
+        shared = len(frozenset(a.items) & frozenset(b.items))
+    else:
+        shared = sum(any(x <= y or y <= x for y in b.items) for x in a.items)
+    return 2 * shared <= longer
+
+
+def opposites(a: Normal, b: Normal) -> bool:
+    """Whether a word of one answer faces its opposite in the other, and neither answer holds both."""
+    first, second = frozenset(a.tokens), frozenset(b.tokens)
+    only = second - first
+    if not only:
+        return False
+    return any(ANTONYMS[t] & only and not ANTONYMS[t] & first for t in first - second if t in ANTONYMS)
+
+
+def reversed_arguments(a: Normal, b: Normal) -> bool | None:
+    """Whether one answer says of x and y what the other says of y and x; None where they cannot be laid side by side.
+
+    Understands comparisons ("x is larger than y" = "y is smaller than x") and the passive ("x beat y" = "y was beaten by x").
+    """
+    first, second = _comparison(a), _comparison(b)
+    if first and second:
+        return _compare_comparisons(first, second)
+    words_a, words_b = _ordered_words(a), _ordered_words(b)
+    if (
+        words_a != words_b
+        and sorted(words_a) == sorted(words_b)
+        and all({"from", "to"} <= set(x.tokens) for x in (a, b))
+    ):
+        return True
+    if words_a == words_b or len(words_a) < 3 or sorted(words_a) != sorted(words_b):
+        return None
+    if (a.items and b.items) or not (_is_relation(a) or _is_relation(b) or len(words_a) > 3):
+        return None
+    return _passive(a) == _passive(b)
+
+
+Comparison = tuple[str, frozenset[str], frozenset[str]]
+
+
+def _comparison(answer: Normal) -> Comparison | None:
+    """(comparative, left, right) of "left is <comparative> than right"; "before" and "after" compare alike."""
+    tokens = answer.tokens
+    if "than" in tokens:
+        at = tokens.index("than")
+        left, right = tokens[: at - 1], tokens[at + 1 :]
+        word = tokens[at - 1] if at else ""
+    else:
+        at = next((i for i, t in enumerate(tokens) if t in ("before", "after")), 0)
+        left, right, word = tokens[:at], tokens[at + 1 :], tokens[at] if at else ""
+    sides = [frozenset(t for t in side if t not in FILLERS and t not in NEGATIONS) for side in (left, right)]
+    return (word, sides[0], sides[1]) if word and all(sides) else None
+
+
+def _compare_comparisons(first: Comparison, second: Comparison) -> bool | None:
+    straight = bool(first[1] & second[1]) and bool(first[2] & second[2])
+    crossed = bool(first[1] & second[2]) and bool(first[2] & second[1])
+    if straight == crossed:
+        return None
+    if first[0] == second[0]:
+        return crossed
+    return straight if second[0] in ANTONYMS.get(first[0], ()) else None
+
+
+def _ordered_words(answer: Normal) -> list[str]:
+    return [t for t in answer.tokens if t not in FILLERS and not is_number(t) and t not in MONTHS]
+
+
+def _is_relation(answer: Normal) -> bool:
+    return any(t in RELATIONS or t in PASSIVE or t.endswith("ed") for t in answer.tokens)
+
+
+def _passive(answer: Normal) -> bool:
+    return "by" in answer.tokens and any(t in PASSIVE for t in answer.tokens)

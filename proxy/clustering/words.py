@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import NamedTuple
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -34,40 +37,9 @@ NO = frozenset({"no", "nope", "nah", "false", "incorrect", "wrong", "untrue"})
 AUXILIARIES = _words("""is are was were am do does did has have had can could will would should shall may might must isn't aren't wasn't weren't don't
     doesn't didn't hasn't haven't can't couldn't won't wouldn't shouldn't""")
 PASSIVE = frozenset({"is", "are", "was", "were", "been", "being", "be", "got"})
-RELATIONS = frozenset(
-    {
-        "than",
-        "before",
-        "after",
-        "into",
-        "onto",
-        "from",
-        "to",
-        "beats",
-        "beat",
-        "defeated",
-        "killed",
-        "over",
-        "under",
-        "by",
-    }
-)
-
-_MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
-MONTHS = {name: number for number, name in enumerate(_MONTHS, start=1)}
+RELATIONS = _words("than before after into onto from to beats beat defeated killed over under by")
+_MONTHS = "january february march april may june july august september october november december"
+MONTHS = {name: number for number, name in enumerate(_MONTHS.split(), start=1)}
 MONTH_SHORT = {name[:3]: name for name in MONTHS} | {"sept": "september"}
 
 _ANTONYMS = """
@@ -154,10 +126,20 @@ bits 1 bit bits; bits 1000000000 gbit gigabit gigabits; bits 1000000 mbit megabi
 power 1 watt watts w; power 1000 kw kilowatt kilowatts; volt 1 volt volts v; frequency 1 hz hertz; frequency 1000 khz; frequency 1000000 mhz; frequency 1000000000 ghz;
 speed 1 kmh kph; speed 1.609344 mph
 """
-UNITS: dict[str, tuple[str, str, float]] = {}
-"""Spelling -> (canonical spelling, dimension, size in the dimension's base unit)."""
+
+
+class Unit(NamedTuple):
+    """A unit of measurement; `size` is in the base unit of its dimension."""
+
+    name: str
+    dimension: str
+    size: Decimal
+
+
+UNITS: dict[str, Unit] = {}
+"""Units by each of their spellings."""
 for _line in _UNITS.replace("\n", " ").split(";"):
     _dimension, _size, *_names = _line.split()
     for _name in _names:
-        UNITS[_name] = (_names[0], _dimension, float(_size))
+        UNITS[_name] = Unit(_names[0], _dimension, Decimal(_size))
 CURRENCIES = frozenset("$€£¥₱₹")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import anyio.to_thread
 
-from hedgerow.proxy.clustering.normal import normalise
+from hedgerow.proxy.clustering.normal import normalise, read_question
 from hedgerow.proxy.clustering.rules import compare
 from hedgerow.proxy.grading.grade import Grade
 
@@ -49,9 +49,10 @@ def _given(question: str, answer: str, listed: Sequence[str]) -> str | None:
     """By which rule the answer gives one of those listed; None where it gives none."""
     if contains_gold(answer, listed):
         return "contains"
-    said = normalise(answer, question)
-    for one in listed:
-        judged = compare(said, normalise(one, question))
+    asked = read_question(question)
+    given = normalise(answer, asked)
+    for right in listed:
+        judged = compare(given, normalise(right, asked))
         if judged.same and judged.decided_by != "sentence":
             return "same_meaning"
     return None

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from hedgerow.calibration.evaluation import Evaluation, evaluate
 from hedgerow.calibration.fitted import FittedMap
-from hedgerow.proxy.clustering.rules import RuleEquivalence
+from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.config import Route, Section, Settings, read_mapping, refused
 from hedgerow.proxy.errors import ConfigError, HedgerowError, ProxyError
 from hedgerow.proxy.grading import Grader
@@ -245,7 +245,7 @@ async def _grade(case: Case, keys: list[str], step: Step) -> list[Json]:
         async with opening as grader:
 
             async def one(key: str) -> None:
-                ledger.finish(key, await grade_row(answers[key], grader=grader, equivalence=RuleEquivalence()))
+                ledger.finish(key, await grade_row(answers[key], grader=grader, equivalence=RuleClusterer()))
 
             outcome = await work_off(
                 todo, one, concurrency=case.experiment.concurrency if judge else 1, on_done=on_done

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from hedgerow.proxy.config import Upstream as UpstreamSettings
 from hedgerow.proxy.grading import AliasGrader, ChoiceGrader, Grader, JudgeGrader, NumericGrader
 from hedgerow.proxy.lab.datasets import Sampled, parse_row
-from hedgerow.proxy.protocols import Call, Equivalence
+from hedgerow.proxy.protocols import Call, Clusterer
 from hedgerow.proxy.services.services import open_upstream
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.answers import sample_of
@@ -38,7 +38,7 @@ def key_of(content: Json, row: Sampled) -> str:
     return key if isinstance(key, str) else hashlib.sha256(row.question.encode()).hexdigest()[:16]
 
 
-async def grade_row(content: Json, *, grader: Grader, equivalence: Equivalence) -> Json:
+async def grade_row(content: Json, *, grader: Grader, equivalence: Clusterer) -> Json:
     """A gradable row with `correct`, and `grade` for how that came about.
 
     Raises:

@@ -16,7 +16,7 @@ from hedgerow.calibration import Beta
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.grading.alias import alias_grade
 from hedgerow.proxy.lab.datasets import BadRow, Measured, Row, Sampled
-from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence
+from hedgerow.proxy.protocols import Clusterer, ConfidenceSignal
 from hedgerow.proxy.types import Clustering
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -48,7 +48,7 @@ class Records:
 async def measure(
     rows: Iterable[tuple[int, Row | BadRow]],
     *,
-    equivalence: Equivalence,
+    equivalence: Clusterer,
     signal: ConfidenceSignal,
     on_row: Callable[[], None] = lambda: None,
 ) -> Records:
@@ -86,7 +86,7 @@ async def measure(
     )
 
 
-async def _settle(row: Row, equivalence: Equivalence, signal: ConfidenceSignal) -> tuple[Beta, bool | None]:
+async def _settle(row: Row, equivalence: Clusterer, signal: ConfidenceSignal) -> tuple[Beta, bool | None]:
     """The raw confidence of a row, and its outcome where that is known."""
     if isinstance(row, Measured):
         return row.raw, row.correct
@@ -98,7 +98,7 @@ async def _settle(row: Row, equivalence: Equivalence, signal: ConfidenceSignal) 
     return raw, grade.correct == 1.0
 
 
-async def _cluster(row: Sampled, equivalence: Equivalence) -> Clustering:
+async def _cluster(row: Sampled, equivalence: Clusterer) -> Clustering:
     if row.cluster_ids is not None:
         return cluster_by_key(row.cluster_ids, "given")
     return await equivalence.cluster(row.question, [sample.text for sample in row.samples])
@@ -118,7 +118,7 @@ def cluster_by_key(keys: Sequence[Hashable], decided_by: str) -> Clustering:
     return Clustering(tuple(tuple(cluster) for cluster in ordered), {decided_by: len(keys) * (len(keys) - 1) // 2})
 
 
-class ExactEquivalence:
+class ExactClusterer:
     """Groups answers that are equal after folding."""
 
     async def cluster(self, question: str, answers: Sequence[str]) -> Clustering:

@@ -15,7 +15,7 @@ from hedgerow.calibration.evaluation import Evaluation
 from hedgerow.calibration.metrics import bootstrap_interval
 from hedgerow.calibration.summary import METRICS, summarise
 from hedgerow.lexicon.text.language import language_of
-from hedgerow.proxy.clustering.rules import RuleEquivalence
+from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.lab.datasets import Sampled, parse_row
 from hedgerow.proxy.lab.ledger import Ledger
 from hedgerow.proxy.pipeline.job import Job
@@ -47,7 +47,7 @@ async def measure_drafts(rows: Sequence[Json], signal: ConfidenceSignal) -> list
         row = parse_row(content)
         if not isinstance(row, Sampled) or row.correct is None:
             continue
-        clustering = await RuleEquivalence().cluster(row.question, [sample.text for sample in row.samples])
+        clustering = await RuleClusterer().cluster(row.question, [sample.text for sample in row.samples])
         raw = await signal.measure(row.question, row.samples, clustering)
         text = row.samples[clustering.draft_index].text
         drafts.append(Draft(content["key"], row.question, text, raw, row.correct))

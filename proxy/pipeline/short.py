@@ -24,7 +24,7 @@ from hedgerow.proxy.pipeline.long import whole
 from hedgerow.proxy.pipeline.question_filter import comparable
 from hedgerow.proxy.pipeline.sampling.step import draw_answers
 from hedgerow.proxy.pipeline.steps import RoutePipeline
-from hedgerow.proxy.protocols import Call, Equivalence
+from hedgerow.proxy.protocols import Call, Clusterer
 from hedgerow.proxy.rewriting import close, reword
 from hedgerow.proxy.types import Clustering, Json, RewriteRequest
 
@@ -151,7 +151,7 @@ def _largest_of_wholes(job: Job, steps: RoutePipeline, clustering: Clustering) -
     return None if by_sentence else len(clustering.largest)
 
 
-async def _cluster(job: Job, equivalence: Equivalence, texts: Sequence[str], flow: Flow) -> Clustering:
+async def _cluster(job: Job, equivalence: Clusterer, texts: Sequence[str], flow: Flow) -> Clustering:
     """Group the answers by meaning. In shadow the answer that was served is compared along, but counts in no cluster.
 
     Raises:

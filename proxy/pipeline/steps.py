@@ -12,7 +12,7 @@ from hedgerow.lexicon import Retriever
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.long import LongAnswerPipeline
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
-from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence, Guard, Rewriter, Upstream
+from hedgerow.proxy.protocols import Clusterer, ConfidenceSignal, Guard, Rewriter, Upstream
 from hedgerow.proxy.types import Usage
 
 Spent = Callable[[Usage], None]
@@ -53,7 +53,7 @@ class RoutePipeline:
     """
 
     upstream: Upstream
-    equivalence: Callable[[Job, Spent], Equivalence]
+    equivalence: Callable[[Job, Spent], Clusterer]
     signal: Callable[[Job, Spent], ConfidenceSignal]
     active_map: Callable[[str], ActiveMap]
     decide: Callable[[float], Action]

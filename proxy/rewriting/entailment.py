@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from importlib.util import find_spec
-from typing import Any
+from functools import partial
 
-from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.clustering.loading import Lazy, cross_encoder
 
 Pair = tuple[str, str]
 """(premise, hypothesis)."""
@@ -21,9 +19,7 @@ class CrossEncoderEntailment:
     """
 
     def __init__(self, model: str) -> None:
-        self._name = model
-        self._lock = threading.Lock()
-        self._loaded: tuple[Any, int, int] | None = None
+        self._loaded = Lazy(partial(cross_encoder, model, ("entailment", "neutral"), "rewrite", "no_entailment"))
 
     def __call__(self, pairs: Sequence[Pair]) -> list[float]:
         """Score pairs in one batch.
@@ -31,24 +27,6 @@ class CrossEncoderEntailment:
         Raises:
             StepFailed: `no_entailment` where the library, the model or its labels are not there.
         """
-        with self._lock:
-            self._loaded = self._loaded or self._load()
-        model, entailed, neutral = self._loaded
-        found = model.predict(list(pairs), apply_softmax=True, show_progress_bar=False)
-        return [float(row[entailed] + 0.5 * row[neutral]) for row in found]
-
-    def _load(self) -> tuple[Any, int, int]:
-        if find_spec("sentence_transformers") is None:
-            raise StepFailed("rewrite", "no_entailment", "sentence-transformers is not installed (extra `semantic`)")
-        from sentence_transformers import CrossEncoder
-
-        try:
-            model = CrossEncoder(self._name, device="cpu")
-        except (OSError, ValueError) as error:
-            raise StepFailed("rewrite", "no_entailment", f"{self._name}: {error}") from error
-        labels = {str(label).casefold(): int(index) for index, label in model.config.id2label.items()}
-        if not {"entailment", "neutral"} <= labels.keys():
-            raise StepFailed(
-                "rewrite", "no_entailment", f"{self._name} has the labels {sorted(labels)}, not entailment and neutral"
-            )
-        return model, labels["entailment"], labels["neutral"]
+        model, labels = self._loaded()
+        scores = model.predict(list(pairs), apply_softmax=True, show_progress_bar=False)
+        return [float(row[labels["entailment"]] + 0.5 * row[labels["neutral"]]) for row in scores]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.errors import ConfigError, ProxyError, StepFailed
-from hedgerow.proxy.protocols import Call, ConfidenceSignal, Equivalence, Rewriter, Upstream
+from hedgerow.proxy.protocols import Call, Clusterer, ConfidenceSignal, Rewriter, Upstream
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hedgerow.calibration import ActiveMap, MapRegistry
     from hedgerow.calibration.decision import Action
     from hedgerow.lexicon import Hedge, Lexicon, Reader, Retriever
-    from hedgerow.proxy.clustering.layered import Judge
+    from hedgerow.proxy.clustering.clusterer import PairJudge
     from hedgerow.proxy.clustering.support import SentenceSupport
     from hedgerow.proxy.grading.online import RouteGrader
     from hedgerow.proxy.pipeline.job import Job
@@ -144,25 +144,24 @@ def _sayable(lexicon: Lexicon, route: Route) -> Lexicon:
 
 
 def _equivalence(
-    route: Route, upstreams: Mapping[str, Upstream], local: Judge | None
-) -> Callable[[Job, Spent], Equivalence]:
+    route: Route, upstreams: Mapping[str, Upstream], local: PairJudge | None
+) -> Callable[[Job, Spent], Clusterer]:
     """What decides which answers mean the same. Models of a judge load on first use, and once for all requests."""
-    from hedgerow.proxy.clustering.layered import LayeredEquivalence
+    from hedgerow.proxy.clustering.clusterer import JudgedClusterer, RuleClusterer
     from hedgerow.proxy.clustering.llm import LlmJudge
-    from hedgerow.proxy.clustering.rules import RuleEquivalence
 
     judge = route.judge
-    fixed: Equivalence
+    fixed: Clusterer
     match route.equivalence:
         case "rules":
-            fixed = RuleEquivalence()
+            fixed = RuleClusterer()
         case "embeddings" | "nli":
             assert local is not None  # both have one  # noqa: S101
-            fixed = LayeredEquivalence(local, strict=judge.strict)
+            fixed = JudgedClusterer(local, strict=judge.strict)
         case "llm":
             upstream = upstreams[judge.upstream or route.upstream]
 
-            def asking(job: Job, spent: Spent) -> Equivalence:
+            def asking(job: Job, spent: Spent) -> Clusterer:
                 async def ask(prompt: str) -> str:
                     body: Json = {"model": judge.model or job.model, "temperature": 0.0}
                     answer = await _complete(
@@ -170,13 +169,13 @@ def _equivalence(
                     )
                     return sample_of(answer["choices"][0]).text
 
-                return LayeredEquivalence(LlmJudge(ask), strict=judge.strict)
+                return JudgedClusterer(LlmJudge(ask), strict=judge.strict)
 
             return asking
     return lambda _job, _spent: fixed
 
 
-def _local_judge(route: Route) -> Judge | None:
+def _local_judge(route: Route) -> PairJudge | None:
     """The judge of a route whose judge runs in this process."""
     from hedgerow.proxy.clustering.embeddings import OnnxEncoder, TorchEncoder
     from hedgerow.proxy.clustering.nli import NliJudge

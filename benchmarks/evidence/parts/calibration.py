@@ -17,10 +17,10 @@ from hedgerow.calibration.metrics import bootstrap_interval
 from hedgerow.calibration.metrics.binned import generalised_reliability
 from hedgerow.calibration.summary import METRICS
 from hedgerow.calibration.wasserstein import w1_nodes
-from hedgerow.proxy.clustering.rules import RuleEquivalence
+from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.lab.datasets import BadRow, Row, parse_row, read_rows
-from hedgerow.proxy.lab.measuring import ExactEquivalence, Records, measure
-from hedgerow.proxy.protocols import ConfidenceSignal, Equivalence
+from hedgerow.proxy.lab.measuring import ExactClusterer, Records, measure
+from hedgerow.proxy.protocols import Clusterer, ConfidenceSignal
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.signals.token import TokenSignal
 
@@ -48,7 +48,7 @@ def _graded(path: Path) -> Iterator[tuple[int, Row | BadRow]]:
                 yield number, parse_row({"cluster_ids": row["semantic_ids"], "label": row["vanilla"]["grade"] == "A"})
 
 
-def _records(path: Path, equivalence: Equivalence, signal: ConfidenceSignal) -> Records:
+def _records(path: Path, equivalence: Clusterer, signal: ConfidenceSignal) -> Records:
     rows = _graded(path) if "gpt5mini" in path.name else read_rows(path)
     return asyncio.run(measure(rows, equivalence=equivalence, signal=signal))
 
@@ -73,12 +73,12 @@ def _cases(data: Path) -> Iterator[tuple[str, str, str, Records]]:
     for name, file in SETS.items():
         path = data / "samples" / file
         if "gpt5mini" in file:
-            yield name, "semantic", "given", _records(path, ExactEquivalence(), SemanticSignal())
+            yield name, "semantic", "given", _records(path, ExactClusterer(), SemanticSignal())
             continue
-        yield name, "semantic", "exact", _records(path, ExactEquivalence(), SemanticSignal())
-        yield name, "semantic", "rules", _records(path, RuleEquivalence(), SemanticSignal())
+        yield name, "semantic", "exact", _records(path, ExactClusterer(), SemanticSignal())
+        yield name, "semantic", "rules", _records(path, RuleClusterer(), SemanticSignal())
         if "gemma2" in file:
-            yield name, "token", "rules", _records(path, RuleEquivalence(), TokenSignal())
+            yield name, "token", "rules", _records(path, RuleClusterer(), TokenSignal())
 
 
 def _nodes_table() -> list[str]:

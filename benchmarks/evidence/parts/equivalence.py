@@ -19,11 +19,11 @@ from benchmarks.evidence.clusters import sample_sets
 from benchmarks.evidence.stopping import table
 from hedgerow.calibration import Beta
 from hedgerow.calibration.scores import fit_moments
+from hedgerow.proxy.clustering.clusterer import JudgedClusterer, cluster_by_rules
 from hedgerow.proxy.clustering.embeddings import OnnxEncoder
-from hedgerow.proxy.clustering.layered import LayeredEquivalence
 from hedgerow.proxy.clustering.normal import normalise
 from hedgerow.proxy.clustering.prior import EmbeddingPrior
-from hedgerow.proxy.clustering.rules import cluster_by_rules, judge_pair
+from hedgerow.proxy.clustering.rules import judge_pair
 from hedgerow.proxy.pipeline.question_filter import asks_for_claim
 from hedgerow.proxy.signals.combine import combine, fit_weights, logit_of
 
@@ -123,7 +123,7 @@ def claims() -> str:
 def own_cpu(data: Path) -> str:
     """CPU of this process for one question of 20 short answers, every tenth question of llama13b, after a warm-up."""
     rows = read(data / SAMPLE_SETS["llama13b"])[::10]
-    layered = LayeredEquivalence(EmbeddingPrior(OnnxEncoder()))
+    layered = JudgedClusterer(EmbeddingPrior(OnnxEncoder()))
     anyio.run(layered.cluster, "Where?", ["Paris", "Rome"])
     ways: dict[str, Callable[[str, list[str]], object]] = {
         "rules": cluster_by_rules,

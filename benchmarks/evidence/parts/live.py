@@ -25,7 +25,7 @@ from hedgerow.calibration.fitting import fit_map
 from hedgerow.calibration.maps.base import apply_map
 from hedgerow.calibration.metrics import bootstrap_interval
 from hedgerow.calibration.summary import METRICS
-from hedgerow.proxy.clustering.rules import RuleEquivalence
+from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.config import load
 from hedgerow.proxy.grading.alias import alias_grade
 from hedgerow.proxy.lab.datasets import read_rows
@@ -74,7 +74,7 @@ class Columns:
 
 
 def _columns(file: Path, signal: ConfidenceSignal) -> Columns:
-    return Columns.of(asyncio.run(measure(read_rows(file), equivalence=RuleEquivalence(), signal=signal)))
+    return Columns.of(asyncio.run(measure(read_rows(file), equivalence=RuleClusterer(), signal=signal)))
 
 
 def _files() -> dict[str, Path]:

@@ -15,8 +15,8 @@ from benchmarks.evidence import goals, plots
 from benchmarks.evidence.holding_out import DEFAULT, FITTED_ON, FOLDS, LEARNERS, Estimate, bootstrap, held_out, metric
 from hedgerow.calibration import CalibrationMap
 from hedgerow.calibration.beta import PARAMETER_FLOOR
+from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.clustering.normal import normalise
-from hedgerow.proxy.clustering.rules import cluster_by_rules
 from hedgerow.proxy.config import Sampling
 from hedgerow.proxy.grading.alias import alias_grade
 from hedgerow.proxy.pipeline.sampling.stopping import StoppingRule, samples_wanted

@@ -11,7 +11,7 @@ from math import exp
 
 import structlog
 
-from hedgerow.proxy.clustering.rules import RuleEquivalence
+from hedgerow.proxy.clustering.clusterer import Comparisons
 from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.sampling.stopping import CalibratedMean, StoppingRule, samples_wanted
@@ -34,6 +34,7 @@ async def draw_until_settled(
     sampling = job.route.sampling
     first = min(max(sampling.min_n, sampling.batch), sampling.n)
     rule = StoppingRule(sampling.n, first=first, batch=sampling.batch, tolerance=sampling.tolerance)
+    comparisons = Comparisons(job.question)
     drawn = largest = len(samples())
     likelihood: float | None = None
     while wanted := samples_wanted(rule, largest, drawn, calibrated_mean, likelihood):
@@ -45,18 +46,18 @@ async def draw_until_settled(
             log.warning("samples_lost", route=job.route.name, lost=wanted, code=failure.code)
             return
         drawn += wanted
-        cluster = await _cluster(job, samples())
+        cluster = await _cluster(job, comparisons, samples())
         largest, likelihood = len(cluster), _likelihood(cluster)
 
 
-async def _cluster(job: Job, came: Sequence[Sample]) -> list[Sample]:
+async def _cluster(job: Job, comparisons: Comparisons, came: Sequence[Sample]) -> list[Sample]:
     """What the confidence will be in: the largest cluster, or that of a draft drawn for itself, which came first."""
     if not came:
         return []
-    found = await RuleEquivalence().cluster(job.question, [sample.text for sample in came])
-    chosen = found.largest
+    clustering = await comparisons.cluster([sample.text for sample in came])
+    chosen = clustering.largest
     if job.route.sampling.probe == "short":
-        chosen = next(cluster for cluster in found.clusters if 0 in cluster)
+        chosen = next(cluster for cluster in clustering.clusters if 0 in cluster)
     return [came[i] for i in chosen]
 
 

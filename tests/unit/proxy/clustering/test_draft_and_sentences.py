@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from hedgerow.proxy.clustering.clusterer import cluster_by_rules, is_quick
 from hedgerow.proxy.clustering.embeddings import OnnxEncoder, TorchEncoder
 from hedgerow.proxy.clustering.prior import EmbeddingPrior
-from hedgerow.proxy.clustering.rules import cluster_by_rules, is_quick, judge_pair
+from hedgerow.proxy.clustering.rules import judge_pair
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Clustering
 

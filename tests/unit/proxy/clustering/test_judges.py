@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from hedgerow.proxy.clustering.layered import LayeredEquivalence
+from hedgerow.proxy.clustering.clusterer import JudgedClusterer
 from hedgerow.proxy.clustering.llm import LlmJudge, prompt, read_groups
 from hedgerow.proxy.errors import StepFailed
 
@@ -29,7 +29,7 @@ def _cluster(equivalence, answers=ANSWERS):
 def test_a_judge_joins_what_rules_cannot():
     """One call; its groups become the partition. Distinct answers are numbered in the order of their normal forms."""
     model = FakeModel("Groups: [[0, 1], [2]]")
-    clustering = _cluster(LayeredEquivalence(LlmJudge(model)))
+    clustering = _cluster(JudgedClusterer(LlmJudge(model)))
     assert clustering.clusters == ((0, 1, 3), (2,))
     assert clustering.decided_by == {"normal": 1, "judge": 5}
     assert len(model.prompts) == 1
@@ -38,7 +38,7 @@ def test_a_judge_joins_what_rules_cannot():
 def test_no_call_where_rules_decide_everything():
     """Numbers that differ need no judge."""
     model = FakeModel("never read")
-    assert _cluster(LayeredEquivalence(LlmJudge(model)), ["1945", "1944"]).clusters == ((0,), (1,))
+    assert _cluster(JudgedClusterer(LlmJudge(model)), ["1945", "1944"]).clusters == ((0,), (1,))
     assert model.prompts == []
 
 
@@ -49,9 +49,9 @@ def test_no_call_where_rules_decide_everything():
 def test_nonsense_is_a_failed_step_or_a_count(reply):
     """A reply that is no partition fails a strict route and is counted on any other; answers then stay apart."""
     with pytest.raises(StepFailed) as caught:
-        _cluster(LayeredEquivalence(LlmJudge(FakeModel(reply)), strict=True))
+        _cluster(JudgedClusterer(LlmJudge(FakeModel(reply)), strict=True))
     assert caught.value.reason == "judge_nonsense"
-    lenient = _cluster(LayeredEquivalence(LlmJudge(FakeModel(reply))))
+    lenient = _cluster(JudgedClusterer(LlmJudge(FakeModel(reply))))
     assert lenient.decided_by["judge_failed:judge_nonsense"] == 5
     assert lenient.clusters == ((0, 3), (1,), (2,))
 

