@@ -1,14 +1,13 @@
-"""Who may do what on the proxy's own endpoints, and what these are given."""
+"""What an endpoint may ask for in its arguments: the process's services, and who is let in."""
 
 from __future__ import annotations
 
-import hmac
 from typing import Annotated
 
 from fastapi import Depends, Request
 
-from hedgerow.proxy.errors import Forbidden, Unauthorized
-from hedgerow.proxy.gateway.edge import authorise
+from hedgerow.proxy.audit.store import AuditStore
+from hedgerow.proxy.gateway import access
 from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.services import Services
 
@@ -25,53 +24,32 @@ def reloader_of(request: Request) -> ConfigReloader:
     return reloader
 
 
+def store_of(request: Request) -> AuditStore:
+    """The process's audit store."""
+    return reloader_of(request).audit
+
+
 ServicesOf = Annotated[Services, Depends(services_of)]
 ReloaderOf = Annotated[ConfigReloader, Depends(reloader_of)]
+StoreOf = Annotated[AuditStore, Depends(store_of)]
 
 
 def known(request: Request, services: ServicesOf) -> None:
-    """Only listed client keys get in, where any are listed; asked before the body is looked at.
-
-    Raises:
-        Unauthorized: the key is missing or unknown.
-    """
-    authorise(request.headers, services)
+    """Only listed client keys get in, where any are listed; asked before the body is looked at."""
+    access.client_key_hash(request.headers, services.settings)
 
 
 def admitted(request: Request, services: ServicesOf) -> None:
-    """Only the admin key opens the audit, where one is configured; else whoever may use the proxy.
-
-    Raises:
-        Unauthorized: the key is missing or wrong.
-    """
-    if services.settings.server.admin_key is None:
-        authorise(request.headers, services)
-    else:
-        _check_admin_key(request, services)
+    """Only the admin key opens the audit, where one is configured; else whoever may use the proxy."""
+    access.check_admin_or_client(request.headers, services.settings)
 
 
 def administers(request: Request, services: ServicesOf) -> None:
-    """Only the admin key changes how routes work; without one configured nobody does over HTTP.
-
-    Raises:
-        Forbidden: no admin key is configured.
-        Unauthorized: the key is missing or wrong.
-    """
-    if services.settings.server.admin_key is None:
-        raise Forbidden(
-            "`server.admin_key` is not configured; without it routes are changed by `hedgerow routes` alone"
-        )
-    _check_admin_key(request, services)
+    """Only the admin key changes how routes work; without one configured nobody does over HTTP."""
+    access.check_admin(request.headers, services.settings)
 
 
-def _check_admin_key(request: Request, services: Services) -> None:
-    admin = services.settings.server.admin_key
-    assert admin is not None  # both callers looked  # noqa: S101
-    sent = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
-    if not hmac.compare_digest(sent, admin.get_secret_value().encode()):
-        raise Unauthorized("this needs the admin key")
-
-
-Known = Annotated[None, Depends(known)]
-Admitted = Annotated[None, Depends(admitted)]
-Administers = Annotated[None, Depends(administers)]
+Known = Depends(known)
+Admitted = Depends(admitted)
+Administers = Depends(administers)
+"""For `dependencies=[...]` of a router or an endpoint."""

@@ -6,23 +6,24 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from hedgerow.proxy.api.access import ReloaderOf, ServicesOf, administers
-from hedgerow.proxy.api.feedback import answer
+from hedgerow.proxy.api.access import Administers, ReloaderOf, ServicesOf, StoreOf
+from hedgerow.proxy.api.audit import unknown
+from hedgerow.proxy.api.feedback import described
 from hedgerow.proxy.audit import operators
 from hedgerow.proxy.audit.operators import Change, Engine, Setting
 from hedgerow.proxy.audit.review import review_queue
-from hedgerow.proxy.audit.verdicts import Told
+from hedgerow.proxy.audit.verdicts import Verdict
 from hedgerow.proxy.config import Mode, Route
 from hedgerow.proxy.errors import BadRequest, ConfigError, NotFound
 from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.routes import check_map, describe
-from hedgerow.proxy.services.verdicts import settle
+from hedgerow.proxy.services.verdicts import record_verdicts
 from hedgerow.proxy.types import Json
 
-router = APIRouter(prefix="/v1/admin", dependencies=[Depends(administers)])
+router = APIRouter(prefix="/v1/admin", dependencies=[Administers])
 
 
 class Act(BaseModel):
@@ -159,13 +160,13 @@ async def review(
 
 
 @router.post("/review/{name}")
-async def judge(name: str, verdict: Review, services: ServicesOf) -> Json:
+async def judge(name: str, verdict: Review, store: StoreOf, services: ServicesOf) -> Json:
     """A person's verdict on an answer."""
-    told = Told(name, verdict.correct, kind="human", source="review", actor=verdict.actor, note=verdict.note)
-    (settled,) = await settle(services, [told])
-    if settled is None:
-        raise NotFound(f"there is no answer with the id {name!r}", code="unknown_id")
-    return answer(settled)
+    by_person = Verdict(name, verdict.correct, kind="human", source="review", actor=verdict.actor, note=verdict.note)
+    (result,) = await record_verdicts(store, services.metrics, [by_person])
+    if result is None:
+        raise unknown(name)
+    return described(result)
 
 
 def _route(reloader: ConfigReloader, name: str) -> Route:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Body
+from fastapi import APIRouter, Body
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, ValidationError
 
-from hedgerow.proxy.api.access import Admitted, ServicesOf
-from hedgerow.proxy.audit.verdicts import MAX_TOLD, Settled, Told
-from hedgerow.proxy.errors import BadRequest, NotFound, ProxyError
-from hedgerow.proxy.services.verdicts import settle
+from hedgerow.proxy.api.access import Admitted, ServicesOf, StoreOf
+from hedgerow.proxy.api.audit import unknown
+from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult
+from hedgerow.proxy.errors import BadRequest, ProxyError
+from hedgerow.proxy.services.verdicts import record_verdicts
 from hedgerow.proxy.types import Json
+
+router = APIRouter(prefix="/v1/feedback", dependencies=[Admitted])
 
 
 class Feedback(BaseModel):
@@ -27,8 +30,8 @@ class Feedback(BaseModel):
     source: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$", description="Who says so.")] = "client"
     note: Annotated[str, Field(max_length=2000, description="Kept with the verdict.")] | None = None
 
-    def told(self) -> Told:
-        """The verdict.
+    def verdict(self) -> Verdict:
+        """The verdict as the audit takes it.
 
         Raises:
             BadRequest: the grade lies outside 0..1.
@@ -37,25 +40,27 @@ class Feedback(BaseModel):
             raise BadRequest(
                 f"`correct` is {self.correct}; it must be true, false or a number from 0 to 1", param="correct"
             )
-        return Told(self.id, float(self.correct), source=self.source, note=self.note)
+        return Verdict(self.id, float(self.correct), source=self.source, note=self.note)
 
 
-async def feedback(services: ServicesOf, _: Admitted, sent: Annotated[Any, Body()]) -> Json:
-    """Tell whether an answer was right, or many: its divergence and scores are settled. Telling the same again changes nothing.
+@router.post("")
+async def feedback(store: StoreOf, services: ServicesOf, sent: Annotated[Any, Body()]) -> Json:
+    """Say whether an answer was right, or many: their divergence and scores are computed. A repeated verdict changes nothing.
 
     One object gives its verdict or an error; a list gives `results`, one for each in its place, an error beside the verdicts that stand.
     """
     if not isinstance(sent, list):
-        told = _parse(sent)
-        (settled,) = await settle(services, [told])
-        if settled is None:
-            raise _unknown(told.name)
-        return answer(settled)
-    if len(sent) > MAX_TOLD:
-        raise BadRequest(f"{len(sent)} verdicts at once; at most {MAX_TOLD} are taken", code="too_many")
+        verdict = _parse(sent)
+        (result,) = await record_verdicts(store, services.metrics, [verdict])
+        if result is None:
+            raise unknown(verdict.name, "id")
+        return described(result)
+    if len(sent) > MAX_VERDICTS:
+        raise BadRequest(f"{len(sent)} verdicts at once; at most {MAX_VERDICTS} are taken", code="too_many")
     parsed = [_parsed(item) for item in sent]
-    found = iter(await settle(services, [told for told in parsed if isinstance(told, Told)]))
-    results = [_result(told, next(found)) if isinstance(told, Told) else told.body() for told in parsed]
+    verdicts = [item for item in parsed if isinstance(item, Verdict)]
+    stored = iter(await record_verdicts(store, services.metrics, verdicts))
+    results = [_result(item, next(stored)) if isinstance(item, Verdict) else item.body() for item in parsed]
     return {
         "results": results,
         "changed": sum(result.get("changed", False) for result in results),
@@ -63,45 +68,41 @@ async def feedback(services: ServicesOf, _: Admitted, sent: Annotated[Any, Body(
     }
 
 
-def _parsed(item: Any) -> Told | ProxyError:
+def _parsed(item: Any) -> Verdict | ProxyError:
     try:
         return _parse(item)
     except BadRequest as error:
         return error
 
 
-def _parse(item: Any) -> Told:
+def _parse(item: Any) -> Verdict:
     """One verdict.
 
     Raises:
-        BadRequest: it is none; the message names the field.
+        BadRequest: it is not a verdict; the message names the field.
     """
     if not isinstance(item, dict):
         raise BadRequest("a verdict is a JSON object with `id` and `correct`", code="invalid_type")
     try:
-        return Feedback.model_validate(item).told()
+        return Feedback.model_validate(item).verdict()
     except ValidationError as error:
         fault = error.errors()[0]
         param = str(fault["loc"][0]) if fault["loc"] else None
         raise BadRequest(f"{param or 'the body'}: {fault['msg']}", param=param, code="invalid_type") from error
 
 
-def _result(told: Told, settled: Settled | None) -> Json:
-    return {"id": told.name} | dict(_unknown(told.name).body()) if settled is None else answer(settled)
+def _result(verdict: Verdict, result: VerdictResult | None) -> Json:
+    return {"id": verdict.name} | dict(unknown(verdict.name, "id").body()) if result is None else described(result)
 
 
-def _unknown(name: str) -> NotFound:
-    return NotFound(f"there is no answer with the id {name!r}", code="unknown_id", param="id")
-
-
-def answer(settled: Settled) -> Json:
-    """What is told of a settled verdict."""
-    scores = settled.scores
+def described(result: VerdictResult) -> Json:
+    """A stored verdict as the API returns it."""
+    scores = result.scores
     return {
-        "id": settled.id,
-        "correct": settled.told.correct,
-        "changed": settled.changed,
-        "counts": settled.counts,
+        "id": result.id,
+        "correct": result.correct,
+        "changed": result.changed,
+        "counts": result.counts,
         "faithfulness_divergence": {
             "raw": scores["fd_raw"],
             "calibrated": scores["fd"],

@@ -53,7 +53,7 @@ def read_labelled(
     any_map: bool = False,
     signal: str | None = None,
     kinds: Sequence[str] = ("client", "human", "import", "grader"),
-    told_since: float = 0.0,
+    verdicts_since: float = 0.0,
     asked_since: float = 0.0,
     models: Sequence[str] = (),
 ) -> Labelled:
@@ -63,7 +63,7 @@ def read_labelled(
         StoreError: the store cannot be read.
     """
     wanted = [answers.c.route == route, _COUNTED, verdicts.c.kind.in_(kinds)]
-    wanted += [verdicts.c.created_at >= told_since, answers.c.created_at >= asked_since]
+    wanted += [verdicts.c.created_at >= verdicts_since, answers.c.created_at >= asked_since]
     if not any_map:
         wanted.append(answers.c.map_id == map_id)
     if signal is not None:

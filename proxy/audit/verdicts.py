@@ -1,7 +1,7 @@
-"""Verdicts on answers: told by clients, people, files and graders, settled against what was said, kept with their history.
+"""Verdicts on answers, from clients, people, files and graders: scored against the answer's confidence, kept with their history.
 
-Of an answer's verdicts one is current: the latest, except that a grader's never takes the place of anybody else's. Telling the same
-again (same kind, same source, same outcome) changes nothing.
+Of an answer's verdicts one is current: the latest, except that a grader's never takes the place of anybody else's. A repeated
+verdict (same kind, same source, same outcome) changes nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.tables import answers, verdicts
 
 Kind = Literal["client", "human", "import", "grader"]
-MAX_TOLD = 1000
+MAX_VERDICTS = 1000
 """Most verdicts in one transaction."""
 
 _ANSWER = [
@@ -33,8 +33,8 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A verdict as it comes in.
+class Verdict:
+    """Whether an answer was right, as somebody says.
 
     Attributes:
         name: audit id, or the completion's own id.
@@ -52,17 +52,17 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """A verdict as it stands after it was told.
+class VerdictResult:
+    """A stored verdict with its scores.
 
     Attributes:
         id: the audit id.
         scores: `fd_raw`, `fd`, `fd_perceived`, `brier_raw`, `brier`, `nll_raw`, `nll`; None where the row has no such confidence.
-        changed: False where the same verdict had been told before.
+        changed: False where the same verdict stood already.
         counts: whether it is the current verdict of its answer.
     """
 
-    told: Told
+    verdict: Verdict
     id: str
     route: str | None
     status: str
@@ -73,7 +73,7 @@ class Settled:
     @property
     def correct(self) -> float:
         """0 wrong .. 1 right."""
-        return self.told.correct
+        return self.verdict.correct
 
     @property
     def fd_raw(self) -> float | None:
@@ -86,38 +86,33 @@ class Settled:
         return self.scores["fd"]
 
 
-async def tell(store: AuditStore, told: Sequence[Told]) -> list[Settled | None]:
-    """Write verdicts, at most `MAX_TOLD`, in one transaction; None in the place of each whose answer does not exist.
+async def add_verdicts(store: AuditStore, added: Sequence[Verdict]) -> list[VerdictResult | None]:
+    """Write verdicts, at most `MAX_VERDICTS`, in one transaction; None in the place of each whose answer does not exist.
 
     Raises:
         StoreError: the store cannot be written.
     """
     await store.flush()
-    return await anyio.to_thread.run_sync(write, store.engine, told)
+    return await anyio.to_thread.run_sync(write_verdicts, store.engine, added)
 
 
-def write(engine: sa.Engine, told: Sequence[Told]) -> list[Settled | None]:
-    """As `tell`, without an event loop.
+def write_verdicts(engine: sa.Engine, added: Sequence[Verdict]) -> list[VerdictResult | None]:
+    """As `add_verdicts`, without an event loop.
 
     Raises:
         StoreError: the store cannot be written.
     """
     with transaction(engine, "write") as connection:
-        return _write(connection, told)
-
-
-def _write(connection: sa.Connection, told: Sequence[Told]) -> list[Settled | None]:
-    found = _find(connection, [verdict.name for verdict in told])
-    rows = [found.get(verdict.name) for verdict in told]
-    known = [(verdict, row) for verdict, row in zip(told, rows, strict=True) if row is not None]
-    scores = iter(settle([row for _, row in known], [verdict.correct for verdict, _ in known]))
-    history = _History(connection, {row["id"] for _, row in known})
-    settled = [
-        None if row is None else history.add(verdict, row, next(scores))
-        for verdict, row in zip(told, rows, strict=True)
-    ]
-    history.store(connection)
-    return settled
+        answers_of = _find(connection, [verdict.name for verdict in added])
+        known = [(verdict, answers_of[verdict.name]) for verdict in added if verdict.name in answers_of]
+        scores = iter(score([row for _, row in known], [verdict.correct for verdict, _ in known]))
+        history = _History(connection, {row["id"] for _, row in known})
+        results = [
+            history.add(verdict, answers_of[verdict.name], next(scores)) if verdict.name in answers_of else None
+            for verdict in added
+        ]
+        history.store(connection)
+        return results
 
 
 class _History:
@@ -135,23 +130,23 @@ class _History:
             if row["current"]:
                 self._current[row["answer_id"]] = row["kind"]
 
-    def add(self, told: Told, row: Row, scores: dict[str, float | None]) -> Settled:
+    def add(self, verdict: Verdict, row: Row, scores: dict[str, float | None]) -> VerdictResult:
         """One verdict on top of those before it."""
-        id, place = row["id"], (row["id"], told.kind, told.source)
-        counts = told.kind != "grader" or self._current.get(id, "grader") == "grader"
-        changed = self._last.get(place) != told.correct
+        id, place = row["id"], (row["id"], verdict.kind, verdict.source)
+        counts = verdict.kind != "grader" or self._current.get(id, "grader") == "grader"
+        changed = self._last.get(place) != verdict.correct
         if changed:
-            self._last[place] = told.correct
+            self._last[place] = verdict.correct
             if counts:
-                self._current[id] = told.kind
+                self._current[id] = verdict.kind
                 for earlier in self._added:
                     earlier["current"] = earlier["current"] and earlier["answer_id"] != id
             self._added.append(
-                {"answer_id": id, "created_at": time.time(), "correct": told.correct, "source": told.source}
-                | {"kind": told.kind, "actor": told.actor, "note": told.note, "current": counts}
+                {"answer_id": id, "created_at": time.time(), "correct": verdict.correct, "source": verdict.source}
+                | {"kind": verdict.kind, "actor": verdict.actor, "note": verdict.note, "current": counts}
                 | scores
             )
-        return Settled(told, id, row["route"], row["status"], scores, changed, counts)
+        return VerdictResult(verdict, id, row["route"], row["status"], scores, changed, counts)
 
     def store(self, connection: sa.Connection) -> None:
         """Write what was added; the mark of the current verdict is taken from the old ones first."""
@@ -165,18 +160,18 @@ class _History:
 
 def _find(connection: sa.Connection, names: Sequence[str]) -> dict[str, Row]:
     """Answers by audit id first, then by the completion's id (the newest, should an upstream repeat itself)."""
-    found: dict[str, Row] = {}
+    rows: dict[str, Row] = {}
     for column in (answers.c.response_id, answers.c.id):
         statement = sa.select(*_ANSWER).where(column.in_(set(names))).order_by(answers.c.created_at)
-        found |= {row[column.name]: row for row in connection.execute(statement).mappings()}
-    return found
+        rows |= {row[column.name]: row for row in connection.execute(statement).mappings()}
+    return rows
 
 
-def settle(rows: Sequence[Row], correct: Sequence[float]) -> list[dict[str, float | None]]:
-    """What each verdict says of the confidence before the map, after it, and as heard in the words.
+def score(rows: Sequence[Row], correct: Sequence[float]) -> list[dict[str, float | None]]:
+    """Scores of the raw, the calibrated and the perceived confidence under each verdict.
 
-    A graded verdict c in (0, 1) settles to the mean of both outcomes' scores, weighted by c and 1 - c. A row in shadow whose served answer
-    means something else than the draft is not settled: the verdict is not about what the confidence is of.
+    A graded verdict c in (0, 1) scores the mean of both outcomes' scores, weighted by c and 1 - c. A row in shadow whose served answer
+    means something else than the draft is not scored: the verdict is not about what the confidence is of.
     """
     import numpy as np
 
@@ -184,7 +179,7 @@ def settle(rows: Sequence[Row], correct: Sequence[float]) -> list[dict[str, floa
     from hedgerow.calibration.metrics import expected_brier, expected_nll
 
     metrics = dict(zip(_BETA, (faithfulness_divergence, expected_brier, expected_nll), strict=True))
-    settled: list[dict[str, float | None]] = [dict.fromkeys(_SCORES) for _ in rows]
+    scores: list[dict[str, float | None]] = [dict.fromkeys(_SCORES) for _ in rows]
     for of, prefix, names in (("", "", _BETA), ("_raw", "raw_", _BETA), ("_perceived", "perceived_", ("fd",))):
         at = [i for i, row in enumerate(rows) if row[f"{prefix}alpha"] is not None and _is_about_the_draft(row)]
         if not at:
@@ -195,8 +190,8 @@ def settle(rows: Sequence[Row], correct: Sequence[float]) -> list[dict[str, floa
             metric = metrics[name]
             values = c * metric(alpha, beta, 1.0) + (1.0 - c) * metric(alpha, beta, 0.0)
             for i, value in zip(at, values.tolist(), strict=True):
-                settled[i][name + of] = value
-    return settled
+                scores[i][name + of] = value
+    return scores
 
 
 _BETA = ("fd", "brier", "nll")

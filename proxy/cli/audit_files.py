@@ -17,7 +17,7 @@ from hedgerow.proxy.cli.times import moment
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from hedgerow.proxy.audit.verdicts import Told
+    from hedgerow.proxy.audit.verdicts import Verdict
 
 CONFIG = Path("config.yaml")
 _SHOWN = 10
@@ -40,20 +40,22 @@ def import_verdicts(
     config: ConfigPath = CONFIG,
 ) -> None:
     """Tell verdicts from a file. Importing a file twice changes nothing; lines at fault are named, and end the command with 1."""
-    from hedgerow.proxy.audit.verdicts import MAX_TOLD, write
+    from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, write_verdicts
 
     changed = unchanged = 0
     faults: list[str] = []
     with open_audit(config) as (_, engine), _progress() as progress:
         task = progress.add_task(f"Importing {file.name}", total=_count(file))
-        waiting: list[tuple[int, Told]] = []
+        waiting: list[tuple[int, Verdict]] = []
 
         def hand_in() -> None:
             nonlocal changed, unchanged
-            for (line, told), settled in zip(waiting, write(engine, [told for _, told in waiting]), strict=True):
-                if settled is None:
-                    faults.append(f"line {line}: there is no answer with the id {told.name!r}")
-                elif settled.changed:
+            for (line, verdict), result in zip(
+                waiting, write_verdicts(engine, [verdict for _, verdict in waiting]), strict=True
+            ):
+                if result is None:
+                    faults.append(f"line {line}: there is no answer with the id {verdict.name!r}")
+                elif result.changed:
                     changed += 1
                 else:
                     unchanged += 1
@@ -65,7 +67,7 @@ def import_verdicts(
                 waiting.append((line, _told(row, source, actor)))
             except _Refused as refused:
                 faults.append(f"line {line}: {refused}")
-            if len(waiting) == MAX_TOLD:
+            if len(waiting) == MAX_VERDICTS:
                 hand_in()
         hand_in()
     for fault in faults[:_SHOWN]:
@@ -108,20 +110,20 @@ def export(
     typer.echo(f"{total} answers written to {out}")
 
 
-def _told(row: Any, source: str, actor: str | None) -> Told:
+def _told(row: Any, source: str, actor: str | None) -> Verdict:
     """The verdict in a row.
 
     Raises:
         _Refused: there is none in it.
     """
-    from hedgerow.proxy.audit.verdicts import Told
+    from hedgerow.proxy.audit.verdicts import Verdict
 
     if not isinstance(row, dict):
         raise _Refused("is no object" if row is not None else "is no JSON")
     name, note = row.get("id"), row.get("note")
     if not (isinstance(name, str) and name):
         raise _Refused("has no id")
-    return Told(name, _correct(row.get("correct")), kind="import", source=source, actor=actor, note=note or None)
+    return Verdict(name, _correct(row.get("correct")), kind="import", source=source, actor=actor, note=note or None)
 
 
 def _correct(value: Any) -> float:

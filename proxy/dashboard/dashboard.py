@@ -19,12 +19,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.routing import Route as Address
 
+from hedgerow.proxy.api.access import services_of, store_of
 from hedgerow.proxy.audit import queries
 from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.review import CANDIDATES, ReviewItem, review_queue
 from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.verdicts import Settled, Told
+from hedgerow.proxy.audit.verdicts import Verdict, VerdictResult
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.dashboard import overview
 from hedgerow.proxy.dashboard.maps import MapCard, card
@@ -33,7 +34,7 @@ from hedgerow.proxy.dashboard.story import of_row
 from hedgerow.proxy.dashboard.visitor import Visitor
 from hedgerow.proxy.monitoring.drift import RouteHealth
 from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.services.verdicts import settle
+from hedgerow.proxy.services.verdicts import record_verdicts
 from hedgerow.proxy.types import Json
 
 KEPT_FOR = 20.0
@@ -114,12 +115,6 @@ def routes() -> list[BaseRoute]:
         Address("/dashboard/review/verdict", posted(review_verdict), methods=["POST"]),
         Address("/dashboard/changes", shown(changes_page)),
     ]
-
-
-def store_of(request: Request) -> AuditStore:
-    """The process's audit store."""
-    store: AuditStore = request.state.reloader.audit
-    return store
 
 
 async def overview_page(kept: Kept, request: Request, services: Services, visitor: Visitor) -> Response:
@@ -241,13 +236,15 @@ async def answer_verdict(
     """A person's word on the answer whose page it is."""
     name = request.path_params["id"]
     if fields.get("verdict") in ("right", "wrong"):
-        await judge(services, name, right=fields["verdict"] == "right")
+        await judge(request, name, right=fields["verdict"] == "right")
     return RedirectResponse(f"/dashboard/answers/{quote(name, safe='')}", 303)
 
 
-async def judge(services: Services, name: str, *, right: bool) -> Settled | None:
+async def judge(request: Request, name: str, *, right: bool) -> VerdictResult | None:
     """Tell the audit a person's verdict; None where there is no such answer."""
-    (settled,) = await settle(services, [Told(name, float(right), kind="human", source="page")])
+    (settled,) = await record_verdicts(
+        store_of(request), services_of(request).metrics, [Verdict(name, float(right), kind="human", source="page")]
+    )
     return settled
 
 
@@ -292,13 +289,13 @@ def _reviewed(settings: Settings, row: Json) -> Any:
 
 
 async def review_verdict(
-    _request: Request, services: Services, _visitor: Visitor, fields: Mapping[str, Any]
+    request: Request, _services: Services, _visitor: Visitor, fields: Mapping[str, Any]
 ) -> Response:
     """A person's word on an answer, or none; then the next."""
     name, said = str(fields.get("id", "")), fields.get("verdict")
     skipped = [one for one in str(fields.get("skipped", "")).split(",") if one.startswith("hr_")]
     if said in ("right", "wrong"):
-        await judge(services, name, right=said == "right")
+        await judge(request, name, right=said == "right")
     elif name.startswith("hr_"):
         skipped = [*(one for one in skipped if one != name), name][-MAX_SKIPPED:]
     query = f"?skipped={','.join(skipped)}" if skipped else ""

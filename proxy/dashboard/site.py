@@ -16,11 +16,13 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from hedgerow.proxy.api.access import services_of
 from hedgerow.proxy.dashboard import visitor as visitors
 from hedgerow.proxy.dashboard.render import SECURITY, STATIC, fragment, page
 from hedgerow.proxy.dashboard.trying import Trial
 from hedgerow.proxy.dashboard.visitor import Refused, Visitor
 from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.gateway.access import is_admin_key
 from hedgerow.proxy.pipeline.job import Job, new_id
 from hedgerow.proxy.services.services import Services
 
@@ -102,12 +104,6 @@ def posted(handler: PostHandler) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
-def services_of(request: Request) -> Services:
-    """The process's services."""
-    services: Services = request.state.services
-    return services
-
-
 async def _fields(request: Request) -> Fields | None:
     """What a post holds; None where it is too large or no object."""
     data = b""
@@ -138,7 +134,7 @@ async def sign_in(request: Request) -> Response:
     if request.method == "GET":
         return page("sign_in.html", target=target, wrong=False, visitor=None)
     fields = await _fields(request) or {}
-    if not visitors.is_same_origin(request) or not visitors.key_fits(str(fields.get("key", "")), admin_key):
+    if not visitors.is_same_origin(request) or not is_admin_key(str(fields.get("key", "")), admin_key):
         await asyncio.sleep(WRONG_KEY_DELAY_S)
         return page("sign_in.html", status=403, target=target, wrong=True, visitor=None)
     response = RedirectResponse(target, 303)
@@ -177,11 +173,11 @@ async def try_question(_request: Request, services: Services, _visitor: Visitor,
     return Trial(services, Job(new_id(), route, "/chat/completions", body, headers, question))
 
 
-async def verdict(_request: Request, services: Services, _visitor: Visitor, fields: Fields) -> Response:
+async def verdict(request: Request, services: Services, _visitor: Visitor, fields: Fields) -> Response:
     """Whether the answer was right; its Faithfulness Divergence is settled."""
     from hedgerow.proxy.dashboard.dashboard import judge
 
-    settled = await judge(services, str(fields.get("id", "")), right=fields.get("correct") is True)
+    settled = await judge(request, str(fields.get("id", "")), right=fields.get("correct") is True)
     if settled is None:
         return JSONResponse({"error": "There is no such answer."}, 404)
     return JSONResponse({"verdict": fragment("_settled.html", id=settled.id, settled=settled)})

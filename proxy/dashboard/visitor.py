@@ -93,11 +93,6 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def key_fits(sent: str, admin_key: SecretStr) -> bool:
-    """Whether this is the admin key; takes as long either way."""
-    return hmac.compare_digest(sent.encode(), admin_key.get_secret_value().encode())
-
-
 def open_session(response: Response, request: Request, admin_key: SecretStr) -> None:
     """Sign the visitor in."""
     head = f"{int(time.time()) + SESSION_S}.{secrets.token_hex(16)}"

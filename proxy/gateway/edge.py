@@ -1,14 +1,12 @@
 """The edge: every `/v1/*` request enters here, is decided upon, and leaves with one answer and one audit row.
 
-Raw ASGI, because a route that is off must cost next to nothing; FastAPI serves the proxy's own few endpoints (`own.py`).
+Raw ASGI, because a route that is off must cost next to nothing; FastAPI serves the proxy's own few endpoints (`api/`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, cast
 
 import anyio.to_thread
@@ -23,9 +21,9 @@ from hedgerow.proxy.errors import (
     NotFound,
     ProxyError,
     StoreUnavailable,
-    Unauthorized,
 )
 from hedgerow.proxy.gateway import pass_through as forward
+from hedgerow.proxy.gateway.access import client_key_hash
 from hedgerow.proxy.gateway.exchange import ClientGone, Exchange, Receive, Scope, Send
 from hedgerow.proxy.pipeline.eligibility import GENERATING, checked_body, last_message, question_of, request_reason
 from hedgerow.proxy.pipeline.job import Job, new_id
@@ -35,21 +33,19 @@ from hedgerow.proxy.types import Json
 
 log = structlog.get_logger(__name__)
 
-OWN = re.compile(r"(?!/v1/)|/v1/(?:feedback|models|perceive|audit/[^/]+|admin/.+)$")
-"""Paths that the proxy answers itself; every other one under `/v1/` is an upstream's."""
 LARGE_BODY_BYTES = 100_000
 """From this size on a body is decoded on a worker thread: decoding must not hold up other requests."""
 
 
 class Edge:
-    """The outermost ASGI application; `own` answers what is not an upstream's.
+    """The outermost ASGI application; `own` answers the paths that `is_own` takes, upstreams all others.
 
     Attributes:
         start_failure: why the services could not be opened, if they could not.
     """
 
-    def __init__(self, own: Any) -> None:
-        self._own = own
+    def __init__(self, own: Any, is_own: Callable[[str], object]) -> None:
+        self._own, self._is_own = own, is_own
         self.start_failure: Exception | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,7 +55,7 @@ class Edge:
             return
         services: Services = scope["state"]["reloader"].services
         with services.in_use:
-            if OWN.match(scope["path"]):
+            if self._is_own(scope["path"]):
                 scope["state"]["services"] = services
                 await self._own(scope, receive, send)
             else:
@@ -93,7 +89,7 @@ async def _upstreams(exchange: Exchange, services: Services) -> None:
 
 async def _answer(exchange: Exchange, services: Services) -> None:
     """Authorise, read, decide, answer."""
-    key_hash = authorise(exchange.headers, services)
+    key_hash = client_key_hash(exchange.headers, services.settings)
     body: Json | None = None
     if not (exchange.method == "POST" and exchange.path in GENERATING):
         model, data = await _peek(exchange, services)
@@ -127,21 +123,6 @@ async def _answer(exchange: Exchange, services: Services) -> None:
     if route.stream == "append" and body.get("stream") and exchange.path == "/chat/completions":
         return await append.answer(exchange, services, job)
     return await calibrated.answer(exchange, services, job)
-
-
-def authorise(headers: Mapping[str, str], services: Services) -> str | None:
-    """The hash of the client's key, if it sent one.
-
-    Raises:
-        Unauthorized: keys are listed in the configuration and this one is not among them.
-    """
-    kind, _, key = headers.get("authorization", "").partition(" ")
-    if not services.settings.keys and not any(route.match.keys for route in services.settings.routes):
-        return None
-    found = hashlib.sha256(key.strip().encode()).hexdigest() if kind.lower() == "bearer" and key else None
-    if services.settings.keys and found not in services.settings.keys:
-        raise Unauthorized("no API key was sent" if found is None else "this API key is not known here")
-    return found
 
 
 async def _peek(exchange: Exchange, services: Services) -> tuple[str | None, bytes | AsyncIterator[bytes]]:

@@ -97,7 +97,7 @@ def _examine(engine: Engine, drift: Drift, route: Route, registry: MapRegistry) 
         return RouteHealth(route.name, route.mode, colour, reasons, None, checked_at=time.time())
     past = [alarm for alarm in read_alarms(engine, route=route.name) if alarm.map_id == map_id]
     since = max((alarm.cleared_at for alarm in past if alarm.cleared_at is not None), default=0.0)
-    labelled = read_labelled(engine, route=route.name, map_id=map_id, kinds=drift.kinds, told_since=since)
+    labelled = read_labelled(engine, route=route.name, map_id=map_id, kinds=drift.kinds, verdicts_since=since)
     outcomes = _outcomes(drift, fitted, labelled)
     inputs = _inputs(engine, drift, route, map_id, fitted, since)
     standing = {alarm.kind for alarm in past if alarm.cleared_at is None}

@@ -1,66 +1,73 @@
-"""Verdicts as they come in: settled in the store, counted, and told as an event each."""
+"""Verdicts as they come in: stored with their scores, counted, and logged."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import structlog
 
-from hedgerow.proxy.audit.verdicts import Settled, Told, tell
+from hedgerow.proxy.audit.store import AuditStore
+from hedgerow.proxy.audit.verdicts import Verdict, VerdictResult, add_verdicts
 from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.pipeline.job import Flow
 from hedgerow.proxy.services.services import Services
+
+if TYPE_CHECKING:
+    from hedgerow.proxy.pipeline.steps import Grader
 
 log = structlog.get_logger(__name__)
 
 
-async def settle(services: Services, told: Sequence[Told]) -> list[Settled | None]:
-    """Settle verdicts; None in the place of each whose answer does not exist.
+async def record_verdicts(store: AuditStore, metrics: Metrics, added: Sequence[Verdict]) -> list[VerdictResult | None]:
+    """Store verdicts with their scores, count and log them; None in the place of each whose answer does not exist.
 
     Raises:
         StoreError: the store cannot be written.
     """
-    settled = await tell(services.audit, told)
-    for verdict in settled:
-        if verdict is not None and verdict.changed:
-            _say(services, verdict)
-    return settled
+    results = await add_verdicts(store, added)
+    for result in results:
+        if result is not None and result.changed:
+            _count(metrics, result)
+    return results
 
 
-def _say(services: Services, settled: Settled) -> None:
-    services.metrics.verdicts.labels(settled.route or "", settled.told.kind).inc()
+def _count(metrics: Metrics, result: VerdictResult) -> None:
+    metrics.verdicts.labels(result.route or "", result.verdict.kind).inc()
     for confidence, score in (("raw", "fd_raw"), ("calibrated", "fd"), ("perceived", "fd_perceived")):
-        if settled.counts and (divergence := settled.scores.get(score)) is not None:
-            services.metrics.settled_divergence.labels(settled.route or "", confidence).observe(divergence)
+        if result.counts and (divergence := result.scores.get(score)) is not None:
+            metrics.settled_divergence.labels(result.route or "", confidence).observe(divergence)
     log.info(
         "verdict",
-        id=settled.id,
-        route=settled.route,
-        status=settled.status,
-        correct=settled.told.correct,
-        kind=settled.told.kind,
-        source=settled.told.source,
-        counts=settled.counts,
-        **settled.scores,
+        id=result.id,
+        route=result.route,
+        status=result.status,
+        correct=result.verdict.correct,
+        kind=result.verdict.kind,
+        source=result.verdict.source,
+        counts=result.counts,
+        **result.scores,
     )
 
 
 def consider(services: Services, flow: Flow) -> None:
     """Have the route's grader judge an answer, if it takes this one. Returns at once; the judging outlives the request."""
     steps = services.steps.get(flow.job.route.name)
-    if flow.calibrated is None or steps is None or steps.grader is None or not steps.grader.takes():
+    if flow.calibrated is None or steps is None or steps.grader is None:
         return
-    services.start(_grade(services, flow), name=f"grade-{flow.job.id}")
+    if steps.grader.takes():
+        work = _grade(services.audit, services.metrics, steps.grader, flow)
+        services.start(work, name=f"grade-{flow.job.id}")
 
 
-async def _grade(services: Services, flow: Flow) -> None:
-    grader = services.steps[flow.job.route.name].grader
-    assert grader is not None  # see `consider`  # noqa: S101
+async def _grade(store: AuditStore, metrics: Metrics, grader: Grader, flow: Flow) -> None:
     correct = await grader.grade(flow.job, flow.served or flow.draft)
     if correct is None:
-        services.metrics.ungraded.labels(flow.job.route.name).inc()
+        metrics.ungraded.labels(flow.job.route.name).inc()
         return
+    verdict = Verdict(flow.job.id, correct, kind="grader", source="grader", actor=grader.model)
     try:
-        await settle(services, [Told(flow.job.id, correct, kind="grader", source="grader", actor=grader.model)])
+        await record_verdicts(store, metrics, [verdict])
     except StoreError as error:
         log.error("grading_lost", id=flow.job.id, error=str(error))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import re
+from itertools import product
 from typing import Any
 
 import httpx
 import pytest
 
 from hedgerow.proxy.dashboard import site
+from tests.support.upstream import Upstream, says
 
 KEY: Any = {"server": {"admin_key": "correct horse battery staple"}, "keys": ["0" * 64]}
 OPEN = {"/health", "/health/ready", "/metrics", "/openapi.json", "/sign-in", "/static"}
@@ -31,3 +35,34 @@ def test_without_its_key_nothing_else_opens(serve: Any, headers: dict[str, str])
         reply = httpx.request(method, address + re.sub(r"\{[^}]*\}", "test", path), headers=headers)
         refused = reply.status_code in (401, 403) or reply.headers.get("location", "").startswith("/sign-in")
         assert refused, f"{method} {path} answers {reply.status_code}: {reply.text[:100]}"
+
+
+NEAR = [
+    *("/v1/feedback/", "/v1/feedback/x", "/v1/Feedback", "/v1//feedback", "/v1/admin", "/v1/admin/", "/v1/admin/xyz"),
+    *("/v1/audit", "/v1/audit/a/b", "/v1/perceive/", "/v1/models/", "/v1/files/../admin/routes", "/v1/x/./y", "/v1/.."),
+]
+
+
+def test_a_near_miss_of_our_own_paths_is_not_sent_upstream(serve: Any, upstream: Upstream) -> None:
+    """The keys that come with such a request are for us: 404 from here, and the model provider sees nothing."""
+    upstream.default = says("Paris.")
+    port = int(serve(settings={"server": {"admin_key": "secret"}}).rpartition(":")[2])
+    headers = {"authorization": "Bearer secret", "cookie": "hedgerow_session=x", "content-type": "application/json"}
+    connection = http.client.HTTPConnection("127.0.0.1", port)  # unlike httpx it sends a path as it is written
+    for method, path in product(("GET", "POST"), NEAR):
+        connection.request(method, path, body=b"{}" if method == "POST" else None, headers=headers)
+        reply = connection.getresponse()
+        body = json.loads(reply.read())
+        assert (method, path, reply.status, body["error"]["code"]) == (method, path, 404, "unknown_path")
+    connection.close()
+    assert upstream.targets == []
+
+
+def test_what_only_upstreams_have_still_goes_there(serve: Any, upstream: Upstream) -> None:
+    """A model by its name, and paths that only begin like ours."""
+    upstream.default = says("Paris.")
+    address = serve()
+    paths = ["/v1/models/gpt-x", "/v1/feedbacks", "/v1/audits/a", "/v1/files/a.b/content"]
+    for path in paths:
+        httpx.get(address + path)
+    assert upstream.targets == paths

@@ -8,18 +8,18 @@ import pytest
 
 from hedgerow.calibration import faithfulness_divergence
 from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.verdicts import Told, tell
+from hedgerow.proxy.audit.verdicts import Verdict, add_verdicts
 from tests.unit.proxy.audit.conftest import Store, entry
 
 BETAS = {"raw_alpha": 8.0, "raw_beta": 2.0, "alpha": 6.0, "beta": 4.0, "perceived_alpha": 9.0, "perceived_beta": 1.0}
 
 
-def told_in_turn(store: Store, *told: Told) -> tuple[list[Any], list[Any]]:
+def told_in_turn(store: Store, *told: Verdict) -> tuple[list[Any], list[Any]]:
     """Verdicts told one after the other on one answer; what came of each, and what the store holds in the end."""
 
     async def work(opened: AuditStore) -> Any:
         await opened.write(entry("a", **BETAS, response_id="chatcmpl-1"))
-        settled = [(await tell(opened, [one]))[0] for one in told]
+        settled = [(await add_verdicts(opened, [one]))[0] for one in told]
         found = await opened.get("a")
         assert found is not None
         return settled, [(v["kind"], v["correct"], v["current"]) for v in found["verdicts"]]
@@ -29,15 +29,17 @@ def told_in_turn(store: Store, *told: Told) -> tuple[list[Any], list[Any]]:
 
 def test_a_verdict_supersedes_the_one_before(store: Store) -> None:
     """History stays, the latest counts, the same again changes nothing."""
-    settled, held = told_in_turn(store, *(Told("chatcmpl-1", correct) for correct in (1.0, 1.0, 0.0)))
+    settled, held = told_in_turn(store, *(Verdict("chatcmpl-1", correct) for correct in (1.0, 1.0, 0.0)))
     assert [one.changed for one in settled] == [True, False, True]
     assert held == [("client", 1.0, False), ("client", 0.0, True)]
 
 
 def test_a_grader_never_overrides_anybody_else(store: Store) -> None:
     """Whichever comes first; among graders the latest counts."""
-    grader = [Told("a", correct, kind="grader", source="grader") for correct in (1.0, 0.0, 1.0)]
-    settled, held = told_in_turn(store, grader[0], grader[1], Told("a", 0.5, kind="human", source="review"), grader[2])
+    grader = [Verdict("a", correct, kind="grader", source="grader") for correct in (1.0, 0.0, 1.0)]
+    settled, held = told_in_turn(
+        store, grader[0], grader[1], Verdict("a", 0.5, kind="human", source="review"), grader[2]
+    )
     assert [one.counts for one in settled] == [True, True, True, False]
     assert held == [("grader", 1.0, False), ("grader", 0.0, False), ("human", 0.5, True), ("grader", 1.0, False)]
 
@@ -47,7 +49,7 @@ def test_two_verdicts_on_one_answer_in_one_batch(store: Store) -> None:
 
     async def work(opened: AuditStore) -> Any:
         await opened.write(entry("a", **BETAS))
-        await tell(opened, [Told("a", 1.0), Told("unknown", 1.0), Told("a", 0.0), Told("a", 0.0)])
+        await add_verdicts(opened, [Verdict("a", 1.0), Verdict("unknown", 1.0), Verdict("a", 0.0), Verdict("a", 0.0)])
         found = await opened.get("a")
         assert found is not None
         return [(v["correct"], v["current"]) for v in found["verdicts"]]
@@ -57,7 +59,7 @@ def test_two_verdicts_on_one_answer_in_one_batch(store: Store) -> None:
 
 def test_every_confidence_is_settled_by_its_own_beta(store: Store) -> None:
     """A grade of .25 is a quarter of one outcome's score and three quarters of the other's."""
-    (settled,), _ = told_in_turn(store, Told("a", 0.25))
+    (settled,), _ = told_in_turn(store, Verdict("a", 0.25))
     for name, alpha, beta in (("fd_raw", 8.0, 2.0), ("fd", 6.0, 4.0), ("fd_perceived", 9.0, 1.0)):
         both = [faithfulness_divergence(alpha, beta, y) for y in (1, 0)]
         assert settled.scores[name] == pytest.approx(0.25 * both[0] + 0.75 * both[1], rel=1e-12)
@@ -69,7 +71,7 @@ def test_a_row_without_confidence_keeps_its_verdict_and_settles_nothing(store: S
 
     async def work(opened: AuditStore) -> Any:
         await opened.write(entry("p", status="passed"))
-        return await tell(opened, [Told("p", 1.0)])
+        return await add_verdicts(opened, [Verdict("p", 1.0)])
 
     (settled,) = store.run(work)
     assert settled.changed

@@ -1,0 +1,31 @@
+"""`GET /v1/models`: the models of every upstream. Below it (`/v1/models/{id}`) an upstream answers."""
+
+from __future__ import annotations
+
+import structlog
+from fastapi import APIRouter, Request
+
+from hedgerow.proxy.api.access import Known, ServicesOf
+from hedgerow.proxy.errors import ProxyError
+from hedgerow.proxy.types import Json
+
+log = structlog.get_logger(__name__)
+router = APIRouter(prefix="/v1/models", dependencies=[Known])
+
+
+@router.get("")
+async def models(request: Request, services: ServicesOf) -> Json:
+    """The models of every upstream; one that cannot be asked is left out and logged."""
+    models: dict[str, Json] = {}
+    failures: list[ProxyError] = []
+    for name, upstream in services.upstreams.items():
+        try:
+            listed = await upstream.models(request.headers)
+        except ProxyError as error:
+            log.warning("models_unavailable", upstream=name, code=error.code)
+            failures.append(error)
+            continue
+        models.update((str(model.get("id")), model) for model in listed)
+    if failures and not models:
+        raise failures[0]
+    return {"object": "list", "data": list(models.values())}
