@@ -1,0 +1,162 @@
+"""Commands that talk to upstreams, as an operator types them: the real command, the scripted upstream on a real server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from hedgerow.lexicon import load
+from hedgerow.proxy.cli import app
+from tests.support.upstream import Upstream, completion, fails, says
+
+RUN = CliRunner()
+
+
+@pytest.fixture
+def config(tmp_path: Path, upstream: Upstream) -> Path:
+    """Two routes before the scripted upstream: one that calibrates, one that is off."""
+    path = tmp_path / "config.yaml"
+    content = {
+        "upstreams": {"scripted": {"provider": "openai", "base_url": upstream.url, "retries": 0}},
+        "routes": [
+            {"name": "quiet", "upstream": "scripted", "match": {"model": "quiet"}, "mode": "off"},
+            {"name": "test", "upstream": "scripted", "mode": "on"},
+        ],
+        "audit": {"url": f"sqlite:///{tmp_path}/audit.db", "spool": str(tmp_path / "spool")},
+        "maps": {"folder": str(tmp_path / "maps")},
+    }
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def run(*words: object, **options: Any) -> Any:
+    return RUN.invoke(app, [str(word) for word in words], **options)
+
+
+def writes_and_scores(_request: Any, body: Any) -> Any:
+    """Puts the phrase into a sentence; scores sentences with "almost" higher than others."""
+    from starlette.responses import JSONResponse
+
+    prompt = body["messages"][0]["content"]
+    if prompt.startswith("Rewrite"):
+        phrase, statement = prompt.split('"')[1], prompt.rpartition("Statement: ")[2]
+        return JSONResponse(completion(f"It is {phrase} so that {statement}"))
+    return JSONResponse(completion("90" if "almost" in prompt else "Score: 40/100"))
+
+
+def test_a_lexicon_is_built_from_models_and_can_be_used(config: Path, upstream: Upstream, tmp_path: Path) -> None:
+    """Every answer is kept: the same command asks nothing again; the file is a lexicon whose order is the scores'."""
+    phrases, out = tmp_path / "phrases.txt", tmp_path / "mine.json"
+    phrases.write_text("possibly\nalmost certainly\n\npossibly\n")
+    upstream.default = writes_and_scores
+    words = ["lexicon", "build", out, "-c", config, "--phrases", phrases, "--sentences", 3, "--passes", 2]
+    refused = run(*words, input="n\n")
+    assert (refused.exit_code, upstream.calls) == (1, [])
+    assert "6 sentences to write and 12 scores" in refused.stderr
+    built = run(*words, "--yes")
+    assert built.exit_code == 0, built.stderr
+    assert len(upstream.calls) == 6 + 12
+    doubt, certain = load(str(out))
+    assert (doubt.phrase, certain.phrase) == ("possibly", "almost certainly")
+    assert doubt.beta.mean == pytest.approx(0.4, abs=0.02)
+    assert certain.beta.mean == pytest.approx(0.9, abs=0.02)
+    assert run(*words, "--yes").exit_code == 0
+    assert len(upstream.calls) == 6 + 12
+
+
+def test_a_build_that_breaks_off_goes_on_from_its_records(config: Path, upstream: Upstream, tmp_path: Path) -> None:
+    """The upstream dies: one sentence, exit status 1, and what was answered is not asked again. A broken record is named."""
+    phrases, out = tmp_path / "phrases.txt", tmp_path / "mine.json"
+    phrases.write_text("possibly\n")
+    words = ["lexicon", "build", out, "-c", config, "--phrases", phrases, "--sentences", 2, "--passes", 1, "--yes"]
+    upstream.enqueue(writes_and_scores)
+    upstream.default = fails(500, {"error": {"message": "down"}})
+    broken = run(*words)
+    assert broken.exit_code == 1
+    assert "the same command goes on" in broken.stderr
+    records = out.with_suffix(".records.jsonl")
+    kept = len(records.read_text().splitlines())
+    assert kept == 1
+    upstream.default = writes_and_scores
+    before = len(upstream.calls)
+    assert run(*words).exit_code == 0
+    assert len(upstream.calls) - before == 4 - kept
+    records.write_text('{"phrase": 5\n' + records.read_text())
+    assert "line 1" in run(*words).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--writer", "nobody"], "nobody"),
+        (["--evaluator", "nobody"], "nobody"),
+        (["--phrases", "missing.txt"], "missing.txt"),
+    ],
+)
+def test_a_build_that_cannot_begin_says_why(config: Path, tmp_path: Path, words: list[str], sentence: str) -> None:
+    done = run("lexicon", "build", tmp_path / "mine.json", "-c", config, *words)
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+
+
+def test_the_lexicon_in_the_terminal() -> None:
+    """The table and an entry for people, the entry for programs."""
+    table = run("lexicon", "list")
+    assert table.exit_code == 0
+    assert len(table.stdout.splitlines()) > 50
+    shown = json.loads(run("lexicon", "show", "probably", "--json").stdout)
+    assert (shown["id"], shown["phrase"]) == ("probably", "probably")
+    assert {"clause", "adverb"} & {kind for frame in shown["frames"] for kind in frame}
+    spoken = run("lexicon", "perceive", "It was probably Pinter.")
+    assert "probably (" in spoken.stdout
+    refused = run("lexicon", "perceive", input=b"\xff\xfe\n")
+    assert refused.exit_code == 2
+    assert "UTF-8" in refused.stderr
+
+
+def test_one_question_is_shown_step_by_step(config: Path, upstream: Upstream) -> None:
+    """`hedgerow ask`: samples by meaning, both distributions, hedges, and the answer that would have been served."""
+    upstream.default = says(*["Jupiter."] * 6, "Saturn.", "Venus.", "Mars.", "Neptune.")
+    done = run("ask", "What is the largest planet?", "-c", config)
+    assert done.exit_code == 0, done.stderr
+    for part in ("10 answers, 5 meanings", "Beta(6, 4)", "uncalibrated", "Jupiter"):
+        assert part in done.stdout
+    wording = done.stdout.splitlines()
+    assert any("Jupiter" in line and line.strip(" │") not in ("Jupiter.", "draft ▸  6 ×  Jupiter.") for line in wording)
+
+
+def test_an_answer_that_is_not_eligible_is_shown_as_it_is(config: Path, upstream: Upstream) -> None:
+    code = "```python\nprint(1)\n```"
+    upstream.default = says(code)
+    done = run("ask", "Write a program that prints 1.", "-c", config)
+    assert done.exit_code == 0, done.stderr
+    assert "print(1)" in done.stdout
+    assert "Beta(" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["  "], "question is empty"),
+        (["Who?", "--route", "quiet"], "quiet"),
+        (["Who?", "--route", "nobody"], "nobody"),
+        (["Who?", "-c", "missing.yaml"], "missing.yaml"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_says_why(config: Path, words: list[str], sentence: str) -> None:
+    done = run("ask", "-c", config, *words)
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+
+
+def test_a_dead_upstream_is_one_sentence(config: Path, upstream: Upstream) -> None:
+    upstream.default = fails(503, {"error": {"message": "overloaded"}})
+    done = run("ask", "Who wrote The Caretaker?", "-c", config)
+    assert done.exit_code == 1
+    assert done.stderr.strip()
+    assert "Traceback" not in done.stderr + done.stdout
