@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hedgerow.proxy.cli.common import ConfigPath, stop
-from hedgerow.proxy.cli.fit import registry_folder
+from hedgerow.proxy.cli.common import ConfigPath, registry_folder, stop
 
 if TYPE_CHECKING:
     from hedgerow.calibration import FittedMap, MapRegistry
