@@ -59,10 +59,17 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class FittedMap:
-    """A map and where it comes from; the unit that a registry stores."""
+    """A map and where it comes from; the unit that a registry stores.
+
+    Attributes
+    ----------
+    weights : Mapping[str, float]
+        Of a map for a combined signal: the weights that combine the signals, by name, and "bias". Empty for every other map.
+    """
 
     map: CalibrationMap
     provenance: Provenance
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON object that `from_dict` turns back into an equal value."""
@@ -71,7 +78,8 @@ class FittedMap:
         provenance["notes"] = list(self.provenance.notes)
         provenance["raw_histogram"] = list(self.provenance.raw_histogram)
         provenance["information"] = list(self.provenance.information)
-        return {"map": self.map.to_dict(), "provenance": provenance}
+        weights = {"weights": dict(self.weights)} if self.weights else {}
+        return {"map": self.map.to_dict(), "provenance": provenance} | weights
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> FittedMap:
@@ -87,4 +95,5 @@ class FittedMap:
         fields["notes"] = tuple(fields["notes"])
         for kept_since in ("raw_histogram", "information"):
             fields[kept_since] = tuple(fields.get(kept_since, ()))
-        return cls(map_from_dict(content["map"]), Provenance(**fields))
+        weights = {str(name): float(weight) for name, weight in content.get("weights", {}).items()}
+        return cls(map_from_dict(content["map"]), Provenance(**fields), weights)

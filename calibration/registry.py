@@ -3,8 +3,9 @@
     FOLDER/maps/<version>.json    written once, never overwritten
     FOLDER/active.json            which version a route or a model uses; replaced atomically
 
-A file that is damaged or of a newer schema is an error that names it; nothing is repaired or overwritten. This is the only
-module of the package that touches files and the only one that asks for the time.
+Beside the folder a registry may have a shared store (`SharedMaps`, e.g. a database), which several processes see: what is added and
+activated goes there, and both are read. A file that is damaged or of a newer schema is an error that names it; nothing is repaired
+or overwritten. This is the only module of the package that touches files and the only one that asks for the time.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from hedgerow.calibration.errors import MapFileError
 from hedgerow.calibration.fitted import FittedMap
@@ -60,25 +61,99 @@ class ActiveMap:
     scope : {"exact", "model", "route", "default", "identity"}
         At which step of the fallback the map was found.
     warnings : tuple[str, ...]
-        Sentences for the operator: old, fitted on few records, passed over because it was fitted for another signal.
+        Sentences for the operator: old, fitted on few records, skipped because it was fitted for another signal, unusable.
+    fitted : FittedMap or None
+        The map with its provenance; None for the identity.
+    problem : str or None
+        Why the map that is assigned cannot be used; the identity stands in for it.
     """
 
     map: CalibrationMap
     version: str | None
     scope: Scope
     warnings: tuple[str, ...] = ()
+    fitted: FittedMap | None = None
+    problem: str | None = None
+
+
+UNCALIBRATED = ActiveMap(IdentityMap(), None, "identity")
+
+
+def choose(
+    assignments: Mapping[tuple[str | None, str | None], str],
+    load: Callable[[str], FittedMap],
+    *,
+    route: str,
+    model: str,
+    fits: Callable[[FittedMap], bool] = lambda _: True,
+) -> ActiveMap:
+    """The map for a request: exact route and model, then the model, then the route, then the default, then identity.
+
+    A version that does not fit the request's signal is skipped with a warning: its input means something else.
+
+    Raises
+    ------
+    MapFileError
+        From `load`.
+    """
+    skipped: list[str] = []
+    steps: tuple[tuple[Scope, str | None, str | None], ...] = (
+        ("exact", route, model),
+        ("model", None, model),
+        ("route", route, None),
+        ("default", None, None),
+    )
+    for scope, for_route, for_model in steps:
+        version = assignments.get((for_route, for_model))
+        if version is None:
+            continue
+        fitted = load(version)
+        if not fits(fitted):
+            skipped.append(
+                f"map {version} was fitted for the signal {fitted.provenance.signal or 'unknown'} and is skipped"
+            )
+            continue
+        return ActiveMap(fitted.map, version, scope, tuple(skipped), fitted)
+    return ActiveMap(IdentityMap(), None, "identity", tuple(skipped))
+
+
+class SharedMaps(Protocol):
+    """Maps that several processes see, kept beside those of the folder."""
+
+    def read(self, version: str) -> str | None:
+        """The JSON text of a version; None where there is no such version."""
+        ...
+
+    def versions(self) -> Sequence[str]:
+        """Names of all versions."""
+        ...
+
+    def add(self, version: str, content: str) -> bool:
+        """Keep a version; False where the name is taken."""
+        ...
+
+    def assignments(self) -> Sequence[tuple[str | None, str | None, str]]:
+        """Route (None: any), model (None: any) and the version that is active for them."""
+        ...
+
+    def activate(self, version: str, *, route: str | None, model: str | None) -> None:
+        """Make a version the active one for a route and a model."""
+        ...
 
 
 class MapRegistry:
-    """The maps in a folder. A folder that does not exist is an empty registry; it is made by the first `add`.
+    """The maps in a folder, and in a shared store where there is one. A folder that does not exist is an empty one.
 
     Parameters
     ----------
     folder : Path
+    shared : SharedMaps or None
+        Takes what is added and activated. Of two versions with one name the folder's counts; of two assignments to the same route and
+        model the shared one.
     max_age : timedelta
-        Age from which `active` warns.
+        Age from which `warnings` warns.
     min_samples : int
-        Number of records below which `active` warns.
+        Number of records below which `warnings` warns.
     clock : callable
         The time in UTC; tests pass their own.
     """
@@ -86,65 +161,71 @@ class MapRegistry:
     def __init__(
         self,
         folder: Path | str,
+        shared: SharedMaps | None = None,
         *,
         max_age: timedelta = MAX_AGE,
         min_samples: int = MIN_SAMPLES,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.folder = Path(folder)
+        self._shared = shared
         self._max_age = max_age
         self._min_samples = min_samples
         self._clock = clock
-        self._assignments: tuple[Assignment, ...] = ()
+        self._filed: tuple[Assignment, ...] = ()
         self._stamp: tuple[int, int, int] | None = None
         self._loaded: dict[str, FittedMap] = {}
 
     def active(self, *, route: str, model: str, signal: str | None = None) -> ActiveMap:
-        """The map for a request: exact route and model, then the model, then the route, then the default, then identity.
-
-        Parsed files are kept; a changed `active.json` is noticed at the next call (one `stat`). A version that was fitted
-        for another signal than `signal` is passed over with a warning: its input means something else.
+        """The map for a request, see `choose`. A changed `active.json` is noticed at the next call.
 
         Raises
         ------
         MapFileError
             If a file cannot be read. Nothing falls back silently.
         """
-        by_scope = {(a.route, a.model): a.version for a in self.assignments()}
-        passed_over: list[str] = []
-        steps: tuple[tuple[Scope, str | None, str | None], ...] = (
-            ("exact", route, model),
-            ("model", None, model),
-            ("route", route, None),
-            ("default", None, None),
-        )
-        for scope, for_route, for_model in steps:
-            version = by_scope.get((for_route, for_model))
-            if version is None:
-                continue
-            fitted = self.load(version)
-            if signal is not None and fitted.provenance.signal not in ("", signal):
-                passed_over.append(f"map {version} was fitted for the signal {fitted.provenance.signal}, not {signal}")
-                continue
-            return ActiveMap(fitted.map, version, scope, (*passed_over, *self._warnings(version, fitted)))
-        return ActiveMap(IdentityMap(), None, "identity", tuple(passed_over))
+
+        def fits(fitted: FittedMap) -> bool:
+            return signal is None or fitted.provenance.signal in ("", signal)
+
+        active = choose(scopes(self.assignments()), self.load, route=route, model=model, fits=fits)
+        return self.warned(active)
+
+    def warned(self, active: ActiveMap) -> ActiveMap:
+        """With the warnings that its age and its number of records draw."""
+        if active.version is None or active.fitted is None:
+            return active
+        return replace(active, warnings=(*active.warnings, *self._warnings(active.version, active.fitted)))
 
     def assignments(self) -> tuple[Assignment, ...]:
-        """Every active version with its route and model."""
+        """Every active version with its route and model; later ones override earlier ones.
+
+        Raises
+        ------
+        MapFileError
+            If `active.json` cannot be read.
+        """
+        shared = self._shared.assignments() if self._shared is not None else ()
+        return (*self._read_filed(), *(Assignment(*row) for row in shared))
+
+    def _read_filed(self) -> tuple[Assignment, ...]:
         path = self.folder / "active.json"
         try:
             status = path.stat()
         except FileNotFoundError:
             return ()
+        except OSError as error:
+            raise MapFileError(f"{path}: cannot be read: {error.strerror}") from error
         stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
         if stamp != self._stamp:
-            self._assignments = _parse_assignments(path)
+            self._filed = _parse_assignments(path)
             self._stamp = stamp
-        return self._assignments
+        return self._filed
 
     def versions(self) -> tuple[str, ...]:
         """Names of all stored versions, sorted."""
-        return tuple(sorted(path.stem for path in (self.folder / "maps").glob("*.json")))
+        filed = {path.stem for path in (self.folder / "maps").glob("*.json")}
+        return tuple(sorted(filed.union(self._shared.versions() if self._shared is not None else ())))
 
     def load(self, version: str) -> FittedMap:
         """A stored version.
@@ -152,15 +233,27 @@ class MapRegistry:
         Raises
         ------
         MapFileError
-            If there is no such version, or its file is damaged or of a newer schema.
+            If there is no such version, or it is damaged or of a newer schema.
         """
         if version not in self._loaded:
-            path = self._path(version)
-            self._loaded[version] = _parse_map(path)
+            self._loaded[version] = _parse_map(*self._read(version))
         return self._loaded[version]
 
-    def add(self, version: str, fitted: FittedMap) -> Path:
-        """Store a fitted map under a new version name.
+    def _read(self, version: str) -> tuple[str, str]:
+        """Where a version is kept, and its text."""
+        path = self._path(version)
+        try:
+            return str(path), path.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            text = self._shared.read(version) if self._shared is not None else None
+            if text is not None:
+                return f"map {version} of the shared store", text
+            raise MapFileError(f"{path}: no such map file") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise MapFileError(f"{path}: cannot be read: {error}") from error
+
+    def add(self, version: str, fitted: FittedMap) -> str:
+        """Store a fitted map under a new version name; where it is kept.
 
         Raises
         ------
@@ -168,96 +261,124 @@ class MapRegistry:
             If the version exists already, or its name is not made of a-z, 0-9, dot, dash and underscore.
         """
         path = self._path(version)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write_new(path, {"schema": SCHEMA, "version": version, **fitted.to_dict()})
-        return path
+        text = _text({"schema": SCHEMA, "version": version, **fitted.to_dict()})
+        if self._shared is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write_new(path, text)
+            return str(path)
+        if path.exists() or not self._shared.add(version, text):
+            raise MapFileError(f"map {version} exists already; stored maps are never overwritten")
+        return f"map {version} of the shared store"
 
     def activate(self, version: str, *, route: str | None = None, model: str | None = None) -> None:
         """Make a stored version the active one for a route, a model, both, or (neither given) as the default."""
         self.load(version)
-        kept = [a for a in self.assignments() if (a.route, a.model) != (route, model)]
-        self._write_active([*kept, Assignment(route, model, version)])
-
-    def deactivate(self, *, route: str | None = None, model: str | None = None) -> None:
-        """Take back what is active for exactly this route and model; the fallback order decides from then on."""
-        self._write_active([a for a in self.assignments() if (a.route, a.model) != (route, model)])
-
-    def _write_active(self, assignments: list[Assignment]) -> None:
-        rows = [{"route": a.route, "model": a.model, "version": a.version} for a in assignments]
+        if self._shared is not None:
+            return self._shared.activate(version, route=route, model=model)
+        kept = [a for a in self._read_filed() if (a.route, a.model) != (route, model)]
+        rows = [
+            {"route": a.route, "model": a.model, "version": a.version}
+            for a in (*kept, Assignment(route, model, version))
+        ]
         self.folder.mkdir(parents=True, exist_ok=True)
-        _replace_file(self.folder / "active.json", {"schema": SCHEMA, "active": rows})
+        os.replace(
+            _temporary(self.folder / "active.json", _text({"schema": SCHEMA, "active": rows})),
+            self.folder / "active.json",
+        )
+        return None
 
     def _path(self, version: str) -> Path:
         if not _VERSION.fullmatch(version):
-            raise MapFileError(f"{version!r} is no version name: use a-z, 0-9, dot, dash and underscore, at most 128")
+            raise MapFileError(
+                f"{version!r} is not a version name: use a-z, 0-9, dot, dash and underscore, at most 128"
+            )
         return self.folder / "maps" / f"{version}.json"
 
     def _warnings(self, version: str, fitted: FittedMap) -> tuple[str, ...]:
-        found = []
+        warnings = []
         age = self._clock() - fitted.provenance.fitted_at
         if age > self._max_age:
-            found.append(f"map {version} is {age.days} days old (warned from {self._max_age.days})")
+            warnings.append(f"map {version} is {age.days} days old (warned from {self._max_age.days})")
         if fitted.provenance.n < self._min_samples:
-            found.append(
+            warnings.append(
                 f"map {version} was fitted on {fitted.provenance.n} records (warned below {self._min_samples})"
             )
-        return tuple(found)
+        return tuple(warnings)
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    """A JSON object of a schema that this code knows."""
+def read_file(path: Path) -> FittedMap:
+    """A map file outside of a registry.
+
+    Raises
+    ------
+    MapFileError
+        If it cannot be read or is not a map.
+    """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise MapFileError(f"{path}: no such map file") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        return _parse_map(str(path), path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
         raise MapFileError(f"{path}: cannot be read: {error}") from error
+
+
+def scopes(assignments: Iterable[Assignment]) -> dict[tuple[str | None, str | None], str]:
+    """The active version by route and model."""
+    return {(a.route, a.model): a.version for a in assignments}
+
+
+def _parse(name: str, text: str) -> dict[str, Any]:
+    """A JSON object of a schema that this code knows; `name` says in errors where it was."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else error
+        raise MapFileError(f"{name}: cannot be read: {reason}") from error
     schema = content.get("schema") if isinstance(content, dict) else None
     if not isinstance(content, dict) or not isinstance(schema, int) or isinstance(schema, bool):
-        raise MapFileError(f"{path}: no JSON object with a schema number")
+        raise MapFileError(f"{name}: not a JSON object with a schema number")
     if schema > SCHEMA:
-        raise MapFileError(f"{path}: schema {schema} is newer than this version understands ({SCHEMA})")
+        raise MapFileError(f"{name}: schema {schema} is newer than this version understands ({SCHEMA})")
     return content
 
 
-def _parse_map(path: Path) -> FittedMap:
-    content = _read_json(path)
+def _parse_map(name: str, text: str) -> FittedMap:
+    content = _parse(name, text)
     try:
         return FittedMap.from_dict(content)
     except (KeyError, TypeError, ValueError) as error:
-        raise MapFileError(f"{path}: no stored map: {error!r}") from error
+        raise MapFileError(f"{name}: not a stored map: {error!r}") from error
 
 
 def _parse_assignments(path: Path) -> tuple[Assignment, ...]:
-    content = _read_json(path)
     try:
+        content = _parse(str(path), path.read_text(encoding="utf-8"))
         rows = [(row["route"], row["model"], row["version"]) for row in content["active"]]
+    except (OSError, UnicodeDecodeError) as error:
+        raise MapFileError(f"{path}: cannot be read: {error}") from error
     except (KeyError, TypeError) as error:
-        raise MapFileError(f"{path}: no list of active versions: {error!r}") from error
+        raise MapFileError(f"{path}: not a list of active versions: {error!r}") from error
     for route, model, version in rows:
         if not (isinstance(route, str | None) and isinstance(model, str | None) and isinstance(version, str)):
-            raise MapFileError(f"{path}: a route, model or version is no string: {route!r}, {model!r}, {version!r}")
+            raise MapFileError(f"{path}: route, model and version must be strings: {route!r}, {model!r}, {version!r}")
     return tuple(Assignment(*row) for row in rows)
 
 
-def _temporary(path: Path, content: dict[str, Any]) -> Path:
-    """The content in a file beside `path`, on disk before anything points to it."""
+def _text(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def _temporary(path: Path, text: str) -> Path:
+    """The text in a file beside `path`, on disk before anything points to it."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=2, sort_keys=False, allow_nan=False)
-        file.write("\n")
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
     return Path(name)
 
 
-def _replace_file(path: Path, content: dict[str, Any]) -> None:
-    os.replace(_temporary(path, content), path)
-
-
-def _write_new(path: Path, content: dict[str, Any]) -> None:
+def _write_new(path: Path, text: str) -> None:
     """Write `path` at once and only if it does not exist (a hard link fails where the name is taken)."""
-    temporary = _temporary(path, content)
+    temporary = _temporary(path, text)
     try:
         os.link(temporary, path)
     except FileExistsError:

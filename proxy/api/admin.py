@@ -19,7 +19,7 @@ from hedgerow.proxy.audit.verdicts import Verdict
 from hedgerow.proxy.config import Mode, Route
 from hedgerow.proxy.errors import BadRequest, ConfigError, NotFound
 from hedgerow.proxy.services.reload import ConfigReloader
-from hedgerow.proxy.services.routes import check_map, describe
+from hedgerow.proxy.services.routes import describe
 from hedgerow.proxy.services.verdicts import record_verdicts
 from hedgerow.proxy.types import Json
 
@@ -57,7 +57,13 @@ class Review(Act):
 async def routes(reloader: ReloaderOf) -> Json:
     """Every route: what it does now, what the configuration says, who set what, and how its map does."""
     return {
-        "routes": describe(reloader.configured, reloader.services.settings, reloader.states, reloader.health),
+        "routes": describe(
+            reloader.configured,
+            reloader.services.settings,
+            reloader.states,
+            reloader.health,
+            reloader.active_maps(),
+        ),
         "problem": reloader.problem,
     }
 
@@ -74,7 +80,7 @@ async def set_map(name: str, wish: SetMap, reloader: ReloaderOf) -> Json:
     """Use a stored map for a route from now on."""
     route = _route(reloader, name)
     try:
-        await anyio.to_thread.run_sync(check_map, reloader.services.settings.maps.folder, route, wish.map)
+        await reloader.check_map(route, wish.map)
     except ConfigError as error:
         raise BadRequest(str(error), param="map", code="unusable_map") from error
     return await _set(reloader, name, "map", wish.map, wish)

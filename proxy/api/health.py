@@ -22,13 +22,16 @@ router = APIRouter()
 @router.get("/health")
 async def health(reloader: ReloaderOf) -> Json:
     """Whether the process answers, and what is not as it should be: `problem` says why the newest configuration is not in use,
-    `background` which work beside the requests failed since the start, `degraded` is there while any of it is recent.
+    `maps` which routes are uncalibrated because their map is missing or damaged, `background` which work beside the requests failed since
+    the start; `degraded` is there while a map is unusable or a failure recent.
     """
     background = reloader.services.background
     report: Json = {"status": "ok"}
     if reloader.problem:
         report["problem"] = reloader.problem
-    if background.degraded:
+    if reloader.map_problems:
+        report["maps"] = reloader.map_problems
+    if background.degraded or reloader.map_problems:
         report["degraded"] = True
     if background.failures:
         report["background"] = background.report()

@@ -102,6 +102,19 @@ def _columns(engine: sa.Engine, statement: Any, width: int) -> list[Columns]:
     return list(np.array(rows, dtype=np.float64).reshape(-1, width).T)
 
 
+def count_by_map(engine: sa.Engine, *, route: str, since: float = 0.0) -> dict[str | None, int]:
+    """Answers of a route with a confidence, by the map that they were calibrated with.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    a = answers.c
+    wanted = (a.route == route, a.created_at >= since, a.alpha.is_not(None))
+    with transaction(engine) as connection:
+        rows = connection.execute(sa.select(a.map_id, sa.func.count()).where(*wanted).group_by(a.map_id))
+        return {map_id: int(count) for map_id, count in rows}
+
+
 def count_answers(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> int:
     """How many answers have a confidence.
 

@@ -167,3 +167,23 @@ alarms = sa.Table(
     sa.Column("actor", sa.String(64), comment="who cleared it"),
     comment="Maps that no longer fit what their route sees.",
 )
+
+maps = sa.Table(
+    "maps",
+    metadata,
+    sa.Column("version", sa.String(128), primary_key=True),
+    sa.Column("content", sa.Text, nullable=False, comment="JSON: the map and where it comes from"),
+    sa.Column("sha256", sa.String(64), nullable=False, comment="of `content`"),
+    sa.Column("created_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
+    comment="Fitted calibration maps. Rows are added, never changed.",
+)
+
+active_maps = sa.Table(
+    "active_maps",
+    metadata,
+    sa.Column("route", sa.String(64), primary_key=True, comment="empty: any"),
+    sa.Column("model", sa.String(256), primary_key=True, comment="empty: any"),
+    sa.Column("version", sa.String(128), nullable=False, comment="in `maps`, or in the folder of the configuration"),
+    sa.Column("updated_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
+    comment="Which map routes with `map: auto` use, by route and model.",
+)

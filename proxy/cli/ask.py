@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from rich.console import Console, RenderableType
-from rich.panel import Panel
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.rule import Rule
-from rich.table import Table
-from rich.text import Text
-from scipy.special import betainc
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, calibrating_route, configuration, stop
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.errors import ConfigError, HedgerowError
-from hedgerow.proxy.pipeline.job import Flow, Job, new_id
-from hedgerow.proxy.pipeline.result import final_text
-from hedgerow.proxy.pipeline.short import calibrate
-from hedgerow.proxy.services.services import open_pipelines
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from hedgerow.calibration import Beta
+    from hedgerow.proxy.config import Route, Settings
+    from hedgerow.proxy.pipeline.job import Flow
 
 WIDTH = 36
 """Columns of a drawn density."""
@@ -32,17 +24,19 @@ MAX_SHOWN_CLUSTERS = 8
 
 def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
-    config: ConfigPath = CONFIG,
+    config: ConfigPath = Path("config.yaml"),
     route: Annotated[str | None, typer.Option(help="Name of the route. Default: the first that calibrates.")] = None,
     model: Annotated[str, typer.Option(help="Model to ask for, where the route does not fix one.")] = "",
 ) -> None:
     """Show what the proxy does with one question: samples, clusters, confidence, hedges, wording, times."""
+    import asyncio
+
+    from hedgerow.proxy.errors import ConfigError, HedgerowError
+
     settings = configuration(config)
     if not question.strip():
         stop("the question is empty")
-    chosen = calibrating_route(settings, route)
-    if chosen.mode == "off" and not chosen.allow_override:
-        stop(f"the route {chosen.name!r} is off; name one that calibrates with --route")
+    chosen = _route(settings, route)
     try:
         flow = asyncio.run(_run(settings, chosen, question, model))
     except ConfigError as error:
@@ -52,8 +46,25 @@ def ask(
     _draw(flow)
 
 
+def _route(settings: Settings, name: str | None) -> Route:
+    """The named route, or the first that calibrates."""
+    calibrating = [route for route in settings.routes if route.mode != "off" or route.allow_override]
+    if name is not None:
+        calibrating = [route for route in calibrating if route.name == name]
+    if not calibrating:
+        stop(f"there is no route {name!r} that calibrates" if name else "no route of the configuration calibrates")
+    return calibrating[0]
+
+
 async def _run(settings: Settings, route: Route, question: str, model: str) -> Flow:
     """The pipeline, in this process and without a store, under a progress line."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from hedgerow.proxy.pipeline.job import Flow, Job, new_id
+    from hedgerow.proxy.pipeline.short import calibrate
+    from hedgerow.proxy.services.services import open_pipelines
+
     only = settings.model_copy(update={"routes": (route,)})
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
@@ -67,6 +78,8 @@ async def _run(settings: Settings, route: Route, question: str, model: str) -> F
 
 
 def _draw(flow: Flow) -> None:
+    from rich.console import Console
+    from rich.text import Text
 
     console = Console(highlight=False)
     console.print()
@@ -76,6 +89,8 @@ def _draw(flow: Flow) -> None:
 
 
 def _heading(console: Console, name: str, note: str = "") -> None:
+    from rich.rule import Rule
+    from rich.text import Text
 
     title = Text.assemble((name, "bold cyan"), ("  " + note if note else "", "dim"))
     console.print()
@@ -84,6 +99,9 @@ def _heading(console: Console, name: str, note: str = "") -> None:
 
 def _samples(flow: Flow, console: Console) -> None:
     """The samples, grouped by meaning; the draft is marked."""
+    from rich.table import Table
+    from rich.text import Text
+
     if flow.clustering is None:
         _heading(console, "Samples", f"{len(flow.samples)} drawn")
         for sample in flow.samples:
@@ -107,6 +125,8 @@ def _samples(flow: Flow, console: Console) -> None:
 
 def _confidence(flow: Flow, console: Console) -> None:
     """Both Betas, drawn as densities."""
+    from rich.table import Table
+
     if flow.raw is None or flow.calibrated is None or flow.applied is None:
         return
     note = f"map {flow.applied.id}" if flow.applied.id else "uncalibrated: no map has been fitted for this route yet"
@@ -122,6 +142,9 @@ def _confidence(flow: Flow, console: Console) -> None:
 
 def density_bars(beta: Beta) -> str:
     """The probability mass of a Beta in equal intervals of [0, 1], as a line of bars."""
+    import numpy as np
+    from scipy.special import betainc
+
     mass = np.diff(betainc(beta.alpha, beta.beta, np.linspace(0.0, 1.0, WIDTH + 1)))
     heights = np.ceil(mass / mass.max() * (len(BARS) - 1) - 1e-9).astype(int)
     return "".join(BARS[height] for height in heights)
@@ -129,6 +152,8 @@ def density_bars(beta: Beta) -> str:
 
 def _hedges(flow: Flow, console: Console) -> None:
     """The retrieved hedges with their distances."""
+    from rich.table import Table
+
     if not flow.matches:
         return
     _heading(console, "Hedges", "nearest by 1-Wasserstein distance")
@@ -147,6 +172,11 @@ def _hedges(flow: Flow, console: Console) -> None:
 
 def _wording(flow: Flow, console: Console) -> None:
     """The draft and what the client would read."""
+    from rich.panel import Panel
+    from rich.text import Text
+
+    from hedgerow.proxy.pipeline.result import final_text
+
     why = f" ({flow.reason})" if flow.reason else ""
     _heading(console, "Answer", f"{flow.status}{why}")
     shown: list[tuple[str, RenderableType, str]] = [("draft", Text(flow.draft), "dim")]

@@ -1,21 +1,25 @@
-"""`hedgerow maps`: what the registry holds, what is active where, and how two maps differ."""
+"""`hedgerow maps`: which maps are stored, which is active where, and how two maps differ."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hedgerow.proxy.cli.common import ConfigPath, registry_folder, stop
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
     from hedgerow.calibration import FittedMap, MapRegistry
 
-app = typer.Typer(no_args_is_help=True, help="List, show, activate and compare stored calibration maps.")
+app = typer.Typer(no_args_is_help=True, help="List, show, import, activate and compare stored calibration maps.")
 
-Folder = Annotated[Path | None, typer.Option(help="The registry; the configuration's by default.")]
+Folder = Annotated[
+    Path | None, typer.Option(help="A folder of maps. Unset: the audit store and the folder of the configuration.")
+]
 CONFIG = Path("config.yaml")
 
 
@@ -26,12 +30,12 @@ def list_maps(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """List stored maps and where they are active."""
-    registry = _registry(folder, config)
-    rows = [_row(registry, version) for version in registry.versions()]
+    with map_registry(folder, config) as registry:
+        rows = [_row(registry, version) for version in registry.versions()]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
     elif not rows:
-        typer.echo(f"no maps in {registry.folder} yet; hedgerow fit makes one")
+        typer.echo(f"no maps yet, neither in {registry.folder} nor in the audit store; hedgerow fit makes one")
     else:
         for row in rows:
             active = f"  active for {'; '.join(row['active'])}" if row["active"] else ""
@@ -43,7 +47,23 @@ def list_maps(
 @app.command()
 def show(version: str, folder: Folder = None, config: ConfigPath = CONFIG) -> None:
     """Print a stored map and its provenance as JSON."""
-    typer.echo(json.dumps(_load(_registry(folder, config), version).to_dict(), indent=2))
+    with map_registry(folder, config) as registry:
+        typer.echo(json.dumps(_load(registry, version).to_dict(), indent=2))
+
+
+@app.command("import")
+def import_maps(
+    files: Annotated[
+        list[Path], typer.Argument(help="Map files, as `hedgerow fit` and `hedgerow maps show` write them.")
+    ],
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Copy map files into the audit store, under the names of the files, so that every process serves them."""
+    from hedgerow.calibration.registry import read_file
+
+    with map_registry(None, config, create=True) as registry:
+        for file in files:
+            typer.echo(f"{registry.add(file.stem, read_file(file))} imported")
 
 
 @app.command()
@@ -55,13 +75,8 @@ def activate(
     config: ConfigPath = CONFIG,
 ) -> None:
     """Use a stored map from now on: for a route, a model, both, or (neither given) as the default."""
-    from hedgerow.calibration.errors import CalibrationError
-
-    registry = _registry(folder, config)
-    try:
+    with map_registry(folder, config, create=True) as registry:
         registry.activate(version, route=route, model=model)
-    except (CalibrationError, OSError) as error:
-        stop(str(error))
     typer.echo(f"{version} is active for {_place(route, model)}")
 
 
@@ -70,8 +85,8 @@ def diff(first: str, second: str, folder: Folder = None, config: ConfigPath = CO
     """Show where two stored maps differ: their parts, and the calibrated mean at ten raw means."""
     import numpy as np
 
-    registry = _registry(folder, config)
-    one, other = _load(registry, first), _load(registry, second)
+    with map_registry(folder, config) as registry:
+        one, other = _load(registry, first), _load(registry, second)
     for name, left, right in _differences(one, other):
         typer.echo(f"{name}: {left} -> {right}")
     raw = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99])
@@ -80,10 +95,27 @@ def diff(first: str, second: str, folder: Folder = None, config: ConfigPath = CO
         typer.echo(f"  {mean:.2f} -> {left:.3f}, {right:.3f} ({right - left:+.3f})")
 
 
-def _registry(folder: Path | None, config: Path) -> MapRegistry:
-    from hedgerow.calibration import MapRegistry
+@contextmanager
+def map_registry(folder: Path | None, config: Path, *, create: bool = False) -> Iterator[MapRegistry]:
+    """The maps in a folder, else those of the configuration: its audit store and its folder, else the folder `maps`. What goes wrong with
+    them inside the block is one sentence, and the end.
 
-    return MapRegistry(registry_folder(folder, config))
+    Args:
+        create: make the audit store where there is none.
+    """
+    from hedgerow.calibration import MapRegistry
+    from hedgerow.calibration.errors import CalibrationError
+    from hedgerow.proxy.errors import StoreError
+    from hedgerow.proxy.services.active_map import open_maps
+
+    try:
+        if folder is not None or not config.exists():
+            yield MapRegistry(folder or Path("maps"))
+            return
+        with open_maps(configuration(config), create=create) as maps:
+            yield maps.registry
+    except (CalibrationError, StoreError, OSError) as error:
+        stop(str(error))
 
 
 def _load(registry: MapRegistry, version: str) -> FittedMap:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
-from hedgerow.proxy.cli.store import open_audit
+from hedgerow.proxy.cli.common import ConfigPath, open_audit, stop
 
 if TYPE_CHECKING:
     from hedgerow.proxy.audit.operators import Change
     from hedgerow.proxy.config import Route, Settings
+    from hedgerow.proxy.types import Json
 
 app = typer.Typer(no_args_is_help=True, help="See what routes do, switch their mode, activate a map or roll it back.")
 
@@ -33,18 +33,21 @@ def list_routes(
     """Show every route's mode, map and health, and who set what."""
     from hedgerow.proxy.audit.operators import states
     from hedgerow.proxy.monitoring.drift import examine
+    from hedgerow.proxy.services.active_map import stored_maps
     from hedgerow.proxy.services.routes import describe, effective
 
     with open_audit(config) as (settings, engine):
         found = states(engine)
         running = effective(settings, found)
-        told = describe(settings, running, found, examine(engine, running))
+        maps = stored_maps(running, engine)
+        active = {route.name: maps.of_route(route) for route in running.routes if route.calibrates}
+        told = describe(settings, running, found, examine(engine, running, active), active)
     if as_json:
         typer.echo(json.dumps(told, indent=2))
         return
     for route in told:
         set_by = f"  set by {route['set_by']}" if route["set_by"] else ""
-        typer.echo(f"{route['name']}  {route['mode']}  map {route['map']}  {_health(route['health'])}{set_by}")
+        typer.echo(f"{route['name']}  {route['mode']}  map {_map(route)}  {_health(route['health'])}{set_by}")
         for reason in (route["health"] or {}).get("reasons", ()):
             typer.echo(f"  {reason}")
 
@@ -71,15 +74,14 @@ def activate(
     """Use a stored map for a route from now on."""
     from hedgerow.proxy.audit.operators import set_state
     from hedgerow.proxy.errors import ConfigError
-    from hedgerow.proxy.services.routes import check_map
+    from hedgerow.proxy.services.active_map import stored_maps
 
-    settings = configuration(config)
-    found, wish = _route(settings, route), None if version == "configured" else version
-    try:
-        check_map(settings.maps.folder, found, wish)
-    except ConfigError as error:
-        stop(str(error))
-    with open_audit(config) as (_, engine):
+    with open_audit(config) as (settings, engine):
+        found, wish = _route(settings, route), None if version == "configured" else version
+        try:
+            stored_maps(settings, engine).check(found, wish)
+        except ConfigError as error:
+            stop(str(error))
         _say(set_state(engine, route, "map", wish, actor=actor or getpass.getuser(), note=note))
 
 
@@ -136,6 +138,14 @@ def _say(change: Change) -> None:
     before, after = change.before or "as configured", change.after or "as configured"
     note = f"  ({change.note})" if change.note else ""
     typer.echo(f"{when} UTC  {change.actor}  {change.route or 'all routes'}: {change.what} {before} -> {after}{note}")
+
+
+def _map(route: Json) -> str:
+    """The configured map, and what stands behind `auto` by model."""
+    active = {model: version or "none" for model, version in route["active_maps"].items()}
+    if route["map"] != "auto" or not active:
+        return str(route["map"])
+    return "auto: " + ", ".join(f"{version} for {model}" if model else version for model, version in active.items())
 
 
 def _health(health: dict[str, object] | None) -> str:

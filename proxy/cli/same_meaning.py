@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import orjson
 import typer
 
 from hedgerow.proxy.cli.common import stop
-from hedgerow.proxy.clustering.embeddings import OnnxEncoder
-from hedgerow.proxy.clustering.prior import EmbeddingPrior
-from hedgerow.proxy.clustering.rules import judge_pair
-from hedgerow.proxy.errors import StepFailed
+
+if TYPE_CHECKING:
+    from hedgerow.proxy.clustering.prior import EmbeddingPrior
 
 
 def same_meaning(
@@ -23,6 +21,11 @@ def same_meaning(
     ] = False,
 ) -> None:
     """Read {"question", "a", "b"} a line from standard input; say whether a and b mean the same, and which step decided."""
+    import orjson
+
+    from hedgerow.proxy.clustering.rules import judge_pair
+    from hedgerow.proxy.errors import StepFailed
+
     prior = _prior() if embeddings else None
     for number, line in enumerate(sys.stdin, start=1):
         if not line.strip():
@@ -42,6 +45,7 @@ def same_meaning(
 
 
 def _pair(line: str, number: int) -> tuple[str, str, str]:
+    import orjson
 
     try:
         row = orjson.loads(line)
@@ -53,5 +57,7 @@ def _pair(line: str, number: int) -> tuple[str, str, str]:
 
 
 def _prior() -> EmbeddingPrior:
+    from hedgerow.proxy.clustering.embeddings import OnnxEncoder
+    from hedgerow.proxy.clustering.prior import EmbeddingPrior
 
     return EmbeddingPrior(OnnxEncoder())

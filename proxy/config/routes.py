@@ -253,6 +253,11 @@ class Route(Section):
     keep_rows_days: Annotated[float, Field(gt=0)] | None = None
     """As `audit.keep_rows_days`, for this route. Unset: as there; `.inf`: for ever."""
 
+    @property
+    def calibrates(self) -> bool:
+        """Whether any request of this route may be calibrated."""
+        return self.mode != "off" or self.allow_override
+
     def takes(self, model: str | None, headers: Mapping[str, str], key_hash: str | None) -> bool:
         """Whether this route takes a request."""
         match = self.match

@@ -19,6 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.routing import Route as Address
 
+from hedgerow.calibration import ActiveMap
 from hedgerow.proxy.api.access import services_of, store_of
 from hedgerow.proxy.audit import queries
 from hedgerow.proxy.audit.engine import Connection
@@ -33,6 +34,7 @@ from hedgerow.proxy.dashboard.render import page
 from hedgerow.proxy.dashboard.story import of_row
 from hedgerow.proxy.dashboard.visitor import Visitor
 from hedgerow.proxy.monitoring.drift import RouteHealth
+from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import record_verdicts
 from hedgerow.proxy.types import Json
@@ -120,8 +122,9 @@ def routes() -> list[BaseRoute]:
 async def overview_page(kept: Kept, request: Request, services: Services, visitor: Visitor) -> Response:
     """All routes, or one."""
     name, period = request.path_params.get("route"), period_of(request)
-    health = request.state.reloader.health
-    compute = partial(store_of(request).read, partial(figures, services.settings, health, name, period))
+    reloader: ConfigReloader = request.state.reloader
+    maps, health = reloader.active_maps(), reloader.health
+    compute = partial(store_of(request).read, partial(figures, services.settings, maps, health, name, period))
     found: Figures = await kept.get((name or "", period), compute)
     if name is not None and not found.rows and all(line.name != name for line in found.routes):
         return page("missing.html", status=404, visitor=visitor, here="", what=f"There is no route called {name}.")
@@ -148,7 +151,12 @@ def period_of(request: Request) -> str:
 
 
 def figures(
-    settings: Settings, health: Mapping[str, RouteHealth], route: str | None, period: str, connection: Connection
+    settings: Settings,
+    maps: Mapping[str, Mapping[str, ActiveMap]],
+    health: Mapping[str, RouteHealth],
+    route: str | None,
+    period: str,
+    connection: Connection,
 ) -> Figures:
     """Read and compute everything for the overview (`route` None) or for one route."""
     now = time.time()
@@ -161,7 +169,7 @@ def figures(
         computed_at=now,
         rows=whole.requests,
         whole=whole,
-        routes=tuple(_route_lines(settings, health, route, counted, labelled, buckets, alarms)),
+        routes=tuple(_route_lines(settings, maps, health, route, counted, labelled, buckets, alarms)),
         endings=overview.endings(counted),
         charts=overview.volumes(counted, buckets) | overview.quality(labelled, buckets.period),
         histogram=queries.histogram(connection, buckets.period, route),
@@ -174,6 +182,7 @@ def figures(
 
 def _route_lines(
     settings: Settings,
+    maps: Mapping[str, Mapping[str, ActiveMap]],
     health: Mapping[str, RouteHealth],
     only: str | None,
     counted: Sequence[queries.Tally],
@@ -190,7 +199,7 @@ def _route_lines(
         route = configured.get(name)
         mine = [tally for tally in counted if tally.route == name]
         found = overview.line(name, mine, labelled.where(labelled.route == name), buckets)
-        drawn = card(settings.maps.folder, route, alarms, health.get(name)) if route else None
+        drawn = card(maps.get(name, {}), route, alarms, health.get(name)) if route else None
         lines.append(RouteLine(name, route, route.mode if route else None, found, drawn))
     return lines
 

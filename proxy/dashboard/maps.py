@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from hedgerow.calibration import FittedMap, MapRegistry
-from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration import ActiveMap, FittedMap
+from hedgerow.calibration.registry import UNCALIBRATED
 from hedgerow.proxy.config import Route
 from hedgerow.proxy.dashboard.render import alarm_words
 from hedgerow.proxy.lab.report.figures import Points, map_curve
@@ -33,22 +32,15 @@ class MapCard:
         return {name: value for name, value in described.items() if isinstance(value, float)}
 
 
-def card(folder: Path, route: Route, alarms: Sequence[Json], health: RouteHealth | None) -> MapCard:
+def card(maps: Mapping[str, ActiveMap], route: Route, alarms: Sequence[Json], health: RouteHealth | None) -> MapCard:
     """The map that the route's requests are calibrated with, and what speaks against it: what the drift watcher says, or, where it has
-    not looked yet, standing alarms and what the registry warns of.
+    not looked yet, standing alarms and what the registry warns of. Of several maps by model, the one that the watcher reports on.
     """
     concerns = tuple(alarm_words(alarm) for alarm in alarms if alarm["route"] == route.name)
-    if route.map == "identity":
-        return MapCard(None, None, None, [], concerns)
-    registry = MapRegistry(folder)
-    try:
-        active = registry.active(route=route.name, model=route.model or "", signal=route.signal)
-        version = active.version if route.map == "auto" else route.map
-        if version is None:
-            return MapCard(None, None, None, [], (*concerns, *active.warnings))
-        fitted = registry.load(version)
-    except CalibrationError as error:
-        return MapCard(None, None, None, [], (*concerns, str(error)))
+    reported = (active for active in maps.values() if health is not None and active.version == health.map_id)
+    active = next(reported, next(iter(maps.values()), UNCALIBRATED))
+    if active.fitted is None:
+        return MapCard(None, None, None, [], (*concerns, *active.warnings))
     concerns = health.reasons if health is not None else (*concerns, *active.warnings)
-    age = time.time() - fitted.provenance.fitted_at.timestamp()
-    return MapCard(version, fitted, age, map_curve(fitted.map)[::4], concerns)
+    age = time.time() - active.fitted.provenance.fitted_at.timestamp()
+    return MapCard(active.version, active.fitted, age, map_curve(active.map)[::4], concerns)

@@ -1,25 +1,24 @@
-"""The drift watcher: reads what came in since, runs both tests for each route's map, raises alarms and says how each route is.
+"""Drift: whether the map of a route still fits what came in since, with an alarm where it does not.
 
-A route is green, yellow (its map is alarmed, stale, or was passed over) or grey (no map, nothing to judge). Several processes may watch one store:
-each comes to the same findings, and one of them raises the alarm.
+A route is green, yellow (its map is alarmed, stale, unusable, or skipped) or grey (no map, nothing to judge). Several processes may examine
+one store: each comes to the same result, and one of them raises the alarm.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import structlog
 
-from hedgerow.calibration import FittedMap, MapRegistry
+from hedgerow.calibration import ActiveMap, FittedMap
 from hedgerow.calibration.drift import EXACT, InputTest, SequentialTest, input_test, plausible, sequential_test
-from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.metrics import bootstrap_interval, smooth_ece
-from hedgerow.proxy.audit.labelled import Labelled, read_labelled, read_raw_means
-from hedgerow.proxy.audit.operators import Alarm, Engine, raise_alarm, read_alarms, set_state
+from hedgerow.proxy.audit.labelled import Columns, Labelled, read_labelled, read_raw_means
+from hedgerow.proxy.audit.operators import Engine, raise_alarm, read_alarms, set_state
 from hedgerow.proxy.config import Drift, Route, Settings
 
 log = structlog.get_logger(__name__)
@@ -40,6 +39,7 @@ class RouteHealth:
     Attributes:
         reasons: sentences, one for each thing that is not as it should be.
         map_id: None: uncalibrated.
+        n_answers: answers with this map since its last alarm was cleared.
         n_verdicts: verdicts on answers with this map since its last alarm was cleared.
         smooth_ece, smooth_ece_low, smooth_ece_high: with a 95 % bootstrap interval.
         fd: mean Faithfulness Divergence, nats.
@@ -54,6 +54,7 @@ class RouteHealth:
     reasons: tuple[str, ...]
     map_id: str | None
     map_age_s: float | None = None
+    n_answers: int = 0
     n_verdicts: int = 0
     accuracy: float | None = None
     confidence: float | None = None
@@ -72,25 +73,31 @@ class RouteHealth:
         return asdict(self)
 
 
-def examine(engine: Engine, settings: Settings) -> dict[str, RouteHealth]:
-    """The health of every route that may calibrate; new alarms are raised on the way.
+def examine(
+    engine: Engine, settings: Settings, active: Mapping[str, Mapping[str, ActiveMap]]
+) -> dict[str, RouteHealth]:
+    """The health of every route that may calibrate; new alarms are raised on the way. `active` holds each route's maps by model: a route
+    is as well as the worst of them.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    registry = MapRegistry(settings.maps.folder)
-    found = {}
-    for route in settings.routes:
-        if route.mode != "off" or route.allow_override:
-            found[route.name] = _examine(engine, settings.drift, route, registry)
-    return found
+    routes = {route.name: route for route in settings.routes}
+    return {name: _examine_route(engine, settings.drift, routes[name], maps) for name, maps in active.items()}
 
 
-def _examine(engine: Engine, drift: Drift, route: Route, registry: MapRegistry) -> RouteHealth:
-    try:
-        map_id, warnings, fitted = _active(route, registry)
-    except CalibrationError as error:
-        return RouteHealth(route.name, route.mode, "yellow", (str(error),), None, checked_at=time.time())
+def _examine_route(engine: Engine, drift: Drift, route: Route, maps: Mapping[str, ActiveMap]) -> RouteHealth:
+    distinct = {(active.version, active.problem): active for active in maps.values()}
+    checked = [(active, _examine(engine, drift, route, active)) for active in distinct.values()]
+    used = [health for active, health in checked if active.scope != "model" or health.n_answers or len(checked) == 1]
+    rank = {"yellow": 2, "green": 1, "grey": 0}
+    worst = max(used, key=lambda health: (rank[health.status], health.n_verdicts))
+    reasons = dict.fromkeys(reason for health in used if health.status == worst.status for reason in health.reasons)
+    return replace(worst, reasons=tuple(reasons))
+
+
+def _examine(engine: Engine, drift: Drift, route: Route, active: ActiveMap) -> RouteHealth:
+    map_id, fitted, warnings = active.version, active.fitted, active.warnings
     if map_id is None or fitted is None:
         colour: Literal["yellow", "grey"] = "yellow" if warnings else "grey"
         reasons = warnings or ("no map: the confidence is uncalibrated",)
@@ -99,11 +106,12 @@ def _examine(engine: Engine, drift: Drift, route: Route, registry: MapRegistry) 
     since = max((alarm.cleared_at for alarm in past if alarm.cleared_at is not None), default=0.0)
     labelled = read_labelled(engine, route=route.name, map_id=map_id, kinds=drift.kinds, verdicts_since=since)
     outcomes = _outcomes(drift, fitted, labelled)
-    inputs = _inputs(engine, drift, route, map_id, fitted, since)
+    raw = read_raw_means(engine, route=route.name, map_id=map_id, since=since)
+    inputs = _inputs(drift, fitted, raw)
     standing = {alarm.kind for alarm in past if alarm.cleared_at is None}
     standing |= _raise(engine, drift, route, map_id, outcomes, inputs)
     age_s = time.time() - fitted.provenance.fitted_at.timestamp()
-    against = _reasons(standing, age_s, drift, warnings, past)
+    against = _reasons(standing, age_s, drift, warnings)
     return RouteHealth(
         route=route.name,
         mode=route.mode,
@@ -111,6 +119,7 @@ def _examine(engine: Engine, drift: Drift, route: Route, registry: MapRegistry) 
         reasons=against,
         map_id=map_id,
         map_age_s=age_s,
+        n_answers=raw.size,
         evidence=float(outcomes.log_e[-1]) if outcomes is not None else None,
         threshold=outcomes.threshold if outcomes is not None else None,
         input_shift=inputs.distances[-1].w1 if inputs is not None and inputs.distances else None,
@@ -118,18 +127,6 @@ def _examine(engine: Engine, drift: Drift, route: Route, registry: MapRegistry) 
         checked_at=time.time(),
         **_estimates(labelled),
     )
-
-
-def _active(route: Route, registry: MapRegistry) -> tuple[str | None, tuple[str, ...], FittedMap | None]:
-    """The map that a route uses now, and what the registry says against it."""
-    version: str | None = route.map
-    warnings: tuple[str, ...] = ()
-    if route.map == "auto":
-        active = registry.active(route=route.name, model=route.model or "", signal=route.signal)
-        version, warnings = active.version, active.warnings
-    if version is None or version == "identity":
-        return None, warnings, None
-    return version, warnings, registry.load(version)
 
 
 def _outcomes(drift: Drift, fitted: FittedMap, labelled: Labelled) -> SequentialTest | None:
@@ -141,15 +138,10 @@ def _outcomes(drift: Drift, fitted: FittedMap, labelled: Labelled) -> Sequential
     return sequential_test(labelled.mean, labelled.correct, alpha=drift.alpha / 2.0, nulls=nulls)
 
 
-def _inputs(
-    engine: Engine, drift: Drift, route: Route, map_id: str, fitted: FittedMap, since: float
-) -> InputTest | None:
-    """The test of raw confidences; None for a map that does not remember those of its fit."""
+def _inputs(drift: Drift, fitted: FittedMap, raw: Columns) -> InputTest | None:
+    """The test of raw confidences; None for a map that was stored without those of its fit."""
     reference = fitted.provenance.raw_histogram
-    if not reference:
-        return None
-    raw = read_raw_means(engine, route=route.name, map_id=map_id, since=since)
-    return input_test(reference, raw, window=drift.window, alpha=drift.alpha)
+    return input_test(reference, raw, window=drift.window, alpha=drift.alpha) if reference else None
 
 
 def _raise(
@@ -181,9 +173,7 @@ _SENTENCES = {
 }
 
 
-def _reasons(
-    standing: set[str], age_s: float, drift: Drift, warnings: Sequence[str], past: Sequence[Alarm]
-) -> tuple[str, ...]:
+def _reasons(standing: set[str], age_s: float, drift: Drift, warnings: Sequence[str]) -> tuple[str, ...]:
     found = [_SENTENCES.get(kind, kind) for kind in sorted(standing)]
     if age_s > drift.max_age_days * 86_400:
         found.append(f"the map is {age_s / 86_400:.0f} days old; the limit is {drift.max_age_days:g}")

@@ -18,7 +18,6 @@ from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
 
 if TYPE_CHECKING:
-    from hedgerow.calibration import ActiveMap, MapRegistry
     from hedgerow.calibration.decision import Action
     from hedgerow.lexicon import Hedge, Lexicon, Reader, Retriever
     from hedgerow.proxy.clustering.clusterer import PairJudge
@@ -29,23 +28,23 @@ if TYPE_CHECKING:
     from hedgerow.proxy.pipeline.sampling.sharing import Sharing
     from hedgerow.proxy.pipeline.steps import RoutePipeline, Spent
     from hedgerow.proxy.rewriting import FactGuard
+    from hedgerow.proxy.services.active_map import ActiveMaps
 
 READING_TOKENS = 20
 """Tokens in which a model says how sure an answer sounds: a number, and a few words around it."""
 
 
-def route_pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> dict[str, RoutePipeline]:
-    """The pipelines of all routes that may calibrate."""
-    calibrating = [route for route in settings.routes if route.mode != "off" or route.allow_override]
-    if not calibrating:
+def route_pipelines(
+    settings: Settings, upstreams: Mapping[str, Upstream], maps: ActiveMaps | None
+) -> dict[str, RoutePipeline]:
+    """The pipelines of all routes that may calibrate; `maps` is None where none does."""
+    calibrating = [route for route in settings.routes if route.calibrates]
+    if maps is None:
         return {}
-    from hedgerow.calibration import MapRegistry
-
-    registry = MapRegistry(settings.maps.folder)
-    return {route.name: _route_steps(route, upstreams, registry) for route in calibrating}
+    return {route.name: _route_steps(route, upstreams, maps) for route in calibrating}
 
 
-def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapRegistry) -> RoutePipeline:
+def _route_steps(route: Route, upstreams: Mapping[str, Upstream], maps: ActiveMaps) -> RoutePipeline:
     from hedgerow.lexicon import LexiconError, Retriever, load
     from hedgerow.proxy.clustering.support import SentenceSupport
     from hedgerow.proxy.pipeline.steps import RoutePipeline
@@ -62,15 +61,15 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], registry: MapR
     return RoutePipeline(
         upstream=upstreams[route.upstream],
         equivalence=_equivalence(route, upstreams, judge),
-        signal=_signal(route, upstreams, support, registry),
-        active_map=_active_map(route, registry, route.signal),
+        signal=_signal(route, upstreams, support, maps),
+        active_map=lambda model: maps.active(route, model, route.signal),
         decide=_decide(route),
         stronger=upstreams[route.policy.escalate_to] if route.policy and route.policy.escalate_to else None,
         retriever=retriever,
         rewriters=_rewriters(route, upstreams),
         sharing=_sharing(route),
         guard=guard,
-        by_sentence=_by_sentence(route, registry, support, retriever, guard),
+        by_sentence=_by_sentence(route, maps, support, retriever, guard),
         grader=_grader(route, upstreams),
         needs_logprobs=route.signal in ("token", "combined"),
     )
@@ -90,7 +89,7 @@ def _guard(route: Route, hedges: tuple[Hedge, ...]) -> FactGuard:
 
 
 def _by_sentence(
-    route: Route, registry: MapRegistry, support: SentenceSupport, retriever: Retriever, guard: FactGuard
+    route: Route, maps: ActiveMaps, support: SentenceSupport, retriever: Retriever, guard: FactGuard
 ) -> LongAnswerPipeline | None:
     """What the route's long answers go through; None where they are worded as one."""
     from hedgerow.proxy.pipeline.job import LONG_SIGNAL
@@ -105,7 +104,7 @@ def _by_sentence(
     return LongAnswerPipeline(
         minimum=rewriting.by_sentence_from,
         support=support,
-        active_map=_active_map(route, registry, LONG_SIGNAL),
+        active_map=lambda model: maps.active(route, model, LONG_SIGNAL),
         retriever=retriever,
         k=rewriting.k,
         template=TemplateRewriter(guard.hedges),
@@ -188,7 +187,7 @@ def _local_judge(route: Route) -> PairJudge | None:
 
 
 def _signal(
-    route: Route, upstreams: Mapping[str, Upstream], support: SentenceSupport, registry: MapRegistry
+    route: Route, upstreams: Mapping[str, Upstream], support: SentenceSupport, maps: ActiveMaps
 ) -> Callable[[Job, Spent], ConfidenceSignal]:
     """What measures the confidence."""
     from hedgerow.proxy.signals.consistency import ConsistencySignal
@@ -211,13 +210,11 @@ def _signal(
     if route.signal == "linguistic" and route.linguistic.reader == "models":
         return lambda job, spent: LinguisticSignal(_model_reader(route, upstreams, job, spent))
     if route.signal == "combined":
-        from hedgerow.proxy.signals.combine import CombinedSignal, load_weights
-
-        active = _active_map(route, registry, "combined")
+        from hedgerow.proxy.signals.combine import CombinedSignal, weights_of
 
         def weighed(job: Job, spent: Spent) -> ConfidenceSignal:
-            weights = load_weights(registry.folder, active(job.model).version)
-            return CombinedSignal([SemanticSignal(), TokenSignal()], weights)
+            active = maps.active(route, job.model, "combined")
+            return CombinedSignal([SemanticSignal(), TokenSignal()], weights_of(active.fitted))
 
         return weighed
     fixed: dict[str, ConfidenceSignal] = {
@@ -313,38 +310,6 @@ def _decide(route: Route) -> Callable[[float], Action]:
         )
     )
     return lambda mean: decide(mean, found)
-
-
-def _active_map(route: Route, registry: MapRegistry, signal: str) -> Callable[[str], ActiveMap]:
-    """The map of a route for a signal, by model. Files are read now, so that a damaged one is told at the start. A map that the route
-    names serves its own signal, and long answers only where it was fitted for theirs.
-
-    Raises:
-        ConfigError: a map file cannot be read, or the named map does not exist.
-    """
-    from hedgerow.calibration import ActiveMap, IdentityMap
-    from hedgerow.calibration.errors import MapFileError
-
-    if route.map == "identity":
-        return lambda _: ActiveMap(IdentityMap(), None, "identity")
-    try:
-        if route.map != "auto":
-            fitted = registry.load(route.map)
-            if signal not in (route.signal, fitted.provenance.signal):
-                return lambda _: ActiveMap(IdentityMap(), None, "identity")
-            fixed = ActiveMap(fitted.map, route.map, "route")
-            return lambda _: fixed
-        registry.active(route=route.name, model=route.model or "", signal=signal)
-    except MapFileError as error:
-        raise ConfigError(f"routes: {route.name}: map: {error}") from error
-
-    def active(model: str) -> ActiveMap:
-        try:
-            return registry.active(route=route.name, model=model, signal=signal)
-        except MapFileError as error:
-            raise StepFailed("calibrate", "map_unreadable", str(error)) from error
-
-    return active
 
 
 def _rewriters(route: Route, upstreams: Mapping[str, Upstream]) -> Callable[[Job], Sequence[Rewriter]]:

@@ -20,14 +20,16 @@ import structlog
 from hedgerow.proxy.audit import operators
 from hedgerow.proxy.audit.operators import RouteState
 from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.config import Settings, load
+from hedgerow.proxy.config import Route, Settings, load
 from hedgerow.proxy.errors import ConfigError, StoreError
 from hedgerow.proxy.services.factories import route_pipelines
 from hedgerow.proxy.services.routes import effective
 from hedgerow.proxy.services.services import OpenUpstream, RefCount, Services, UpstreamPool
 
 if TYPE_CHECKING:
+    from hedgerow.calibration import ActiveMap
     from hedgerow.proxy.monitoring.drift import RouteHealth
+    from hedgerow.proxy.services.active_map import ActiveMaps
 
 log = structlog.get_logger(__name__)
 
@@ -65,6 +67,7 @@ class ConfigReloader:
         self._base = base
         self._config = config
         self._preload = preload
+        self._maps: ActiveMaps | None = None
         self._stamp = _stamp(config)
         self._pool = UpstreamPool(base.tracing)
         self._generation = _Generation(base, ())
@@ -87,7 +90,7 @@ class ConfigReloader:
             ConfigError: something that the configuration names is not there.
             StoreError: the audit store cannot be read.
         """
-        self.states = await self._read_states()
+        self.states = await anyio.to_thread.run_sync(operators.states, self.audit.engine)
         self._generation = await self._build(effective(self.configured, self.states))
 
     async def close(self) -> None:
@@ -119,16 +122,40 @@ class ConfigReloader:
             StoreError: the store cannot be read.
         """
         drift = await anyio.to_thread.run_sync(import_module, "hedgerow.proxy.monitoring.drift")
-        self.health = await anyio.to_thread.run_sync(drift.examine, self.audit.engine, self.services.settings)
+        settings, active = self.services.settings, self.active_maps()
+        self.health = await anyio.to_thread.run_sync(drift.examine, self.audit.engine, settings, active)
         for health in self.health.values():
             self.services.metrics.tell_health(health)
 
-    async def _read_states(self) -> dict[str, RouteState]:
-        return await anyio.to_thread.run_sync(operators.states, self.audit.engine)
+    def active_maps(self) -> dict[str, dict[str, ActiveMap]]:
+        """The active maps of every route that may calibrate, by model; see `ActiveMaps.of_route`."""
+        if self._maps is None:
+            return {}
+        return {route.name: self._maps.of_route(route) for route in self.services.settings.routes if route.calibrates}
+
+    async def check_map(self, route: Route, version: str | None) -> None:
+        """Check that a route can use a map before it is told to.
+
+        Raises:
+            ConfigError: there is no such map, it cannot be read, or it was fitted for another signal.
+        """
+
+        def check() -> None:
+            module = import_module("hedgerow.proxy.services.active_map")
+            module.stored_maps(self.services.settings, self.audit.engine).check(route, version)
+
+        await anyio.to_thread.run_sync(check)
+
+    @property
+    def map_problems(self) -> dict[str, str]:
+        """By route, why a map that it should use cannot be used; its answers are uncalibrated meanwhile."""
+        return self._maps.problems(self.services.settings) if self._maps is not None else {}
 
     async def _look_at_store(self) -> None:
         try:
-            states = await self._read_states()
+            states = await anyio.to_thread.run_sync(operators.states, self.audit.engine)
+            if self._maps is not None:
+                await anyio.to_thread.run_sync(self._maps.refresh, self.services.settings)
         except StoreError as error:
             log.error("route_states_unreadable", error=str(error))
             return
@@ -191,15 +218,24 @@ class ConfigReloader:
         held = await self._pool.acquire(settings)
         try:
             upstreams = {entry.name: entry.upstream for entry in held}
-            steps = await anyio.to_thread.run_sync(route_pipelines, settings, upstreams)
+            maps = await anyio.to_thread.run_sync(self._open_maps, settings)
+            steps = await anyio.to_thread.run_sync(route_pipelines, settings, upstreams, maps)
             for module in self._preload if steps else ():
                 await anyio.to_thread.run_sync(import_module, module)
         except BaseException:  # also a cancellation: nothing stays open
             await self._pool.release(held)
             raise
+        self._maps = maps
         return _Generation(
             replace(self._base, settings=settings, upstreams=upstreams, steps=steps, in_use=RefCount()), held
         )
+
+    def _open_maps(self, settings: Settings) -> ActiveMaps | None:
+        """The active maps; None where no route may calibrate: then the mathematics is never imported."""
+        if not any(route.calibrates for route in settings.routes):
+            return None
+        maps: ActiveMaps = import_module("hedgerow.proxy.services.active_map").stored_maps(settings, self.audit.engine)
+        return maps
 
 
 def modes(settings: Settings) -> dict[str, str]:

@@ -1,17 +1,16 @@
-"""What is said of routes, and what is checked before one is given a map: shared by the admin API and the command line."""
+"""Routes as they run: the configuration with what operators have set on top, and its description for the admin API and command line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hedgerow.proxy.audit.operators import RouteState
-from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.errors import ConfigError
+from hedgerow.proxy.config import Settings
 from hedgerow.proxy.types import Json
 
 if TYPE_CHECKING:
+    from hedgerow.calibration import ActiveMap
     from hedgerow.proxy.monitoring.drift import RouteHealth
 
 
@@ -26,46 +25,32 @@ def effective(settings: Settings, states: Mapping[str, RouteState]) -> Settings:
 
 
 def describe(
-    configured: Settings, running: Settings, states: Mapping[str, RouteState], health: Mapping[str, RouteHealth]
+    configured: Settings,
+    running: Settings,
+    states: Mapping[str, RouteState],
+    health: Mapping[str, RouteHealth],
+    maps: Mapping[str, Mapping[str, ActiveMap]],
 ) -> list[Json]:
-    """Every route: mode and map as requests meet them and as configured, who set them, and the health of the map."""
-    told = []
+    """Every route: mode and map as requests meet them and as configured, the maps that are active by model ("": every other one), who
+    set them, and the health of the map.
+    """
+    routes = []
     in_use = {route.name: route for route in running.routes}
     for route in configured.routes:
         now = in_use.get(route.name, route)
         state = states.get(route.name)
-        found = health.get(route.name)
-        told.append(
+        report = health.get(route.name)
+        routes.append(
             {
                 "name": route.name,
                 "mode": now.mode,
                 "configured_mode": route.mode,
                 "map": now.map,
                 "configured_map": route.map,
+                "active_maps": {model: active.version for model, active in maps.get(route.name, {}).items()},
                 "set_by": state.actor if state else None,
                 "set_at": state.updated_at if state else None,
-                "health": found.to_dict() if found else None,
+                "health": report.to_dict() if report else None,
             }
         )
-    return told
-
-
-def check_map(folder: Path, route: Route, version: str | None) -> None:
-    """Check that a route can use a map before it is told to.
-
-    Raises:
-        ConfigError: there is no such map, it cannot be read, or it was fitted for another signal.
-    """
-    if version is None or version in ("identity", "auto"):
-        return
-    from hedgerow.calibration import MapRegistry
-    from hedgerow.calibration.errors import CalibrationError
-
-    try:
-        signal = MapRegistry(folder).load(version).provenance.signal
-    except CalibrationError as error:
-        raise ConfigError(str(error)) from error
-    if signal not in ("", route.signal):
-        raise ConfigError(
-            f"map {version} was fitted for the signal {signal}; route {route.name} measures {route.signal}"
-        )
+    return routes

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
@@ -147,12 +148,17 @@ async def open_pipelines(settings: Settings) -> AsyncIterator[Pipelines]:
     steps: Mapping[str, RoutePipeline] = {}
     try:
         upstreams = {entry.name: entry.upstream for entry in acquired}
-        steps = await anyio.to_thread.run_sync(route_pipelines, settings, upstreams)
+        steps = await anyio.to_thread.run_sync(_pipelines, settings, upstreams)
         yield Pipelines(settings, upstreams, steps)
     finally:
         for route in steps.values():
             await route.sharing.aclose()
         await pool.release(acquired)
+
+
+def _pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> Mapping[str, RoutePipeline]:
+    with import_module("hedgerow.proxy.services.active_map").open_maps(settings) as maps:
+        return route_pipelines(settings, upstreams, maps)
 
 
 async def open_tracing(settings: Settings, stack: AsyncExitStack) -> Tracing | None:
@@ -183,11 +189,14 @@ def _named(route: Route) -> set[str | None]:
     return {route.upstream, route.rewriting.upstream, route.judge.upstream, grader, stronger, *readers}
 
 
-def check_services(settings: Settings) -> None:
+def check_services(settings: Settings) -> list[str]:
     """Check that what the configuration names is there, without opening a connection or loading a model.
 
+    Returns:
+        What a proxy would start in spite of: maps that are missing or damaged in the folder.
+
     Raises:
-        ConfigError: a model file, a library, a lexicon or a map is missing or unusable.
+        ConfigError: a model file, a library or a lexicon is missing or unusable.
     """
     upstreams = {name: _Unopened() for name in settings.upstreams}
     for upstream in settings.upstreams.values():
@@ -195,7 +204,11 @@ def check_services(settings: Settings) -> None:
             from hedgerow.proxy.upstreams.llama import model_file
 
             model_file(upstream.model_path)
-    route_pipelines(settings, cast(Mapping[str, Upstream], upstreams))
+    if not any(route.calibrates for route in settings.routes):
+        return []
+    maps = import_module("hedgerow.proxy.services.active_map").stored_maps(settings, None)
+    route_pipelines(settings, cast(Mapping[str, Upstream], upstreams), maps)
+    return [f"routes: {name}: map: {problem}" for name, problem in maps.problems(settings).items()]
 
 
 class _Unopened:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, isfinite, log
-from pathlib import Path
 
-from hedgerow.calibration import Beta
+from hedgerow.calibration import Beta, FittedMap
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.protocols import ConfidenceSignal
 from hedgerow.proxy.types import Clustering, Sample
@@ -59,42 +57,23 @@ def fit_weights(rows: Sequence[Mapping[str, Beta]], labels: Sequence[bool]) -> W
     return Weights(float(model.intercept_[0]), {n: float(w) for n, w in zip(names, model.coef_[0], strict=True)})
 
 
-def save_weights(folder: Path, version: str, weights: Weights) -> Path:
-    """Keep the weights beside the map of the same version, in the registry's folder."""
-    path = _weights_file(folder, version)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = {"schema": 1, "bias": weights.bias, "weights": dict(weights.weights)}
-    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    return path
-
-
-def load_weights(folder: Path, version: str | None) -> Weights:
-    """The weights that belong to a map.
+def weights_of(fitted: FittedMap | None) -> Weights:
+    """The weights that are kept with a map of the combined signal.
 
     Raises:
-        StepFailed: `no_weights` where there is no map yet, or none was kept with it; `weights_unreadable` where the file is damaged.
+        StepFailed: `no_weights` where there is no map yet, or it was fitted without; `weights_unreadable` where they do not fit.
     """
-    if version is None:
+    if fitted is None or not fitted.weights:
         raise StepFailed(
             "confidence", "no_weights", "no map of the combined signal is active; hedgerow fit --signal combined"
         )
-    path = _weights_file(folder, version)
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        weights = Weights(float(content["bias"]), {str(k): float(v) for k, v in content["weights"].items()})
-    except FileNotFoundError as error:
-        raise StepFailed("confidence", "no_weights", f"{path} is missing") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StepFailed("confidence", "weights_unreadable", f"{path}: {error}") from error
-    if set(weights.weights) != set(COMBINED) or not all(map(isfinite, (weights.bias, *weights.weights.values()))):
+    weights = dict(fitted.weights)
+    bias = weights.pop("bias", 0.0)
+    if set(weights) != set(COMBINED) or not all(map(isfinite, (bias, *weights.values()))):
         raise StepFailed(
-            "confidence", "weights_unreadable", f"{path}: needs one finite weight for each of {', '.join(COMBINED)}"
+            "confidence", "weights_unreadable", f"needs one finite weight for each of {', '.join(COMBINED)}"
         )
-    return weights
-
-
-def _weights_file(folder: Path, version: str) -> Path:
-    return folder / "weights" / f"{version}.json"
+    return Weights(bias, weights)
 
 
 class OneOfSeveral:

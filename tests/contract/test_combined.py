@@ -1,4 +1,4 @@
-"""`signal: combined`: fitted by the command, kept beside its map, used by the route; without a fit nothing is made up."""
+"""`signal: combined`: fitted by the command, kept with its map, used by the route; without a fit nothing is made up."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def _with_logprobs(_request: Any, body: Any) -> JSONResponse:
 
 
 def test_fitted_stored_and_used(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Path) -> None:
-    """The weights stand beside the map of their version; the route asks for log-probabilities and names its signal and map."""
+    """The weights are kept with the map; the route asks for log-probabilities and names its signal and map."""
     done = _fit(_rows(tmp_path), tmp_path / "maps")
     assert done.exit_code == 0, done.output
-    weights = json.loads((tmp_path / "maps" / "weights" / "both.json").read_text())["weights"]
-    assert set(weights) == {"semantic", "token"}
-    assert all(weight > 0 for weight in weights.values())
+    weights = json.loads((tmp_path / "maps" / "maps" / "both.json").read_text())["weights"]
+    assert set(weights) == {"bias", "semantic", "token"}
+    assert weights["semantic"] > 0 < weights["token"]
     upstream.default = _with_logprobs
     told = client_of(serve(signal="combined")).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
     assert upstream.calls[0]["logprobs"] is True
@@ -56,14 +56,18 @@ def test_fitted_stored_and_used(serve: Any, client_of: Any, upstream: Upstream, 
     assert 0.0 < told["raw"]["mean"] < 1.0
 
 
-@pytest.mark.parametrize(("damage", "reason"), [(None, "no_weights"), ("{}", "weights_unreadable")])
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [(None, "no_weights"), ({}, "no_weights"), ({"bias": 0.0, "semantic": 1.0}, "weights_unreadable")],
+)
 def test_without_weights_the_draft_stands(
-    serve: Any, client_of: Any, upstream: Upstream, tmp_path: Path, damage: str | None, reason: str
+    serve: Any, client_of: Any, upstream: Upstream, tmp_path: Path, damage: dict[str, float] | None, reason: str
 ) -> None:
-    """No map yet, or a damaged file: the plain draft, marked."""
+    """No map yet, or one without its weights: the plain draft, marked."""
     if damage is not None:
         assert _fit(_rows(tmp_path), tmp_path / "maps").exit_code == 0
-        (tmp_path / "maps" / "weights" / "both.json").write_text(damage)
+        file = tmp_path / "maps" / "maps" / "both.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"weights": damage}))
     upstream.default = _with_logprobs
     told = client_of(serve(signal="combined")).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
     assert (told["status"], told["reason"]) == ("degraded", reason)

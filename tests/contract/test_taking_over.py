@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 from starlette.responses import JSONResponse
 
-from tests.support.upstream import Upstream, completion
+from tests.support.upstream import Upstream, completion, says
 
 ADMIN = {"authorization": "Bearer adm"}
 BODY = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
@@ -43,22 +43,32 @@ def test_a_request_under_way_ends_as_it_began(serve: Any, upstream: Upstream) ->
     assert "hedgerow" not in ask()
 
 
-def test_an_unknown_map_of_the_store_leaves_everything_as_it_was(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
-    """A map that this process does not have: it goes on as before and says why."""
+def test_an_unknown_map_of_the_store_is_reported_and_answers_are_uncalibrated(
+    serve: Any, upstream: Upstream, tmp_path: Any
+) -> None:
+    """A map that nobody has: the route answers without one, and `/health` and the routes say why."""
     from hedgerow.proxy.audit.engine import open_engine
     from hedgerow.proxy.audit.operators import set_state
     from hedgerow.proxy.config import Audit
 
-    address = serve()
+    upstream.default = says("Canberra.", "Sydney.", "Canberra.")
+    address = serve(settings={"server": {"admin_key": "adm"}})
     engine = open_engine(Audit(url=f"sqlite:///{tmp_path}/audit.db"))
     set_state(engine, "test", "map", "elsewhere", actor="ada")
     deadline = time.monotonic() + 30
-    while "elsewhere" not in (told := httpx.get(f"{address}/health", timeout=60).json()).get("problem", ""):
+    while "elsewhere" not in (told := httpx.get(f"{address}/health", timeout=60).json()).get("maps", {}).get(
+        "test", ""
+    ):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    assert told["status"] == "ok"
+    assert (told["status"], told["degraded"]) == ("ok", True)
+    answer = httpx.post(f"{address}/v1/chat/completions", json=BODY, timeout=60).json()["hedgerow"]
+    assert (answer["uncalibrated"], answer["map"]) == (True, None)
+    (route,) = httpx.post(f"{address}/v1/admin/check", headers=ADMIN, timeout=60).json()["routes"]
+    assert route["health"]["status"] == "yellow"
+    assert "elsewhere" in route["health"]["reasons"][0]
     set_state(engine, "test", "map", None, actor="ada")
-    while "problem" in httpx.get(f"{address}/health", timeout=60).json():
+    while "maps" in httpx.get(f"{address}/health", timeout=60).json():
         assert time.monotonic() < deadline
         time.sleep(0.1)
     engine.dispose()

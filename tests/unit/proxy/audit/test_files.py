@@ -93,7 +93,7 @@ def test_a_file_that_cannot_be_read_or_written_is_one_sentence(config: Path, tmp
     filled(config, 1)
     assert "cannot be read" in run(config, "audit", "import", tmp_path / "nothing.csv", code=2).stderr
     assert "cannot be written" in run(config, "audit", "export", tmp_path / "no" / "folder.jsonl", code=2).stderr
-    assert "Use a date" in run(config, "audit", "export", tmp_path / "x.jsonl", "--since", "soon", code=2).stderr
+    assert "is no time" in run(config, "audit", "export", tmp_path / "x.jsonl", "--since", "soon", code=2).stderr
 
 
 COMMANDS = [

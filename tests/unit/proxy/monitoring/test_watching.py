@@ -19,6 +19,7 @@ from hedgerow.proxy.audit.store import open_store
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.monitoring.drift import RouteHealth, examine
 from hedgerow.proxy.monitoring.metrics import Metrics
+from hedgerow.proxy.services.active_map import stored_maps
 from tests.support.audit import SAMPLES, agreement, fill, right
 
 
@@ -63,7 +64,12 @@ def seen(settings: Settings, *phases: tuple[Any, Any], fitted: FittedMap | None)
 
 
 def look(settings: Settings) -> RouteHealth:
-    return with_engine(settings, lambda engine: examine(engine, settings))["test"]
+    return with_engine(settings, lambda engine: examined(engine, settings))["test"]
+
+
+def examined(engine: Any, settings: Settings) -> dict[str, RouteHealth]:
+    maps = stored_maps(settings, engine)
+    return examine(engine, settings, {route.name: maps.of_route(route) for route in settings.routes})
 
 
 def with_engine(settings: Settings, work: Callable[[Any], Any]) -> Any:
@@ -151,3 +157,13 @@ def test_the_metrics_tell_what_was_found_and_forget_what_is_gone() -> None:
     text = generate_latest(metrics.registry).decode()
     assert "hedgerow_smooth_ece{" not in text
     assert 'hedgerow_drift_alarm{kind="outcomes",route="r"} 0.0' in text
+
+
+def test_a_map_of_one_model_is_watched(tmp_path: Path) -> None:
+    """Every answer under it is wrong: an alarm, although the route has no map for its other models."""
+    fitted = a_map(tmp_path)
+    (tmp_path / "maps" / "active.json").unlink()
+    MapRegistry(tmp_path / "maps").activate("one", route="test", model="m")
+    agree = agreement(np.random.default_rng(5), 120)
+    health = seen(settings_of(tmp_path), (agree, np.zeros(120)), fitted=fitted)
+    assert (health.status, health.map_id, health.alarms) == ("yellow", "one", ("outcomes",))

@@ -1,0 +1,147 @@
+"""Which calibration map is active: requests, drift watcher, dashboard, administration and command line all ask `ActiveMaps`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+import structlog
+
+from hedgerow.calibration import ActiveMap, FittedMap, MapRegistry
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.registry import UNCALIBRATED, Assignment, choose, scopes
+from hedgerow.proxy.audit.engine import Engine, open_engine, sqlite_file
+from hedgerow.proxy.audit.maps import StoredMaps
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.errors import ConfigError
+
+log = structlog.get_logger(__name__)
+
+
+class ActiveMaps:
+    """The active map of a route for a model and a signal, from a copy that `refresh` brings up to date.
+
+    A map that is missing or damaged counts as no map: the answer is uncalibrated, and the reason stands in the warnings.
+    """
+
+    def __init__(self, registry: MapRegistry) -> None:
+        self.registry = registry
+        self._assignments: tuple[Assignment, ...] = ()
+        self._scopes: dict[tuple[str | None, str | None], str] = {}
+        self._fitted: dict[str, FittedMap | CalibrationError] = {}
+        self._unreadable: str | None = None
+
+    def refresh(self, settings: Settings) -> None:
+        """Read the assignments and every map that they or the routes name. Reads files and the store: for worker threads.
+
+        Raises:
+            StoreError: the store cannot be read; what was read before stands.
+        """
+        try:
+            assignments, unreadable = self.registry.assignments(), None
+        except CalibrationError as error:
+            assignments, unreadable = (), str(error)
+        named = {route.map for route in settings.routes} - {"auto", "identity"}
+        fitted = {version: self._read(version) for version in named.union(a.version for a in assignments)}
+        self._assignments, self._scopes, self._unreadable = assignments, scopes(assignments), unreadable
+        for version, problem in fitted.items():
+            if isinstance(problem, CalibrationError) and not isinstance(self._fitted.get(version), CalibrationError):
+                log.error("map_unusable", map=version, reason=str(problem))
+        self._fitted = fitted
+
+    def active(self, route: Route, model: str, signal: str) -> ActiveMap:
+        """The map that a route's answers of a model are calibrated with where the confidence is of this signal.
+
+        A map that was fitted for another signal is skipped with a warning; one whose signal is unknown serves the route's own.
+        """
+        if route.map == "identity":
+            return UNCALIBRATED
+        named: dict[tuple[str | None, str | None], str] = {(None, None): route.map}
+        assignments = self._scopes if route.map == "auto" else named
+        fits = partial(_fits, signal=signal, unknown_fits=signal == route.signal)
+        try:
+            active = choose(assignments, self._load, route=route.name, model=model, fits=fits)
+        except CalibrationError as error:
+            return replace(UNCALIBRATED, warnings=(str(error),), problem=str(error))
+        if self._unreadable is not None and active.version is None and route.map == "auto":
+            warnings = (*active.warnings, self._unreadable)
+            return replace(active, warnings=warnings, problem=self._unreadable)
+        return self.registry.warned(active)
+
+    def of_route(self, route: Route) -> dict[str, ActiveMap]:
+        """The maps of a route by model: those that have an assignment of their own, and "" for every other model."""
+        if route.model is not None:
+            return {route.model: self.active(route, route.model, route.signal)}
+        models = {a.model for a in self._assignments if a.model is not None and a.route in (None, route.name)}
+        return {model: self.active(route, model, route.signal) for model in ("", *sorted(models))}
+
+    def check(self, route: Route, version: str | None) -> None:
+        """Check that a route can use a map before it is told to.
+
+        Raises:
+            ConfigError: there is no such map, it cannot be read, or it was fitted for another signal.
+        """
+        if version in (None, "identity", "auto"):
+            return
+        active = self.active(route.model_copy(update={"map": version}), route.model or "", route.signal)
+        if active.problem is not None:
+            raise ConfigError(active.problem)
+        if active.version is None:
+            raise ConfigError(f"route {route.name} measures the signal {route.signal}: {active.warnings[0]}")
+
+    def problems(self, settings: Settings) -> dict[str, str]:
+        """By route, why a map that it should use cannot be used."""
+        problems = {}
+        for route in settings.routes:
+            for active in self.of_route(route).values():
+                if active.problem is not None and route.calibrates:
+                    problems[route.name] = active.problem
+        return problems
+
+    def _load(self, version: str) -> FittedMap:
+        if version not in self._fitted:
+            self._fitted[version] = self._read(version)
+        fitted = self._fitted[version]
+        if isinstance(fitted, CalibrationError):
+            raise fitted
+        return fitted
+
+    def _read(self, version: str) -> FittedMap | CalibrationError:
+        try:
+            return self.registry.load(version)
+        except CalibrationError as error:
+            return error
+
+
+def _fits(fitted: FittedMap, signal: str, *, unknown_fits: bool) -> bool:
+    fitted_for = fitted.provenance.signal
+    return fitted_for == signal or (fitted_for == "" and unknown_fits)
+
+
+def stored_maps(settings: Settings, engine: Engine | None) -> ActiveMaps:
+    """The active maps of the configured folder and of a store.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    maps = ActiveMaps(MapRegistry(settings.maps.folder, StoredMaps(engine) if engine is not None else None))
+    maps.refresh(settings)
+    return maps
+
+
+@contextmanager
+def open_maps(settings: Settings, *, create: bool = False) -> Iterator[ActiveMaps]:
+    """The active maps outside of a serving process: of the folder, and of the audit store where there is one or `create` is set.
+
+    Raises:
+        StoreError: the store cannot be opened or read.
+    """
+    file = sqlite_file(settings.audit)
+    engine = open_engine(settings.audit) if create or file is None or file.exists() else None
+    try:
+        yield stored_maps(settings, engine)
+    finally:
+        if engine is not None:
+            engine.dispose()
