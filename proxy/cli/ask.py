@@ -12,13 +12,11 @@ from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from hedgerow.calibration import Beta
     from hedgerow.proxy.config import Route, Settings
     from hedgerow.proxy.pipeline.job import Flow
 
 WIDTH = 36
 """Columns of a drawn density."""
-BARS = " ▁▂▃▄▅▆▇█"
 MAX_SHOWN_CLUSTERS = 8
 
 
@@ -127,6 +125,8 @@ def _confidence(flow: Flow, console: Console) -> None:
     """Both Betas, drawn as densities."""
     from rich.table import Table
 
+    from hedgerow.proxy.monitoring.diagrams import density_bars
+
     if flow.raw is None or flow.calibrated is None or flow.applied is None:
         return
     note = f"map {flow.applied.id}" if flow.applied.id else "uncalibrated: no map has been fitted for this route yet"
@@ -134,20 +134,10 @@ def _confidence(flow: Flow, console: Console) -> None:
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
     for name, beta, style in (("raw", flow.raw, "yellow"), ("calibrated", flow.calibrated, "green")):
         figures = f"mean {beta.mean:.3f}  Beta({beta.alpha:.3g}, {beta.beta:.3g})"
-        table.add_row(name, f"[{style}]{density_bars(beta)}[/]", figures)
+        table.add_row(name, f"[{style}]{density_bars(beta, WIDTH)}[/]", figures)
     axis = f"0{'0.5':^{WIDTH - 2}}1"
     table.add_row("", f"[dim]{axis}[/]", "")
     console.print(table)
-
-
-def density_bars(beta: Beta) -> str:
-    """The probability mass of a Beta in equal intervals of [0, 1], as a line of bars."""
-    import numpy as np
-    from scipy.special import betainc
-
-    mass = np.diff(betainc(beta.alpha, beta.beta, np.linspace(0.0, 1.0, WIDTH + 1)))
-    heights = np.ceil(mass / mass.max() * (len(BARS) - 1) - 1e-9).astype(int)
-    return "".join(BARS[height] for height in heights)
 
 
 def _hedges(flow: Flow, console: Console) -> None:

@@ -12,7 +12,7 @@ from hedgerow.proxy.cli.common import ConfigPath, open_audit, stop
 if TYPE_CHECKING:
     from hedgerow.calibration.metrics import Interval
     from hedgerow.proxy.audit.engine import Connection
-    from hedgerow.proxy.dashboard.overview import Buckets, Line
+    from hedgerow.proxy.monitoring.figures import Buckets, RouteFigures
 
 T = TypeVar("T")
 Since = Annotated[str, typer.Option(help="How far back: 24h, 7d, 30d or all.")]
@@ -26,19 +26,19 @@ def summary(
     """Per route: requests, share hedged and passed on, confidence against outcomes, divergence, tokens."""
     from hedgerow.proxy.audit import queries
     from hedgerow.proxy.audit.engine import transaction
-    from hedgerow.proxy.dashboard import overview
+    from hedgerow.proxy.monitoring import figures
 
-    def lines(connection: Connection, buckets: Buckets) -> list[Line]:
+    def lines(connection: Connection, buckets: Buckets) -> list[RouteFigures]:
         counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
         labelled = queries.labelled(connection, buckets.period, route)
         names = sorted({tally.route for tally in counted if tally.route})
         each = [
-            overview.line(
+            figures.route_figures(
                 name, [t for t in counted if t.route == name], labelled.where(labelled.route == name), buckets
             )
             for name in names
         ]
-        return each if len(each) == 1 else [*each, overview.line(None, counted, labelled, buckets)]
+        return each if len(each) == 1 else [*each, figures.route_figures(None, counted, labelled, buckets)]
 
     _check_period(since)
     with open_audit(config) as (_, engine), transaction(engine) as connection:
@@ -47,9 +47,9 @@ def summary(
     if as_json:
         typer.echo(_json([_told(line) for line in found if line.requests]))
     elif not any(line.requests for line in found):
-        typer.echo(f"no requests in {overview.PERIODS[since][0]}" + (f" on the route {route}" if route else ""))
+        typer.echo(f"no requests in {figures.PERIODS[since][0]}" + (f" on the route {route}" if route else ""))
     else:
-        _print_summary(found, overview.PERIODS[since][0])
+        _print_summary(found, figures.PERIODS[since][0])
 
 
 def worst(
@@ -75,7 +75,7 @@ def worst(
 
 
 def _check_period(since: str) -> None:
-    from hedgerow.proxy.dashboard.overview import PERIODS
+    from hedgerow.proxy.monitoring.figures import PERIODS
 
     if since not in PERIODS:
         stop(f"Invalid --since value {since!r}. Use one of {', '.join(PERIODS)}.")
@@ -85,13 +85,13 @@ def _buckets(connection: Connection, since: str) -> Buckets:
     import time
 
     from hedgerow.proxy.audit import queries
-    from hedgerow.proxy.dashboard import overview
+    from hedgerow.proxy.monitoring import figures
 
     first = queries.first_moment(connection) if since == "all" else None
-    return overview.buckets_of(since, time.time(), first)
+    return figures.buckets_of(since, time.time(), first)
 
 
-def _told(line: Line) -> dict[str, Any]:
+def _told(line: RouteFigures) -> dict[str, Any]:
     """A line as JSON has it; intervals are [estimate, low, high]."""
 
     def interval(held: Interval | None) -> list[float] | None:
@@ -122,7 +122,7 @@ def _json(content: Any) -> str:
     return json.dumps(content, indent=2, allow_nan=False)
 
 
-def _print_summary(lines: list[Line], period: str) -> None:
+def _print_summary(lines: list[RouteFigures], period: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -160,7 +160,7 @@ def _print_worst(rows: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from hedgerow.proxy.dashboard.render import percent
+    from hedgerow.proxy.monitoring.figures import percent
 
     console = Console(highlight=False)
     for row in rows:

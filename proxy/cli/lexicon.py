@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ import typer
 from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
 
 if TYPE_CHECKING:
-    from hedgerow.calibration import Beta
     from hedgerow.lexicon import Hedge, Lexicon
     from hedgerow.lexicon.hedges.build import Plan, Record
     from hedgerow.proxy.config import Settings
@@ -62,6 +60,8 @@ def show(
     id: Annotated[str, typer.Argument(help="Id of the entry.")], lexicon: Which = "en", as_json: AsJson = False
 ) -> None:
     """One hedge: its Beta, where that comes from, its frames."""
+    from hedgerow.proxy.monitoring.diagrams import density_bars
+
     hedge = _load(lexicon).get(id)
     if hedge is None:
         from difflib import get_close_matches
@@ -75,21 +75,12 @@ def show(
     typer.echo(
         f"  mean {hedge.beta.mean:.3f}, concentration {hedge.beta.concentration:.1f}, Beta({hedge.beta.alpha:g}, {hedge.beta.beta:g})"
     )
-    typer.echo(f"  0 {_density(hedge.beta)} 1")
+    typer.echo(f"  0 {density_bars(hedge.beta, WIDTH)} 1")
     typer.echo(
         f"  {hedge.source}: {hedge.basis}" + (f"; expected error of the mean {hedge.error:.3f}" if hedge.error else "")
     )
     for frame in hedge.frames:
         typer.echo(f"  {frame.kind:<14} {frame.text}")
-
-
-def _density(beta: Beta) -> str:
-    """The distribution as a row of bars, each the mass of its slice."""
-    from hedgerow.calibration.distribution import cdf
-
-    edges = cdf([i / WIDTH for i in range(WIDTH + 1)], beta.alpha, beta.beta)
-    mass = [float(high - low) for low, high in itertools.pairwise(edges)]
-    return "".join(" ▁▂▃▄▅▆▇█"[min(8, round(8 * m / max(mass)))] for m in mass)
 
 
 @app.command()

@@ -10,7 +10,7 @@ from hedgerow.calibration import ActiveMap, FittedMap
 from hedgerow.calibration.registry import UNCALIBRATED
 from hedgerow.proxy.config import Route
 from hedgerow.proxy.dashboard.render import alarm_words
-from hedgerow.proxy.lab.report.figures import Points, map_curve
+from hedgerow.proxy.monitoring.diagrams import Points, map_curve
 from hedgerow.proxy.monitoring.drift import RouteHealth
 from hedgerow.proxy.types import Json
 

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from hedgerow.calibration import Beta
+from hedgerow.proxy.monitoring.figures import NARROW_SPACE, percent
 from hedgerow.proxy.types import Json
 
 STATIC = Path(__file__).parent / "static"
@@ -27,7 +28,6 @@ SECURITY = {
     "referrer-policy": "same-origin",  # with "no-referrer" browsers hide the origin of our own forms from us
     "cross-origin-opener-policy": "same-origin",
 }
-NARROW_SPACE = "\u202f"
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -71,19 +71,6 @@ def _environment() -> Environment:
 def asset(name: str) -> str:
     """The address of a static file; it changes with the content, so that browsers may keep it for good."""
     return f"/static/{name}?{hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
-
-
-def percent(share: float | None, digits: int = 0) -> str:
-    """A share as a percentage; what is neither none nor all is never rounded to it."""
-    if share is None:
-        return "–"
-    shown = f"{100 * share:.{digits}f}"
-    least = 10.0**-digits
-    if share > 0 and float(shown) == 0:
-        shown = f"<{least:.{digits}f}"
-    elif share < 1 and float(shown) == 100:
-        shown = f">{100 - least:.{digits}f}"
-    return f"{shown}{NARROW_SPACE}%"
 
 
 def count(number: float | None) -> str:

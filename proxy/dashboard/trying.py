@@ -17,7 +17,7 @@ import orjson
 from starlette.responses import Response
 
 from hedgerow.proxy.dashboard.render import fragment
-from hedgerow.proxy.dashboard.story import Story, of_flow
+from hedgerow.proxy.dashboard.request_view import RequestView, of_flow
 from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.gateway import finish as outcome
 from hedgerow.proxy.gateway.exchange import ClientGone, Exchange, Receive, Scope, Send
@@ -133,7 +133,7 @@ class Trial(Response):
         await self._show(exchange, of_flow(flow, upstream.texts, ended=True), shown)
         await exchange.write(_line({"error": failure.message} if failure else _end(flow)), more=False)
 
-    async def _show(self, exchange: Exchange, story: Story, shown: dict[str, str]) -> None:
+    async def _show(self, exchange: Exchange, story: RequestView, shown: dict[str, str]) -> None:
         """Send what looks different from what was sent before."""
         drawn = await anyio.to_thread.run_sync(_sections, story)
         new = {name: html for name, html in drawn.items() if shown.get(name) != html}
@@ -161,7 +161,7 @@ async def _whenever(changed: asyncio.Event, work: asyncio.Task[Any]) -> AsyncIte
         await asyncio.wait({work}, timeout=PAUSE_S)
 
 
-def _sections(story: Story) -> dict[str, str]:
+def _sections(story: RequestView) -> dict[str, str]:
     return {name: fragment(f"_{name}.html", story=story) for name in SECTIONS}
 
 

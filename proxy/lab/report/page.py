@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from hedgerow.calibration.evaluation import Evaluation
-from hedgerow.proxy.lab.report import figures
+from hedgerow.proxy.monitoring import diagrams
 
 
 def render(evaluation: Evaluation, document: dict[str, Any]) -> str:
@@ -22,11 +22,11 @@ def render(evaluation: Evaluation, document: dict[str, Any]) -> str:
             metrics=metrics,
             parameters={name: value for name, value in document["map"].items() if isinstance(value, float)},
             reliability=_reliability(evaluation),
-            divergences=figures.divergences(evaluation),
-            risk_before=figures.risk_curve(evaluation.raw, evaluation.correct),
-            risk_after=figures.risk_curve(evaluation.calibrated, evaluation.correct),
-            map_curve=figures.map_curve(evaluation.fitted.map),
-            observed=figures.observed(evaluation),
+            divergences=diagrams.divergences(evaluation),
+            risk_before=diagrams.risk_curve(evaluation.raw, evaluation.correct),
+            risk_after=diagrams.risk_curve(evaluation.calibrated, evaluation.correct),
+            map_curve=diagrams.map_curve(evaluation.fitted.map),
+            observed=diagrams.observed(evaluation),
         )
     )
 
@@ -56,8 +56,8 @@ def _metrics(document: dict[str, Any]) -> dict[str, Any]:
     return {name: held for name, held in document.items() if isinstance(held, dict) and "after" in held}
 
 
-def _reliability(evaluation: Evaluation) -> list[figures.Reliability]:
+def _reliability(evaluation: Evaluation) -> list[diagrams.Reliability]:
     return [
-        figures.reliability(title, *betas, evaluation.correct)
+        diagrams.reliability(title, *betas, evaluation.correct)
         for title, betas in (("Before", evaluation.raw), ("After", evaluation.calibrated))
     ]

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.calibration import Beta
-from hedgerow.proxy.dashboard.figures import CELLS, central, curves, density
-from hedgerow.proxy.dashboard.render import percent
-from hedgerow.proxy.dashboard.story import grouped
+from hedgerow.proxy.dashboard.request_view import grouped
 from hedgerow.proxy.dashboard.trying import Overheard
+from hedgerow.proxy.monitoring.diagrams import CELLS, central, curves, density
+from hedgerow.proxy.monitoring.figures import percent
 from hedgerow.proxy.protocols import Call
 from tests.support.upstream import completion
 

@@ -1,6 +1,6 @@
 """One request's work as the pages tell it, step by step: live from a flow, or later from its audit row.
 
-Both make the same `Story`, so that the try-it page and the dashboard show a request through the same templates.
+Both make the same `RequestView`, so that the try-it page and the dashboard show a request through the same templates.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Hedge, Lexicon
-from hedgerow.proxy.dashboard.figures import Curve, curves
+from hedgerow.proxy.monitoring.diagrams import Curve, curves
 from hedgerow.proxy.pipeline.job import Flow
 from hedgerow.proxy.pipeline.result import final_text
 from hedgerow.proxy.types import Json
@@ -47,7 +47,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class RequestView:
     """What became of a request; whatever is not known (yet) is None or empty."""
 
     question: str | None = None
@@ -88,11 +88,11 @@ class Story:
         return next((step for step in STEPS if step not in (self.timings_ms or {})), None)
 
 
-def of_flow(flow: Flow, live: Sequence[str], *, ended: bool) -> Story:
+def of_flow(flow: Flow, live: Sequence[str], *, ended: bool) -> RequestView:
     """The story as far as it has come. `live` are the answers as they are being written."""
     used = flow.rewording.hedge if flow.rewording else None
     texts = [flow.samples[i].text for i in flow.compared]
-    return Story(
+    return RequestView(
         question=flow.job.question,
         wanted=flow.job.route.sampling.n,
         live=tuple(live),
@@ -124,12 +124,12 @@ def of_flow(flow: Flow, live: Sequence[str], *, ended: bool) -> Story:
     )
 
 
-def of_row(row: Json, lexicon: Lexicon | None) -> Story:
+def of_row(row: Json, lexicon: Lexicon | None) -> RequestView:
     """The story of an audit row; hedges are looked up in the lexicon that the route has now."""
     told = row["story"] or {}
     raw, calibrated = _beta(row["raw_alpha"], row["raw_beta"]), _beta(row["alpha"], row["beta"])
     said: Json = {} if row["store_text"] == "hashed" else row["texts"] or {}
-    return Story(
+    return RequestView(
         question=said.get("question"),
         groups=grouped(told.get("clusters", ()), said.get("samples")),
         decided_by=told.get("decided_by"),

@@ -16,9 +16,8 @@ from urllib.parse import quote
 import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import BaseRoute
-from starlette.routing import Route as Address
 
+from hedgerow import lexicon
 from hedgerow.calibration import ActiveMap
 from hedgerow.proxy.api.access import services_of, store_of
 from hedgerow.proxy.audit import queries
@@ -28,11 +27,11 @@ from hedgerow.proxy.audit.review import CANDIDATES, ReviewItem, review_queue
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.verdicts import Verdict, VerdictResult
 from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.dashboard import overview
 from hedgerow.proxy.dashboard.maps import MapCard, card
 from hedgerow.proxy.dashboard.render import page
-from hedgerow.proxy.dashboard.story import of_row
+from hedgerow.proxy.dashboard.request_view import of_row
 from hedgerow.proxy.dashboard.visitor import Visitor
+from hedgerow.proxy.monitoring import figures
 from hedgerow.proxy.monitoring.drift import RouteHealth
 from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.services import Services
@@ -48,7 +47,7 @@ MAX_SKIPPED = 50
 
 
 @dataclass(slots=True)
-class Kept:
+class PageCache:
     """Figures that took long to compute, until they are computed again."""
 
     held: dict[tuple[str, ...], tuple[float, Any]] = field(default_factory=dict)
@@ -74,7 +73,7 @@ class RouteLine:
     name: str
     settings: Route | None
     mode: str | None
-    figures: overview.Line
+    figures: figures.RouteFigures
     card: MapCard | None
 
     @property
@@ -86,14 +85,14 @@ class RouteLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class Overview:
     """Everything that the overview or the page of one route shows."""
 
     computed_at: float
     rows: int
-    whole: overview.Line
+    whole: figures.RouteFigures
     routes: tuple[RouteLine, ...]
-    endings: list[overview.Ending]
+    endings: list[figures.Ending]
     charts: Json
     histogram: tuple[list[int], list[int]]
     diagrams: list[Any]
@@ -102,30 +101,13 @@ class Figures:
     complete: bool
 
 
-def routes() -> list[BaseRoute]:
-    """The dashboard's addresses."""
-    from hedgerow.proxy.dashboard.site import posted, shown
-
-    kept = Kept()
-    return [
-        Address("/dashboard", shown(partial(overview_page, kept))),
-        Address("/dashboard/routes/{route}", shown(partial(overview_page, kept))),
-        Address("/dashboard/surprises", shown(surprises_page)),
-        Address("/dashboard/answers/{id}", shown(answer_page)),
-        Address("/dashboard/answers/{id}/verdict", posted(answer_verdict), methods=["POST"]),
-        Address("/dashboard/review", shown(review_page)),
-        Address("/dashboard/review/verdict", posted(review_verdict), methods=["POST"]),
-        Address("/dashboard/changes", shown(changes_page)),
-    ]
-
-
-async def overview_page(kept: Kept, request: Request, services: Services, visitor: Visitor) -> Response:
+async def overview_page(cache: PageCache, request: Request, services: Services, visitor: Visitor) -> Response:
     """All routes, or one."""
     name, period = request.path_params.get("route"), period_of(request)
     reloader: ConfigReloader = request.state.reloader
     maps, health = reloader.active_maps(), reloader.health
-    compute = partial(store_of(request).read, partial(figures, services.settings, maps, health, name, period))
-    found: Figures = await kept.get((name or "", period), compute)
+    compute = partial(store_of(request).read, partial(overview, services.settings, maps, health, name, period))
+    found: Overview = await cache.get((name or "", period), compute)
     if name is not None and not found.rows and all(line.name != name for line in found.routes):
         return page("missing.html", status=404, visitor=visitor, here="", what=f"There is no route called {name}.")
     return await rendered(
@@ -134,7 +116,7 @@ async def overview_page(kept: Kept, request: Request, services: Services, visito
         here="/dashboard",
         route=name,
         period=period,
-        periods=overview.PERIODS,
+        periods=figures.PERIODS,
         f=found,
     )
 
@@ -147,33 +129,33 @@ async def rendered(name: str, **values: Any) -> Response:
 def period_of(request: Request) -> str:
     """The period that is asked for."""
     asked = request.query_params.get("period", "7d")
-    return asked if asked in overview.PERIODS else "7d"
+    return asked if asked in figures.PERIODS else "7d"
 
 
-def figures(
+def overview(
     settings: Settings,
     maps: Mapping[str, Mapping[str, ActiveMap]],
     health: Mapping[str, RouteHealth],
     route: str | None,
     period: str,
     connection: Connection,
-) -> Figures:
+) -> Overview:
     """Read and compute everything for the overview (`route` None) or for one route."""
     now = time.time()
-    buckets = overview.buckets_of(period, now, queries.first_moment(connection))
+    buckets = figures.buckets_of(period, now, queries.first_moment(connection))
     counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
     labelled = queries.labelled(connection, buckets.period, route)
     alarms = queries.raised(connection, standing=True)
-    whole = overview.line(route, counted, labelled, buckets)
-    return Figures(
+    whole = figures.route_figures(route, counted, labelled, buckets)
+    return Overview(
         computed_at=now,
         rows=whole.requests,
         whole=whole,
         routes=tuple(_route_lines(settings, maps, health, route, counted, labelled, buckets, alarms)),
-        endings=overview.endings(counted),
-        charts=overview.volumes(counted, buckets) | overview.quality(labelled, buckets.period),
+        endings=figures.endings(counted),
+        charts=figures.volumes(counted, buckets) | figures.quality(labelled, buckets.period),
         histogram=queries.histogram(connection, buckets.period, route),
-        diagrams=overview.diagrams(labelled),
+        diagrams=figures.diagrams(labelled),
         surprises=queries.surprises(connection, buckets.period, route, limit=3),
         alarms=[alarm for alarm in alarms if route in (None, alarm["route"])],
         complete=labelled.complete,
@@ -187,7 +169,7 @@ def _route_lines(
     only: str | None,
     counted: Sequence[queries.Tally],
     labelled: queries.Labelled,
-    buckets: overview.Buckets,
+    buckets: figures.Buckets,
     alarms: Sequence[Json],
 ) -> list[RouteLine]:
     configured = {route.name: route for route in settings.routes}
@@ -209,7 +191,7 @@ async def surprises_page(request: Request, services: Services, visitor: Visitor)
     period, route = period_of(request), request.query_params.get("route") or None
 
     def query(connection: Connection) -> list[Json]:
-        asked = overview.buckets_of(period, time.time(), None).period
+        asked = figures.buckets_of(period, time.time(), None).period
         whole = asked if period != "all" else Period(None, time.time())
         return queries.surprises(connection, whole, route, SURPRISES_SHOWN)
 
@@ -223,7 +205,7 @@ async def surprises_page(request: Request, services: Services, visitor: Visitor)
         route=route,
         names=names,
         period=period,
-        periods=overview.PERIODS,
+        periods=figures.PERIODS,
     )
 
 
@@ -259,12 +241,10 @@ async def judge(request: Request, name: str, *, right: bool) -> VerdictResult | 
 
 def lexicon_of(settings: Settings, name: str | None) -> Any:
     """The lexicon that a route uses now; None where there is no such route or its lexicon cannot be read."""
-    from hedgerow.lexicon import LexiconError, load
-
     route = next((route for route in settings.routes if route.name == name), None)
     try:
-        return load(route.lexicon) if route else None
-    except LexiconError:
+        return lexicon.load(route.lexicon) if route else None
+    except lexicon.LexiconError:
         return None
 
 

@@ -1,6 +1,6 @@
-"""The figures of the overview and of one route: what was answered, how it was worded, how sure, and how right that was.
+"""The figures of all routes or of one: what was answered, how it was worded, how sure, and how right that was.
 
-Pure computation over what `hedgerow.proxy.audit.queries` finds. Estimates carry 95 % bootstrap intervals; where there are too few verdicts for
+Pure computation over what `hedgerow.proxy.audit.queries` reads; the dashboard and `hedgerow audit summary` show it. Estimates carry 95 % bootstrap intervals; where there are too few verdicts for
 one, there is none. The interval of the smooth ECE keeps the estimate's own bandwidth, which makes it affordable.
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hedgerow.calibration.metrics import Interval, bootstrap_interval, smooth_ece
 from hedgerow.calibration.metrics.smooth import smooth_ece_at
 from hedgerow.proxy.audit.queries import TOKENS, Labelled, Period, Tally
-from hedgerow.proxy.lab.report.figures import Reliability, reliability
+from hedgerow.proxy.monitoring.diagrams import Reliability, reliability
 from hedgerow.proxy.types import Json
 
 HOUR, DAY = 3600.0, 86400.0
@@ -39,6 +39,7 @@ RESAMPLES = 80
 INTERVAL_ROWS = 4000
 """Newest verdicts that an interval is computed from; the estimate uses all."""
 
+NARROW_SPACE = "\u202f"
 Floats = NDArray[np.float64]
 
 
@@ -76,7 +77,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RouteFigures:
     """One route, or all, in figures. `fd` and `smooth_ece` are of the calibrated confidence; None where there are too few verdicts."""
 
     name: str | None
@@ -102,7 +103,7 @@ class Line:
         return number / self.requests if self.requests else None
 
 
-def line(name: str | None, counted: Sequence[Tally], labelled: Labelled, buckets: Buckets) -> Line:
+def route_figures(name: str | None, counted: Sequence[Tally], labelled: Labelled, buckets: Buckets) -> RouteFigures:
     """The figures of what was counted and labelled."""
     by_bucket = Counter[int]()
     by_status = Counter[str]()
@@ -116,7 +117,7 @@ def line(name: str | None, counted: Sequence[Tally], labelled: Labelled, buckets
     if len(labelled) >= MIN_VERDICTS:
         fd, raw = _interval(np.mean, labelled.fd), float(np.mean(labelled.fd_raw))
         ece, ece_raw = _smooth_interval(labelled.calibrated, labelled.correct), _smooth(labelled.raw, labelled.correct)
-    return Line(
+    return RouteFigures(
         name=name,
         requests=requests,
         by_bucket=tuple(by_bucket[i] for i in range(buckets.number)),
@@ -230,3 +231,16 @@ def _smooth_interval(betas: tuple[Floats, Floats], correct: Floats) -> Interval:
         resamples=RESAMPLES,
     )
     return Interval(estimate, min(found.low, estimate), max(found.high, estimate))
+
+
+def percent(share: float | None, digits: int = 0) -> str:
+    """A share as a percentage; what is neither none nor all is never rounded to it."""
+    if share is None:
+        return "–"
+    shown = f"{100 * share:.{digits}f}"
+    least = 10.0**-digits
+    if share > 0 and float(shown) == 0:
+        shown = f"<{least:.{digits}f}"
+    elif share < 1 and float(shown) == 100:
+        shown = f">{100 - least:.{digits}f}"
+    return f"{shown}{NARROW_SPACE}%"

@@ -1,0 +1,85 @@
+"""Who reaches a page: visitors who are let in, and posts that come from one of our own pages."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from hedgerow.proxy.api.access import services_of
+from hedgerow.proxy.dashboard import visitor as visitors
+from hedgerow.proxy.dashboard.render import page
+from hedgerow.proxy.dashboard.visitor import Refused, Visitor
+from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.services.services import Services
+
+MAX_POST_BYTES = 100_000
+
+Handler = Callable[[Request, Services, Visitor], Awaitable[Response]]
+Fields = Mapping[str, Any]
+PostHandler = Callable[[Request, Services, Visitor, Fields], Awaitable[Response]]
+
+
+def shown(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """A page for visitors who are let in; others are redirected to the sign-in page."""
+
+    async def endpoint(request: Request) -> Response:
+        services = services_of(request)
+        try:
+            visitor = visitors.admit(request, services.settings.server.admin_key)
+        except Refused as refusal:
+            if refusal.may_sign_in:
+                return RedirectResponse(f"/sign-in?next={quote(_address(request))}", 303)
+            return page("refused.html", status=403, message=refusal.message, visitor=None)
+        try:
+            response = await handler(request, services, visitor)
+        except StoreError as error:
+            response = page("refused.html", status=503, message=str(error), visitor=visitor)
+        visitors.remember(response, request, visitor)
+        return response
+
+    return endpoint
+
+
+def posted(handler: PostHandler) -> Callable[[Request], Awaitable[Response]]:
+    """A post from one of our own pages, form or JSON; its fields are handed on."""
+
+    async def endpoint(request: Request) -> Response:
+        services = services_of(request)
+        fields = await fields_of(request)
+        if fields is None:
+            return JSONResponse(
+                {"error": "The request body is too large, or is neither a form nor a JSON object."}, 400
+            )
+        try:
+            visitor = visitors.admit(request, services.settings.server.admin_key)
+            visitors.check_post(request, visitor, str(fields.get("csrf", "")))
+        except Refused as refusal:
+            return JSONResponse({"error": refusal.message}, 403)
+        return await handler(request, services, visitor, fields)
+
+    return endpoint
+
+
+async def fields_of(request: Request) -> Fields | None:
+    """The fields of a post; None where it is too large or not an object."""
+    data = b""
+    async for piece in request.stream():
+        data += piece
+        if len(data) > MAX_POST_BYTES:
+            return None
+    try:
+        if request.headers.get("content-type", "").startswith("application/json"):
+            fields = orjson.loads(data)
+            return fields if isinstance(fields, dict) else None
+        return dict(parse_qsl(data.decode()))
+    except ValueError:
+        return None
+
+
+def _address(request: Request) -> str:
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
