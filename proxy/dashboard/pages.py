@@ -180,7 +180,7 @@ def _route_lines(
             continue
         route = configured.get(name)
         mine = [tally for tally in counted if tally.route == name]
-        found = overview.line(name, mine, labelled.where(labelled.route == name), buckets)
+        found = figures.route_figures(name, mine, labelled.where(labelled.route == name), buckets)
         drawn = card(maps.get(name, {}), route, alarms, health.get(name)) if route else None
         lines.append(RouteLine(name, route, route.mode if route else None, found, drawn))
     return lines
