@@ -1,4 +1,4 @@
-"""Hedges with the confidence that people read in them: finding them, spotting them, hearing them."""
+"""Hedges with the confidence that people read in them: retrieving them, spotting them, perceiving how sure a text sounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hedgerow.lexicon.hedges.retrieval import Retriever
     from hedgerow.lexicon.perception.embedding_reader import EmbeddingReader
     from hedgerow.lexicon.perception.local_reader import Perceived, Sentence, perceive
-    from hedgerow.lexicon.perception.readers import LocalReader, ModelReader, Reader
+    from hedgerow.lexicon.perception.readers import ModelReader, Reader
     from hedgerow.lexicon.perception.spotting import Span, spot
 
 _HOMES = {
@@ -23,7 +23,6 @@ _HOMES = {
     "Lexicon": "hedgerow.lexicon.hedges.entries",
     "LexiconError": "hedgerow.lexicon.errors",
     "LexiconFileError": "hedgerow.lexicon.errors",
-    "LocalReader": "hedgerow.lexicon.perception.readers",
     "Match": "hedgerow.lexicon.hedges.entries",
     "ModelReader": "hedgerow.lexicon.perception.readers",
     "NO_HEDGE": "hedgerow.lexicon.hedges.entries",
@@ -50,7 +49,6 @@ __all__ = [
     "Lexicon",
     "LexiconError",
     "LexiconFileError",
-    "LocalReader",
     "Match",
     "ModelReader",
     "Perceived",
@@ -70,6 +68,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = found
-    return found
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value

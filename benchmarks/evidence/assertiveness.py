@@ -13,7 +13,7 @@ from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.fits.assertiveness import STYLE_SCALE, Floats, Rated, embedded, fit, linked, rated
-from hedgerow.lexicon.perception.embedding_reader import heard_by, style
+from hedgerow.lexicon.perception.embedding_reader import perceived_by, style
 
 
 def held_out(data: Rated, folds: BaseCrossValidator) -> Floats:
@@ -49,7 +49,7 @@ def held_out_reader(data: Path, texts: Rated, vectors: Floats) -> Floats:
     link, heard = linked(data, texts), np.zeros(texts.ratings.size)
     for train, test in GroupKFold(5).split(texts.texts, groups=texts.sources):
         weights = fit([texts.texts[i] for i in train], vectors[train], texts.ratings[train], link)
-        heard[test] = [heard_by(weights, texts.texts[i], lambda i=i: vectors[i]).mean for i in test]
+        heard[test] = [perceived_by(weights, texts.texts[i], lambda i=i: vectors[i]).mean for i in test]
     return heard
 
 

@@ -21,10 +21,8 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
 from benchmarks.fits.lexicon import Floats, Row, fit, rows
-from hedgerow.lexicon.perception.cues import Cue, find_cues
-from hedgerow.lexicon.perception.features import features
-from hedgerow.lexicon.perception.model import logit, model
-from hedgerow.lexicon.perception.vocabulary import Vocabulary, vocabulary
+from hedgerow.lexicon.perception.cues import Cue, Vocabulary, find_cues, vocabulary
+from hedgerow.lexicon.perception.model import features, logit, model
 from hedgerow.lexicon.text.words import Token, tokenize
 
 KAPPA = 5.0  # L2 penalty of what a part adds, in single scores; not tuned

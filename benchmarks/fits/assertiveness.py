@@ -86,7 +86,7 @@ def main() -> int:
         "style": found.style.round(5).tolist(),
         "embedding": found.embedding.round(4).tolist(),
     }
-    (SHIPPED / "hearing" / "assertiveness.json").write_text(json.dumps(written) + "\n", encoding="utf-8")
+    (SHIPPED / "perception" / "assertiveness.json").write_text(json.dumps(written) + "\n", encoding="utf-8")
     return 0
 
 

@@ -1,7 +1,7 @@
 """Fit the shipped figures: `python -m benchmarks.fits.lexicon`. Deterministic; about a minute; rewrites its data files in place.
 
 1. People's readings of phrases, one Beta by survey, pooled with a random source effect: the entries whose source is "people".
-2. The model of perceived confidence (lexicon/data/hearing/perception.json), on the survey phrases and on first-person sentences.
+2. The model of perceived confidence (lexicon/data/perception/perception.json), on the survey phrases and on first-person sentences.
 3. What that model hears in the frames of every other entry: the entries whose source is "modelled".
 
 `rows()` and `fit()` are used by the evidence for cross-validation.
@@ -30,8 +30,7 @@ from hedgerow.lexicon.hedges.loading import DATA as SHIPPED
 from hedgerow.lexicon.hedges.pooling import SourceFit, fit_source, pool_phrases
 from hedgerow.lexicon.hedges.writing import to_json
 from hedgerow.lexicon.perception.cues import find_cues
-from hedgerow.lexicon.perception.features import features
-from hedgerow.lexicon.perception.model import Model
+from hedgerow.lexicon.perception.model import Model, features
 from hedgerow.lexicon.text.words import tokenize
 
 Floats = NDArray[np.float64]
@@ -241,7 +240,7 @@ def main() -> int:
     error = float(np.mean([abs(a - b) for a, b in held_out_survey(DATA, spread).values()]))
     about = "made by benchmarks/fits/lexicon.py from people's readings; see docs/lexicon.md"
     written = {"about": about, "intercept": model.intercept, "spread": list(spread), "weights": dict(model.weights)}
-    (SHIPPED / "hearing" / "perception.json").write_text(
+    (SHIPPED / "perception" / "perception.json").write_text(
         json.dumps(written, indent=0, ensure_ascii=False) + "\n", encoding="utf-8"
     )
     old = load()

@@ -49,7 +49,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if not (self.phrases and self.evaluators and self.sentences >= 1 and self.passes >= 1):
-            raise LexiconError("a build needs a phrase, an evaluator, one sentence and one pass at least")
+            raise LexiconError("a build needs at least one phrase, one evaluator, one sentence and one pass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,10 @@ def scoring_prompt(sentence: str) -> str:
     )
 
 
+_SCALE = re.compile(r"\b0\s*+(?:-|–|to|and)\s*+100\b")
+_NUMBER = re.compile(r"(?<![\w.-])\d{1,3}+(?:\.\d++)?+(?![\d.]*\w)")
+
+
 def parse_score(text: str) -> float | None:
     """The first number of an answer, as a share of 100, the scale itself left out; None where it lies outside 0 to 100.
 
@@ -109,9 +113,8 @@ def parse_score(text: str) -> float | None:
     >>> parse_score("Score: 85/100"), parse_score("From 0 to 100: 85"), parse_score("It sounds sure."), parse_score("850")
     (0.85, 0.85, None, None)
     """
-    told = re.sub(r"\b0\s*(?:-|–|to|and)\s*100\b", "", text)
-    found = re.search(r"(?<![\w.-])\d{1,3}(?:\.\d+)?(?![\d.]*\w)", told)
-    value = float(found.group()) if found else 101.0
+    number = _NUMBER.search(_SCALE.sub("", text))
+    value = float(number.group()) if number else 101.0
     return value / 100 if value <= 100 else None
 
 
@@ -164,7 +167,7 @@ async def construct(
     scored = {(r.phrase, r.index, r.evaluator, r.run) for r in records if isinstance(r, Scored)}
     places = asyncio.Semaphore(concurrency)
 
-    async def one(phrase: str, index: int) -> None:
+    async def build_sentence(phrase: str, index: int) -> None:
         async with places:
             sentence = written.get((phrase, index))
             if sentence is None:
@@ -179,7 +182,7 @@ async def construct(
                         report(Scored(phrase, index, evaluator, run, parse_score(answer)))
 
     for phrase in plan.phrases:
-        await asyncio.gather(*(one(phrase, index) for index in range(plan.sentences)))
+        await asyncio.gather(*(build_sentence(phrase, index) for index in range(plan.sentences)))
 
 
 async def _write(phrase: str, statement: str, write: Ask) -> str | None:
@@ -199,7 +202,7 @@ def entries(
     plan : Plan
     records : iterable of Record
     frames : callable, phrase -> frames
-        Ways of saying a phrase; a built hedge without frames is only heard.
+        Ways of saying a phrase; a built hedge without frames is only read.
     """
     scores: dict[str, list[float]] = defaultdict(list)
     for record in records:

@@ -56,7 +56,7 @@ class Hedge:
     readers : int
         How many people's readings stand behind it; 0 where none.
     frames : tuple[Frame, ...]
-        Ways of saying it, best first; empty for `no-hedge`, and for words that are only heard: put into an answer,
+        Ways of saying it, best first; empty for `no-hedge`, and for words that are only read: put into an answer,
         "usually" would change what is claimed and not how sure it sounds.
     register : {"plain", "formal", "casual"}
     language : str
@@ -66,6 +66,10 @@ class Hedge:
     error : float or None
         Expected absolute error of the mean, in [0, 1], where it was modelled and the error was measured on phrases that
         the model had not seen.
+    variants : tuple[str, ...]
+        Other wordings that are read as this entry and never written ("meines Wissens").
+    booster : bool
+        Stresses a claim instead of weakening it. Only in lexicons of languages without a grammar of cues, which cannot tell.
     """
 
     id: str
@@ -78,6 +82,8 @@ class Hedge:
     language: str = "en"
     basis: str = ""
     error: float | None = None
+    variants: tuple[str, ...] = ()
+    booster: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -94,9 +100,15 @@ class Hedge:
 class Lexicon:
     """Hedges of one language, in the order of their file; ids are unique.
 
+    Attributes
+    ----------
+    negations, edges : frozenset of str
+        Words that turn a hedge round, and conjunctions and marks that may be missing at the ends of its wordings. Empty for
+        English, whose cues have a grammar.
+
     Examples
     --------
-    >>> from lexicon import load
+    >>> from hedgerow.lexicon import load
     >>> load()["i-think"].phrase
     'I think'
     """
@@ -104,6 +116,8 @@ class Lexicon:
     hedges: tuple[Hedge, ...]
     language: str = "en"
     title: str = ""
+    negations: frozenset[str] = frozenset()
+    edges: frozenset[str] = frozenset()
     by_id: Mapping[str, Hedge] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

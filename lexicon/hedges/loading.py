@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -76,13 +78,30 @@ def _read(path: Path, above: tuple[Path, ...] = ()) -> Lexicon:
     if rows.extends is None:
         if rows.without:
             raise LexiconFileError(path, _line(text, ("without",)), "`without` needs `extends`")
-        return Lexicon(tuple(hedges), rows.language, rows.title)
+        return _sayable(path, _lexicon(rows, hedges))
     base = _base(path, text, rows, above)
     dropped = set(rows.without) | {hedge.id for hedge in hedges}
     if missing := set(rows.without) - set(base.by_id):
         raise LexiconFileError(path, _line(text, ("without",)), f"{rows.extends!r} has no {', '.join(sorted(missing))}")
     kept = (hedge for hedge in base if hedge.id not in dropped)
-    return Lexicon((*kept, *hedges), rows.language, rows.title or base.title)
+    merged = replace(base, hedges=(*kept, *hedges), title=rows.title or base.title)
+    return _sayable(path, merged)
+
+
+def _lexicon(rows: LexiconFile, hedges: Sequence[Hedge]) -> Lexicon:
+    return Lexicon(
+        tuple(hedges), rows.language, rows.title, frozenset(rows.negations.split()), frozenset(rows.edges.split())
+    )
+
+
+def _sayable(path: Path, lexicon: Lexicon) -> Lexicon:
+    """Refuse a lexicon that no answer could be worded with."""
+    if not lexicon.hedges:
+        raise LexiconFileError(path, None, "it has no entry: give at least one under `hedges`, or `extends: en`")
+    if not any(hedge.frames for hedge in lexicon):
+        reason = "no entry has a frame, so no answer could be worded with it: give at least one entry `frames`"
+        raise LexiconFileError(path, None, reason)
+    return lexicon
 
 
 def _base(path: Path, text: str, rows: LexiconFile, above: tuple[Path, ...]) -> Lexicon:
@@ -102,7 +121,8 @@ def _base(path: Path, text: str, rows: LexiconFile, above: tuple[Path, ...]) -> 
 def _hedge(row: HedgeRow, language: str) -> Hedge:
     frames = tuple(Frame(kind, text) for frame in row.frames for kind, text in frame.items())
     return Hedge(
-        row.id, row.phrase, row.to_beta(), row.source, row.readers, frames, row.register_, language, row.basis, row.error
+        row.id, row.phrase, row.to_beta(), row.source, row.readers, frames, row.register_, language, row.basis, row.error,
+        tuple(row.variants), row.booster,
     )  # fmt: skip
 
 
@@ -132,7 +152,9 @@ def _validated(path: Path, text: str) -> LexiconFile:
             value = getattr(row, name).casefold()
             if value in seen:
                 line = _line(text, ("hedges", index, name))
-                raise LexiconFileError(path, line, f"{name} {value!r} stands there {counts[value]} times")
+                raise LexiconFileError(
+                    path, line, f"{name} {value!r} is used by {counts[value]} entries; each needs its own"
+                )
             seen.add(value)
     return file
 
@@ -142,12 +164,12 @@ def _parsed(path: Path, text: str) -> Any:
     try:
         return json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
     except json.JSONDecodeError as error:
-        raise LexiconFileError(path, error.lineno, f"is no JSON: {error.msg}") from None
+        raise LexiconFileError(path, error.lineno, f"is not valid JSON: {error.msg}") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        raise LexiconFileError(path, mark.line + 1 if mark else None, f"is no YAML: {error.problem}") from None
+        raise LexiconFileError(path, mark.line + 1 if mark else None, f"is not valid YAML: {error.problem}") from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise LexiconFileError(path, None, f"is no YAML: {error}") from None
+        raise LexiconFileError(path, None, f"is not valid YAML: {error}") from None
 
 
 def _line(text: str, location: _Location) -> int | None:

@@ -101,15 +101,15 @@ def crossings(nodes: Floats, apart: Floats) -> list[float]:
     """
     weights = _weights()
     sums = apart.cumsum(axis=1)
-    found = []
+    places = []
     for row, at in enumerate(np.abs(sums - sums[:, -1:] / 2.0).argmax(axis=1).tolist()):
         i = min(at, NODES - 2)
         w0, w1 = weights[i], weights[i + 1]
         before, after = apart.item(row, i) / w0, apart.item(row, i + 1) / w1
         low, high = nodes.item(row, i) / w0, nodes.item(row, i + 1) / w1
         share = before / (before - after) if before * after < 0.0 else 0.5
-        found.append(low + share * (high - low))
-    return found
+        places.append(low + share * (high - low))
+    return places
 
 
 def w1_refined(hedge: Beta, target: Beta, crossing: float) -> float:

@@ -43,7 +43,7 @@ class Retriever:
     Parameters
     ----------
     lexicon : Lexicon
-        Hedges that are only heard are left out.
+        Hedges without frames are left out: they are only read.
     shortlist : int or None
         How many hedges, nearest by mean, are ranked by W1 (RALC 4.2: 30). None: all of them, by one search.
 
@@ -109,14 +109,14 @@ class Retriever:
         if k < 1:
             raise LexiconError(f"k must be >= 1, got {k}")
         query = query_nodes(target)
-        found, scores = self._candidates(target, query, k)
-        reluctance = np.zeros(found.size)
+        candidates, scores = self._candidates(target, query, k)
+        reluctance = np.zeros(candidates.size)
         if register or avoid:
-            reluctance += [self._reluctance(index, register, avoid) for index in found.tolist()]
+            reluctance += [self._reluctance(index, register, avoid) for index in candidates.tolist()]
             scores = scores + reluctance
-        last = sorted(scores.tolist())[min(k, found.size) - 1]
+        last = sorted(scores.tolist())[min(k, candidates.size) - 1]
         competing = (scores <= last + 2 * self._error(target)).nonzero()[0]
-        chosen = found[competing].tolist()
+        chosen = candidates[competing].tolist()
         nodes = self._nodes[chosen]
         places = crossings(nodes, nodes - query)
         ranked = []
@@ -132,12 +132,12 @@ class Retriever:
     def _candidates(self, target: Beta, query: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
         """Indices of the hedges that are worth ranking, and their W1 by vectors."""
         if self.shortlist is None:
-            distances, found = self._index.search(query.astype(np.float32)[None, :], min(k + SPARE, len(self.hedges)))
-            return found[0], distances[0]
-        _, found = self._index.search(
+            distances, nearest = self._index.search(query.astype(np.float32)[None, :], min(k + SPARE, len(self.hedges)))
+            return nearest[0], distances[0]
+        _, nearest = self._index.search(
             np.array([[target.mean]], np.float32), min(max(self.shortlist, k), len(self.hedges))
         )
-        return found[0], np.abs(self._nodes[found[0]] - query) @ _ONES
+        return nearest[0], np.abs(self._nodes[nearest[0]] - query) @ _ONES
 
     def _reluctance(self, index: int, register: Register | None, avoid: Collection[str]) -> float:
         """Distance added to a hedge that does not suit: less than a near-tie for its tone, a near-tie for being used lately."""

@@ -34,13 +34,15 @@ class HedgeRow(BaseModel):
     high: _Unit | None = None
     source: Source = "modelled"
     readers: int = Field(default=0, ge=0)
+    booster: bool = False
     register_: Register = Field(default="plain", alias="register")
     basis: str = ""
     error: _Unit | None = None
+    variants: list[str] = []
     frames: list[dict[FrameKind, str]] = []
 
     @model_validator(mode="after")
-    def _whole(self) -> HedgeRow:
+    def _consistent(self) -> HedgeRow:
         given = {name for form in _FORMS for name in form if getattr(self, name) is not None}
         if given not in _FORMS:
             raise ValueError("give the Beta as alpha and beta, or as mean and concentration, or as low and high")
@@ -49,9 +51,9 @@ class HedgeRow(BaseModel):
         if self.mean is not None and not 0.0 < self.mean < 1.0:
             raise ValueError(f"mean must lie inside (0, 1), got {self.mean}")
         if (self.id == NO_HEDGE) != (not self.phrase.strip()):
-            raise ValueError(f"phrase is empty for {NO_HEDGE!r} and for no other entry")
+            raise ValueError(f"{NO_HEDGE!r} has an empty phrase, and every other entry has words")
         if self.id == NO_HEDGE and self.frames:
-            raise ValueError(f"{NO_HEDGE!r} has no frames")
+            raise ValueError(f"{NO_HEDGE!r} must not have frames")
         for frame in self.frames:
             _check_frame(frame)
         return self
@@ -62,9 +64,7 @@ class HedgeRow(BaseModel):
             return Beta(self.alpha, self.beta)
         if self.mean is not None and self.concentration is not None:
             return Beta.from_mean(self.mean, self.concentration)
-        assert self.low is not None  # noqa: S101 - the validator left no other form
-        assert self.high is not None  # noqa: S101
-        return beta_of_range(self.low, self.high)
+        return beta_of_range(self.low or 0.0, self.high or 0.0)  # the validator left no other form
 
 
 class LexiconFile(BaseModel):
@@ -77,6 +77,8 @@ class LexiconFile(BaseModel):
     title: str = ""
     extends: str | None = None
     without: list[str] = []
+    negations: str = ""
+    edges: str = ""
     hedges: list[HedgeRow] = []
 
 

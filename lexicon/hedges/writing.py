@@ -14,6 +14,7 @@ DIGITS = 4
 def to_json(lexicon: Lexicon) -> str:
     """A lexicon as the text of a file that `load` reads back."""
     head = {"version": 1, "language": lexicon.language, "title": lexicon.title}
+    head |= {name: " ".join(sorted(words)) for name in ("negations", "edges") if (words := getattr(lexicon, name))}
     lines = "".join(f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n" for key, value in head.items())
     rows = ",\n".join(_row(hedge) for hedge in lexicon)
     return f'{{\n{lines} "hedges": [\n{rows}\n ]\n}}\n'
@@ -32,6 +33,10 @@ def _row(hedge: Hedge) -> str:
     }
     if hedge.error is not None:
         row["error"] = round(hedge.error, 3)
+    if hedge.variants:
+        row["variants"] = hedge.variants
+    if hedge.booster:
+        row["booster"] = True
     frames = [{frame.kind: frame.text} for frame in hedge.frames]
     head = json.dumps(row, ensure_ascii=False).removesuffix("}")
     return f'  {head},\n   "frames": {json.dumps(frames, ensure_ascii=False)}}}'

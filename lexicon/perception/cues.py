@@ -1,16 +1,19 @@
 """Cues: the words of a sentence that say how sure its speaker is, each put together with what modifies it.
 
 "not at all sure" is one cue, of the class *sure*, negated and strengthened; "a very good chance" one of the class *chance*.
-A cue has a coarse value on the logit scale of confidence, composed by rule from a hand-set vocabulary (`data/hearing/vocabulary.json`); what
-people hear in it is learned on top (perception.py).
+A cue has a coarse value on the logit scale of confidence, composed by rule from a hand-set vocabulary (`data/perception/vocabulary.json`); the
+confidence that people perceive in it is learned on top (model.py).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from hedgerow.lexicon.perception.vocabulary import Vocabulary, vocabulary
+from hedgerow.lexicon.hedges.loading import DATA
 from hedgerow.lexicon.text.words import Token
 
 REACH = 4
@@ -37,6 +40,54 @@ GOVERNING = frozenset({"doubt", "unlikely", "think", "impossible"})
 
 DEFAULT_QUANTITY = {"confidence": 2.0, "certainty": 3.0}
 """Value of a noun of degree that stands without a quantity ("with confidence"); the others count as "some"."""
+
+
+BOOSTER = 2.5
+"""Composed value, logits, from which a cue stresses a claim: "sure", "certainly", "beyond doubt"; "almost certain" stays below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The hand-set words, by role. Built once from the data file."""
+
+    negations: frozenset[str]
+    factors: Mapping[str, tuple[str, float]]
+    quantities: Mapping[str, tuple[str, float]]
+    quantified: frozenset[str]
+    bases: Mapping[str, tuple[str, float | None, float | None]]
+    subjects: Mapping[str, frozenset[str]]
+    followers: Mapping[str, frozenset[str]]
+    idioms: Mapping[str, tuple[tuple[tuple[str, ...], float | str | None], ...]]
+    glue: frozenset[str]
+
+    def knows(self, word: str) -> bool:
+        """Whether the word may stand inside a feature."""
+        return word in self.glue or self.cues(word)
+
+    def cues(self, word: str) -> bool:
+        """Whether the word itself says something about confidence."""
+        return word in self.bases or word in self.quantified or word in self.negations or word in self.factors
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The English vocabulary."""
+    raw: dict[str, Any] = json.loads((DATA / "perception" / "vocabulary.json").read_text(encoding="utf-8"))
+    idioms: dict[str, list[tuple[tuple[str, ...], float | str | None]]] = {}
+    for phrase, value in raw["idioms"].items():
+        words = tuple(phrase.split())
+        idioms.setdefault(words[0], []).append((words, value))
+    return Vocabulary(
+        negations=frozenset(raw["negations"].split()),
+        factors={w: (name, factor) for name, (factor, words) in raw["factors"].items() for w in words.split()},
+        quantities={w: (name, value) for name, (value, words) in raw["quantities"].items() for w in words.split()},
+        quantified=frozenset(raw["quantified"].split()),
+        bases={w: (name, plain, negated) for name, (plain, negated, words) in raw["bases"].items() for w in words.split()},
+        subjects={name: frozenset(words.split()) for name, words in raw["subjects"].items()},
+        followers={name: frozenset(words.split()) for name, words in raw["followers"].items()},
+        idioms={first: tuple(sorted(entries, key=lambda entry: -len(entry[0]))) for first, entries in idioms.items()},
+        glue=frozenset(raw["glue"].split()) | {word for phrase in raw["idioms"] for word in phrase.split()},
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +129,7 @@ def find_cues(tokens: Sequence[Token], book: Vocabulary | None = None) -> list[C
     """The cues of one sentence, in order, without overlap; `book` holds the words that count, the shipped ones where none is given."""
     words = [token.word for token in tokens]
     book = book or vocabulary()
-    idioms = _idioms(words, book)
+    idioms = _Idioms.of(words, book)
     cues: list[Cue] = []
     free = 0
     index = 0
@@ -125,24 +176,44 @@ def _governed(words: Sequence[str], cues: list[Cue]) -> list[Cue]:
     return done
 
 
-def _idioms(words: Sequence[str], book: Vocabulary) -> dict[int, tuple[int, float | str | None, str]]:
-    """Fixed phrases by the index of their first word: (index after the last, value, phrase); longest match, from the left."""
-    found: dict[int, tuple[int, float | str | None, str]] = {}
-    index = 0
-    while index < len(words):
-        for phrase, value in book.idioms.get(words[index], ()):
-            if tuple(words[index : index + len(phrase)]) == phrase:
-                found[index] = (index + len(phrase), value, " ".join(phrase))
-                index += len(phrase) - 1
-                break
-        index += 1
-    return found
+@dataclass(frozen=True, slots=True)
+class _Idioms:
+    """The fixed phrases of a sentence.
+
+    Attributes
+    ----------
+    starting : mapping of int
+        By the index of their first word: (index after the last, value, phrase).
+    parts : mapping of int
+        Indices of words of the phrases that play a part ("neg", "full"): (part, index of the phrase's first word).
+    """
+
+    starting: Mapping[int, tuple[int, float | str | None, str]]
+    parts: Mapping[int, tuple[str, int]]
+
+    @classmethod
+    def of(cls, words: Sequence[str], book: Vocabulary) -> _Idioms:
+        """Longest match, from the left."""
+        starting: dict[int, tuple[int, float | str | None, str]] = {}
+        parts: dict[int, tuple[str, int]] = {}
+        index = 0
+        while index < len(words):
+            for phrase, value in book.idioms.get(words[index], ()):
+                stop = index + len(phrase)
+                if tuple(words[index:stop]) == phrase:
+                    starting[index] = (stop, value, " ".join(phrase))
+                    if isinstance(value, str):
+                        parts |= dict.fromkeys(range(index, stop), (value, index))
+                    index = stop - 1
+                    break
+            index += 1
+        return cls(starting, parts)
 
 
 def _idiom_cue(
-    words: Sequence[str], index: int, free: int, idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary
+    words: Sequence[str], index: int, free: int, idioms: _Idioms, book: Vocabulary
 ) -> Cue | None:  # fmt: skip
-    stop, value, phrase = idioms.get(index, (0, None, ""))
+    stop, value, phrase = idioms.starting.get(index, (0, None, ""))
     if not isinstance(value, int | float):
         return None
     modifiers = _modifiers(words, index, free, idioms, book)
@@ -156,7 +227,7 @@ def _idiom_cue(
 
 def _cue(
     tokens: Sequence[Token], words: Sequence[str], index: int, free: int, bare: bool,
-    idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary,
+    idioms: _Idioms, book: Vocabulary,
 ) -> Cue | None:  # fmt: skip
     word = words[index]
     if word == "either" and "or" in words[index + 1 : index + 12]:
@@ -167,7 +238,7 @@ def _cue(
         return _degree(words, index, free, idioms, book)
     if word not in book.bases or _is_month(tokens, index):
         return None
-    base, said, negated = book.bases[word]
+    base, plain, negated = book.bases[word]
     if base in book.subjects and not bare and not book.subjects[base].intersection(words[max(free, index - 4) : index]):
         return None
     after = book.followers.get(word) or book.followers.get(base)
@@ -179,11 +250,11 @@ def _cue(
     ):
         return None
     modifiers = _modifiers(words, index, free, idioms, book)
-    value = negated if modifiers.negated else said
+    value = negated if modifiers.negated else plain
     if value is None:
         return None
     last = index
-    if (idiom := idioms.get(index + 1)) and idiom[1] == "full":
+    if (idiom := idioms.starting.get(index + 1)) and idiom[1] == "full":
         last, modifiers.outer = idiom[0] - 1, "full"
     names = ("neg" if modifiers.negated else "", modifiers.outer or "", modifiers.factor or "", base)
     return Cue(modifiers.first, last, value * _strength(modifiers), ".".join(filter(None, names)), base)
@@ -203,7 +274,7 @@ def _strength(modifiers: _Modifiers) -> float:
 
 
 def _degree(
-    words: Sequence[str], index: int, free: int, idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary
+    words: Sequence[str], index: int, free: int, idioms: _Idioms, book: Vocabulary
 ) -> Cue:  # fmt: skip
     """A noun of degree with its quantity, before it ("a very good chance") or after ("the chances are slim")."""
     modifiers = _modifiers(words, index, free, idioms, book)
@@ -225,47 +296,41 @@ def _degree(
 
 
 def _modifiers(
-    words: Sequence[str], head: int, free: int, idioms: Mapping[int, tuple[int, float | str | None, str]], book: Vocabulary
+    words: Sequence[str], head: int, free: int, idioms: _Idioms, book: Vocabulary
 ) -> _Modifiers:  # fmt: skip
     """Negation, degree and quantity before the head, back to the last cue or the first word that is none of these."""
-    found = _Modifiers(first=head)
-    inside = {
-        at: (name, start)
-        for start, (stop, name, _) in idioms.items()
-        if isinstance(name, str)
-        for at in range(start, stop)
-    }
+    gathered = _Modifiers(first=head)
     index = head - 1
     skipped = 0
     while index >= max(free, head - REACH - 1):
         word = words[index]
-        role, start = inside.get(index, (None, index))
+        role, start = idioms.parts.get(index, (None, index))
         if role == "neg" or (role is None and word in book.negations):
-            found.negated = not found.negated
+            gathered.negated = not gathered.negated
             if word == "no":
-                found.quantity = found.quantity or book.quantities["no"]
+                gathered.quantity = gathered.quantity or book.quantities["no"]
         elif role == "full":
-            found.outer = "full"
-        elif word in book.quantities and found.quantity is None and words[head] in book.quantified:
-            if word not in {"a", "the"} or found.factor is None:
-                found.quantity = book.quantities[word]
+            gathered.outer = "full"
+        elif word in book.quantities and gathered.quantity is None and words[head] in book.quantified:
+            if word not in {"a", "the"} or gathered.factor is None:
+                gathered.quantity = book.quantities[word]
         elif word in book.factors:
             name, factor = book.factors[word]
-            if found.negated:
-                found.outer = name
+            if gathered.negated:
+                gathered.outer = name
             else:
-                found.factor, found.strength = name, found.strength * factor
+                gathered.factor, gathered.strength = name, gathered.strength * factor
         elif skipped < 2 and word in {"be", "have", "do", "am", "is", "that", "the", "a", "an", "of", "any"}:
             skipped += 1
             index -= 1
             continue
         else:
             break
-        found.first = start
+        gathered.first = start
         index = start - 1
-    if found.quantity and found.quantity[0] == "some" and found.negated:
-        found.quantity = None
-    return found
+    if gathered.quantity and gathered.quantity[0] == "some" and gathered.negated:
+        gathered.quantity = None
+    return gathered
 
 
 def _is_month(tokens: Sequence[Token], index: int) -> bool:

@@ -1,6 +1,6 @@
-"""A reader that listens to a text as a whole: sentence embeddings and style, fitted on how assertive people found 645 texts.
+"""A reader of a text as a whole: sentence embeddings and style, fitted on how assertive people found 645 texts.
 
-The encoder comes in as a callable: nothing here knows which model it is, but the weights (`data/hearing/assertiveness.json`,
+The encoder comes in as a callable: nothing here knows which model it is, but the weights (`data/perception/assertiveness.json`,
 made by `python -m benchmarks.fits.assertiveness`) are those of all-MiniLM-L6-v2 in int8.
 """
 
@@ -32,7 +32,7 @@ FIRST_PERSON = re.compile(r"\b(I|my)\b")
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingReader:
-    """What the local reader hears in hedges, and what embeddings and style say of everything else. English.
+    """`perceive` for hedges, embeddings and style for everything else. English.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class EmbeddingReader:
 
     Notes
     -----
-    A single sentence with a hedge is heard as `perceive` hears it: people were asked about those words. In a longer text with hedges
+    A single sentence with a hedge is read as `perceive` reads it: people were asked about those words. In a longer text with hedges
     the plain average of its sentences counts half and the whole half; in a text without one the whole alone.
     """
 
@@ -49,12 +49,12 @@ class EmbeddingReader:
 
     async def read(self, text: str) -> Beta:
         """The Beta of the whole text; the work is done in a thread."""
-        return await asyncio.to_thread(heard_by, _weights(), text, lambda: self.encode([text])[0])
+        return await asyncio.to_thread(perceived_by, _weights(), text, lambda: self.encode([text])[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Fitted figures: a linear rating of assertiveness, and what confidence readers hear at it.
+    """Fitted figures: a linear rating of assertiveness, and the confidence that readers perceive at it.
 
     Attributes
     ----------
@@ -88,14 +88,14 @@ class Weights:
         return 1.0 / (1.0 + exp(-self.link[0] - self.link[1] * rating))
 
 
-def heard_by(weights: Weights, text: str, vector: Callable[[], NDArray[np.float32]]) -> Beta:
-    """What a reader with these weights hears; the embedding is asked for where it is needed."""
-    heard = perceive(text)
-    if heard.spans and len(heard.sentences) == 1:
-        return heard.beta
+def perceived_by(weights: Weights, text: str, vector: Callable[[], NDArray[np.float32]]) -> Beta:
+    """The confidence of a text to a reader with these weights; the embedding is asked for where it is needed."""
+    local = perceive(text)
+    if local.spans and len(local.sentences) == 1:
+        return local.beta
     mean = weights.confidence(vector(), text)
-    if heard.spans:
-        mean = (mean + sum(one.beta.mean for one in heard.sentences) / len(heard.sentences)) / 2.0
+    if local.spans:
+        mean = (mean + sum(sentence.beta.mean for sentence in local.sentences) / len(local.sentences)) / 2.0
     return Beta.from_mean(mean, model().concentration(mean))
 
 
@@ -112,6 +112,6 @@ def style(text: str) -> list[float]:
 
 @cache
 def _weights() -> Weights:
-    raw = json.loads((DATA / "hearing" / "assertiveness.json").read_text(encoding="utf-8"))
+    raw = json.loads((DATA / "perception" / "assertiveness.json").read_text(encoding="utf-8"))
     at_zero, per_point = raw["link"]
     return Weights(raw["intercept"], np.array(raw["embedding"]), np.array(raw["style"]), (at_zero, per_point))

@@ -11,10 +11,9 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.hedges.entries import NO_HEDGE
 from hedgerow.lexicon.hedges.loading import load
-from hedgerow.lexicon.perception.features import features
-from hedgerow.lexicon.perception.model import model
+from hedgerow.lexicon.perception.model import features, model
 from hedgerow.lexicon.perception.spotting import Marked, Span, mark
-from hedgerow.lexicon.perception.translated import languages
+from hedgerow.lexicon.perception.translated import check_language, languages
 
 DOUBT_WEIGHT = 4.0
 """How much more an unsure sentence weighs in the whole: weights are exp(-4 mean). "I am not sure. It was Pinter." sounds unsure."""
@@ -22,7 +21,7 @@ DOUBT_WEIGHT = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence and what readers hear in it.
+    """One sentence and the confidence that readers perceive in it.
 
     Attributes
     ----------
@@ -44,7 +43,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Perceived:
-    """What readers hear in a text: as a whole, and sentence by sentence."""
+    """The confidence that readers perceive in a text: as a whole, and sentence by sentence."""
 
     beta: Beta
     sentences: tuple[Sentence, ...]
@@ -62,32 +61,33 @@ def perceive(text: str, language: str = "en") -> Perceived:
     ----------
     text : str
         At most 500,000 characters.
-    language : {"en", "de", "fr", "es"}
-        What the text is written in. The model is fitted on English; of the others the wordings of their lexicons are heard, at the
-        Betas of the English entries that they translate.
+    language : str
+        What the text is written in, one of `languages()`. The model is fitted on English; in the others the wordings of their lexicons
+        are recognised, at the Betas of the English entries that they translate.
 
     Returns
     -------
     Perceived
-        A sentence without a hedge or booster is heard as `no-hedge`; one whose only cue is an entry of the lexicon as that
-        entry; any other by the fitted model. The whole is the mean over sentences, the unsure ones weighing more.
+        A sentence without a hedge or booster reads as `no-hedge`; one whose only cue is an entry of the lexicon as that
+        entry; any other as the fitted model says. The whole is the mean over sentences, the unsure ones weighing more.
 
     Raises
     ------
     TextTooLong
         If the text is over the limit.
     LexiconError
-        If there is nothing to read: no letter or digit, or letters of which not one is Latin. If the language is another one.
+        If there is nothing to read: no letter or digit, or letters of which not one is Latin. If the language cannot be read: what
+        is not recognised would pass for a plain assertion.
 
     Examples
     --------
     >>> perceive("It was probably Harold Pinter.").beta.mean < perceive("It was Harold Pinter.").beta.mean
     True
     """
+    check_language(language)
     check_readable(text)
-    hear = _beta if language == "en" else partial(_beta_of_spans, plain=_plain(language))
-    marked = mark(text, language)
-    read = tuple(Sentence(one.start, one.end, text[one.start : one.end], hear(one), one.spans) for one in marked)
+    beta_of = _beta if language == "en" else partial(_beta_of_spans, plain=load(language=language)[NO_HEDGE].beta)
+    read = tuple(Sentence(m.start, m.end, text[m.start : m.end], beta_of(m), m.spans) for m in mark(text, language))
     return Perceived(_together([sentence.beta for sentence in read]), read)
 
 
@@ -97,7 +97,7 @@ def check_readable(text: str) -> None:
     if not letters and not any(character.isdigit() for character in text):
         raise LexiconError("there is nothing to read: the text holds no letter and no digit")
     if letters and not any(character < "\u0250" for character in letters):
-        raise LexiconError("the text is not in Latin script; English, German, French and Spanish are heard")
+        raise LexiconError(f"the text is not in Latin script; only texts in {', '.join(languages())} can be read")
 
 
 def _beta(sentence: Marked) -> Beta:
@@ -106,13 +106,6 @@ def _beta(sentence: Marked) -> Beta:
     if len(sentence.spans) == len(sentence.cues) == 1 and (id := sentence.spans[0].hedge):
         return load()[id].beta
     return model().beta(features(sentence.tokens, sentence.cues))
-
-
-def _plain(language: str) -> Beta:
-    """What is heard in a sentence without a hedge."""
-    if language != "en" and language not in languages():
-        raise LexiconError(f"the language {language!r} is not heard; en, {', '.join(languages())} are")
-    return load(language=language)[NO_HEDGE].beta
 
 
 def _beta_of_spans(sentence: Marked, plain: Beta) -> Beta:

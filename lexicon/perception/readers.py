@@ -1,4 +1,4 @@
-"""Readers: whoever says how confident a text sounds. The local one is `perceive`; here are the models that stand in for people.
+"""Readers: whoever says how confident a text sounds. `perceive` needs no model; here are the language models that stand in for people.
 
 RALC scores wordings by an ensemble of language models. The models come in as callables: nothing here knows where they live.
 """
@@ -14,15 +14,15 @@ from hedgerow.calibration import Beta
 from hedgerow.calibration.scores import fit_likelihood
 from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.hedges.build import Ask, parse_score, scoring_prompt
-from hedgerow.lexicon.perception.local_reader import check_readable, perceive
+from hedgerow.lexicon.perception.local_reader import check_readable
 from hedgerow.lexicon.perception.spotting import check_length
 
 
 class Reader(Protocol):
-    """Hears how confident a wording sounds, whether or not it is true."""
+    """Says how confident a wording sounds, whether or not it is true."""
 
     async def read(self, text: str) -> Beta:
-        """What readers hear in the text as a whole.
+        """The confidence perceived in the text as a whole.
 
         Raises
         ------
@@ -30,14 +30,6 @@ class Reader(Protocol):
             If the text cannot be read, or no usable reading came of it.
         """
         ...
-
-
-class LocalReader:
-    """`perceive` as a reader: no model call."""
-
-    async def read(self, text: str) -> Beta:
-        """The Beta of the whole text; the work is done in a thread."""
-        return (await asyncio.to_thread(perceive, text)).beta
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +45,7 @@ class ModelReader:
 
     Notes
     -----
-    An answer without a number from 0 to 100 is no score. Half of the answers at least must hold one: a Beta of the few
+    An answer without a number from 0 to 100 does not count. Half of the answers at least must hold one: a Beta of the few
     that happened to parse would say more about the parser than about the text.
     """
 

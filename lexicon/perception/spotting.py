@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,17 +12,14 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon.errors import TextTooLong
 from hedgerow.lexicon.hedges.entries import Hedge
 from hedgerow.lexicon.hedges.loading import load
-from hedgerow.lexicon.perception.cues import Cue, find_cues
-from hedgerow.lexicon.perception.model import heard
-from hedgerow.lexicon.perception.translated import find
+from hedgerow.lexicon.perception.cues import BOOSTER, Cue, find_cues
+from hedgerow.lexicon.perception.model import perceived
+from hedgerow.lexicon.perception.translated import check_language, find_wordings
 from hedgerow.lexicon.text.sentences import sentence_spans
 from hedgerow.lexicon.text.words import Token, tokenize
 
 LIMIT = 500_000
 """Longest text that is read, characters: some five seconds of work. No answer of a model comes near it."""
-
-BOOSTER = 2.5
-"""Composed value, logits, from which a cue stresses a claim: "sure", "certainly", "beyond doubt"; "almost certain" stays below."""
 
 _ADVERBIAL = frozenset(
     {"surely", "modal", "must", "should", "often", "hearsay", "always", "never", "rarely", "sometimes", "either"}
@@ -53,9 +51,9 @@ class Span:
         Offsets into the text, `text[start:end]`.
     text : str
     kind : {"hedge", "booster"}
-        hedge: lowers the confidence that a reader hears against a plain assertion; booster: stresses it.
+        hedge: lowers the perceived confidence against a plain assertion; booster: stresses it.
     beta : Beta
-        What readers hear in these words alone.
+        The confidence that readers perceive in these words alone.
     hedge : str or None
         Id of the lexicon entry, where the words are one.
     """
@@ -86,15 +84,15 @@ def spot(text: str, language: str = "en") -> tuple[Span, ...]:
     ----------
     text : str
         At most 500,000 characters.
-    language : {"en", "de", "fr", "es"}
-        English is read by a grammar of cues; of the others the wordings of their lexicons are known.
+    language : str
+        English is read by a grammar of cues; of the other languages in `languages()` the wordings of their lexicons are known.
 
     Raises
     ------
     TextTooLong
         If the text is over the limit.
     LexiconError
-        If the language is another one.
+        If the language cannot be read.
 
     Examples
     --------
@@ -112,6 +110,7 @@ def check_length(text: str) -> None:
 
 def mark(text: str, language: str = "en") -> list[Marked]:
     """The sentences of a text with their cues (English alone has any) and spans."""
+    check_language(language)
     check_length(text)
     if language == "en":
         return [_mark(text, start, end) for start, end in sentence_spans(text)]
@@ -121,22 +120,25 @@ def mark(text: str, language: str = "en") -> list[Marked]:
 def _mark_translated(text: str, start: int, end: int, language: str) -> Marked:
     tokens = tokenize(text, start, end)
     spans = []
-    for one in find(tokens, language):
-        left, right = tokens[one.first].start, tokens[one.last].end
-        spans.append(Span(left, right, text[left:right], one.kind, one.beta, one.hedge.id if one.hedge else None))
+    for w in find_wordings(tokens, language):
+        left, right = tokens[w.first].start, tokens[w.last].end
+        spans.append(Span(left, right, text[left:right], w.kind, w.beta, w.hedge.id if w.hedge else None))
     return Marked(start, end, tokens, [], tuple(spans))
 
 
 def _mark(text: str, start: int, end: int) -> Marked:
     tokens = tokenize(text, start, end)
     cues = find_cues(tokens)
-    spans = []
+    spans, waiting = [], deque(cues)
     for first, last, hedge in _ranges(tokens, cues):
         left, right = tokens[first].start, tokens[last].end
-        inside = [cue for cue in cues if first <= cue.first <= last]
+        inside = []
+        while waiting and waiting[0].first <= last:
+            if (cue := waiting.popleft()).first >= first:
+                inside.append(cue)
         low = min(inside, key=lambda cue: cue.value, default=None)
         kind: Literal["hedge", "booster"] = "booster" if low and low.value >= BOOSTER else "hedge"
-        beta = hedge.beta if hedge else heard(tokens[first : last + 1])
+        beta = hedge.beta if hedge else perceived(tokens[first : last + 1])
         spans.append(Span(left, right, text[left:right], kind, beta, hedge.id if hedge else None))
     return Marked(start, end, tokens, cues, tuple(spans))
 
@@ -144,13 +146,13 @@ def _mark(text: str, start: int, end: int) -> Marked:
 @cache
 def _phrases() -> Mapping[str, tuple[tuple[tuple[str, ...], Hedge], ...]]:
     """The lexicon's wordings by first word, longest first."""
-    found: dict[tuple[str, ...], Hedge] = {}
+    by_words: dict[tuple[str, ...], Hedge] = {}
     for hedge in load():
         slotless = [frame.text for frame in hedge.frames if "{" not in frame.text]
         for wording in [hedge.phrase, *slotless] if hedge.phrase else []:
-            found.setdefault(tuple(token.word for token in tokenize(wording)), hedge)
+            by_words.setdefault(tuple(token.word for token in tokenize(wording)), hedge)
     by_first: dict[str, list[tuple[tuple[str, ...], Hedge]]] = {}
-    for words, hedge in found.items():
+    for words, hedge in by_words.items():
         by_first.setdefault(words[0], []).append((words, hedge))
     return {first: tuple(sorted(entries, key=lambda entry: -len(entry[0]))) for first, entries in by_first.items()}
 
@@ -194,6 +196,6 @@ def _open(words: Sequence[str], cue: Cue, free: int) -> int:
         return first
     while first > free and words[first - 1] in _OPENING and words[first - 1] not in _COMMAS:
         first -= 1
-    while first < cue.first and words[first] in _VERBS:  # a subject that is no pronoun keeps its verb
+    while first < cue.first and words[first] in _VERBS:  # a subject other than a pronoun keeps its verb
         first += 1
     return first

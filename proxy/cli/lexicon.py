@@ -87,14 +87,20 @@ def show(
 def check(path: Annotated[str, typer.Argument(help="A lexicon file, or the name of a shipped lexicon.")]) -> None:
     """Read a lexicon; name what is wrong with it, and what looks wrong. Ends with 1 where it cannot be used."""
     from hedgerow.lexicon import NO_HEDGE
+    from hedgerow.lexicon.perception.translated import languages
 
     lexicon = _load(path, code=1)
     notes = _doubts(lexicon)
     if NO_HEDGE not in lexicon:
         notes.append(f"there is no {NO_HEDGE!r}: a confident answer is then always given a hedge")
     means = sorted(hedge.beta.mean for hedge in lexicon if hedge.is_sayable)
-    if not means:
-        notes.append("no hedge has a frame: none can be put into an answer")
+    if lexicon.language not in languages():
+        stop(
+            f"{path}: language {lexicon.language!r} cannot be read, so its answers are never reworded; use {', '.join(languages())}",
+            1,
+        )
+    if lexicon.language != "en":
+        notes.append(f"its language is {lexicon.language!r}: the `lexicon` of a route must be English")
     for low, high in zip([0.0, *means], [*means, 1.0], strict=False):
         if high - low > 0.2:
             notes.append(f"nothing is said between {low:.2f} and {high:.2f}")

@@ -53,6 +53,11 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], maps: ActiveMa
         lexicon = load(route.lexicon)
     except LexiconError as error:
         raise ConfigError(f"routes: {route.name}: lexicon: {error}") from error
+    if lexicon.language != "en":
+        raise ConfigError(
+            f"routes: {route.name}: lexicon: {route.lexicon} is in {lexicon.language!r}, but a route's lexicon words English answers; "
+            "answers in German, French and Spanish take the shipped lexicons, those in other languages are left as they are"
+        )
     hedges = tuple(lexicon)
     retriever = Retriever(_sayable(lexicon, route), shortlist=route.rewriting.shortlist)
     guard = _guard(route, hedges)

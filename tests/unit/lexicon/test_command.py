@@ -21,8 +21,8 @@ def test_perceive_reads_lines_and_prints_json() -> None:
     assert first["mean"] < second["mean"]
 
 
-def test_perceive_hears_other_languages() -> None:
-    """By what a line seems to be in, or as told; a language that is not heard is named."""
+def test_perceive_reads_other_languages() -> None:
+    """By what a line seems to be in, or as told; a language that is not perceived is named."""
     german = "Das war vielleicht der Autor von Hamlet."
     done = RUN.invoke(app, ["lexicon", "perceive", "--json", german])
     assert json.loads(done.stdout)["spans"][0]["hedge"] == "vielleicht"
@@ -55,12 +55,30 @@ def test_list_and_show() -> None:
 def test_check_finds_an_inverted_meaning(tmp_path: Path) -> None:
     """A file that can be used but says that "almost certainly" is doubt is noted; one that cannot be used ends with 1."""
     path = tmp_path / "mine.yaml"
-    path.write_text("version: 1\nhedges:\n  - {id: a, phrase: almost certainly, mean: 0.1, concentration: 9}\n")
+    path.write_text(
+        "version: 1\nhedges:\n  - {id: a, phrase: almost certainly, mean: 0.1, concentration: 9, frames: [{adverb: almost certainly}]}\n"
+    )
     done = RUN.invoke(app, ["lexicon", "check", str(path)])
     assert done.exit_code == 0
     assert "sounds like" in done.stdout
     path.write_text("version: 1\nhedges:\n  - {id: a, phrase: b, mean: .nan, concentration: 9}\n")
     assert RUN.invoke(app, ["lexicon", "check", str(path)]).exit_code == 1
+
+
+def test_check_refuses_what_no_route_could_use(tmp_path: Path) -> None:
+    """No entry, or a language that cannot be read: one sentence, and 1."""
+    path = tmp_path / "mine.yaml"
+    for text, reason in (
+        ("version: 1\nhedges: []\n", "it has no entry"),
+        (
+            "version: 1\nlanguage: pl\nhedges:\n  - {id: a, phrase: być może, low: 0.3, high: 0.6, frames: [{adverb: być może}]}\n",
+            "language 'pl' cannot be read",
+        ),
+    ):
+        path.write_text(text, encoding="utf-8")
+        done = RUN.invoke(app, ["lexicon", "check", str(path)])
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert reason in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [["list", "-l", "nowhere.yaml"], ["show", "x", "-l", "nowhere.yaml"]])
@@ -69,3 +87,21 @@ def test_a_missing_lexicon_is_one_sentence(arguments: list[str]) -> None:
     done = RUN.invoke(app, ["lexicon", *arguments])
     assert done.exit_code == 2
     assert "no such file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [("hedges: []", "it has no entry"), ("language: de\nhedges: [{id: a, phrase: wohl, low: 0.3, high: 0.6, frames: [{adverb: wohl}]}]", "'de'")],
+)  # fmt: skip
+def test_a_route_with_an_unusable_lexicon_is_a_configuration_error(tmp_path: Path, content: str, reason: str) -> None:
+    """One sentence from `config check`; a reload with it is refused in the same place."""
+    (tmp_path / "mine.yaml").write_text(f"version: 1\n{content}\n")
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "upstreams:\n  a: {provider: openai, base_url: 'http://127.0.0.1:1/v1'}\n"
+        f"routes:\n  - {{name: r, upstream: a, mode: 'on', lexicon: {tmp_path / 'mine.yaml'}}}\n"
+    )
+    done = RUN.invoke(app, ["config", "check", "--config", str(config)])
+    assert done.exit_code == 2
+    assert "routes: r: lexicon" in done.stderr
+    assert reason in done.stderr

@@ -1,6 +1,7 @@
 """Lexicon files are read, and refused with the line at fault."""
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -59,15 +60,15 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("  - {id: a, phrase: x, alpha: .nan, beta: 1}\n", 3, "finite"),
         ("  - {id: a, phrase: x, alpha: -1, beta: 1}\n", 3, "greater than"),
         ("  - id: a\n    phrase: x\n    low: 0.6\n    high: 0.4\n", 3, "inverted"),
-        ("  - {id: a, phrase: x, low: 0.1, high: 0.2}\n  - {id: a, phrase: y, low: 0.1, high: 0.2}\n", 4, "2 times"),
-        ("  - {id: a, phrase: x, low: 0.1, high: 0.2}\n  - {id: b, phrase: X, low: 0.1, high: 0.2}\n", 4, "2 times"),
+        ("  - {id: a, phrase: x, low: 0.1, high: 0.2}\n  - {id: a, phrase: y, low: 0.1, high: 0.2}\n", 4, "2 entries"),
+        ("  - {id: a, phrase: x, low: 0.1, high: 0.2}\n  - {id: b, phrase: X, low: 0.1, high: 0.2}\n", 4, "2 entries"),
         ("  - {id: a, phrase: x, alpha: 1}\n", 3, "alpha and beta"),
         ("  - {id: a, phrase: x, mean: 1.0, concentration: 3}\n", 3, "inside"),
         ("  - {id: A b, phrase: x, alpha: 1, beta: 1}\n", 3, "pattern"),
         ("  - {id: a, phrase: '', alpha: 1, beta: 1}\n", 3, "empty"),
         ("  - {id: a, phrase: x, alpha: 1, beta: 1, colour: red}\n", 3, "not permitted"),
         ("  - id: a\n    phrase: x\n    alpha: 1.0\n    beta: 1.0\n    frames: [{clause: it is so}]\n", 3, "{clause} once"),
-        ("  - {id: a, phrase: x\n", 4, "no YAML"),
+        ("  - {id: a, phrase: x\n", 4, "not valid YAML"),
     ],
 )  # fmt: skip
 def test_a_bad_entry_is_refused_with_its_line(tmp_path: Path, rows: str, line: int, reason: str) -> None:
@@ -88,7 +89,7 @@ def test_json_holds_no_figure_but_figures(tmp_path: Path, figure: str) -> None:
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    """Bytes that are no text."""
+    """Bytes that are not text."""
     path = tmp_path / "mine.yaml"
     path.write_bytes(b"\x89PNG\xff\xfe")
     with pytest.raises(LexiconFileError, match="cannot be read"):
@@ -96,7 +97,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
 
 
 def test_json_errors_name_the_line(tmp_path: Path) -> None:
-    """JSON is no second-class citizen."""
+    """JSON is treated as YAML is."""
     assert refused(tmp_path, '{"version": 1,\n "hedges": [}', "mine.json").line == 2
 
 
@@ -110,6 +111,20 @@ def test_a_file_stands_on_a_shipped_one(tmp_path: Path) -> None:
     assert lexicon["maybe"].beta.mean == pytest.approx(0.2)
     assert "slam-dunk" not in lexicon
     assert len(lexicon) == len(load()) - 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "version: 1\n",
+        "version: 1\nhedges: []\n",
+        "version: 1\nhedges:\n  - {id: maybe, phrase: maybe, mean: 0.5, concentration: 9}\n",
+        "version: 1\nhedges:\n  - {id: no-hedge, phrase: '', mean: 0.9, concentration: 9}\n",
+    ],
+)
+def test_a_lexicon_that_words_nothing_is_refused(tmp_path: Path, text: str) -> None:
+    """Without entries, or without one frame: the file is refused in one sentence that says what to add, before a route takes it."""
+    assert re.search(r"give at least one .*(`hedges`|`frames`)", refused(tmp_path, text).reason)
 
 
 def test_extending_oneself_is_refused(tmp_path: Path) -> None:
@@ -131,7 +146,7 @@ def test_a_missing_file_names_the_shipped_lexicons() -> None:
 
 
 def test_the_language_is_checked() -> None:
-    """A lexicon of another language than asked for is no silent default."""
+    """A lexicon of another language than asked for is refused."""
     assert load(language="fr").language == "fr"
     with pytest.raises(LexiconFileError, match="'en'"):
         load("ipcc", language="de")

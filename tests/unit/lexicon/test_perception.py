@@ -1,5 +1,6 @@
 """Perceived confidence follows people's order, scope and negation, and says so where it cannot read."""
 
+import contextlib
 import subprocess
 import sys
 
@@ -8,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.lexicon import NO_HEDGE, LexiconError, load, perceive
+from hedgerow.lexicon.perception.embedding_reader import style
+from tests.support.hostile import HOSTILE, hold_linear
 
 
 def mean(text: str) -> float:
@@ -29,7 +32,7 @@ def mean(text: str) -> float:
         ("I have no doubts about Rome, I just have no idea.", "I have no doubt that it was Rome."),
     ],
 )
-def test_people_hear_the_second_as_surer(less: str, more: str) -> None:
+def test_people_perceive_the_second_as_surer(less: str, more: str) -> None:
     """Negation, scope, degree, questions and alternatives."""
     assert mean(less) < mean(more)
 
@@ -52,15 +55,15 @@ def test_a_plain_sentence_is_the_plain_assertion() -> None:
 
 def test_an_entry_is_heard_as_people_heard_it() -> None:
     """What was measured wins over what is modelled."""
-    heard, entry = perceive("It was probably Harold Pinter.").beta, load()["probably"].beta
-    assert (heard.alpha, heard.beta) == pytest.approx((entry.alpha, entry.beta))
+    perceived, entry = perceive("It was probably Harold Pinter.").beta, load()["probably"].beta
+    assert (perceived.alpha, perceived.beta) == pytest.approx((entry.alpha, entry.beta))
 
 
 def test_an_opening_hedge_governs_a_short_answer() -> None:
     """The doubt of one sentence reaches the next, and sentences keep their own reading."""
-    heard = perceive("I am not sure about this. It was Harold Pinter.")
-    assert heard.beta.mean < 0.45
-    assert [round(sentence.beta.mean, 2) for sentence in heard.sentences][1] > 0.9
+    perceived = perceive("I am not sure about this. It was Harold Pinter.")
+    assert perceived.beta.mean < 0.45
+    assert [round(sentence.beta.mean, 2) for sentence in perceived.sentences][1] > 0.9
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "...", "你好，世界", "Привет"])
@@ -74,14 +77,37 @@ def test_what_cannot_be_read_is_an_error(text: str) -> None:
 def test_any_latin_text_is_heard(text: str) -> None:
     """A Beta or a LexiconError, whatever the text."""
     try:
-        heard = perceive("a " + text)
+        perceived = perceive("a " + text)
     except LexiconError:
         return
-    assert 0 < heard.beta.mean < 1
+    assert 0 < perceived.beta.mean < 1
 
 
 def test_importing_is_light() -> None:
     """No FAISS, no scikit-learn, no torch until they are needed."""
-    code = "import sys, lexicon; lexicon.perceive('Maybe.'); print([m for m in ('faiss', 'sklearn', 'torch') if m in sys.modules])"
+    code = "import sys; from hedgerow import lexicon; lexicon.perceive('Maybe.'); print([m for m in ('faiss', 'sklearn', 'torch') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_perception_is_linear(name: str, language: str) -> None:
+    """What a broken model repeats costs no more than ordinary text of that length."""
+
+    def read(text: str) -> None:
+        with contextlib.suppress(LexiconError):  # nothing to read
+            perceive(text, language)
+
+    hold_linear(read, HOSTILE[name])
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_style_is_linear(name: str) -> None:
+    hold_linear(style, HOSTILE[name])
+
+
+def test_a_language_without_cues_is_not_taken_for_plain() -> None:
+    """A Polish "być może" is doubt. Whoever cannot read it says so, instead of a confidence of .93."""
+    with pytest.raises(LexiconError, match="'pl' cannot be read; use one of en, de, es, fr"):
+        perceive("Być może był to Rzym.", "pl")

@@ -1,11 +1,13 @@
-"""Model readers hear what their models say, and refuse nonsense instead of guessing."""
+"""Model readers read what their models say, and refuse nonsense instead of guessing."""
 
 import asyncio
 
 import pytest
 
 from hedgerow.calibration import Beta
-from hedgerow.lexicon import LexiconError, LocalReader, ModelReader, Reader, TextTooLong, perceive
+from hedgerow.lexicon import LexiconError, ModelReader, Reader, TextTooLong
+from hedgerow.lexicon.hedges.build import parse_score
+from tests.support.hostile import hold_linear
 
 
 def reader(*answers: str, passes: int = 1) -> ModelReader:
@@ -17,37 +19,31 @@ def reader(*answers: str, passes: int = 1) -> ModelReader:
     return ModelReader([lambda _, answer=answer: say(answer) for answer in answers], passes)  # type: ignore[misc]
 
 
-def heard(by: Reader, text: str = "It was probably Rome.") -> Beta:
+def perceived(by: Reader, text: str = "It was probably Rome.") -> Beta:
     return asyncio.run(by.read(text))
-
-
-def test_the_local_reader_is_perception() -> None:
-    """Both implementations answer the same question."""
-    text = "I think it was Rome."
-    assert heard(LocalReader(), text) == perceive(text).beta
 
 
 def test_an_ensemble_is_heard_at_its_scores() -> None:
     """The mean of the likelihood fit lies by the mean of the scores."""
-    assert heard(reader("70", "Score: 75", "I would say 80.")).mean == pytest.approx(0.75, abs=0.01)
+    assert perceived(reader("70", "Score: 75", "I would say 80.")).mean == pytest.approx(0.75, abs=0.01)
 
 
 def test_models_of_one_mind_agree() -> None:
     """Equal scores have no largest likelihood; their number is the concentration."""
-    beta = heard(reader("60", "60", passes=3))
+    beta = perceived(reader("60", "60", passes=3))
     assert (beta.mean, beta.concentration) == pytest.approx((0.6, 6.0))
 
 
 def test_some_nonsense_is_left_out() -> None:
     """One answer in three without a number is not counted."""
-    assert heard(reader("70", "80", "It sounds sure.")).mean == pytest.approx(0.75, abs=0.01)
+    assert perceived(reader("70", "80", "It sounds sure.")).mean == pytest.approx(0.75, abs=0.01)
 
 
 @pytest.mark.parametrize("nonsense", ["", "It sounds sure.", "850", "-", "one hundred", "💯", "1e9 999 1000", "-5"])
 def test_mostly_nonsense_is_an_error(nonsense: str) -> None:
     """No Beta is made up where the models said nothing usable."""
     with pytest.raises(LexiconError, match="no number"):
-        heard(reader("70", nonsense, nonsense))
+        perceived(reader("70", nonsense, nonsense))
 
 
 def test_a_model_that_fails_is_not_hidden() -> None:
@@ -57,7 +53,7 @@ def test_a_model_that_fails_is_not_hidden() -> None:
         raise ConnectionError("upstream is gone")
 
     with pytest.raises(ConnectionError, match="gone"):
-        heard(ModelReader([broken]))
+        perceived(ModelReader([broken]))
 
 
 def test_the_text_is_checked_before_anyone_is_asked() -> None:
@@ -67,9 +63,9 @@ def test_the_text_is_checked_before_anyone_is_asked() -> None:
         raise AssertionError("asked")
 
     with pytest.raises(LexiconError, match="nothing to read"):
-        heard(ModelReader([never]), "...")
+        perceived(ModelReader([never]), "...")
     with pytest.raises(TextTooLong):
-        heard(ModelReader([never]), "a" * 600_000)
+        perceived(ModelReader([never]), "a" * 600_000)
 
 
 def test_an_empty_ensemble_is_refused() -> None:
@@ -78,3 +74,19 @@ def test_an_empty_ensemble_is_refused() -> None:
         ModelReader([])
     with pytest.raises(LexiconError, match="one pass"):
         reader("70", passes=0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: "1." + "7" * n + "x",
+        lambda n: "0 " * (n // 2) + "x",
+        lambda n: "0" + " " * n,
+        lambda n: "7" * n,
+        lambda n: "1." * (n // 2),
+    ],
+)
+def test_a_score_is_looked_for_in_linear_time(make) -> None:
+    """A model that repeats itself gives no score, soon."""
+    hold_linear(parse_score, make)
+    assert parse_score("9" * 50_000) is None

@@ -108,7 +108,7 @@ def test_asking_for_more_than_there_is_gives_all() -> None:
 
 
 def test_nothing_to_retrieve_is_refused() -> None:
-    """An empty lexicon, one of heard-only words, a shortlist or k of 0."""
+    """An empty lexicon, one of perceived-only words, a shortlist or k of 0."""
     with pytest.raises(LexiconError, match="no hedge"):
         Retriever(Lexicon((LEXICON["never"],)))
     with pytest.raises(LexiconError, match="shortlist"):

@@ -1,9 +1,10 @@
-"""German, French and Spanish are heard by the wordings of their lexicons."""
+"""German, French and Spanish are perceived by the wordings of their lexicons."""
 
 import pytest
 
 from hedgerow.lexicon import NO_HEDGE, Hedge, LexiconError, load, perceive, spot
 from hedgerow.lexicon.hedges.entries import Frame
+from hedgerow.lexicon.perception.translated import languages
 
 ENTRIES = [hedge for language in ("de", "fr", "es") for hedge in load(language=language) if hedge.frames]
 CLAUSE = {"de": "es war Rom", "fr": "c'était Rome", "es": "fue Roma"}
@@ -19,7 +20,7 @@ def said(frame: Frame, language: str) -> str:
 
 @pytest.mark.parametrize("hedge", ENTRIES, ids=lambda hedge: f"{hedge.language}-{hedge.id}")
 def test_every_frame_is_heard_as_its_own_entry(hedge: Hedge) -> None:
-    """What the template rewriter says is heard at the confidence that it was chosen for, give or take another entry's wording."""
+    """What the template rewriter says is perceived at the confidence that it was chosen for, give or take another entry's wording."""
     for frame in hedge.frames:
         text = said(frame, hedge.language)
         assert spot(text, hedge.language), text
@@ -46,7 +47,7 @@ def test_a_plain_sentence_is_plain(language: str, text: str) -> None:
     ],
 )
 def test_negation_turns_a_hedge(language: str, doubtful: str, sure: str) -> None:
-    """A negated hedge is heard in the lower half, and is no entry of the lexicon."""
+    """A negated hedge is perceived in the lower half, and is no entry of the lexicon."""
     low, high = perceive(doubtful, language), perceive(sure, language)
     assert low.beta.mean < 0.5 < high.beta.mean
     assert low.spans[0].hedge is None
@@ -79,7 +80,19 @@ def test_boosters_are_told_from_hedges() -> None:
 
 @pytest.mark.parametrize("language", ["it", "", "english", "DE"])
 def test_an_unknown_language_is_an_error(language: str) -> None:
-    """And not heard as plain."""
-    for hear in (perceive, spot):
-        with pytest.raises(LexiconError, match="en, de, fr, es"):
-            hear("Forse era Roma.", language)
+    """And not perceived as plain."""
+    for read in (perceive, spot):
+        with pytest.raises(LexiconError, match="en, de, es, fr"):
+            read("Forse era Roma.", language)
+
+
+def test_a_language_is_two_data_files() -> None:
+    """Every shipped language has entries that people would use, variants among them, and words of negation."""
+    assert languages() == ("en", "de", "es", "fr")
+    for language in languages()[1:]:
+        lexicon = load(language=language)
+        assert lexicon.negations
+        variants = [(hedge, variant) for hedge in lexicon for variant in hedge.variants]
+        assert len(variants) > 20
+        for hedge, variant in variants:
+            assert spot(f"Roma, {variant}.", language)[0].hedge in (hedge.id, None), variant
