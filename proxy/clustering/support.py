@@ -77,6 +77,19 @@ def support(question: str, claims: Sequence[str], others: Sequence[str]) -> list
     ]
 
 
+def agreement_with(question: str, answer: str, others: Sequence[str]) -> list[float]:
+    """How far each other answer says what an answer in a full sentence says, in [0, 1]: the share of its names and numbers that it holds.
+
+    Of all its telling words where it has neither. Two sentences rarely mean one and the same thing as wholes; what answers the question
+    are the names and numbers that it did not hold itself.
+    """
+    words = _telling_words(answer, {stem for stem, _ in _read(question)})
+    core = {
+        stem for stem, written in words.items() if written[0].isupper() or any(map(str.isdigit, written))
+    } or words.keys()
+    return [len(core & {stem for stem, _ in _read(other)}) / len(core) for other in others]
+
+
 def features(question: str, claims: Sequence[str], others: Sequence[str]) -> list[Features]:
     """The figures of each claim against the other answers. Linear in the lengths of the texts."""
     asked = {stem for stem, _ in _read(question)}

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import anyio.to_thread
+
 from hedgerow.calibration import Beta
+from hedgerow.proxy.clustering.support import agreement_with
 from hedgerow.proxy.types import Clustering, Sample
+
+SENTENCE_WORDS = 8
+"""A draft of more words is a sentence, and its agreement is graded; chosen on full-sentence answers (docs/evidence/long_answers.md)."""
 
 
 class SemanticSignal:
-    """Beta(size of the largest cluster, number of the other samples), floored (RALC 4.3)."""
+    """Beta(agreeing samples, number of the others), floored (RALC 4.3).
+
+    A short answer agrees with those of its cluster. Deviates from the paper where the draft is a full sentence: a partition by meaning
+    breaks sentences apart that say the same of what was asked and differ in detail, so that each other sample counts by the share of the
+    draft's names and numbers that it holds.
+    """
 
     name = "semantic"
 
     async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
-        """Count the largest cluster against the rest."""
-        return share(clustering)
+        """Count the samples that agree with the draft against the rest; sentences are compared in a worker thread."""
+        draft = samples[clustering.draft_index].text
+        if len(draft[:1000].split()) <= SENTENCE_WORDS:
+            return share(clustering)
+        others = [sample.text for i, sample in enumerate(samples) if i != clustering.draft_index]
+        agreeing = 1.0 + sum(await anyio.to_thread.run_sync(agreement_with, question, draft, others))
+        return Beta.floored(agreeing, len(samples) - agreeing)
 
 
 def share(clustering: Clustering) -> Beta:

@@ -76,3 +76,18 @@ def test_rounding_above_zero_is_certainty():
     beta = _measure(TokenSignal(), [Sample("x", logprob_mean=1e-9)], Clustering(((0,),)))
     assert beta.mean == pytest.approx(1.0, abs=1e-5)
     assert exp(1e-9) > 1
+
+
+def test_sentences_agree_by_what_answers_the_question() -> None:
+    """Three sentences that name one man in other words and details count for one another; a fourth that names another man does not."""
+    texts = (
+        "Mickey Mouse was first drawn by Ub Iwerks, an animator at the studio.",
+        "It was Ub Iwerks who first drew the famous mouse, although Disney had the idea and gave it a voice.",
+        "The animator Ub Iwerks drew the first version of the mouse for the company.",
+        "The first drawings of the character were made by a young artist named Floyd Gottfredson.",
+    )
+    samples = [Sample(text) for text in texts]
+    clustering = Clustering(((0,), (1,), (2,), (3,)))
+    raw = anyio.run(SemanticSignal().measure, "Who first drew Mickey Mouse?", samples, clustering)
+    assert raw.concentration == pytest.approx(4.0)
+    assert raw.mean == pytest.approx(0.75, abs=0.05)
