@@ -20,14 +20,12 @@ from starlette.types import Receive, Scope, Send
 from hedgerow.proxy.api.routers import ROUTERS, own_paths
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import BadRequest, Internal, NotFound, ProxyError, StoreError
-from hedgerow.proxy.gateway.edge import Edge
+from hedgerow.proxy.gateway.edge import CALIBRATING, Edge
 from hedgerow.proxy.services.reload import modes
 from hedgerow.proxy.services.serving import open_reloader
 
 log = structlog.get_logger(__name__)
 
-CALIBRATING = ("hedgerow.proxy.gateway.append", "hedgerow.proxy.gateway.buffered")
-"""What answers calibrated requests: imported beside a route's pipeline, and not by its first request."""
 PAGES = (
     "/",
     "/try",
@@ -67,7 +65,7 @@ def application(
     async def lifespan(_app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         async with AsyncExitStack() as stack:
             try:
-                reloader = await stack.enter_async_context(open_reloader(settings, config, CALIBRATING))
+                reloader = await stack.enter_async_context(open_reloader(settings, config, tuple(CALIBRATING.values())))
             except Exception as failure:
                 edge.start_failure = failure
                 raise

@@ -13,7 +13,7 @@ class _Code(StrEnum):
 
     sentence: str
 
-    def __new__(cls, code: str, sentence: str) -> _Code:
+    def __new__(cls, code: str, sentence: str = "") -> _Code:
         """A member: its value is the code."""
         member = str.__new__(cls, code)
         member._value_ = code

@@ -1,6 +1,6 @@
 """The seams: what the pipeline needs of its parts, and nothing of how they do it.
 
-`build.py` and `assembly.py` are the only places that know both these protocols and their implementations.
+`hedgerow.proxy.services` is the only place that knows both these protocols and their implementations.
 """
 
 from __future__ import annotations
@@ -22,13 +22,37 @@ class Call:
         path: "/chat/completions" or "/completions".
         body: the request object; never a stream.
         headers: the client's headers that go upstream (its key, its organisation, ...), lower-case names.
-        on_text: told of each piece of each choice as it is written, where the upstream can tell; from any thread.
+        on_text: callback that receives the index of a choice and each piece of it as it is written, where the upstream can say; from any thread.
     """
 
     path: str
     body: Json
     headers: Mapping[str, str] = field(default_factory=dict)
     on_text: Callable[[int, str], None] | None = None
+
+
+class Asker(Protocol):
+    """The request on whose behalf a model is asked something, as the parts below the pipeline see it."""
+
+    @property
+    def id(self) -> str:
+        """The audit id."""
+        ...
+
+    @property
+    def question(self) -> str:
+        """The user's last message as plain text."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model that is asked for."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The client's headers, lower-case names: they hold its key."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +87,7 @@ class Upstream(Protocol):
 
         Raises:
             UpstreamRejected: the upstream answered with an error; its status and body are inside.
-            UpstreamError: it could not be reached, took too long, or its answer is no completion.
+            UpstreamError: it could not be reached, took too long, or its answer is not a completion.
             Overloaded: its queue is full.
         """
         ...

@@ -32,6 +32,9 @@ class Usage:
         return self.prompt + self.completion
 
 
+NO_TOKENS = Usage()
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One answer drawn from the upstream.
@@ -118,7 +121,7 @@ class Rewrite:
 
     text: str
     hedge: str | None
-    usage: Usage = Usage()
+    usage: Usage = NO_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,5 +184,5 @@ class Rewording:
     rewriter: str | None
     attempts: tuple[str, ...] = ()
     perceived: Beta | None = None
-    usage: Usage = Usage()
+    usage: Usage = NO_TOKENS
     sentences: tuple[WordedSentence, ...] = ()

@@ -23,7 +23,7 @@ from benchmarks.data.equivalence import Row, read
 from benchmarks.evidence.signals import interval
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.pipeline.sampling.calls import shortened
+from hedgerow.proxy.pipeline.sampling.drawing import shortened
 from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.upstreams.embedded import EmbeddedModel
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.data.equivalence import SAMPLE_SETS, contains, exact, read
 from hedgerow.calibration import Beta
-from hedgerow.proxy.pipeline.sampling.stopping import StoppingRule, samples_wanted
+from hedgerow.proxy.pipeline.sampling.early_stopping import StoppingRule, samples_wanted
 
 TOLERANCES = (0.02, 0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35)
 ORDERS = 10

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.data.equivalence import SAMPLE_SETS, Row, contains, exact, read
-from hedgerow.proxy.pipeline.sampling.stopping import StoppingRule, samples_wanted
+from hedgerow.proxy.pipeline.sampling.early_stopping import StoppingRule, samples_wanted
 
 BUDGET = 10
 ORDERS = 6

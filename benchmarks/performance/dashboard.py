@@ -14,7 +14,7 @@ import random
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,15 @@ from hedgerow.calibration.metrics import expected_brier, expected_nll, faithfuln
 from hedgerow.lexicon import perceive
 from hedgerow.proxy.audit import queries
 from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.store import read_answer
 from hedgerow.proxy.audit.tables import alarms, answers, changes, route_states, texts, verdicts
 from hedgerow.proxy.config import Settings
-from hedgerow.proxy.pipeline import result as record
-from hedgerow.proxy.pipeline.job import Flow, Job, new_id
-from hedgerow.proxy.pipeline.short import calibrate
+from hedgerow.proxy.gateway.finish import entry
+from hedgerow.proxy.outcomes import Status
+from hedgerow.proxy.pipeline.job import Job, job_of, new_id
+from hedgerow.proxy.pipeline.result import Result, Run
+from hedgerow.proxy.pipeline.run import calibrate
 from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.services.services import open_pipelines
@@ -133,9 +136,9 @@ async def seed(folder: Path, count: int) -> None:
                 steps = services.steps[name]
                 if name == "support" and len(labelled) >= 250 and moment > now - (DAYS - FITTED_AFTER) * DAY:
                     steps = _with_map(settings, labelled, steps, moment, connection)
-                flow = await _replay(rng.choice(held[name]), steps, settings.routes[0 if name == "support" else 1])
+                replayed = await _replay(rng.choice(held[name]), steps, settings.routes[0 if name == "support" else 1])
                 mode = "shadow" if name == "search" or steps is services.steps[name] else "on"
-                row, right = _row(flow[0], mode, moment, rng), flow[1]
+                row, right = _row(replayed[0], mode, moment, rng), replayed[1]
                 if rng.random() < 0.3:
                     verdict = _verdict(row, right, moment + rng.random() * DAY, rng)
                     _insert(connection, row, verdict)
@@ -176,38 +179,31 @@ def _with_map(
     return found
 
 
-async def _replay(source: Recorded, steps: RoutePipeline, route: Any) -> tuple[Flow, bool]:
+async def _replay(source: Recorded, steps: RoutePipeline, route: Any) -> tuple[Result, bool]:
     body = {"model": route.model, "messages": [{"role": "user", "content": source.question}]}
-    flow = Flow(Job(new_id(), route, "/chat/completions", body, {}, source.question))
-    await calibrate(flow.job, replace(steps, upstream=Replay(source.texts)), flow)  # type: ignore[arg-type]
-    flow.http_status = 200
-    return flow, source.right[flow.draft]
+    run = Run(job_of(route, "/chat/completions", body, {}))
+    await calibrate(run, replace(steps, upstream=Replay(source.texts)))  # type: ignore[arg-type]
+    return run.result, source.right[run.result.draft or ""]
 
 
-def _row(flow: Flow, mode: str, moment: float, rng: random.Random) -> Json:
-    row = record.row(flow, mode=mode, perceived=perceive(record.final_text(flow)).beta)
-    kept = {name: value for name, value in row.items() if name in answers.columns} | {"store_text": "full"}
-    kept["story"]["timings_ms"]["sample"] = rng.lognormvariate(7.1, 0.4)
-    kept["texts"] = {
-        "question": flow.job.question, "draft": flow.draft, "answer": record.final_text(flow),
-        "samples": [sample.text for sample in flow.samples],
-    }  # fmt: skip
-    return kept | {"id": _id(moment, rng), "created_at": moment, "duration_ms": rng.lognormvariate(7.2, 0.4)}
+def _row(result: Result, mode: Any, moment: float, rng: random.Random) -> Json:
+    written = entry(replace(result, job=replace(result.job, mode=mode)), "full", http_status=200)
+    row: Json = {name: value for name, value in written.row.items() if name in answers.columns} | {"store_text": "full"}
+    perceived = perceive(result.text or "").beta
+    row |= {"perceived_alpha": perceived.alpha, "perceived_beta": perceived.beta}
+    row["story"]["timings_ms"]["sample"] = rng.lognormvariate(7.1, 0.4)
+    row["texts"] = {name: text for name, text in asdict(written.texts or Texts()).items() if name != "served"}
+    return row | {"id": _id(moment, rng), "created_at": moment, "duration_ms": rng.lognormvariate(7.2, 0.4)}
 
 
 def _passed(settings: Settings, rng: random.Random, moment: float) -> Json:
     route, reason = rng.choice(
         [(0, "tool_calls"), (0, "structured_output"), (0, "code"), (2, "mode_off"), (2, "mode_off")]
     )
-    job = Job(new_id(), settings.routes[route], "/chat/completions", {"model": "m"}, {}, "")
-    mode = "off" if reason == "mode_off" else "on"
-    row = record.plain_row(job, mode=mode, status="passed", reason=reason)
-    return row | {
-        "id": _id(moment, rng),
-        "created_at": moment,
-        "http_status": 200,
-        "duration_ms": rng.lognormvariate(6, 0.3),
-    }
+    mode: Any = "off" if reason == "mode_off" else "on"
+    job = Job(new_id(), settings.routes[route], "/chat/completions", {"model": "m"}, {}, mode=mode)
+    row = entry(Result(job, Status.PASSED, reason), "none", http_status=200).row
+    return row | {"id": _id(moment, rng), "created_at": moment, "duration_ms": rng.lognormvariate(6, 0.3)}
 
 
 def _id(moment: float, rng: random.Random) -> str:

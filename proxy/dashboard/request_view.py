@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Hedge, Lexicon
 from hedgerow.proxy.monitoring.diagrams import Curve, curves
-from hedgerow.proxy.pipeline.job import Flow
-from hedgerow.proxy.pipeline.result import final_text
+from hedgerow.proxy.pipeline.result import Result
 from hedgerow.proxy.types import Json
 
 STEPS = ("sample", "cluster", "confidence", "calibrate", "decide", "retrieve", "rewrite")
@@ -88,39 +87,33 @@ class RequestView:
         return next((step for step in STEPS if step not in (self.timings_ms or {})), None)
 
 
-def of_flow(flow: Flow, live: Sequence[str], *, ended: bool) -> RequestView:
+def of_result(result: Result, live: Sequence[str], *, ended: bool) -> RequestView:
     """The story as far as it has come. `live` are the answers as they are being written."""
-    used = flow.rewording.hedge if flow.rewording else None
-    texts = [flow.samples[i].text for i in flow.compared]
+    clustering, confidence, rewording = result.clustering, result.confidence, result.rewording
+    used = rewording.hedge if rewording else None
+    target = confidence.calibrated if confidence else None
     return RequestView(
-        question=flow.job.question,
-        wanted=flow.job.route.sampling.n,
+        question=result.job.question,
+        wanted=result.job.route.sampling.n,
         live=tuple(live),
-        groups=grouped(flow.clustering.clusters, texts) if flow.clustering else (),
-        decided_by=flow.clustering.decided_by if flow.clustering else None,
-        signal=flow.job.route.signal,
-        map_id=flow.applied.id if flow.applied else None,
-        warnings=flow.applied.warnings if flow.applied else (),
-        raw=flow.raw,
-        calibrated=flow.calibrated,
-        perceived=flow.rewording.perceived if flow.rewording else None,
-        candidates=tuple(
-            candidate(m.hedge.id, m.distance, m.hedge, m.hedge.id == used, flow.calibrated) for m in flow.matches
-        ),
-        status=flow.status if ended else None,
-        reason=flow.reason,
-        detail=flow.detail,
-        draft=flow.draft if flow.choices and (flow.clustering or ended) else None,
-        final=final_text(flow) if flow.choices and ended else None,
-        rewriter=flow.rewording.rewriter if flow.rewording else None,
-        attempts=flow.rewording.attempts if flow.rewording else (),
-        timings_ms=dict(flow.timings_ms),
-        tokens={
-            "answer": flow.answer_usage.total,
-            "samples": flow.sample_usage.total,
-            "rewrite": flow.rewrite_usage.total,
-            "escalation": flow.escalation_usage.total,
-        },
+        groups=grouped(clustering.clusters, result.drawn.texts) if clustering else (),
+        decided_by=clustering.decided_by if clustering else None,
+        signal=result.signal,
+        map_id=confidence.map_id if confidence else None,
+        warnings=confidence.warnings if confidence else (),
+        raw=confidence.raw if confidence else None,
+        calibrated=target,
+        perceived=rewording.perceived if rewording else None,
+        candidates=tuple(candidate(m.hedge.id, m.distance, m.hedge, m.hedge.id == used, target) for m in result.hedges),
+        status=result.status if ended else None,
+        reason=result.reason,
+        detail=result.detail,
+        draft=result.draft if clustering or ended else None,
+        final=result.text if ended else None,
+        rewriter=rewording.rewriter if rewording else None,
+        attempts=rewording.attempts if rewording else (),
+        timings_ms=result.timings_ms,
+        tokens={purpose: spent.total for purpose, spent in result.usage.items()},
     )
 
 

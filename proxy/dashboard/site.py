@@ -19,7 +19,7 @@ from hedgerow.proxy.dashboard.render import SECURITY, STATIC, fragment, page
 from hedgerow.proxy.dashboard.trying import Trial
 from hedgerow.proxy.dashboard.visitor import Visitor
 from hedgerow.proxy.gateway.access import is_admin_key
-from hedgerow.proxy.pipeline.job import Job, new_id
+from hedgerow.proxy.pipeline.job import job_of
 from hedgerow.proxy.services.services import Services
 
 WRONG_KEY_DELAY_S = 0.5
@@ -108,7 +108,7 @@ async def try_question(_request: Request, services: Services, _visitor: Visitor,
         return JSONResponse({"error": "Type a question." if route else "There is no such route."}, 400)
     body = {"model": str(fields.get("model") or ""), "messages": [{"role": "user", "content": question}]}
     headers = {"authorization": f"Bearer {fields['key']}"} if fields.get("key") else {}
-    return Trial(services, Job(new_id(), route, "/chat/completions", body, headers, question))
+    return Trial(services, job_of(route, "/chat/completions", body, headers))
 
 
 async def verdict(request: Request, services: Services, _visitor: Visitor, fields: Fields) -> Response:

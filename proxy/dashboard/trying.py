@@ -1,14 +1,14 @@
-"""Trying a route in the browser: the same pipeline as any request's, told step by step as lines of JSON.
+"""Trying a route in the browser: the same pipeline as any request's, shown step by step as lines of JSON.
 
-Two seams make it watchable, and cost other requests nothing: a `Flow` that tells when a step ends, and an upstream that passes on what
+Two seams make it watchable, and cost other requests nothing: a `Run` calls back when a step ends, and an upstream passes on what
 is being written where the model can say so.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,44 +17,28 @@ import orjson
 from starlette.responses import Response
 
 from hedgerow.proxy.dashboard.render import fragment
-from hedgerow.proxy.dashboard.request_view import RequestView, of_flow
+from hedgerow.proxy.dashboard.request_view import RequestView, of_result
 from hedgerow.proxy.errors import ProxyError
-from hedgerow.proxy.gateway import finish as outcome
 from hedgerow.proxy.gateway.exchange import ClientGone, Exchange, Receive, Scope, Send
-from hedgerow.proxy.pipeline.job import Flow, Job
-from hedgerow.proxy.pipeline.result import outlook
-from hedgerow.proxy.pipeline.short import calibrate
+from hedgerow.proxy.gateway.finish import finish
+from hedgerow.proxy.outcomes import Reason, Status
+from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.result import Result, Run
+from hedgerow.proxy.pipeline.run import calibrate
 from hedgerow.proxy.protocols import Call, RawCall, Relay, Upstream
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.answers import sample_of
 
 PAUSE_S = 0.04
-"""Between two lines; what happens meanwhile is told in one."""
+"""Between two lines; what happens meanwhile is shown by one."""
 SECTIONS = ("samples", "confidence", "hedges", "wording", "times")
 """Services of the page, each with a template of its name; one is sent again when it looks different."""
 NO_STORE = [(b"content-type", b"application/x-ndjson"), (b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
 
 
-class Watched(Flow):
-    """A flow that tells when a step ends."""
-
-    def __init__(self, job: Job, changed: Callable[[], None]) -> None:
-        super().__init__(job)
-        self._changed = changed
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """See `Flow`."""
-        try:
-            with super().step(name):
-                yield
-        finally:
-            self._changed()
-
-
 @dataclass(slots=True)
-class Overheard:
+class StreamingUpstream:
     """An upstream whose answers can be read while they are written. `texts` holds them in the order they were asked for."""
 
     upstream: Upstream
@@ -101,37 +85,35 @@ class Trial(Response):
 
     def __init__(self, services: Services, job: Job) -> None:
         super().__init__()
-        self._parts, self._job = services, job
+        self._services, self._job = services, job
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the pipeline and tell of it; a visitor who leaves ends the work."""
-        exchange = Exchange(scope, receive, send)
-        changed = asyncio.Event()
-        flow = Watched(self._job, changed.set)
+        """Run the pipeline and show it; a visitor who leaves ends the work."""
+        exchange, changed = Exchange(scope, receive, send), asyncio.Event()
+        run = Run(self._job, watch=changed.set)
         try:
-            await exchange.unless_gone(self._tell(exchange, flow, changed))
+            await exchange.unless_gone(self._answer(exchange, run, changed))
         except ClientGone:
-            if not exchange.told:
-                flow.status, flow.reason = "cancelled", "client_gone"
-                await outcome.tell(self._parts, flow, mode="on", exchange=exchange)
+            if not exchange.recorded:
+                run.end(Status.CANCELLED, Reason.CLIENT_GONE)
+                await finish(self._services, exchange, run.result, http_status=exchange.status)
 
-    async def _tell(self, exchange: Exchange, flow: Flow, changed: asyncio.Event) -> None:
-        steps = self._parts.steps[self._job.route.name]
-        upstream = Overheard(steps.upstream, changed.set)
+    async def _answer(self, exchange: Exchange, run: Run, changed: asyncio.Event) -> None:
+        pipeline = self._services.steps[self._job.route.name]
+        upstream = StreamingUpstream(pipeline.upstream, changed.set)
         await exchange.start(200, NO_STORE)
         async with asyncio.TaskGroup() as group:
-            work = group.create_task(_caught(calibrate(self._job, replace(steps, upstream=upstream), flow)))
+            work = group.create_task(_caught(calibrate(run, replace(pipeline, upstream=upstream))))
             work.add_done_callback(lambda _: changed.set())
             shown: dict[str, str] = {}
             async for _ in _whenever(changed, work):
-                story = of_flow(flow, upstream.texts, ended=False)
-                await self._show(exchange, story, shown)
+                await self._show(exchange, of_result(run.result, upstream.texts, ended=False), shown)
         failure: ProxyError | None = work.result()
-        flow.http_status = failure.status if failure else 200
-        refusal = await outcome.tell(self._parts, flow, mode="on", exchange=exchange)
+        http_status = failure.status if failure else 200
+        refusal = await finish(self._services, exchange, run.result, http_status=http_status)
         failure = failure or refusal
-        await self._show(exchange, of_flow(flow, upstream.texts, ended=True), shown)
-        await exchange.write(_line({"error": failure.message} if failure else _end(flow)), more=False)
+        await self._show(exchange, of_result(run.result, upstream.texts, ended=True), shown)
+        await exchange.write(_line({"error": failure.message} if failure else _end(run.result)), more=False)
 
     async def _show(self, exchange: Exchange, story: RequestView, shown: dict[str, str]) -> None:
         """Send what looks different from what was sent before."""
@@ -165,10 +147,12 @@ def _sections(story: RequestView) -> dict[str, str]:
     return {name: fragment(f"_{name}.html", story=story) for name in SECTIONS}
 
 
-def _end(flow: Flow) -> Json:
+def _end(result: Result) -> Json:
     """How it ended, with what a verdict would make of it."""
-    html = fragment("_verdict.html", id=flow.job.id, outlook=outlook(flow))
-    return {"verdict": html, "end": {"id": flow.job.id, "status": flow.status}}
+    confidence = result.confidence
+    outlook = (confidence.if_right, confidence.if_wrong) if confidence else None
+    html = fragment("_verdict.html", id=result.job.id, outlook=outlook)
+    return {"verdict": html, "end": {"id": result.job.id, "status": result.status}}
 
 
 def _line(content: Json) -> bytes:

@@ -5,34 +5,32 @@ Raw ASGI, because a route that is off must cost next to nothing; FastAPI serves 
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from importlib import import_module
 from typing import Any, cast
 
 import anyio.to_thread
 import orjson
 import structlog
 
-from hedgerow.proxy.audit.entry import Entry
 from hedgerow.proxy.config import Mode, Route
-from hedgerow.proxy.errors import (
-    BadRequest,
-    Internal,
-    NotFound,
-    ProxyError,
-    StoreUnavailable,
-)
-from hedgerow.proxy.gateway import pass_through as forward
+from hedgerow.proxy.errors import BadRequest, Internal, NotFound, ProxyError, StoreUnavailable
 from hedgerow.proxy.gateway.access import client_key_hash
 from hedgerow.proxy.gateway.exchange import ClientGone, Exchange, Receive, Scope, Send
-from hedgerow.proxy.pipeline.eligibility import GENERATING, checked_body, last_message, question_of, request_reason
-from hedgerow.proxy.pipeline.job import Job, new_id
-from hedgerow.proxy.pipeline.question_filter import asks_for_claim
+from hedgerow.proxy.gateway.finish import finish
+from hedgerow.proxy.gateway.pass_through import forward
+from hedgerow.proxy.outcomes import Reason, Status
+from hedgerow.proxy.pipeline.eligibility import nested_too_deep, skip_reason
+from hedgerow.proxy.pipeline.job import GENERATING, Job, checked_body, new_id
+from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.types import Json
 
 log = structlog.get_logger(__name__)
 
+NO_ROUTE = Route.model_construct(name="", upstream="", mode="off")
+"""Stands for the route of a request that none takes, or that was refused before one was looked for."""
+CALIBRATING = {kind: f"hedgerow.proxy.gateway.{kind}" for kind in ("shadow", "buffered", "append")}
+"""What answers calibrated requests. Loaded with a route's pipeline, because they bring the mathematics along."""
 LARGE_BODY_BYTES = 100_000
 """From this size on a body is decoded on a worker thread: decoding must not hold up other requests."""
 
@@ -59,70 +57,89 @@ class Edge:
                 scope["state"]["services"] = services
                 await self._own(scope, receive, send)
             else:
-                await _upstreams(Exchange(scope, receive, send), services)
+                await _serve(Exchange(scope, receive, send), services)
 
 
-async def _upstreams(exchange: Exchange, services: Services) -> None:
-    """Answer a request that is not the proxy's own; whatever goes wrong is an answer, a row and a line too."""
-    started = time.perf_counter()
+async def _serve(exchange: Exchange, services: Services) -> None:
+    """Answer a request that is not the proxy's own, as a span where requests are traced."""
     services.metrics.under_way += 1
     try:
         if services.tracing is None:
-            await _answer(exchange, services)
+            await _settle(exchange, services)
         else:
             with services.tracing.request(exchange.method, exchange.path, exchange.headers):
-                await _answer(exchange, services)
-    except ClientGone:
-        _tell_failure(exchange, services, "cancelled", "client_gone", started)
-    except ProxyError as error:
-        _tell_failure(exchange, services, "failed", error.code, started, error.status)
-        await exchange.send_error(error)
-    except Exception:  # the last resort: whatever was not foreseen is a 500 and a line with its cause
-        log.exception("request_fault", path=exchange.path)
-        fault = Internal("something went wrong inside the proxy; the operator's log says what")
-        _tell_failure(exchange, services, "failed", fault.code, started, fault.status)
-        if exchange.status is None:
-            await exchange.send_error(fault)
+                await _settle(exchange, services)
     finally:
         services.metrics.under_way -= 1
 
 
-async def _answer(exchange: Exchange, services: Services) -> None:
+async def _settle(exchange: Exchange, services: Services) -> None:
+    """Answer, in whichever way; the one place where requests fail and are cancelled. That is an answer, a row and a line too."""
+    run = Run(Job(new_id(), NO_ROUTE, exchange.path, {}, exchange.headers, mode=None))
+    failure: ProxyError | None = None
+    try:
+        await _answer(exchange, services, run)
+    except ClientGone:
+        run.end(Status.CANCELLED, Reason.CLIENT_GONE)
+    except ProxyError as error:
+        failure = error
+        run.end(Status.FAILED, error.code)
+    except Exception:  # the last resort: whatever was not foreseen is a 500 and a line with its cause
+        log.exception("request_fault", path=exchange.path)
+        failure = Internal("something went wrong inside the proxy; the operator's log says what")
+        run.end(Status.FAILED, failure.code)
+    else:
+        return
+    if not exchange.recorded:
+        http_status = exchange.status or (failure.status if failure else None)
+        await finish(services, exchange, run.result, http_status=http_status)
+    if failure is not None:
+        await exchange.send_error(failure)
+
+
+async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
     """Authorise, read, decide, answer."""
     key_hash = client_key_hash(exchange.headers, services.settings)
-    body: Json | None = None
-    if not (exchange.method == "POST" and exchange.path in GENERATING):
+    generates = exchange.method == "POST" and exchange.path in GENERATING
+    if not generates:
         model, data = await _peek(exchange, services)
         route = _route(services, exchange.headers, model, key_hash)
-        _check_store(services, route, "off")
-        job = Job(new_id(), route, exchange.path, {"model": model}, exchange.headers, "")
-        return await forward.forward(exchange, services, job, data, mode="off", reason="not_generating")
+        run.take(run.job.routed(route, "off", {"model": model}))
+        _check_store(services, run.job)
+        return await _unless_gone(exchange, data, forward(exchange, services, run, data, Reason.NOT_GENERATING))
 
     data = await exchange.body(services.settings.server.max_body_bytes)
-    limit = services.settings.server.max_messages
+    max_messages = services.settings.server.max_messages
     if len(data) < LARGE_BODY_BYTES:
-        body = checked_body(exchange.path, data, limit)
+        body = checked_body(exchange.path, data, max_messages)
     else:
-        body = await anyio.to_thread.run_sync(checked_body, exchange.path, data, limit)
+        body = await anyio.to_thread.run_sync(checked_body, exchange.path, data, max_messages)
     route = _route(services, exchange.headers, body.get("model"), key_hash)
-    mode = _mode(route, exchange.headers)
-    _check_store(services, route, mode)
-    question, last_answer = question_of(exchange.path, body), last_message(body, "assistant")
-    job = Job(new_id(), route, exchange.path, body, exchange.headers, question, last_answer)
-    if mode == "off":
-        return await forward.forward(exchange, services, job, data, mode=mode, reason="mode_off")
-    if (reason := request_reason(exchange.path, body)) is not None:
-        return await forward.forward(exchange, services, job, data, mode=mode, reason=reason)
-    if route.claims_only and not asks_for_claim(question):
-        return await forward.forward(exchange, services, job, data, mode=mode, reason="not_a_claim")
-    if mode == "shadow":
-        return await forward.shadow(exchange, services, job, data)
-    from hedgerow.proxy.gateway import append  # loaded with the route's pipeline, see assembly.py
-    from hedgerow.proxy.gateway import buffered as calibrated
+    job = run.job.routed(route, _mode(route, exchange.headers), body)
+    run.take(job)
+    _check_store(services, job)
+    if job.mode == "off":
+        return await exchange.unless_gone(forward(exchange, services, run, data, Reason.MODE_OFF))
+    reason = Reason.NESTED_TOO_DEEP if nested_too_deep(data, body) else skip_reason(job)
+    if reason is not None:
+        return await exchange.unless_gone(forward(exchange, services, run, data, reason))
+    module = import_module(CALIBRATING[_way(job)])  # loaded beside the route's pipeline: see app.py
+    return await exchange.unless_gone(module.answer(exchange, services, run, data))
 
-    if route.stream == "append" and body.get("stream") and exchange.path == "/chat/completions":
-        return await append.answer(exchange, services, job)
-    return await calibrated.answer(exchange, services, job)
+
+def _way(job: Job) -> str:
+    """How a request is calibrated, by its key in `CALIBRATING`."""
+    if job.mode == "shadow":
+        return "shadow"
+    appends = job.route.stream == "append" and job.body.get("stream") and job.path == "/chat/completions"
+    return "append" if appends else "buffered"
+
+
+async def _unless_gone(
+    exchange: Exchange, body: bytes | AsyncIterator[bytes], answer: Coroutine[None, None, None]
+) -> None:
+    """Await an answer; watch for the client's leaving unless its body is still being read."""
+    await (exchange.unless_gone(answer) if isinstance(body, bytes) else answer)
 
 
 async def _peek(exchange: Exchange, services: Services) -> tuple[str | None, bytes | AsyncIterator[bytes]]:
@@ -152,13 +169,13 @@ def _route(services: Services, headers: Mapping[str, str], model: str | None, ke
     raise NotFound(f"no route takes the model {model!r}" if model else "no route takes this request", code="no_route")
 
 
-def _check_store(services: Services, route: Route, mode: Mode) -> None:
+def _check_store(services: Services, job: Job) -> None:
     """Turn a request away at once where its row could not be written.
 
     Raises:
         StoreUnavailable: the audit store is down, and the route wants no answer without a row.
     """
-    if services.audit.down and route.on_failure == "error" and (route.audit or mode != "off"):
+    if services.audit.down and job.route.on_failure == "error" and (job.route.audit or job.mode != "off"):
         raise StoreUnavailable("the audit store is down, and this route answers nothing that it cannot write down")
 
 
@@ -166,7 +183,7 @@ def _mode(route: Route, headers: Mapping[str, str]) -> Mode:
     """The route's mode, or the client's wish where the route allows one.
 
     Raises:
-        BadRequest: the wish is no mode.
+        BadRequest: the wish is not a mode.
     """
     wish = headers.get("x-hedgerow-mode")
     if wish is None or not route.allow_override:
@@ -174,23 +191,3 @@ def _mode(route: Route, headers: Mapping[str, str]) -> Mode:
     if wish in ("off", "shadow", "on"):
         return cast(Mode, wish)
     raise BadRequest(f"the header x-hedgerow-mode is {wish!r}; allowed are off, shadow and on", code="invalid_mode")
-
-
-def _tell_failure(
-    exchange: Exchange, services: Services, status: str, reason: str, started: float, http_status: int | None = None
-) -> None:
-    """Row, counter and line of a request that no route answered, or whose route's own answer failed before its row was written."""
-    if exchange.told:
-        return
-    row: Json = {
-        "id": new_id(),
-        "created_at": time.time(),
-        "path": f"/v1{exchange.path}"[:256],
-        "status": status,
-        "reason": reason,
-        "http_status": http_status,
-        "duration_ms": (time.perf_counter() - started) * 1e3,
-    }
-    services.audit.enqueue(Entry(row))
-    services.metrics.requests.labels("", "", status, reason).inc()
-    log.info("request", id=row["id"], route=None, status=status, reason=reason, http_status=http_status)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import orjson
 
 from hedgerow.proxy.errors import PayloadTooLarge, ProxyError, UpstreamRejected
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams.sse import event
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -32,7 +32,7 @@ class Exchange:
     Attributes:
         path: relative to `/v1`, e.g. "/chat/completions".
         status: what was sent; None while nothing was.
-        told: whether the audit has its row.
+        recorded: whether the request has its row, its line and its span, or work was begun that will write them.
         missing: bytes of the answer still to be sent, where its length was declared; nothing can be added to such an answer.
     """
 
@@ -41,7 +41,7 @@ class Exchange:
         self.method: str = scope["method"]
         self.path: str = scope["path"][len("/v1") :]
         self.status: int | None = None
-        self.told = False
+        self.recorded = False
         self._ended = False
         self.missing: int | None = None
 
@@ -116,8 +116,9 @@ class Exchange:
             nonlocal gone
             while (await self._receive())["type"] != "http.disconnect":
                 continue
-            gone = True
-            task.cancel()
+            if not self._ended:
+                gone = True
+                task.cancel()
 
         watcher: asyncio.Task[None] | None = None
 
@@ -170,7 +171,13 @@ class Exchange:
         await self.write(data, more=False)
 
     async def send_error(self, error: ProxyError, headers: Headers = ()) -> None:
-        """Answer with an OpenAI error object; an upstream's own error goes out as it came."""
+        """Answer with an OpenAI error object; an upstream's own error goes out as it came. In an answer that has begun the error is its
+        last event; one of declared length can only be broken off: the server closes a connection whose answer is not complete.
+        """
+        if self.status is not None:
+            if self.missing is None and not self._ended:
+                await self.write(error_event(error), more=False)
+            return
         extra = list(headers)
         if isinstance(error, UpstreamRejected):
             if error.retry_after is not None:
@@ -183,13 +190,13 @@ class Exchange:
         await self.send_json(error.status, error.body(), extra)
 
 
-def error_event_body(error: ProxyError) -> Json:
-    """The object that tells of an error inside a stream."""
+def error_event(error: ProxyError) -> bytes:
+    """The event of an error inside a stream; an upstream's own error keeps its object."""
     if isinstance(error, UpstreamRejected):
         try:
             body = orjson.loads(error.raw_body)
         except orjson.JSONDecodeError:
             body = None
         if isinstance(body, dict) and "error" in body:
-            return body
-    return dict(error.body())
+            return event(body)
+    return event(error.body())

@@ -1,79 +1,63 @@
-"""Telling what became of a request: one audit row, one log line, the counters."""
+"""The end of every request, whatever became of it: one audit row, one log line, the counters and the span, once."""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from functools import partial
 
-import anyio.to_thread
 import structlog
 
-from hedgerow.calibration import Beta
-from hedgerow.proxy.audit.entry import Entry
+from hedgerow.proxy.audit.entry import Entry, Row, Texts
+from hedgerow.proxy.config import StoreText
 from hedgerow.proxy.errors import StoreError, StoreUnavailable
 from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.pipeline import result as record
-from hedgerow.proxy.pipeline.job import Flow
+from hedgerow.proxy.outcomes import Status
+from hedgerow.proxy.pipeline.result import Result, beta_figures, sentence_figures
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import consider
+from hedgerow.proxy.types import Json
 
 log = structlog.get_logger(__name__)
 
 AUDIT_TIMEOUT_S = 10.0
 """Longest wait for a row to be durable; past it the row counts as lost."""
 
-LONG = 1000
-"""Characters from which on a text is listened to on a worker thread."""
 
-headers = record.headers
-
-
-async def tell(
-    services: Services, flow: Flow, *, mode: str, exchange: Exchange | None = None, response_id: str | None = None
+async def finish(
+    services: Services,
+    exchange: Exchange | None,
+    result: Result,
+    *,
+    http_status: int | None = None,
+    response_id: str | None = None,
 ) -> StoreUnavailable | None:
-    """Row, line and counters of a calibrated request; returns when the row is durable, even if the request is being cancelled.
+    """Record a request. The row of a calibrated one is durable when this returns, even if the request is being cancelled.
+
+    Args:
+        exchange: None for work that goes on after its exchange has ended (shadow).
+        result: what became of the request.
+        http_status: the status that the client got or is about to get; None where it left first.
+        response_id: the completion's own id, where it is not the draft's.
 
     Returns:
         What the client gets in place of its answer, where there is no row and the route wants no answer without one.
     """
     if exchange is not None:
-        exchange.told = True
-    refusal = None
-    may_spool = flow.job.route.on_failure == "pass" or flow.status in ("failed", "cancelled")
-    heard = await _perceived(flow)
-    if not await _durable(services, _entry(services, flow, mode, heard, response_id), may_spool) and not may_spool:
-        refusal = StoreUnavailable("the answer could not be written to the audit, which this route insists on")
-        flow.status, flow.reason, flow.http_status = "failed", refusal.code, refusal.status
-        await _durable(services, _entry(services, flow, mode, heard, response_id), may_spool=True)
-    _count(services, flow, mode)
-    if services.tracing is not None:
-        services.tracing.tell(flow, mode=mode)
-    if refusal is None:
-        consider(services, flow)
-    log.info("request", **record.log_line(flow, mode=mode))
+        exchange.recorded = True
+    route = result.job.route
+    refusal: StoreUnavailable | None = None
+    write = partial(entry, store_text=route.store_text or services.settings.audit.store_text, response_id=response_id)
+    if result.begun_ns:
+        may_spool = route.on_failure == "pass" or result.status in (Status.FAILED, Status.CANCELLED)
+        if not await _durable(services, write(result, http_status=http_status), may_spool) and not may_spool:
+            refusal = StoreUnavailable("the answer could not be written to the audit, which this route requires")
+            result, http_status = result.ended(Status.FAILED, refusal.code), refusal.status
+            await _durable(services, write(result, http_status=http_status), may_spool=True)
+    elif route.audit or result.job.mode != "off":
+        services.audit.enqueue(write(result, http_status=http_status))
+    _tell_operator(services, result, http_status)
     return refusal
-
-
-def _entry(services: Services, flow: Flow, mode: str, perceived: Beta | None, response_id: str | None) -> Entry:
-    store_text = flow.job.route.store_text or services.settings.audit.store_text
-    entry = record.entry(flow, mode=mode, store_text=store_text, perceived=perceived)
-    if response_id is not None:
-        entry.row["response_id"] = response_id
-    return entry
-
-
-async def _perceived(flow: Flow) -> Beta | None:
-    """The confidence heard in the final words; None where the confidence is not of them, or where they cannot be read."""
-    if flow.rewording is not None:
-        return flow.rewording.perceived
-    if flow.calibrated is None or flow.status in ("abstained", "escalated"):
-        return None
-    from hedgerow.lexicon.text.language import language_of
-    from hedgerow.proxy.rewriting import read_aloud
-
-    language = language_of(flow.draft, flow.job.question)
-    if len(flow.draft) < LONG:
-        return read_aloud(flow.draft, language)
-    return await anyio.to_thread.run_sync(read_aloud, flow.draft, language)
 
 
 async def _durable(services: Services, entry: Entry, may_spool: bool) -> bool:
@@ -86,42 +70,167 @@ async def _durable(services: Services, entry: Entry, may_spool: bool) -> bool:
     return True
 
 
-def tell_passed(exchange: Exchange, services: Services, flow: Flow, *, mode: str) -> None:
-    """Row, line and counters of a request that was passed on; the row is written soon, and nothing waits for it."""
-    exchange.told = True
-    route = flow.job.route
-    if route.audit or mode != "off":
-        row = record.plain_row(flow.job, mode=mode, status=flow.status, reason=flow.reason)
-        row |= {"http_status": flow.http_status, "duration_ms": flow.duration_ms}
-        services.audit.enqueue(Entry(row, user=record.user_of(flow.job)))
-    services.metrics.requests.labels(route.name, mode, flow.status, flow.reason or "").inc()
-    services.metrics.request_seconds.labels(route.name, mode).observe(flow.duration_ms / 1e3)
+def entry(
+    result: Result, store_text: StoreText, *, http_status: int | None = None, response_id: str | None = None
+) -> Entry:
+    """The audit's row, and for a calibrated request its texts, of which the audit keeps what `store_text` allows."""
+    job = result.job
+    row: Row = {
+        "id": job.id,
+        "created_at": time.time(),
+        "route": job.route.name or None,
+        "path": f"/v1{job.path}"[:256],
+        "mode": job.mode,
+        "status": result.status.value,
+        "reason": None if result.reason is None else str(result.reason),
+        "model": job.model or None,
+        "upstream": job.route.upstream or None,
+        "http_status": http_status,
+        "duration_ms": _duration_ms(result),
+    }
+    if not result.begun_ns:
+        return Entry(row, user=job.user)
+    samples = tuple(sample.text for sample in result.drawn.samples)
+    texts = Texts(job.question, result.draft, result.text, result.served, samples)
+    return Entry(row | _figures(result, response_id), texts, job.user, store_text)
+
+
+def _figures(result: Result, response_id: str | None) -> Row:
+    """The columns that only a calibrated request has."""
+    row: Row = {
+        "response_id": response_id or _response_id(result),
+        "signal": result.signal,
+        "samples": len(result.drawn.choices) or None,
+        "clusters": len(result.clustering.clusters) if result.clustering else None,
+        "served_agrees": result.served_agrees,
+        "story": story(result),
+    }
+    row |= {f"tokens_{purpose}": spent.total for purpose, spent in result.usage.items()}
+    if (confidence := result.confidence) is not None:
+        raw, beta = confidence.raw, confidence.calibrated
+        row |= {"raw_alpha": raw.alpha, "raw_beta": raw.beta, "alpha": beta.alpha, "beta": beta.beta}
+        expected = beta.mean * confidence.if_right + (1.0 - beta.mean) * confidence.if_wrong
+        row |= {"fd_if_right": confidence.if_right, "fd_if_wrong": confidence.if_wrong, "fd_expected": expected}
+        row["map_id"] = confidence.map_id
+    if (perceived := result.perceived_confidence) is not None:
+        row |= {"perceived_alpha": perceived.alpha, "perceived_beta": perceived.beta}
+    if result.rewording is not None:
+        row |= {"hedge": result.rewording.hedge, "rewriter": result.rewording.rewriter}
+    return row
+
+
+def story(result: Result) -> Json:
+    """The work step by step, without text, for the audit's page of one request."""
+    steps: Json = {"timings_ms": {name: round(ms, 3) for name, ms in result.timings_ms.items()}}
+    steps["detail"] = result.detail
+    if result.clustering is not None:
+        compared = result.drawn.compared
+        steps["clusters"] = [[compared[i] for i in cluster] for cluster in result.clustering.clusters]
+        steps["decided_by"] = dict(result.clustering.decided_by)
+    if result.hedges:
+        steps["hedges"] = [{"id": match.hedge.id, "distance": match.distance} for match in result.hedges]
+    if (rewording := result.rewording) is not None:
+        steps["attempts"] = list(rewording.attempts)
+        steps["perceived"] = beta_figures(rewording.perceived)
+        if rewording.sentences:
+            steps["sentences"] = [sentence_figures(sentence) for sentence in rewording.sentences]
+    if result.confidence is not None:
+        steps["map_warnings"] = list(result.confidence.warnings)
+    return steps
+
+
+def _response_id(result: Result) -> str | None:
+    """The completion's own id."""
+    name = result.drawn.choices[result.draft_index][0].get("id") if result.drawn.choices else None
+    return name[:128] if isinstance(name, str) else None
+
+
+def _tell_operator(services: Services, result: Result, http_status: int | None) -> None:
+    """Log line, counters and span; a share of calibrated answers goes to the grader. Never text, never a key."""
+    job, mode = result.job, result.job.mode or ""
+    metrics, route, ms = services.metrics, job.route.name, _duration_ms(result)
+    metrics.requests.labels(route, mode, result.status, result.reason or "").inc()
+    metrics.request_seconds.labels(route, mode).observe(ms / 1e3)
+    line: Json = {
+        "id": job.id,
+        "route": route or None,
+        "mode": job.mode,
+        "status": result.status,
+        "reason": result.reason,
+        "http_status": http_status,
+        "ms": round(ms, 2),
+    }
     if services.tracing is not None:
-        services.tracing.tell(flow, mode=mode)
-    log.info(
-        "request",
-        id=flow.job.id,
-        route=route.name,
-        mode=mode,
-        status=flow.status,
-        reason=flow.reason,
-        http_status=flow.http_status,
-        ms=round(flow.duration_ms, 2),
-    )
+        services.tracing.record(_attributes(result, http_status), result.begun_ns, result.timings_ms)
+    if result.begun_ns:
+        for step, step_ms in result.timings_ms.items():
+            metrics.step_seconds.labels(route, step).observe(step_ms / 1e3)
+        for purpose, spent in result.usage.items():
+            metrics.tokens.labels(route, purpose).inc(spent.total)
+        for attempt in result.rewording.attempts if result.rewording else ():
+            metrics.refused_rewrites.labels(route, attempt).inc()
+        line |= _line_figures(result)
+        consider(services, result)
+    log.info("request", **line)
 
 
-def _count(services: Services, flow: Flow, mode: str) -> None:
-    metrics, route = services.metrics, flow.job.route.name
-    metrics.requests.labels(route, mode, flow.status, flow.reason or "").inc()
-    metrics.request_seconds.labels(route, mode).observe(flow.duration_ms / 1e3)
-    for step, ms in flow.timings_ms.items():
-        metrics.step_seconds.labels(route, step).observe(ms / 1e3)
-    for purpose, usage in (
-        ("answer", flow.answer_usage),
-        ("samples", flow.sample_usage),
-        ("rewrite", flow.rewrite_usage),
-        ("escalation", flow.escalation_usage),
-    ):
-        metrics.tokens.labels(route, purpose).inc(usage.total)
-    for attempt in flow.rewording.attempts if flow.rewording else ():
-        metrics.refused_rewrites.labels(route, attempt).inc()
+def _line_figures(result: Result) -> Json:
+    """The figures of a calibrated request in the log line."""
+    line: Json = {
+        "model": result.job.model,
+        "n": len(result.drawn.choices),
+        "steps_ms": {name: round(ms, 2) for name, ms in result.timings_ms.items()},
+        "tokens": {purpose: spent.total for purpose, spent in result.usage.items()},
+    }
+    if result.clustering is not None:
+        line["clusters"] = len(result.clustering.clusters)
+    if (confidence := result.confidence) is not None:
+        line |= {
+            "raw_mean": round(confidence.raw.mean, 4),
+            "raw_concentration": round(confidence.raw.concentration, 4),
+            "mean": round(confidence.calibrated.mean, 4),
+            "concentration": round(confidence.calibrated.concentration, 4),
+            "map": confidence.map_id or "uncalibrated",
+            "fd_if_right": round(confidence.if_right, 4),
+            "fd_if_wrong": round(confidence.if_wrong, 4),
+        }
+    if result.rewording is not None:
+        line |= {"hedge": result.rewording.hedge, "rewriter": result.rewording.rewriter}
+    if result.served_agrees is not None:
+        line["served_agrees"] = result.served_agrees
+    return line
+
+
+def _attributes(result: Result, http_status: int | None) -> Json:
+    """The attributes of the request's span."""
+    confidence, spent = result.confidence, result.total_usage
+    attributes = {
+        "hedgerow.id": result.job.id,
+        "hedgerow.route": result.job.route.name or None,
+        "hedgerow.mode": result.job.mode,
+        "hedgerow.status": result.status.value,
+        "hedgerow.reason": None if result.reason is None else str(result.reason),
+        "hedgerow.confidence": confidence.calibrated.mean if confidence else None,
+        "hedgerow.map": confidence.map_id if confidence else None,
+        "hedgerow.samples": len(result.drawn.compared) or None,
+        "http.response.status_code": http_status,
+        "gen_ai.usage.input_tokens": spent.prompt or None,
+        "gen_ai.usage.output_tokens": spent.completion or None,
+    }
+    return {name: value for name, value in attributes.items() if value is not None}
+
+
+def _duration_ms(result: Result) -> float:
+    return (time.perf_counter() - result.job.started) * 1e3
+
+
+def headers(result: Result) -> list[tuple[bytes, bytes]]:
+    """The headers `x-hedgerow-*`, unless the route hides them."""
+    if not result.job.route.expose.headers:
+        return []
+    pairs = [(b"x-hedgerow-status", result.status.encode()), (b"x-hedgerow-audit-id", result.job.id.encode())]
+    if result.reason is not None:
+        pairs.append((b"x-hedgerow-reason", result.reason.encode("ascii", "replace")))
+    if result.confidence is not None:
+        pairs.append((b"x-hedgerow-confidence", f"{result.confidence.calibrated.mean:.4f}".encode()))
+    return pairs

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from hedgerow.proxy.errors import ProxyError, StepFailed
-from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.protocols import Asker
 
 log = structlog.get_logger(__name__)
 
@@ -32,8 +32,8 @@ Think about what the right answer is. Then reply with one word: CORRECT, INCORRE
 _WORD = re.compile(r"\b(incorrect|correct|unsure)\b", re.IGNORECASE)
 _VERDICTS = {"correct": 1.0, "incorrect": 0.0, "unsure": None}
 
-Ask = Callable[[Job, str], Awaitable[str]]
-"""Puts a prompt to the grader's model on behalf of a job; its answer."""
+Ask = Callable[[Asker, str], Awaitable[str]]
+"""Puts a prompt to the grader's model on behalf of a request; its answer."""
 
 
 class RouteGrader:
@@ -59,14 +59,16 @@ class RouteGrader:
         """Whether the next answer is graded: the share decides, and how many wait. Choosing does not look at the answer."""
         return self._rng.random() < self._share and self.pending < self._max_pending
 
-    async def grade(self, job: Job, answer: str) -> float | None:
+    async def grade(self, request: Asker, answer: str) -> float | None:
         """1 right, 0 wrong; None where the model does not know, cannot be asked, or says something else."""
         self.pending += 1
         try:
             async with self._turns:
-                reply = await self._ask(job, PROMPT.format(question=_closed(job.question), answer=_closed(answer)))
+                reply = await self._ask(
+                    request, PROMPT.format(question=_closed(request.question), answer=_closed(answer))
+                )
         except (ProxyError, StepFailed) as error:
-            log.warning("grading_failed", id=job.id, route=job.route.name, error=type(error).__name__)
+            log.warning("grading_failed", id=request.id, error=type(error).__name__)
             return None
         finally:
             self.pending -= 1

@@ -13,7 +13,7 @@ from hedgerow.proxy.errors import ConfigError, ProxyError, UpstreamError
 from hedgerow.proxy.lab.ledger import Ledger
 from hedgerow.proxy.lab.questions import Question
 from hedgerow.proxy.pipeline.job import Job, new_id
-from hedgerow.proxy.pipeline.sampling.calls import draw
+from hedgerow.proxy.pipeline.sampling.drawing import draw
 from hedgerow.proxy.protocols import Call, RawCall, Relay, Upstream
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of

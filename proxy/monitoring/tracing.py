@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
     from hedgerow.proxy.config import Tracing as Settings
-    from hedgerow.proxy.pipeline.job import Flow
 
 OPERATIONS = {"/chat/completions": "chat", "/completions": "text_completion"}
 """`gen_ai.operation.name` by path."""
@@ -52,37 +51,25 @@ class Tracing:
                 record_exception=False,  # its message may quote what was said
                 set_status_on_exception=False,
             ) as span,
-            _failures_told(span),
+            _failures_marked(span),
         ):
             yield span
 
-    def tell(self, flow: Flow, *, mode: str) -> None:
-        """What became of a request, on its span, and its steps as spans below it."""
+    def record(
+        self, attributes: Mapping[str, str | int | float], begun_ns: Mapping[str, int], timings_ms: Mapping[str, float]
+    ) -> None:
+        """Put what became of a request on its span, and its steps, by their beginnings and lengths, as spans below it."""
         from opentelemetry import trace
 
         span = trace.get_current_span()
         late = not span.is_recording()  # shadow works on after its request has ended
         if late:
-            span = self._tracer.start_span("shadow", start_time=min(flow.begun_ns.values(), default=None))
-        told = {
-            "hedgerow.id": flow.job.id,
-            "hedgerow.route": flow.job.route.name,
-            "hedgerow.mode": mode,
-            "hedgerow.status": flow.status,
-            "hedgerow.reason": flow.reason,
-            "hedgerow.confidence": flow.calibrated.mean if flow.calibrated else None,
-            "hedgerow.map": flow.applied.id if flow.applied else None,
-            "hedgerow.samples": len(flow.compared) or None,
-            "http.response.status_code": flow.http_status,
-            "gen_ai.usage.input_tokens": flow.usage.prompt or None,
-            "gen_ai.usage.output_tokens": flow.usage.completion or None,
-        }
-        span.set_attributes({name: value for name, value in told.items() if value is not None})
+            span = self._tracer.start_span("shadow", start_time=min(begun_ns.values(), default=None))
+        span.set_attributes(attributes)
         context = trace.set_span_in_context(span)
-        for name, start_ns in flow.begun_ns.items():
-            attributes = {"hedgerow.step": name}
-            step = self._tracer.start_span(name, context, start_time=start_ns, attributes=attributes)
-            step.end(start_ns + int(flow.timings_ms.get(name, 0.0) * 1e6))
+        for name, start_ns in begun_ns.items():
+            step = self._tracer.start_span(name, context, start_time=start_ns, attributes={"hedgerow.step": name})
+            step.end(start_ns + int(timings_ms.get(name, 0.0) * 1e6))
         if late:
             span.end()
 
@@ -140,7 +127,7 @@ class _TracedUpstream:
 
         operation = OPERATIONS.get(path, "forward")
         model = body.get("model")
-        told = {
+        known = {
             "gen_ai.operation.name": operation,
             "gen_ai.provider.name": self._name,
             "gen_ai.request.model": model,
@@ -148,7 +135,7 @@ class _TracedUpstream:
             "gen_ai.request.temperature": body.get("temperature"),
             "gen_ai.request.top_p": body.get("top_p"),
         }
-        attributes = {name: value for name, value in told.items() if isinstance(value, str | int | float)}
+        attributes = {name: value for name, value in known.items() if isinstance(value, str | int | float)}
         with (
             self._tracer.start_as_current_span(
                 f"{operation} {model}" if isinstance(model, str) and model else operation,
@@ -157,13 +144,13 @@ class _TracedUpstream:
                 record_exception=False,  # its message may quote what was said
                 set_status_on_exception=False,
             ) as span,
-            _failures_told(span),
+            _failures_marked(span),
         ):
             yield span
 
 
 @contextmanager
-def _failures_told(span: Span) -> Iterator[None]:
+def _failures_marked(span: Span) -> Iterator[None]:
     """An error that passes marks the span: our own by its code, a foreign one by its class."""
     from opentelemetry.trace import Status, StatusCode
 
@@ -179,9 +166,9 @@ def _with_context(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers with the current span in place of the caller's."""
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-    told = {name: value for name, value in headers.items() if name not in _CONTEXT}
-    TraceContextTextMapPropagator().inject(told)
-    return told
+    sent = {name: value for name, value in headers.items() if name not in _CONTEXT}
+    TraceContextTextMapPropagator().inject(sent)
+    return sent
 
 
 def exporting(settings: Settings) -> Tracing:

@@ -1,115 +1,129 @@
-"""What is never rewritten, and why: reason codes from the request alone, and from the answer.
+"""What is never hedged, and why: reasons read from the request alone, and from the answers.
 
-Pure functions over decoded JSON. A reason code stands in the header, in the log line and in the audit row.
+Two poems agree in nothing, and neither is wrong. The prompt says most of it (`asks_for_claim`), the answers the rest (`comparable`). In
+doubt a request counts as asking for a claim: a needless hedge costs less than a missing one. Nothing here keeps what it read.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import orjson
 
-from hedgerow.proxy.errors import BadRequest
+from hedgerow.proxy.outcomes import Reason
+from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.types import Json, Sample
 
-GENERATING = {"/chat/completions": "messages", "/completions": "prompt"}
-"""Paths that generate text, with the field that holds the prompt."""
+MAX_DEPTH = 200
+"""Brackets up to which a body cannot be nested too deeply, whatever it holds."""
+WORDS_OF_A_TEXT = 60
+"""From so many words on, answers that all differ were not asked for one thing."""
+LOOKED_AT = 600
+"""Characters of a prompt that are read, half from its beginning and half from its end: what is asked stands there."""
+
+_POLITE = re.compile(
+    r"(?:(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok(?:ay)?|great|please|bitte|kindly|so|well|now|and)\b[\s,.!]*(?=\S)|"
+    r"(?:can|could|would|will) you (?:please |help me )?(?=\w+ (?!you))|i (?:need|want|would like) you to |i'd like you to |help me (?:to )?)*"
+)
+_MAKE = re.compile(
+    r"(?:(?:write|compose|create|generate|build|implement|refactor|rewrite|rephrase|reword|paraphrase|proofread"
+    r"|summari[sz]e|suggest|recommend|brainstorm|come up with|pretend|act as|role-?play|let's|let us|argue|continue)\b(?!-)|"
+    r"(?:draft|shorten|polish|improve|edit|plan|design|invent|make|imagine|you are|sing|code|debug|fix|add|decorate|outline|persuade|sketch)"
+    r" (?:me|us|my|our|an?|the|this|these|that|it|some|him|her|them|up|you|your|now)\b)"
+    r"(?!\s+[\d\"“])(?!.*\bas an? (?:decimal|fraction|percentage|roman numeral|product|sum)\b)"
+    r"|translate (?:the|this|my|following|these)|(?:tell|sing|read) (?:me |us )?(?:a|an|another|some) (?:\w+ )?(?:joke|story|poem|song|tale|riddle|fun)"
+    r"|give (?:me|us) (?:some |a few |\w+ )?(?:ideas?|tips|advice|feedback|suggestions|examples of how|names for)"
+    r"|describe .*\bin the (?:style|voice|manner) of\b|i (?:need|want) (?:a|an|some) .*(?:message|letter|email|poem|speech|story|ideas?|script|slogan|text|name)"
+    r"|(?:schreibe?|verfasse?|dichte|erzähle?|entwirf|erstelle?|erfinde?|fasse|formuliere?|programmiere?|übersetze? (?:den|die|das|diesen))\b"
+    r"|(?:écris|écrivez|rédige[rz]?|raconte|compose|invente|résume[rz]?|imagine|crée|traduis (?:le|la|ce|cette))\b"
+    r"|(?:escribe|escríbe|redacta|cuéntame|cuenta|inventa|resume|crea|compón|traduce (?:el|la|este|esta))\w*\b"
+    r"|(?:scrivi|racconta|componi|riassumi|inventa|crea|escreva|conte|resuma|crie|componha)\w*\b"
+    r"|(?:напиши|сочини|расскажи|придумай|создай)\w*\b|(?:请|帮我|给我)*(?:写|创作|编|总结|讲)(?=[一个首篇段封份])"
+)
+_OPINION = re.compile(
+    r"(?:what do you (?:think|make|say|like|feel|enjoy)|what(?:'s| is| are) your|how do you feel|how are you|how would you|in your opinion|"
+    r"would you (?:rather|like|prefer)|do you (?:like|prefer|love|enjoy|hate|think|feel|believe|want)|have you ever|should (?:i|we)\b|"
+    r"what (?:should|shall|could|can) (?:i|we) (?:cook|wear|do|eat|say|buy|watch|read|give|write|call)|which (?:one )?is (?:better|nicer|prettier|more fun)|"
+    r"(?:any|got any) (?:ideas|tips|advice)|are you (?:a |an |really )?(?:conscious|sentient|alive|human|real|happy|sad|ok|okay|there|bot|robot|ai)\b|"
+    r"who are you|was (?:hältst|denkst|meinst) du|magst du|gefällt dir|welche[sr]? ist dein|was ist dein|wie geht|soll ich|"
+    r"que penses-tu|qu'en penses|aimes-tu|quel(?:le)? est t(?:on|a)|devrais-je|¿?qu[ée] (?:opinas|piensas)|¿?te gusta|¿?cu[áa]l es tu|¿?debería|"
+    r"(?:che )?cosa (?:ne )?pensi|ti piace|o que você acha|你(?:觉得|喜欢|认为)|どう思|что ты думаешь|тебе нравится)"
+)
+_CHAT = re.compile(
+    r"(?:hi|hello|hey|howdy|yo|good (?:morning|afternoon|evening|night)|thanks?|thank you|thx|ok(?:ay)?|cool|great|nice|lol|haha+|wow|bye|goodbye|"
+    r"see you|sorry|welcome|cheers|what'?s up|sup|there|nice to meet you|hallo|guten (?:morgen|tag|abend)|danke(?: schön| sehr)?|tschüss|servus|"
+    r"bonjour|bonsoir|salut|merci(?: beaucoup)?|comment ça va|ça va|hola|buen[oa]s (?:d[íi]as|tardes|noches)|(?:muchas )?gracias(?: por todo)?|"
+    r"¿?qu[ée] tal|¿?cómo estás|adi[óo]s|ciao|grazie(?: mille)?|come stai|buongiorno|ol[áa]|obrigad[oa]|tudo bem|你好|您好|谢谢|再见|"
+    r"こんにちは|ありがとう\w*|おはよう\w*|привет|спасибо|здравствуй\w*|как дела)(?:\b|(?<=\W)|$)"
+)
+_CHAT_ONLY = re.compile(rf"(?:{_CHAT.pattern}[\s,.!?…¡¿]*)+(?:[^\W\d_]+[\s.!…]*)?")
+_ABOUT_US = re.compile(
+    r"(?:i|i'm|i am|i've|i feel|my|you|you're|your|we|we're|that's|that is|this is)\b(?!.*\b(?:know|wonder|tell me|question)\b)"
+)
+_MADE_IN_JAPANESE = re.compile(r"(?:書|作|描|要約し|翻訳し|話し|考え)(?:いて|って|て)(?:ください|くれ|ほしい|。|$)")
+_SENTENCE = re.compile(r"(?<=[.!?。!?])\s+|\n+")
 
 
-def checked_body(path: str, data: bytes, max_messages: int) -> Json:
-    """Decode a generating request and check what the pipeline relies on. Everything else is the upstream's to judge.
-
-    Raises:
-        BadRequest: it is no JSON object, or messages / prompt, model, n or stream have a wrong type.
-    """
-    try:
-        body = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise BadRequest(
-            f"the body is not valid JSON: {error.msg} at character {error.pos}", code="invalid_json"
-        ) from error
-    if not isinstance(body, dict):
-        raise BadRequest("the body must be a JSON object", code="invalid_json")
-    field = GENERATING[path]
-    if field not in body:
-        raise BadRequest(f"`{field}` is missing", param=field, code="missing_field")
-    if field == "messages":
-        _check_messages(body["messages"], max_messages)
-    for name, kinds, words in (
-        ("model", (str,), "a string"),
-        ("stream", (bool,), "true or false"),
-        ("n", (int,), "a whole number"),
-    ):
-        value = body.get(name)
-        if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
-            raise BadRequest(f"`{name}` must be {words}", param=name, code="invalid_type")
-    return body
+def skip_reason(job: Job) -> Reason | None:
+    """Why an answer to this request is never hedged; None where it may be."""
+    if (reason := request_reason(job.path, job.body)) is not None:
+        return reason
+    return Reason.NOT_A_CLAIM if job.route.claims_only and not asks_for_claim(job.question) else None
 
 
-def _check_messages(messages: object, limit: int) -> None:
-    if not isinstance(messages, list):
-        raise BadRequest("`messages` must be a list", param="messages", code="invalid_type")
-    if not messages:
-        raise BadRequest("`messages` must hold at least one message", param="messages", code="empty_messages")
-    if len(messages) > limit:
-        raise BadRequest(
-            f"`messages` holds {len(messages)} messages; at most {limit} are taken",
-            param="messages",
-            code="too_many_messages",
-        )
-    for index, message in enumerate(messages):
-        if not isinstance(message, dict):
-            raise BadRequest(f"`messages[{index}]` must be an object", param=f"messages[{index}]", code="invalid_type")
-        if not isinstance(message.get("role"), str):
-            raise BadRequest(
-                f"`messages[{index}].role` must be a string", param=f"messages[{index}].role", code="invalid_type"
-            )
-        if not isinstance(message.get("content"), str | list | None):
-            raise BadRequest(
-                f"`messages[{index}].content` must be a string or a list of parts",
-                param=f"messages[{index}].content",
-                code="invalid_type",
-            )
-
-
-def request_reason(path: str, body: Json) -> str | None:
-    """Why an answer to this request is never rewritten; None where it may be."""
-    if (body.get("n") or 1) > 1 or (body.get("best_of") or 1) > 1:
-        return "several_choices"
+def request_reason(path: str, body: Json) -> Reason | None:
+    """Why the form of a request forbids rewriting its answer; None where it does not."""
+    if _over_one(body.get("n")) or _over_one(body.get("best_of")):
+        return Reason.SEVERAL_CHOICES
     if body.get("logprobs") not in (None, False):
-        return "logprobs"
+        return Reason.LOGPROBS
     kind = body.get("response_format")
     if isinstance(kind, dict) and kind.get("type") not in (None, "text"):
-        return "structured_output"
-    if any(modality != "text" for modality in body.get("modalities") or ()) or body.get("audio"):
-        return "media"
+        return Reason.STRUCTURED_OUTPUT
+    if body.get("modalities") not in (None, [], ["text"]) or body.get("audio"):
+        return Reason.MEDIA
     choice = body.get("tool_choice")
     if choice == "required" or isinstance(choice, dict):
-        return "tool_calls"
+        return Reason.TOOL_CALLS
     if path == "/completions" and (not isinstance(body["prompt"], str) or body.get("echo") or body.get("suffix")):
-        return "raw_prompt"
+        return Reason.RAW_PROMPT
     return None
 
 
-def answer_reason(samples: Sequence[Sample], choices: Sequence[Json]) -> str | None:
+def _over_one(count: object) -> bool:
+    """Whether a count is over one, or is not a count: then it is the upstream's to judge."""
+    return count is not None and (not isinstance(count, int) or count > 1)
+
+
+def nested_too_deep(data: bytes, body: Json) -> bool:
+    """Whether a request cannot be encoded again: the encoder stops at some 250 levels, the decoder at 1,024."""
+    if data.count(b"[") + data.count(b"{") < MAX_DEPTH:
+        return False
+    try:
+        orjson.dumps(body)
+    except orjson.JSONEncodeError:
+        return True
+    return False
+
+
+def answer_reason(samples: Sequence[Sample], choices: Sequence[Json]) -> Reason | None:
     """Why these answers are not compared: a tool is to be called, or there are pictures or sound."""
     if any(sample.has_tool_calls for sample in samples):
-        return "tool_calls"
-    if any(_has_media(choice.get("message")) for choice in choices):
-        return "media"
-    return None
+        return Reason.TOOL_CALLS
+    return Reason.MEDIA if any(_has_media(choice.get("message")) for choice in choices) else None
 
 
-def draft_reason(sample: Sample) -> str | None:
+def draft_reason(sample: Sample) -> Reason | None:
     """Why this draft is not rewritten."""
     if sample.refusal is not None:
-        return "refusal"
+        return Reason.REFUSAL
     if sample.finish_reason == "content_filter":
-        return "content_filter"
+        return Reason.CONTENT_FILTER
     text = sample.text.strip()
     if "```" in text or "~~~" in text:
-        return "code"
-    return "structured_output" if _is_structured(text) else None
+        return Reason.CODE
+    return Reason.STRUCTURED_OUTPUT if _is_structured(text) else None
 
 
 def _has_media(message: object) -> bool:
@@ -117,7 +131,7 @@ def _has_media(message: object) -> bool:
 
 
 def _is_structured(text: str) -> bool:
-    """Whether the whole text is a JSON object or array."""
+    """Whether the text is a JSON object or array."""
     if not (text.startswith(("{", "[")) and text.endswith(("}", "]"))):
         return False
     try:
@@ -132,20 +146,53 @@ def offers_tools(body: Json) -> bool:
     return bool(body.get("tools") or body.get("functions")) and body.get("tool_choice") != "none"
 
 
-def question_of(path: str, body: Json) -> str:
-    """The user's last message as plain text; "" where there is none."""
-    if path == "/completions":
-        return body["prompt"] if isinstance(body["prompt"], str) else ""
-    return last_message(body, "user")
+def asks_for_claim(prompt: str) -> bool:
+    """Whether an answer to this prompt could be right or wrong.
+
+    >>> asks_for_claim("Who wrote the poem The Raven?"), asks_for_claim("Write a poem about a raven.")
+    (True, False)
+    """
+    text = prompt if len(prompt) <= LOOKED_AT else f"{prompt[: LOOKED_AT // 2]}\n{prompt[-LOOKED_AT // 2 :]}"
+    text = text.strip().casefold().replace("’", "'")
+    if not any(c.isalnum() for c in text):
+        return (
+            not text
+        )  # a prompt of signs alone is chit-chat; one without text (a picture, say) is not for us to judge
+    sentences = [s for s in _SENTENCE.split(text) if any(c.isalnum() for c in s)]
+    if any(_wants_something_made(s) for s in sentences) or _CHAT_ONLY.fullmatch(text):
+        return False
+    return not all(_is_talk(s) for s in sentences)
 
 
-def last_message(body: Json, role: str) -> str:
-    """The last chat message of a role as plain text; "" where there is none."""
-    for message in reversed(body.get("messages", ())):
-        if message["role"] == role:
-            content = message.get("content")
-            if isinstance(content, list):
-                parts = [part.get("text") for part in content if isinstance(part, dict)]
-                return "\n".join(part for part in parts if isinstance(part, str))
-            return content or ""
-    return ""
+def _wants_something_made(sentence: str) -> bool:
+    bare = _bare(sentence)
+    return bool(_MAKE.match(bare) or _MADE_IN_JAPANESE.search(bare))
+
+
+def _is_talk(sentence: str) -> bool:
+    """Whether a sentence is chit-chat, asks for an opinion, or tells of the one who writes."""
+    bare = _bare(sentence)
+    if _OPINION.match(sentence) or _OPINION.match(bare) or _CHAT_ONLY.fullmatch(bare):
+        return True
+    return not bare.rstrip().endswith("?") and _ABOUT_US.match(bare) is not None
+
+
+def _bare(sentence: str) -> str:
+    """A sentence without what politeness puts before it."""
+    polite = _POLITE.match(sentence)
+    return sentence[polite.end() :].lstrip(" ,:-¡¿'\"") if polite else sentence
+
+
+def comparable(answers: Sequence[str], largest: int | None) -> bool:
+    """Whether answers that came can be compared: most say something, most do not ask back, and they are not long texts that all differ.
+
+    Args:
+        answers: the texts that were compared.
+        largest: size of their largest cluster; None where long answers are compared sentence by sentence.
+    """
+    asking = sum(answer.rstrip(" \n*\"')").endswith(("?", "\uff1f")) for answer in answers)
+    silent = sum(not any(c.isalnum() for c in answer) for answer in answers)
+    if 2 * asking > len(answers) or 2 * silent > len(answers):
+        return False
+    long = all(len(answer.split()) >= WORDS_OF_A_TEXT for answer in answers)
+    return not (long and largest == 1 and len(answers) > 1)

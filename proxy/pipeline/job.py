@@ -1,32 +1,24 @@
-"""One request on its way down the pipeline: what came in (`Job`), and what became of it (`Flow`)."""
+"""A request as the pipeline takes it: read from the client's JSON, checked, with an id of its own."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import Match
-from hedgerow.proxy.config import Route
-from hedgerow.proxy.types import Clustering, Json, Rewording, Sample, Usage
-from hedgerow.proxy.upstreams.answers import usage_of
+import orjson
 
-Status = Literal["hedged", "plain", "unhedged", "abstained", "escalated", "passed", "degraded", "failed", "cancelled"]
-"""What the client got: reworded; left plain because that is what the confidence calls for; left plain because no wording passed the
-guard; the route's refusal; a stronger model's answer; not calibrated at all (with a reason); the plain draft because a step failed; an
-error; nothing, it had left."""
+from hedgerow.proxy.config import Mode, Route
+from hedgerow.proxy.errors import BadRequest
+from hedgerow.proxy.types import Json
 
-
-LONG_SIGNAL = "consistency"
-"""What long answers are measured by, whatever a route measures its short ones by: no two long answers are one and the same."""
+GENERATING = {"/chat/completions": "messages", "/completions": "prompt"}
+"""Paths that generate text, with the field that holds the prompt."""
 
 
 def _random_words() -> Iterator[str]:
-    """Sixty-four random bits after the other, in hex; asked of the system in bulk, because each asking gives other threads the turn."""
+    """Yield 64 random bits in hex. The system is asked in bulk: each call lets other threads run, which costs more than the bits."""
     while True:
         bulk = os.urandom(8 * 512).hex()
         for start in range(0, len(bulk), 16):
@@ -37,21 +29,23 @@ _words = _random_words()
 
 
 def new_id() -> str:
-    """An audit id: sorts by time, unguessable."""
+    """An audit id: sorts by time, cannot be guessed."""
     return f"hr_{time.time_ns() // 1_000_000:011x}{next(_words)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A request for a calibrated answer.
+    """A request on its way to an answer.
 
     Attributes:
         id: the audit id.
-        path: "/chat/completions" or "/completions".
+        path: relative to `/v1`, e.g. "/chat/completions".
         body: the request object as the client sent it.
         headers: the client's headers, lower-case names.
         question: the user's last message as plain text.
         last_answer: the assistant's message before it; its phrase is not repeated if another is about as near.
+        mode: the route's mode, or the client's wish.
+        started: when the request came in, on the clock of `time.perf_counter`.
     """
 
     id: str
@@ -59,115 +53,105 @@ class Job:
     path: str
     body: Json
     headers: Mapping[str, str]
-    question: str
+    question: str = ""
     last_answer: str = ""
+    mode: Mode | None = "on"
+    started: float = field(default_factory=time.perf_counter)
+
+    def routed(self, route: Route, mode: Mode, body: Json) -> Job:
+        """The same request, once its body is read and its route is known. A route that is off has no use for the question."""
+        job = Job(self.id, route, self.path, body, self.headers, mode=mode, started=self.started)
+        if mode == "off":
+            return job
+        return replace(job, question=question_of(self.path, body), last_answer=last_message(body, "assistant"))
 
     @property
     def model(self) -> str:
         """The model that is asked for."""
         return self.route.model or str(self.body.get("model") or "")
 
+    @property
+    def user(self) -> str | None:
+        """The client's own name for its user, where it gives one: `safety_identifier`, or `user` as it was called before."""
+        names = (self.body.get(field) for field in ("safety_identifier", "user"))
+        return next((name for name in names if isinstance(name, str) and name), None)
 
-@dataclass(frozen=True, slots=True)
-class AppliedMap:
-    """The calibration map that was applied. `id` is None for the identity: the confidence is uncalibrated."""
+    @property
+    def wants_usage(self) -> bool:
+        """Whether the last chunk of a stream is to hold the tokens spent."""
+        options = self.body.get("stream_options")
+        return isinstance(options, dict) and bool(options.get("include_usage"))
 
-    id: str | None
-    warnings: tuple[str, ...] = ()
+
+def job_of(route: Route, path: str, body: Json, headers: Mapping[str, str], mode: Mode = "on") -> Job:
+    """The job of a checked request for text."""
+    return Job(new_id(), route, path, body, headers, question_of(path, body), last_message(body, "assistant"), mode)
 
 
-@dataclass(slots=True)
-class Flow:
-    """What became of a job. Only `pipeline/run.py` and the edge that answers write here; steps never see it.
+def checked_body(path: str, data: bytes, max_messages: int) -> Json:
+    """Decode a request for text and check what the pipeline relies on. Everything else is the upstream's to judge.
 
-    Attributes:
-        answers: the upstream's completion objects, in the order they came.
-        choices: all their choices, with the completion each stands in.
-        samples: the choices as samples, index by index; those without text are left out of `compared`.
-        compared: indices into `samples` that were clustered.
-        clustering: a partition of `compared` (its index i is `samples[compared[i]]`).
-        sentences: raw confidence in each sentence of a long draft; None where the draft is short. `raw` is then their mean.
-        samples_from: "upstream", or "shared" / "cache" where an equal request drew them.
-        escalated: the stronger model's completion, where it was asked.
-        timings_ms: milliseconds per step, in the order of the steps.
-        begun_ns: when each step began, nanoseconds since 1970; for traces.
+    Raises:
+        BadRequest: it is not a JSON object, or messages / prompt, model, n or stream have a wrong type.
     """
+    try:
+        body = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise BadRequest(
+            f"the body is not valid JSON: {error.msg} at character {error.pos}", code="invalid_json"
+        ) from error
+    if not isinstance(body, dict):
+        raise BadRequest("the body must be a JSON object", code="invalid_json")
+    field = GENERATING[path]
+    if field not in body:
+        raise BadRequest(f"`{field}` is missing", param=field, code="missing_field")
+    if field == "messages":
+        _check_messages(body["messages"], max_messages)
+    for name, kinds, words in (
+        ("model", (str,), "a string"),
+        ("stream", (bool,), "true or false"),
+        ("n", (int,), "a whole number"),
+    ):
+        value = body.get(name)
+        if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
+            raise BadRequest(f"`{name}` must be {words}", param=name, code="invalid_type")
+    return body
 
-    job: Job
-    started: float = field(default_factory=time.perf_counter)
-    answers: list[Json] = field(default_factory=list)
-    choices: list[tuple[Json, Json]] = field(default_factory=list)
-    samples: tuple[Sample, ...] = ()
-    compared: tuple[int, ...] = ()
-    samples_from: Literal["upstream", "shared", "cache"] = "upstream"
-    clustering: Clustering | None = None
-    raw: Beta | None = None
-    sentences: tuple[Beta | None, ...] | None = None
-    calibrated: Beta | None = None
-    applied: AppliedMap | None = None
-    matches: tuple[Match, ...] = ()
-    rewording: Rewording | None = None
-    escalated: Json | None = None
-    served: str | None = None
-    served_agrees: bool | None = None
-    status: Status = "failed"
-    reason: str | None = None
-    detail: str | None = None
-    http_status: int | None = None
-    answer_usage: Usage = field(default_factory=Usage)
-    sample_usage: Usage = field(default_factory=Usage)
-    timings_ms: dict[str, float] = field(default_factory=dict)
-    begun_ns: dict[str, int] = field(default_factory=dict)
 
-    def spent(self, usage: Usage) -> None:
-        """Count tokens that went into comparing answers or asking about them; they stand with those of the samples."""
-        self.sample_usage += usage
+def _check_messages(messages: object, limit: int) -> None:
+    if not isinstance(messages, list):
+        raise BadRequest("`messages` must be a list", param="messages", code="invalid_type")
+    if not messages:
+        raise BadRequest("`messages` must hold at least one message", param="messages", code="empty_messages")
+    if len(messages) > limit:
+        message = f"`messages` holds {len(messages)} messages; at most {limit} are allowed"
+        raise BadRequest(message, param="messages", code="too_many_messages")
+    for index, message in enumerate(messages):
+        if not isinstance(message, dict):
+            wrong, wanted = f"messages[{index}]", "an object"
+        elif not isinstance(message.get("role"), str):
+            wrong, wanted = f"messages[{index}].role", "a string"
+        elif not isinstance(message.get("content"), str | list | None):
+            wrong, wanted = f"messages[{index}].content", "a string or a list of parts"
+        else:
+            continue
+        raise BadRequest(f"`{wrong}` must be {wanted}", param=wrong, code="invalid_type")
 
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Time a step."""
-        self.begun_ns[name] = time.time_ns()
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.timings_ms[name] = (time.perf_counter() - start) * 1e3
 
-    @property
-    def signal(self) -> str:
-        """What the confidence was measured by: long answers have a signal of their own."""
-        return self.job.route.signal if self.sentences is None else LONG_SIGNAL
+def question_of(path: str, body: Json) -> str:
+    """The user's last message as plain text; "" where there is none."""
+    if path == "/completions":
+        return body["prompt"] if isinstance(body["prompt"], str) else ""
+    return last_message(body, "user")
 
-    @property
-    def duration_ms(self) -> float:
-        """Milliseconds since the request came in."""
-        return (time.perf_counter() - self.started) * 1e3
 
-    @property
-    def draft_choice(self) -> tuple[Json, Json]:
-        """The completion and the choice that hold the draft: the one that speaks for the largest cluster; before clustering, the first of all."""
-        if self.clustering is None:
-            return self.choices[0]
-        return self.choices[self.compared[self.clustering.draft_index]]
-
-    @property
-    def draft(self) -> str:
-        """The plain answer."""
-        if self.clustering is None:
-            return self.samples[0].text
-        return self.samples[self.compared[self.clustering.draft_index]].text
-
-    @property
-    def rewrite_usage(self) -> Usage:
-        """Tokens that rewriting spent."""
-        return self.rewording.usage if self.rewording else Usage()
-
-    @property
-    def usage(self) -> Usage:
-        """All tokens spent."""
-        return self.answer_usage + self.sample_usage + self.rewrite_usage + self.escalation_usage
-
-    @property
-    def escalation_usage(self) -> Usage:
-        """Tokens that the stronger model spent."""
-        return usage_of(self.escalated) if self.escalated else Usage()
+def last_message(body: Json, role: str) -> str:
+    """The last chat message of a role as plain text; "" where there is none."""
+    for message in reversed(body.get("messages", ())):
+        if message["role"] == role:
+            content = message.get("content")
+            if isinstance(content, list):
+                parts = [part.get("text") for part in content if isinstance(part, dict)]
+                return "\n".join(part for part in parts if isinstance(part, str))
+            return content or ""
+    return ""

@@ -1,71 +1,99 @@
-"""Long answers: a confidence for each sentence, and the wording of each at its own."""
+"""A long answer: a confidence for each sentence, and the wording of each at its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from functools import partial
 from statistics import fmean
 
 import anyio.to_thread
 
-from hedgerow.calibration import ActiveMap, Beta
-from hedgerow.lexicon import Match, Retriever
-from hedgerow.proxy.clustering.support import SentenceSupport
-from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, asserting, assertions, reword_sentences
-from hedgerow.proxy.types import Rewording
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Match
+from hedgerow.proxy.pipeline.result import Run
+from hedgerow.proxy.pipeline.steps import (
+    LONG_SIGNAL,
+    LongAnswerPipeline,
+    RoutePipeline,
+    calibrated,
+    decide,
+    hedges_in,
+    retrieve,
+)
+from hedgerow.proxy.rewriting import asserting, assertions, close, reword_sentences
+from hedgerow.proxy.types import Clustering, Rewording, RewriteRequest
 
 
-@dataclass(frozen=True, slots=True)
-class LongAnswerPipeline:
-    """What long answers go through in place of signal, map and rewriter of the short ones.
+async def asserting_sentences(long: LongAnswerPipeline, question: str, draft: str) -> tuple[bool, ...] | None:
+    """Which sentences of a long draft assert something; None for a short draft."""
 
-    Attributes:
-        minimum: sentences of running text that assert something, from which an answer is long.
-        support: how far the other answers bear out a sentence.
-        active_map: the calibration map for a model, fitted for the signal of long answers.
-        k: hedges retrieved for a sentence.
+    def read() -> tuple[bool, ...] | None:
+        return asserting(draft, question) if assertions(draft, question) >= long.minimum else None
+
+    return await anyio.to_thread.run_sync(read)
+
+
+async def hedge_long(
+    run: Run,
+    pipeline: RoutePipeline,
+    long: LongAnswerPipeline,
+    clustering: Clustering,
+    draft: str,
+    asserts: Sequence[bool],
+    *,
+    may_replace: bool,
+) -> None:
+    """The steps of `hedge_short`, with a confidence for each sentence that asserts something.
+
+    Raises:
+        StepFailed: a step could not be done; where there is no other answer, the confidence.
     """
+    job = run.job
+    with run.step("confidence"):
+        texts = run.result.drawn.texts
+        others = [text for i, text in enumerate(texts) if i != clustering.draft_index and text.strip()]
+        support = await long.support.measure(job.question, draft, others)
+        sentences = [
+            Beta.from_mean(share, len(others)) if claims else None
+            for claims, share in zip(asserts, support, strict=True)
+        ]
 
-    minimum: int
-    support: SentenceSupport
-    active_map: Callable[[str], ActiveMap]
-    retriever: Retriever
-    k: int
-    template: TemplateRewriter
-    guard: FactGuard
+    with run.step("calibrate"):
+        active = long.active_map(job.model)
+        confidence = calibrated(LONG_SIGNAL, overall(sentences), active)
+        run.learn(confidence=confidence)
+        targets = [None if raw is None else active.map.apply(raw) for raw in sentences]
 
-    async def measure(self, question: str, draft: str, others: Sequence[str]) -> tuple[Beta | None, ...] | None:
-        """Raw confidence in each sentence, one observation an answer; None for one that asserts nothing. None at all for a short answer.
+    with run.step("decide"):
+        if not await decide(run, pipeline, confidence.calibrated.mean, may_replace=may_replace):
+            return
 
-        Raises:
-            StepFailed: there is no other answer, or a judge could not be asked.
-        """
-        found = await anyio.to_thread.run_sync(self._asserting, question, draft)
-        if found is None:
-            return None
-        scores = await self.support.measure(question, draft, others)
-        told = zip(found, scores, strict=True)
-        return tuple(Beta.from_mean(score, len(others)) if asserts else None for asserts, score in told)
+    with run.step("retrieve"):
+        hedges = retrieve(run, long.retriever, confidence.calibrated)
+        run.learn(hedges=hedges)
 
-    def _asserting(self, question: str, draft: str) -> tuple[bool, ...] | None:
-        if assertions(draft, question) < self.minimum:
-            return None
-        return asserting(draft, question)
-
-    async def reword(
-        self, question: str, draft: str, targets: Sequence[Beta | None], avoid: Collection[str]
-    ) -> Rewording:
-        """Word each sentence at its calibrated confidence, in a worker thread."""
-
-        def nearest(target: Beta, said: Collection[str]) -> tuple[Match, ...]:
-            return self.retriever.nearest(target, self.k, avoid={*said, *avoid})
-
-        work = partial(reword_sentences, nearest=nearest, template=self.template, guard=self.guard)
-        return await anyio.to_thread.run_sync(work, question, draft, targets)
+    with run.step("rewrite"):
+        if may_replace:
+            avoid = hedges_in(job.last_answer)
+            rewording = await reworded(long, job.question, draft, targets, avoid)
+        else:
+            rewording = await close(RewriteRequest(job.question, draft, confidence.calibrated, hedges))
+        run.reworded(rewording)
 
 
-def whole(sentences: Sequence[Beta | None]) -> Beta:
+async def reworded(
+    long: LongAnswerPipeline, question: str, draft: str, targets: Sequence[Beta | None], avoid: Collection[str]
+) -> Rewording:
+    """Each sentence at its calibrated confidence, in a worker thread."""
+
+    def nearest(target: Beta, used: Collection[str]) -> tuple[Match, ...]:
+        return long.retriever.nearest(target, long.k, avoid={*used, *avoid})
+
+    work = partial(reword_sentences, nearest=nearest, template=long.template, guard=long.guard)
+    return await anyio.to_thread.run_sync(work, question, draft, targets)
+
+
+def overall(sentences: Sequence[Beta | None]) -> Beta:
     """The confidence in an answer from those in its sentences: their mean, with the concentration that they share."""
-    told = [beta for beta in sentences if beta is not None]
-    return Beta.from_mean(fmean(beta.mean for beta in told), told[0].concentration)
+    known = [beta for beta in sentences if beta is not None]
+    return Beta.from_mean(fmean(beta.mean for beta in known), known[0].concentration)

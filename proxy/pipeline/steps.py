@@ -1,26 +1,34 @@
-"""What a route's requests go through: the parts of its pipeline, made once at the start by `assembly.py`."""
+"""What a route's requests go through, made once, and the steps that short and long answers share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from hedgerow.calibration import ActiveMap
+from hedgerow.calibration import ActiveMap, Beta, faithfulness_divergence
 from hedgerow.calibration.decision import Action
-from hedgerow.lexicon import Retriever
+from hedgerow.lexicon import Match, Retriever, spot
+from hedgerow.proxy.clustering.support import SentenceSupport
+from hedgerow.proxy.errors import ProxyError, StepFailed
+from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.long import LongAnswerPipeline
+from hedgerow.proxy.pipeline.result import Confidence, Run
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
-from hedgerow.proxy.protocols import Clusterer, ConfidenceSignal, Guard, Rewriter, Upstream
-from hedgerow.proxy.types import Usage
+from hedgerow.proxy.protocols import Asker, Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Upstream
+from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
+from hedgerow.proxy.types import Clustering, Usage
 
 Spent = Callable[[Usage], None]
-"""Told of tokens spent on comparing answers or on asking about them."""
+"""Callback that receives the tokens spent on comparing answers or on asking about them."""
+LONG_SIGNAL = "consistency"
+"""What long answers are measured by, whatever a route measures its short ones by: no two long answers are the same."""
+LAST_ANSWER_CHARS = 500
+"""How much of the last answer is searched for its hedge: it stands near the beginning."""
 
 
 class Grader(Protocol):
-    """Judges answers when they have been given."""
+    """Judges answers after they have been given."""
 
     @property
     def model(self) -> str | None:
@@ -31,17 +39,37 @@ class Grader(Protocol):
         """Whether the next answer is to be judged."""
         ...
 
-    async def grade(self, job: Job, answer: str) -> float | None:
+    async def grade(self, request: Asker, answer: str) -> float | None:
         """1 right, 0 wrong, None where it cannot tell."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class RoutePipeline:
-    """What a route's requests go through; made once at the start by `assembly.py`.
+class LongAnswerPipeline:
+    """What long answers go through in place of the signal, the map and the rewriter of short ones.
 
     Attributes:
-        equivalence, signal: made for one request; told of the tokens that they spend.
+        minimum: sentences of running text that assert something, from which an answer is long.
+        support: how far the other answers support a sentence.
+        active_map: the calibration map for a model, fitted for the signal of long answers.
+        k: hedges retrieved for a sentence.
+    """
+
+    minimum: int
+    support: SentenceSupport
+    active_map: Callable[[str], ActiveMap]
+    retriever: Retriever
+    k: int
+    template: TemplateRewriter
+    guard: FactGuard
+
+
+@dataclass(frozen=True, slots=True)
+class RoutePipeline:
+    """What a route's requests go through; made once at the start by `hedgerow.proxy.services.factories`.
+
+    Attributes:
+        equivalence, signal: made for one request; their second argument receives the tokens that they spend.
         active_map: the calibration map for a model, as the registry has it now.
         decide: what to do at a calibrated mean.
         stronger: the upstream that is asked when the decision is to escalate.
@@ -65,3 +93,86 @@ class RoutePipeline:
     by_sentence: LongAnswerPipeline | None = None
     grader: Grader | None = None
     needs_logprobs: bool = False
+
+
+async def group(run: Run, clusterer: Clusterer, *, may_replace: bool) -> Clustering:
+    """Group the answers by meaning. In shadow the answer that was served is compared too, but counts in no cluster.
+
+    Where the first answer is the draft (it was drawn in full beside short samples, or is being read), its cluster leads, whatever its
+    size: the confidence is in what is read.
+
+    Raises:
+        StepFailed: too few answers have text, or a judge could not be asked.
+    """
+    drawn, sampling, question = run.result.drawn, run.job.route.sampling, run.job.question
+    texts, served = drawn.texts, run.result.served
+    if len(texts) < sampling.min_n:
+        missing = f"{len(texts)} of {sampling.n} answers have text; {sampling.min_n} are needed"
+        raise StepFailed("sample", Reason.TOO_FEW_SAMPLES, missing)
+    clustering = await clusterer.cluster(question, texts if served is None else [*texts, served])
+    home = next(cluster for cluster in clustering.clusters if len(texts) in cluster) if served is not None else ()
+    agrees = None if may_replace else 0 in clustering.largest
+    if served is not None:
+        without = (tuple(i for i in cluster if i != len(texts)) for cluster in clustering.clusters)
+        ordered = tuple(sorted(filter(None, without), key=lambda cluster: (-len(cluster), cluster[0])))
+        draft = clustering.draft if clustering.draft in ordered[0] else None
+        clustering = Clustering(ordered, clustering.decided_by, draft)
+    if sampling.probe == "short" or not may_replace:
+        clusters = sorted(clustering.clusters, key=lambda cluster: 0 not in cluster)
+        clustering = Clustering(tuple(clusters), clustering.decided_by, draft=0)
+    else:
+        clustering = _complete_draft(clustering, [drawn.samples[i].finish_reason == "length" for i in drawn.compared])
+    run.learn(clustering=clustering, served_agrees=clustering.largest[0] in home if home else agrees)
+    return clustering
+
+
+def _complete_draft(clustering: Clustering, cut_off: Sequence[bool]) -> Clustering:
+    """The same partition, with a complete draft where the largest cluster has one and the chosen draft was cut off."""
+    if not cut_off[clustering.draft_index]:
+        return clustering
+    complete = next((i for i in clustering.largest if not cut_off[i]), None)
+    return clustering if complete is None else replace(clustering, draft=complete)
+
+
+def calibrated(signal: str, raw: Beta, active: ActiveMap) -> Confidence:
+    """The confidence through the route's map."""
+    beta = active.map.apply(raw)
+    right, wrong = (float(faithfulness_divergence(beta.alpha, beta.beta, y)) for y in (1, 0))
+    return Confidence(signal, raw, beta, right, wrong, active.version, active.warnings)
+
+
+async def decide(run: Run, pipeline: RoutePipeline, mean: float, *, may_replace: bool) -> bool:
+    """Whether the draft is to be hedged; otherwise what the client gets is decided here. An answer that the client reads
+    already (`may_replace` is false) cannot be replaced: it is hedged instead.
+
+    Raises:
+        StepFailed: the stronger model could not be asked; the plain draft is better than nothing.
+    """
+    action, policy = pipeline.decide(mean), run.job.route.policy
+    if action == "answer":
+        run.end(Status.PLAIN, Reason.SURE_ENOUGH)
+        return False
+    if action == "hedge" or not may_replace:
+        return True
+    if action == "abstain" or policy is None or pipeline.stronger is None:
+        run.end(Status.ABSTAINED, Reason.NOT_SURE_ENOUGH)
+        return False
+    body = {key: value for key, value in run.job.body.items() if key not in ("stream", "stream_options")}
+    if model := policy.escalate_model or run.job.model:
+        body["model"] = model
+    try:
+        run.learn(escalated=await pipeline.stronger.complete(Call(run.job.path, body, run.job.headers)))
+    except ProxyError as error:
+        raise StepFailed("decide", Reason.ESCALATION_FAILED, error.code) from error
+    run.end(Status.ESCALATED, Reason.NOT_SURE_ENOUGH)
+    return False
+
+
+def retrieve(run: Run, retriever: Retriever, target: Beta) -> tuple[Match, ...]:
+    """The nearest hedges; that of the conversation's last answer only where no other is about as near."""
+    return retriever.nearest(target, run.job.route.rewriting.k, avoid=hedges_in(run.job.last_answer))
+
+
+def hedges_in(answer: str) -> frozenset[str]:
+    """The hedges near the beginning of an answer; people hate to read the same phrase again."""
+    return frozenset(span.hedge for span in spot(answer[:LAST_ANSWER_CHARS]) if span.hedge is not None)

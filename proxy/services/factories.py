@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.errors import ConfigError, ProxyError, StepFailed
-from hedgerow.proxy.protocols import Call, Clusterer, ConfidenceSignal, Rewriter, Upstream
+from hedgerow.proxy.protocols import Asker, Call, Clusterer, ConfidenceSignal, Rewriter, Upstream
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
 
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from hedgerow.proxy.clustering.support import SentenceSupport
     from hedgerow.proxy.grading.online import RouteGrader
     from hedgerow.proxy.pipeline.job import Job
-    from hedgerow.proxy.pipeline.long import LongAnswerPipeline
     from hedgerow.proxy.pipeline.sampling.sharing import Sharing
-    from hedgerow.proxy.pipeline.steps import RoutePipeline, Spent
+    from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, RoutePipeline, Spent
     from hedgerow.proxy.rewriting import FactGuard
     from hedgerow.proxy.services.active_map import ActiveMaps
 
@@ -97,8 +96,7 @@ def _by_sentence(
     route: Route, maps: ActiveMaps, support: SentenceSupport, retriever: Retriever, guard: FactGuard
 ) -> LongAnswerPipeline | None:
     """What the route's long answers go through; None where they are worded as one."""
-    from hedgerow.proxy.pipeline.job import LONG_SIGNAL
-    from hedgerow.proxy.pipeline.long import LongAnswerPipeline
+    from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, LongAnswerPipeline
     from hedgerow.proxy.rewriting import TemplateRewriter
 
     rewriting = route.rewriting
@@ -240,7 +238,7 @@ def _grader(route: Route, upstreams: Mapping[str, Upstream]) -> RouteGrader | No
         return None
     upstream = upstreams[grading.upstream or route.upstream]
 
-    async def ask(job: Job, prompt: str) -> str:
+    async def ask(job: Asker, prompt: str) -> str:
         body: Json = {"model": grading.model or job.model, "temperature": 0.0}
         answer = await _complete(job, upstream, body, prompt, lambda _: None, step="grade", reason="grader_unreachable")
         return sample_of(answer["choices"][0]).text
@@ -282,7 +280,7 @@ def _model_reader(route: Route, upstreams: Mapping[str, Upstream], job: Job, spe
 
 
 async def _complete(
-    job: Job, upstream: Upstream, body: Json, prompt: str, spent: Spent, *, step: str, reason: str
+    job: Asker, upstream: Upstream, body: Json, prompt: str, spent: Spent, *, step: str, reason: str
 ) -> Json:
     """Put one prompt to a model on behalf of a job; its tokens go to `spent`.
 

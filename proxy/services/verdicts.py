@@ -11,7 +11,8 @@ from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.verdicts import Verdict, VerdictResult, add_verdicts
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.monitoring.metrics import Metrics
-from hedgerow.proxy.pipeline.job import Flow
+from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.result import Result
 from hedgerow.proxy.services.services import Services
 
 if TYPE_CHECKING:
@@ -51,23 +52,23 @@ def _count(metrics: Metrics, result: VerdictResult) -> None:
     )
 
 
-def consider(services: Services, flow: Flow) -> None:
+def consider(services: Services, result: Result) -> None:
     """Have the route's grader judge an answer, if it takes this one. Returns at once; the judging outlives the request."""
-    steps = services.steps.get(flow.job.route.name)
-    if flow.calibrated is None or steps is None or steps.grader is None:
+    pipeline, answer = services.steps.get(result.job.route.name), result.served or result.draft
+    if result.confidence is None or answer is None or pipeline is None:
         return
-    if steps.grader.takes():
-        work = _grade(services.audit, services.metrics, steps.grader, flow)
-        services.start(work, name=f"grade-{flow.job.id}")
+    if (grader := pipeline.grader) is not None and grader.takes():
+        work = _grade(services.audit, services.metrics, grader, result.job, answer)
+        services.start(work, name=f"grade-{result.job.id}")
 
 
-async def _grade(store: AuditStore, metrics: Metrics, grader: Grader, flow: Flow) -> None:
-    correct = await grader.grade(flow.job, flow.served or flow.draft)
+async def _grade(store: AuditStore, metrics: Metrics, grader: Grader, job: Job, answer: str) -> None:
+    correct = await grader.grade(job, answer)
     if correct is None:
-        metrics.ungraded.labels(flow.job.route.name).inc()
+        metrics.ungraded.labels(job.route.name).inc()
         return
-    verdict = Verdict(flow.job.id, correct, kind="grader", source="grader", actor=grader.model)
+    verdict = Verdict(job.id, correct, kind="grader", source="grader", actor=grader.model)
     try:
         await record_verdicts(store, metrics, [verdict])
     except StoreError as error:
-        log.error("grading_lost", id=flow.job.id, error=str(error))
+        log.error("grading_lost", id=job.id, error=str(error))

@@ -10,27 +10,29 @@ import orjson
 from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.types import Json, Sample, Usage
 
+MAX_TOKENS = 2**31 - 1
+
 
 def checked_completion(name: str, body: bytes) -> Json:
     """Decode a completion object.
 
     Raises:
-        UpstreamError: the body is no JSON, no object, or holds no choice; the message says which, and never quotes the body.
+        UpstreamError: the body is not JSON, not an object, or has no choice; the message says which, and never quotes the body.
     """
     try:
         answer = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        kind = "HTML" if body.lstrip()[:1] == b"<" else "no JSON"
+        kind = "HTML" if body.lstrip()[:1] == b"<" else "something that is not JSON"
         raise UpstreamError(f"the upstream {name!r} answered with {kind}", code="upstream_not_json") from error
     if not isinstance(answer, dict):
         raise UpstreamError(
-            f"the upstream {name!r} answered with JSON that is no object", code="upstream_not_completion"
+            f"the upstream {name!r} answered with JSON that is not an object", code="upstream_not_completion"
         )
     choices = answer.get("choices")
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
         raise UpstreamError(f"the upstream {name!r} answered without choices", code="upstream_not_completion")
     if not choices:
-        raise UpstreamError(f"the upstream {name!r} answered with no choice", code="upstream_no_choices")
+        raise UpstreamError(f"the upstream {name!r} answered with an empty list of choices", code="upstream_no_choices")
     return answer
 
 
@@ -43,7 +45,8 @@ def usage_of(answer: Json) -> Usage:
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    """A count of tokens; 0 for what cannot be one. No answer has 2^31 tokens, and databases and encoders refuse larger ones."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_TOKENS else 0
 
 
 def sample_of(choice: Json) -> Sample:

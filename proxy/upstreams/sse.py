@@ -6,6 +6,7 @@ top-level field. An error after the start is `data: {"error": ...}`, which clien
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
@@ -14,6 +15,32 @@ from hedgerow.proxy.types import Json
 
 DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
+_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)")
+_LONGEST_END = 4
+
+
+class Reader:
+    """Splits a stream into its events as it comes. Takes time in proportion to the stream, however it is cut up."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._tail = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The events that are complete with this piece, as they were sent."""
+        window = self._tail + data
+        self._parts.append(data)
+        if len(_END.split(window, maxsplit=1)) == 1:
+            self._tail = window[-_LONGEST_END + 1 :]
+            return []
+        *events, rest = _END.split(b"".join(self._parts))
+        self._parts, self._tail = [rest], rest[-_LONGEST_END + 1 :]
+        return events
+
+
+def data_of(event: bytes) -> bytes:
+    """The data of an event; empty for a comment."""
+    return b"\n".join(line[5:].strip() for line in event.splitlines() if line.startswith(b"data:"))
 
 
 def event(data: Any) -> bytes:

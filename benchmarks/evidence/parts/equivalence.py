@@ -24,7 +24,7 @@ from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from hedgerow.proxy.clustering.normal import normalise
 from hedgerow.proxy.clustering.prior import EmbeddingPrior
 from hedgerow.proxy.clustering.rules import judge_pair
-from hedgerow.proxy.pipeline.question_filter import asks_for_claim
+from hedgerow.proxy.pipeline.eligibility import asks_for_claim
 from hedgerow.proxy.signals.combine import combine, fit_weights, logit_of
 
 PROMPTS = ROOT / "tests" / "data" / "prompts.tsv"

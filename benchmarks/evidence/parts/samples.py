@@ -19,7 +19,7 @@ from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.clustering.normal import normalise
 from hedgerow.proxy.config import Sampling
 from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.pipeline.sampling.stopping import StoppingRule, samples_wanted
+from hedgerow.proxy.pipeline.sampling.early_stopping import StoppingRule, samples_wanted
 
 SETS = ("TriviaQA, LLaMA-13B", "TriviaQA, gemma-2-2b")
 ORDERS = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.evidence import probes, signals, stopping_probabilities
-from hedgerow.proxy.pipeline.sampling.stopping import PRIOR_WEIGHT
+from hedgerow.proxy.pipeline.sampling.early_stopping import PRIOR_WEIGHT
 
 
 def section(data: Path) -> str:

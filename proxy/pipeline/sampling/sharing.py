@@ -9,17 +9,17 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 import orjson
 
 from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.sampling.calls import Arrived
+from hedgerow.proxy.pipeline.result import Source
 from hedgerow.proxy.types import Json
 
-Source = Literal["upstream", "shared", "cache"]
+Arrived = Callable[[Json], None]
+"""Receives each completion object as it comes, so that what has arrived is not lost when a later call fails. Nobody changes the object."""
 Work = Callable[[Arrived], Awaitable[None]]
 IDENTITY = ("authorization", "x-api-key", "api-key", "openai-organization", "openai-project")
 """Headers that say who asks."""
@@ -43,7 +43,7 @@ class SampleCache(Protocol):
 
 @dataclass(slots=True)
 class _Drawing:
-    """Answers that are being drawn, who is told of them, and the task that draws."""
+    """Answers that are being drawn, who receives them, and the task that draws."""
 
     task: asyncio.Task[None]
     answers: list[Json] = field(default_factory=list)
@@ -58,10 +58,10 @@ class Sharing:
         self._under_way: dict[str, _Drawing] = {}
 
     async def draw(self, key: str, work: Work, arrived: Arrived) -> Source:
-        """Have the answers of `work`, by doing it, by joining who does it already, or from the cache; `arrived` is told of each.
+        """Have the answers of `work`, by doing it, by joining who does it already, or from the cache; `arrived` receives each.
 
         Raises:
-            ProxyError: no answer could be drawn; everybody who waits is told the same.
+            ProxyError: no answer could be drawn; everybody who waits gets the same error.
         """
         if self._cache is not None and (kept := await self._cache.get(key)) is not None:
             for answer in kept:
@@ -72,7 +72,7 @@ class Sharing:
         if drawing is None:
             drawing = self._start(key, work)
         for answer in drawing.answers:
-            arrived(deepcopy(answer))
+            arrived(answer)
         drawing.listeners.append(arrived)
         try:
             await asyncio.shield(drawing.task)
@@ -85,13 +85,13 @@ class Sharing:
     def _start(self, key: str, work: Work) -> _Drawing:
         drawing: _Drawing
 
-        def tell(answer: Json) -> None:
+        def spread(answer: Json) -> None:
             drawing.answers.append(answer)
-            for n, listener in enumerate(drawing.listeners):
-                listener(deepcopy(answer) if n or self._cache is not None else answer)
+            for listener in drawing.listeners:
+                listener(answer)
 
         async def run() -> None:
-            await work(tell)
+            await work(spread)
             if self._cache is not None:
                 await self._cache.put(key, drawing.answers)
 

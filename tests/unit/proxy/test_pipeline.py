@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.proxy.errors import BadRequest
-from hedgerow.proxy.gateway.buffered import chunks
-from hedgerow.proxy.gateway.pass_through import served_text
-from hedgerow.proxy.pipeline.eligibility import checked_body, draft_reason, last_message, question_of, request_reason
+from hedgerow.proxy.gateway.reply import chunks
+from hedgerow.proxy.gateway.shadow import served_text
+from hedgerow.proxy.pipeline.eligibility import draft_reason, request_reason
+from hedgerow.proxy.pipeline.job import checked_body, last_message, question_of
 from hedgerow.proxy.types import Sample
 from hedgerow.proxy.upstreams import sse
 from tests.support.upstream import completion, stream_chunks

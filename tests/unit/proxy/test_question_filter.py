@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.proxy.pipeline.question_filter import asks_for_claim, comparable
+from hedgerow.proxy.pipeline.eligibility import asks_for_claim, comparable
 
 PROMPTS = [
     line.split("\t")

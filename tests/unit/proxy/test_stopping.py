@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import betabinom
 
 from hedgerow.calibration import Beta
-from hedgerow.proxy.pipeline.sampling.stopping import StoppingRule, _beta_binomial, samples_wanted, settled
+from hedgerow.proxy.pipeline.sampling.early_stopping import StoppingRule, _beta_binomial, samples_wanted, settled
 
 
 def identity(beta: Beta) -> float:

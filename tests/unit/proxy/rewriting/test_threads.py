@@ -12,7 +12,8 @@ import pytest
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Retriever, load
 from hedgerow.proxy.clustering.support import SentenceSupport
-from hedgerow.proxy.pipeline.long import LongAnswerPipeline
+from hedgerow.proxy.pipeline.long import asserting_sentences, reworded
+from hedgerow.proxy.pipeline.steps import LongAnswerPipeline
 from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
 from hedgerow.proxy.rewriting.guard import read_aloud
 from hedgerow.proxy.types import Rewrite, RewriteRequest
@@ -68,24 +69,19 @@ def test_a_long_answer_is_worded_and_read_in_a_worker(count: int, where: str) ->
 
 
 def test_sentence_by_sentence_works_in_a_worker() -> None:
-    """Measuring and wording both."""
+    """Reading the sentences and wording them both."""
     watched = Watched()
 
-    class Support(SentenceSupport):
-        """Every sentence is supported by half of the answers."""
-
-        async def measure(self, question: str, draft: str, others: Any) -> list[float]:
-            return [0.5] * 4
-
     by_sentence = LongAnswerPipeline(
-        minimum=3, support=Support(), active_map=lambda _: pytest.fail("not asked"), retriever=RETRIEVER, k=5,
+        minimum=3, support=SentenceSupport(), active_map=lambda _: pytest.fail("not asked"), retriever=RETRIEVER, k=5,
         template=TemplateRewriter(), guard=FactGuard(reader=watched.on("guard", read_aloud)),
     )  # fmt: skip
     draft = "".join(SENTENCE.format(i) for i in range(4)).strip()
 
     async def run() -> Any:
-        raw = await by_sentence.measure("", draft, ["x", "y"])
-        return await by_sentence.reword("", draft, raw or (), ())
+        asserts = await asserting_sentences(by_sentence, "", draft)
+        assert asserts == (True,) * 4
+        return await reworded(by_sentence, "", draft, [Beta.from_mean(0.5, 2)] * 4, ())
 
     assert anyio.run(run).status == "hedged"
     assert watched.threads == {"guard": {"worker"}}

@@ -1,0 +1,123 @@
+"""The way of one request, from top to bottom. This is the method; read it first.
+
+    eligible? -> sample -> cluster -> short or long: confidence -> calibrate -> decide -> retrieve -> rewrite (with its guard)
+
+A step that fails, or a fault anywhere between steps, leaves the plain draft, marked: never an unchecked rewrite, never a made-up
+confidence. Where not even a draft could be drawn, the upstream's error is the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import anyio.to_thread
+import structlog
+
+from hedgerow.calibration import Beta
+from hedgerow.lexicon.text.language import language_of
+from hedgerow.proxy.errors import Internal, ProxyError, StepFailed, UpstreamTimeout
+from hedgerow.proxy.outcomes import Reason, Status
+from hedgerow.proxy.pipeline.eligibility import answer_reason, comparable, draft_reason, skip_reason
+from hedgerow.proxy.pipeline.long import asserting_sentences, hedge_long
+from hedgerow.proxy.pipeline.result import Result, Run
+from hedgerow.proxy.pipeline.sampling.drawing import draw_answers, draw_own
+from hedgerow.proxy.pipeline.short import hedge_short
+from hedgerow.proxy.pipeline.steps import RoutePipeline, group
+from hedgerow.proxy.rewriting import read_aloud
+from hedgerow.proxy.types import Json
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+LARGE = 1_000
+"""Characters of text from which on it is worked on by a worker thread, not by the event loop."""
+
+
+async def calibrate(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None = None) -> None:
+    """Answer a job; what became of it stands in `run.result`.
+
+    `serving` is the completion that the client reads already (`stream: append`), once it has come to its end. It is the draft, and one of
+    the answers that are compared; it is hedged by a sentence after it.
+
+    Raises:
+        ProxyError: no answer could be drawn at all; `run.result` says so too.
+    """
+    limit = asyncio.timeout(run.job.route.deadline_s)
+    try:
+        async with limit:
+            await _answer(run, pipeline, serving)
+    except Exception as error:  # the one place where a fault of the pipeline is caught
+        if not limit.expired() and not isinstance(error, StepFailed | ProxyError):
+            log.exception("step_failed", step=run.step_name, id=run.job.id)
+        failure = _degrade(run, error, limit.expired())
+        if not run.result.drawn.choices:
+            raise failure from (None if failure is error else error)
+    run.learn(perceived=await _perceived(run.result))
+
+
+async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> None:
+    job, may_replace = run.job, serving is None
+    if (reason := skip_reason(job)) is not None:
+        with run.step("sample"):
+            run.arrived(await draw_own(job, pipeline.upstream))
+        return run.end(Status.PASSED, reason)
+
+    with run.step("sample"):
+        await draw_answers(run, pipeline, serving)
+    drawn = run.result.drawn
+    if (reason := answer_reason(drawn.samples, [choice for _, choice in drawn.choices])) is not None:
+        return run.end(Status.PASSED, reason)
+    if any(len(text) > job.route.rewriting.max_chars for text in drawn.texts):
+        return run.end(Status.PASSED, Reason.TOO_LONG)
+    if (not may_replace or job.route.sampling.probe == "short") and 0 not in drawn.compared:
+        return run.end(Status.PASSED, Reason.NO_TEXT)
+
+    with run.step("cluster"):
+        clustering = await group(run, pipeline.equivalence(job, run.spend), may_replace=may_replace)
+    sample, texts = drawn.samples[run.result.draft_index], drawn.texts
+    if (reason := await aside(len(sample.text), draft_reason, sample)) is not None:
+        return run.end(Status.PASSED, reason)
+    wholes = None if pipeline.by_sentence or job.route.signal == "consistency" else len(clustering.largest)
+    if job.route.claims_only and not await aside(sum(map(len, texts)), comparable, texts, wholes):
+        return run.end(Status.PASSED, Reason.NOT_A_CLAIM)
+
+    if (long := pipeline.by_sentence) is not None:
+        with run.step("confidence"):
+            asserts = await asserting_sentences(long, job.question, sample.text)
+        if asserts is not None:
+            return await hedge_long(run, pipeline, long, clustering, sample.text, asserts, may_replace=may_replace)
+    return await hedge_short(run, pipeline, clustering, sample.text, may_replace=may_replace)
+
+
+def _degrade(run: Run, error: Exception, expired: bool) -> ProxyError:
+    """Let the draft stand because a step failed; the error for the client where there is no draft."""
+    status = Status.DEGRADED if run.result.drawn.choices else Status.FAILED
+    if expired:
+        deadline = f"the deadline of {run.job.route.deadline_s:g} s passed"
+        run.end(status, Reason.DEADLINE, deadline)
+        return UpstreamTimeout(f"no answer came: {deadline}")
+    if isinstance(error, ProxyError):
+        run.end(status, error.code, error.message)
+        return error
+    if isinstance(error, StepFailed):
+        run.end(status, error.reason, str(error))
+    else:
+        run.end(status, Reason(f"{run.step_name}_fault"), type(error).__name__)
+    return Internal("no answer could be drawn", code=run.result.reason)
+
+
+async def _perceived(result: Result) -> Beta | None:
+    """Perceived confidence of a draft that stands as it was; None without a confidence, and where other words are sent."""
+    if result.confidence is None or result.rewording is not None or result.draft is None:
+        return None
+    if result.status in (Status.ABSTAINED, Status.ESCALATED):
+        return None
+    language = language_of(result.draft, result.job.question)
+    return await aside(len(result.draft), read_aloud, result.draft, language)
+
+
+async def aside(size: int, function: Callable[..., T], *args: object) -> T:
+    """Call a function that reads `size` characters, in a worker thread where they are many."""
+    return function(*args) if size < LARGE else await anyio.to_thread.run_sync(function, *args)
