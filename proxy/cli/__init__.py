@@ -1,39 +1,82 @@
-"""The `hedgerow` command.
+"""The `hedgerow` command: what each command is called, what it does, and where it stands.
 
-Each command lives in a module of its own and imports what it needs inside its function, so that `hedgerow --help` is quick.
+A command is a function in a file of its own and one line in `COMMANDS`. Its module is imported when it runs, so that `hedgerow --help` is quick.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any, NamedTuple
+
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
-from hedgerow.proxy.cli import audit, config, experiment, lexicon, maps, routes
-from hedgerow.proxy.cli.ask import ask
-from hedgerow.proxy.cli.collect import collect
-from hedgerow.proxy.cli.evaluate import evaluate
-from hedgerow.proxy.cli.fit import fit
-from hedgerow.proxy.cli.grade import grade
-from hedgerow.proxy.cli.rewrite import rewrite
-from hedgerow.proxy.cli.same_meaning import same_meaning
-from hedgerow.proxy.cli.serve import serve
 
-app = typer.Typer(
-    name="hedgerow",
-    help="An OpenAI-compatible proxy that words each answer as confidently as it deserves.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-app.command()(serve)
-app.command()(ask)
-app.command()(rewrite)
-app.command()(same_meaning)
-app.command()(collect)
-app.command()(grade)
-app.command()(fit)
-app.command()(evaluate)
-app.add_typer(maps.app, name="maps")
-app.add_typer(routes.app, name="routes")
-app.add_typer(audit.app, name="audit")
-app.add_typer(experiment.app, name="experiment")
-app.add_typer(lexicon.app, name="lexicon")
-app.add_typer(config.app, name="config")
+class Command(NamedTuple):
+    """One line of `hedgerow --help`; `target` is a function, or a `Typer` with commands of its own, as "module:name"."""
+
+    target: str
+    summary: str
+
+    def load(self, name: str) -> Any:
+        """The command itself, as click runs it."""
+        module, _, attribute = self.target.partition(":")
+        target = getattr(import_module(module), attribute)
+        if isinstance(target, typer.Typer):
+            group = get_group(target)
+            group.name, group.help = name, self.summary
+            return group
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single.command(name)(target)
+        return get_command(single)
+
+
+COMMANDS = {
+    "serve": Command("hedgerow.proxy.cli.serve:serve", "Run the proxy."),
+    "ask": Command("hedgerow.proxy.cli.ask:ask", "Show what the proxy does with one question."),
+    "rewrite": Command(
+        "hedgerow.proxy.cli.rewrite:rewrite", "Word answers at given confidences, one JSON object a line."
+    ),
+    "same-meaning": Command("hedgerow.proxy.cli.same_meaning:same_meaning", "Say whether two answers mean the same."),
+    "collect": Command("hedgerow.proxy.cli.collect:collect", "Draw answers to a file of questions."),
+    "grade": Command("hedgerow.proxy.cli.grade:grade", "Label recorded answers as right or wrong."),
+    "fit": Command("hedgerow.proxy.cli.fit:fit", "Learn a calibration map from labelled answers and store it."),
+    "evaluate": Command(
+        "hedgerow.proxy.cli.evaluate:evaluate", "Fit a map on one part of labelled answers, measure it on the rest."
+    ),
+    "maps": Command("hedgerow.proxy.cli.maps:app", "List, show, activate and compare stored calibration maps."),
+    "routes": Command(
+        "hedgerow.proxy.cli.routes:app", "See what routes do, switch their mode, activate a map or roll it back."
+    ),
+    "audit": Command("hedgerow.proxy.cli.audit:app", "Audit store: figures, verdicts, files, verification, retention."),
+    "experiment": Command(
+        "hedgerow.proxy.cli.experiment:app", "Collect, grade, fit, reword and measure on your own models and questions."
+    ),
+    "lexicon": Command(
+        "hedgerow.proxy.cli.lexicon:app", "Hedges, the confidence people read in them, and how confident a text sounds."
+    ),
+    "config": Command("hedgerow.proxy.cli.config:app", "Check the configuration; hash client keys."),
+}
+
+
+class LazyGroup(TyperGroup):
+    """A group that lists its commands from a table, and imports a command's module when it is run."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        for name, command in COMMANDS.items():
+            self.add_command(TyperGroup(name=name, help=command.summary))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the arguments name, loaded."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and COMMANDS[str(name)].load(str(name)), rest
+
+
+app = typer.Typer(cls=LazyGroup, name="hedgerow", no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def main() -> None:
+    """An OpenAI-compatible proxy that words each answer as confidently as it deserves."""

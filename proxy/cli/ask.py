@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+from typing import Annotated
 
 import typer
+from rich.console import Console, RenderableType
+from rich.panel import Panel
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
 
-from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
-    from hedgerow.proxy.config import Route, Settings
-    from hedgerow.proxy.pipeline.result import Result
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, calibrating_route, configuration, stop
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.errors import ConfigError, HedgerowError
+from hedgerow.proxy.monitoring.diagrams import density_bars
+from hedgerow.proxy.pipeline.job import job_of
+from hedgerow.proxy.pipeline.result import Result, Run
+from hedgerow.proxy.pipeline.run import calibrate
+from hedgerow.proxy.services.services import open_pipelines
 
 WIDTH = 36
 """Columns of a drawn density."""
@@ -22,19 +29,17 @@ MAX_SHOWN_CLUSTERS = 8
 
 def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
-    config: ConfigPath = Path("config.yaml"),
+    config: ConfigPath = CONFIG,
     route: Annotated[str | None, typer.Option(help="Name of the route. Default: the first that calibrates.")] = None,
     model: Annotated[str, typer.Option(help="Model to ask for, where the route does not fix one.")] = "",
 ) -> None:
     """Show what the proxy does with one question: samples, clusters, confidence, hedges, wording, times."""
-    import asyncio
-
-    from hedgerow.proxy.errors import ConfigError, HedgerowError
-
     settings = configuration(config)
     if not question.strip():
         stop("the question is empty")
-    chosen = _route(settings, route)
+    chosen = calibrating_route(settings, route)
+    if chosen.mode == "off" and not chosen.allow_override:
+        stop(f"the route {chosen.name!r} is off; name one that calibrates with --route")
     try:
         result = asyncio.run(_run(settings, chosen, question, model))
     except ConfigError as error:
@@ -44,26 +49,8 @@ def ask(
     _draw(result)
 
 
-def _route(settings: Settings, name: str | None) -> Route:
-    """The named route, or the first that calibrates."""
-    calibrating = [route for route in settings.routes if route.mode != "off" or route.allow_override]
-    if name is not None:
-        calibrating = [route for route in calibrating if route.name == name]
-    if not calibrating:
-        stop(f"there is no route {name!r} that calibrates" if name else "no route of the configuration calibrates")
-    return calibrating[0]
-
-
 async def _run(settings: Settings, route: Route, question: str, model: str) -> Result:
     """The pipeline, in this process and without a store, under a progress line."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from hedgerow.proxy.pipeline.job import job_of
-    from hedgerow.proxy.pipeline.result import Run
-    from hedgerow.proxy.pipeline.run import calibrate
-    from hedgerow.proxy.services.services import open_pipelines
-
     only = settings.model_copy(update={"routes": (route,)})
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
@@ -77,9 +64,6 @@ async def _run(settings: Settings, route: Route, question: str, model: str) -> R
 
 
 def _draw(result: Result) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
     console = Console(highlight=False)
     console.print()
     console.print(Text(result.job.question, style="bold"))
@@ -88,9 +72,6 @@ def _draw(result: Result) -> None:
 
 
 def _heading(console: Console, name: str, note: str = "") -> None:
-    from rich.rule import Rule
-    from rich.text import Text
-
     title = Text.assemble((name, "bold cyan"), ("  " + note if note else "", "dim"))
     console.print()
     console.print(Rule(title, align="left", style="dim"))
@@ -98,9 +79,6 @@ def _heading(console: Console, name: str, note: str = "") -> None:
 
 def _samples(result: Result, console: Console) -> None:
     """The samples, grouped by meaning; the draft is marked."""
-    from rich.table import Table
-    from rich.text import Text
-
     if result.clustering is None:
         _heading(console, "Samples", f"{len(result.drawn.samples)} drawn")
         for sample in result.drawn.samples:
@@ -126,10 +104,6 @@ def _samples(result: Result, console: Console) -> None:
 
 def _confidence(result: Result, console: Console) -> None:
     """Both Betas, drawn as densities."""
-    from rich.table import Table
-
-    from hedgerow.proxy.monitoring.diagrams import density_bars
-
     if (confidence := result.confidence) is None:
         return
     note = (
@@ -147,8 +121,6 @@ def _confidence(result: Result, console: Console) -> None:
 
 def _hedges(result: Result, console: Console) -> None:
     """The retrieved hedges with their distances."""
-    from rich.table import Table
-
     if not result.hedges:
         return
     _heading(console, "Hedges", "nearest by 1-Wasserstein distance")
@@ -167,9 +139,6 @@ def _hedges(result: Result, console: Console) -> None:
 
 def _wording(result: Result, console: Console) -> None:
     """The draft and what the client would read."""
-    from rich.panel import Panel
-    from rich.text import Text
-
     why = f" ({result.reason})" if result.reason else ""
     _heading(console, "Answer", f"{result.status}{why}")
     shown: list[tuple[str, RenderableType, str]] = [("draft", Text(result.draft or ""), "dim")]

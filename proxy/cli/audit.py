@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
 
+from hedgerow.proxy.audit.engine import open_engine, shown_address
+from hedgerow.proxy.audit.retention import erase
+from hedgerow.proxy.audit.retention import purge as forget
+from hedgerow.proxy.audit.schema import HEAD
+from hedgerow.proxy.audit.store import hash_key
+from hedgerow.proxy.audit.verify import Report, count
+from hedgerow.proxy.audit.verify import verify as verified
+from hedgerow.proxy.audit.writer import Writer
 from hedgerow.proxy.cli.audit_files import export, import_verdicts
 from hedgerow.proxy.cli.audit_summary import summary, worst
-from hedgerow.proxy.cli.common import ConfigPath, configuration, open_audit, stop
-
-if TYPE_CHECKING:
-    from hedgerow.proxy.audit.verify import Report
+from hedgerow.proxy.cli.common import ConfigPath, configuration, stop, whoami
+from hedgerow.proxy.cli.store import open_audit
+from hedgerow.proxy.errors import StoreError
 
 app = typer.Typer(no_args_is_help=True, help="The audit: figures, verdicts, files, and what keeps it whole.")
 app.command()(summary)
@@ -28,23 +37,9 @@ MOST_FINDINGS = 50
 """Findings printed; --json gives all."""
 
 
-def whoami() -> str:
-    """The account that runs the command, as `changes` keeps it."""
-    try:
-        return f"cli:{getpass.getuser()}"[:64]
-    except (OSError, KeyError, ImportError):  # an account without a name, as in many containers
-        return "cli"
-
-
 @app.command()
 def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
     """Hash every row again and hold it against its chain; exit 1 where one was altered, moved or removed."""
-    from rich.progress import Progress
-
-    from hedgerow.proxy.audit.store import hash_key
-    from hedgerow.proxy.audit.verify import count
-    from hedgerow.proxy.audit.verify import verify as verified
-
     with open_audit(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("Verifying", total=count(engine))
         report = verified(engine, hash_key(settings.audit), lambda rows: progress.advance(task, rows))
@@ -59,8 +54,6 @@ def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
 
 
 def _show(report: Report) -> None:
-    from rich.console import Console
-    from rich.table import Table
 
     console = Console()
     told = Table(show_header=False, box=None, pad_edge=False)
@@ -88,10 +81,6 @@ def _show(report: Report) -> None:
 @app.command()
 def purge(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
     """Erase texts and delete rows that are past the days the configuration gives them."""
-    from rich.progress import Progress
-
-    from hedgerow.proxy.audit.retention import purge as forget
-
     with open_audit(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("Purging", total=None)
         gone = forget(engine, settings, actor=whoami(), gone=lambda rows: progress.advance(task, rows))
@@ -108,9 +97,6 @@ def delete(
     user: Annotated[str | None, typer.Option(help="The client's name for a user, as it was sent.")] = None,
 ) -> None:
     """Erase what was said in some answers, or in all answers to a user; their figures stay."""
-    from hedgerow.proxy.audit.retention import erase
-    from hedgerow.proxy.audit.store import hash_key
-
     if bool(id) == (user is not None):
         stop("say which answers: --id (may be repeated) or --user")
     with open_audit(config) as (settings, engine):
@@ -123,9 +109,6 @@ def delete(
 @app.command()
 def replay(config: ConfigPath = CONFIG) -> None:
     """Write the rows that wait in the spool of processes that are gone; a running proxy does this for its own, and at its start for all."""
-    from hedgerow.proxy.audit.store import hash_key
-    from hedgerow.proxy.audit.writer import Writer
-
     lost: list[int] = []
     with open_audit(config) as (settings, engine):
         key = hash_key(settings.audit)
@@ -140,10 +123,6 @@ def replay(config: ConfigPath = CONFIG) -> None:
 @app.command()
 def migrate(config: ConfigPath = CONFIG) -> None:
     """Create the store's tables, or bring them up to date; hedgerow serve does the same at its start."""
-    from hedgerow.proxy.audit.engine import open_engine, shown_address
-    from hedgerow.proxy.audit.schema import HEAD
-    from hedgerow.proxy.errors import StoreError
-
     settings = configuration(config)
     try:
         open_engine(settings.audit).dispose()

@@ -6,22 +6,18 @@ import csv
 import gzip
 import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+from typing import IO, Annotated, Any, Literal
 
+import orjson
 import typer
 
-from hedgerow.proxy.cli.common import ConfigPath, open_audit, stop
-from hedgerow.proxy.cli.times import moment
+from hedgerow.proxy.audit.labelled import EXPORTED, count_answers, export_rows
+from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, write_verdicts
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, progress_bar, show_faults, stop, unreadable
+from hedgerow.proxy.cli.store import open_audit
 
-if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from hedgerow.proxy.audit.verdicts import Verdict
-
-CONFIG = Path("config.yaml")
-_SHOWN = 10
-"""Lines at fault that are named; the rest is counted."""
 _RIGHT = {"1": 1.0, "true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0}
 _WRONG = {"0": 0.0, "false": 0.0, "no": 0.0, "wrong": 0.0, "incorrect": 0.0}
 _ROWS_PER_GROUP = 20_000
@@ -40,11 +36,9 @@ def import_verdicts(
     config: ConfigPath = CONFIG,
 ) -> None:
     """Tell verdicts from a file. Importing a file twice changes nothing; lines at fault are named, and end the command with 1."""
-    from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, write_verdicts
-
     changed = unchanged = 0
     faults: list[str] = []
-    with open_audit(config) as (_, engine), _progress() as progress:
+    with open_audit(config) as (_, engine), progress_bar() as progress:
         task = progress.add_task(f"Importing {file.name}", total=_count(file))
         waiting: list[tuple[int, Verdict]] = []
 
@@ -70,10 +64,7 @@ def import_verdicts(
             if len(waiting) == MAX_VERDICTS:
                 hand_in()
         hand_in()
-    for fault in faults[:_SHOWN]:
-        typer.echo(fault, err=True)
-    if len(faults) > _SHOWN:
-        typer.echo(f"and {len(faults) - _SHOWN} more", err=True)
+    show_faults(faults, shown=10)
     typer.echo(f"{changed} verdicts told, {unchanged} known already, {len(faults)} lines at fault")
     if faults:
         raise typer.Exit(1)
@@ -90,11 +81,9 @@ def export(
     config: ConfigPath = CONFIG,
 ) -> None:
     """Write answers with a confidence, their verdicts and scores; `hedgerow fit` and `hedgerow evaluate` read the file back."""
-    from hedgerow.proxy.audit.labelled import count_answers, export_rows
-
     form = form or ("parquet" if out.suffix == ".parquet" else "jsonl")
     start = moment(since) if since else 0.0
-    with open_audit(config) as (_, engine), _progress() as progress:
+    with open_audit(config) as (_, engine), progress_bar() as progress:
         total = count_answers(engine, route=route, since=start)
         task = progress.add_task(f"Exporting to {out.name}", total=total)
 
@@ -116,8 +105,6 @@ def _told(row: Any, source: str, actor: str | None) -> Verdict:
     Raises:
         _Refused: there is none in it.
     """
-    from hedgerow.proxy.audit.verdicts import Verdict
-
     if not isinstance(row, dict):
         raise _Refused("is no object" if row is not None else "is no JSON")
     name, note = row.get("id"), row.get("note")
@@ -169,7 +156,7 @@ def _count(file: Path) -> int:
         with _open(file) as lines:
             return sum(1 for line in lines if line.strip()) - _is_csv(file)
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        stop(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}")
+        unreadable(file, error)
 
 
 def _open(file: Path) -> IO[str]:
@@ -179,7 +166,6 @@ def _open(file: Path) -> IO[str]:
 
 
 def _write_jsonl(out: Path, rows: Iterator[dict[str, Any]]) -> None:
-    import orjson
 
     with gzip.open(out, "wb") if out.suffix == ".gz" else out.open("wb") as file:
         for row in rows:
@@ -193,19 +179,9 @@ def _write_parquet(out: Path, rows: Iterator[dict[str, Any]]) -> None:
         import pyarrow.parquet as pq
     except ImportError:
         stop("Parquet needs the extra `parquet`: pip install 'hedgerow[parquet]'")
-    from itertools import islice
-
-    from hedgerow.proxy.audit.labelled import EXPORTED
 
     kinds = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
     schema = pa.schema([(name, kinds[kind]) for name, kind in EXPORTED.items()])
     with pq.ParquetWriter(out, schema, compression="zstd") as writer:
         while group := list(islice(rows, _ROWS_PER_GROUP)):
             writer.write_table(pa.Table.from_pylist(group, schema=schema))
-
-
-def _progress() -> Progress:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    return Progress(console=Console(stderr=True), transient=True)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from hedgerow.proxy.cli.common import ConfigPath, open_audit, stop
-
-if TYPE_CHECKING:
-    from hedgerow.calibration.metrics import Interval
-    from hedgerow.proxy.audit.engine import Connection
-    from hedgerow.proxy.monitoring.figures import Buckets, RouteFigures
+from hedgerow.calibration.metrics import Interval
+from hedgerow.proxy.audit import queries
+from hedgerow.proxy.audit.engine import Connection, transaction
+from hedgerow.proxy.cli.common import ConfigPath, stop
+from hedgerow.proxy.cli.store import open_audit
+from hedgerow.proxy.monitoring import figures
+from hedgerow.proxy.monitoring.figures import PERIODS, Buckets, RouteFigures, percent
 
 T = TypeVar("T")
 Since = Annotated[str, typer.Option(help="How far back: 24h, 7d, 30d or all.")]
@@ -24,9 +30,6 @@ def summary(
     config: ConfigPath = Path("config.yaml"), since: Since = "7d", route: RouteName = None, as_json: AsJson = False
 ) -> None:
     """Per route: requests, share hedged and passed on, confidence against outcomes, divergence, tokens."""
-    from hedgerow.proxy.audit import queries
-    from hedgerow.proxy.audit.engine import transaction
-    from hedgerow.proxy.monitoring import figures
 
     def lines(connection: Connection, buckets: Buckets) -> list[RouteFigures]:
         counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
@@ -60,9 +63,6 @@ def worst(
     as_json: AsJson = False,
 ) -> None:
     """The answers whose outcome surprised most: highest Faithfulness Divergence first."""
-    from hedgerow.proxy.audit import queries
-    from hedgerow.proxy.audit.engine import transaction
-
     _check_period(since)
     with open_audit(config) as (_, engine), transaction(engine) as connection:
         rows = queries.surprises(connection, _buckets(connection, since).period, route, limit)
@@ -75,17 +75,12 @@ def worst(
 
 
 def _check_period(since: str) -> None:
-    from hedgerow.proxy.monitoring.figures import PERIODS
 
     if since not in PERIODS:
         stop(f"Invalid --since value {since!r}. Use one of {', '.join(PERIODS)}.")
 
 
 def _buckets(connection: Connection, since: str) -> Buckets:
-    import time
-
-    from hedgerow.proxy.audit import queries
-    from hedgerow.proxy.monitoring import figures
 
     first = queries.first_moment(connection) if since == "all" else None
     return figures.buckets_of(since, time.time(), first)
@@ -117,14 +112,11 @@ def _told(line: RouteFigures) -> dict[str, Any]:
 
 
 def _json(content: Any) -> str:
-    import json
 
     return json.dumps(content, indent=2, allow_nan=False)
 
 
 def _print_summary(lines: list[RouteFigures], period: str) -> None:
-    from rich.console import Console
-    from rich.table import Table
 
     def share(part: float | None) -> str:
         return "–" if part is None else f"{part:.0%}"
@@ -157,10 +149,6 @@ def _print_summary(lines: list[RouteFigures], period: str) -> None:
 
 
 def _print_worst(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    from hedgerow.proxy.monitoring.figures import percent
 
     console = Console(highlight=False)
     for row in rows:

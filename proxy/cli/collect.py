@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import random
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import structlog
 import typer
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
-from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
-
-if TYPE_CHECKING:
-    from hedgerow.proxy.config import Route, Settings
-    from hedgerow.proxy.lab.collecting import Cost, Outcome, Plan
-    from hedgerow.proxy.lab.ledger import Ledger
-    from hedgerow.proxy.lab.questions import Question
-
-_SHOWN = 5
-"""Rows that cannot be used are named up to here, then counted."""
+from hedgerow.proxy.cli.common import (
+    CONFIG,
+    ConfigPath,
+    calibrating_route,
+    configuration,
+    show_faults,
+    stop,
+    unreadable,
+)
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.errors import ConfigError, HedgerowError
+from hedgerow.proxy.lab.collecting import Cost, Outcome, Paced, Plan, cost
+from hedgerow.proxy.lab.collecting import collect as draw_answers
+from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow
+from hedgerow.proxy.lab.ledger import Ledger, LedgerError
+from hedgerow.proxy.lab.questions import Question, read_questions
+from hedgerow.proxy.services.services import open_upstream
 
 
 def collect(
@@ -36,24 +49,16 @@ def collect(
     ] = False,
     unlabelled: Annotated[bool, typer.Option(help="Also ask questions without a right answer.")] = False,
     separator: Annotated[str, typer.Option(help="In a CSV: what parts the right answers of one cell.")] = "|",
-    skip_bad: Annotated[bool, typer.Option(help="Go on without rows that cannot be used.")] = False,
+    skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
-    config: ConfigPath = Path("config.yaml"),
+    config: ConfigPath = CONFIG,
 ) -> None:
     """Draw answers to a file of questions, as a route would. Resumable: run it again after whatever stopped it."""
-    import asyncio
-    import logging
-
-    import structlog
-
-    from hedgerow.proxy.errors import ConfigError, HedgerowError
-    from hedgerow.proxy.lab.collecting import Plan
-
     settings = configuration(config)
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR)
     )  # failures have lines of their own
-    chosen = find_route(settings, route)
+    chosen = calibrating_route(settings, route)
     asked = choose(load_questions(questions, separator, unlabelled, skip_bad), limit, seed)
     try:
         plan = Plan(chosen, model, system, logprobs or chosen.signal in ("token", "combined"))
@@ -64,53 +69,33 @@ def collect(
     except HedgerowError as error:
         stop(str(error), code=1)
     except KeyboardInterrupt:
-        stop(f"stopped; what came is in {out}, the same command goes on", code=1)
+        stop(f"stopped; what came is in {out}, run the same command to continue", code=1)
     conclude(outcome, out, len(asked))
-
-
-def find_route(settings: Settings, name: str | None) -> Route:
-    """The named route, or the first that calibrates."""
-    if name is None:
-        found = [route for route in settings.routes if route.mode != "off" or route.allow_override]
-    else:
-        found = [route for route in settings.routes if route.name == name]
-    if not found:
-        known = ", ".join(route.name for route in settings.routes)
-        stop(f"there is no route {name!r}; there are {known}" if name else "no route calibrates; name one with --route")
-    return found[0]
 
 
 def load_questions(path: Path, separator: str, unlabelled: bool, skip_bad: bool) -> list[Question]:
     """The questions of a file; says what is wrong with the others, and ends the command unless they may be skipped."""
-    from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow
-    from hedgerow.proxy.lab.questions import Question, read_questions
-
     try:
         rows = list(read_questions(path, separator=separator, need_gold=not unlabelled))
     except UNREADABLE as error:
-        stop(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
+        unreadable(path, error)
     bad = [row for row in rows if isinstance(row, BadRow)]
-    for row in bad[:_SHOWN]:
-        typer.echo(f"line {row.line}: {row.reason}", err=True)
-    if len(bad) > _SHOWN:
-        typer.echo(f"and {len(bad) - _SHOWN} more", err=True)
+    show_faults([f"line {row.line}: {row.reason}" for row in bad])
     if bad and not skip_bad:
         hint = (
             "; --unlabelled asks those without a right answer too"
             if any("right answer" in r.reason for r in bad)
             else ""
         )
-        stop(f"{len(bad)} rows cannot be used; --skip-bad goes on without them{hint}")
+        stop(f"{len(bad)} rows cannot be used; --skip-bad continues without them{hint}")
     questions = [row for row in rows if isinstance(row, Question)]
     if not questions:
-        stop(f"{path}: holds no question")
+        stop(f"{path}: contains no question")
     return questions
 
 
 def choose(questions: list[Question], limit: int | None, seed: int) -> list[Question]:
     """So many of them in an order that the seed makes: a larger limit adds to a smaller, and the first part is as good a sample as any."""
-    import random
-
     if limit is None:
         return questions
     order = list(questions)
@@ -119,7 +104,6 @@ def choose(questions: list[Question], limit: int | None, seed: int) -> list[Ques
 
 
 def _ledger(out: Path, plan: Plan) -> Ledger:
-    from hedgerow.proxy.lab.ledger import Ledger, LedgerError
 
     try:
         return Ledger(out, plan.drawn)
@@ -140,12 +124,6 @@ async def run_plan(
     yes: bool,
 ) -> Outcome:
     """Say what it costs, ask before spending, then collect under a progress bar with a line for every failure."""
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    from hedgerow.proxy.lab.collecting import Outcome, Paced, collect, cost
-    from hedgerow.proxy.services.services import open_upstream
-
     todo = [question for question in questions if question.key not in ledger.done]
     if not todo:
         return Outcome()
@@ -156,7 +134,7 @@ async def run_plan(
         columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task("Collecting", total=len(todo))
-            return await collect(
+            return await draw_answers(
                 plan, todo, paced, ledger,
                 concurrency=concurrency,
                 on_done=lambda: progress.advance(task),
@@ -183,7 +161,7 @@ def conclude(outcome: Outcome, out: Path, asked: int) -> None:
     """One line of what there is now; ends with 1 where questions are left."""
     if outcome.dead:
         stop(
-            f"the upstream failed again and again and was given up; {out} keeps what came, the same command goes on",
+            f"the upstream failed again and again and was given up; {out} keeps what came, run the same command to continue",
             code=1,
         )
     if outcome.failed:

@@ -6,18 +6,21 @@ import json
 import operator
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
 import typer
+from rich.console import Console
+from rich.table import Table
 
-from hedgerow.proxy.cli.common import stop
-from hedgerow.proxy.cli.records import Clusters, Map, Signal, load_combined, load_records
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from hedgerow.calibration.evaluation import Evaluation
-    from hedgerow.proxy.lab.measuring import Records
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.evaluation import Evaluation
+from hedgerow.calibration.evaluation import evaluate as run
+from hedgerow.calibration.summary import METRICS
+from hedgerow.proxy.cli.common import progress_bar, stop
+from hedgerow.proxy.cli.records import Clusters, Map, Signal, load_records
+from hedgerow.proxy.lab.measuring import Records
+from hedgerow.proxy.lab.report import render
 
 _CONDITION = re.compile(r"\s*([a-z_][a-z0-9_.]*)\s*(>=|<=|>|<)\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+)\s*")
 _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
@@ -26,7 +29,9 @@ _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operato
 def evaluate(
     data: Annotated[Path, typer.Option("--data", help="JSONL of labelled answers, plain or .gz.")],
     signal: Annotated[Signal, typer.Option(help="What measures the confidence.")] = "semantic",
-    kind: Annotated[Map, typer.Option("--map", help="The kind of map to fit: the paper's by default.")] = "platt",
+    kind: Annotated[
+        Map, typer.Option("--map", help="The kind of map to fit: what `hedgerow fit` learns by default.")
+    ] = "platt-bounded",
     train_fraction: Annotated[
         float, typer.Option(help="Share of the rows, from the top, that the map is fitted on.")
     ] = 0.3,
@@ -46,10 +51,7 @@ def evaluate(
 ) -> None:
     """Fit a map on the first part of labelled answers and measure it on the rest."""
     conditions = [_parse_condition(text) for text in fail_if or []]
-    if signal == "combined":
-        records, _ = load_combined(data, clusters=clusters, skip_bad=skip_bad, fit_on=train_fraction)
-    else:
-        records = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
+    records, _ = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad, fit_on=train_fraction)
     evaluation = _evaluate(records, kind, train_fraction, resamples, seed, signal, allow_negative_slope)
     document = to_document(evaluation, data.name, signal, clusters, len(records.bad))
     for key, *_ in conditions:
@@ -66,17 +68,10 @@ def evaluate(
 def _evaluate(
     records: Records, kind: Map, train_fraction: float, resamples: int, seed: int, signal: str, allow_negative: bool
 ) -> Evaluation:
-    import numpy as np
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from hedgerow.calibration.errors import CalibrationError
-    from hedgerow.calibration.evaluation import evaluate as run
-    from hedgerow.calibration.summary import METRICS
 
     options: dict[str, Any] = {"allow_negative_slope": allow_negative} if kind.startswith("platt") else {}
     rng: np.random.Generator = np.random.default_rng(seed)
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with progress_bar() as progress:
         task = progress.add_task("Fitting and resampling", total=2 * len(METRICS) * resamples or None)
         try:
             return run(
@@ -132,7 +127,6 @@ def _look_up(document: dict[str, Any], key: str) -> float:
 
 
 def _write_page(path: Path, evaluation: Evaluation, document: dict[str, Any]) -> None:
-    from hedgerow.proxy.lab.report import render
 
     try:
         path.write_text(render(evaluation, document), encoding="utf-8")
@@ -141,8 +135,6 @@ def _write_page(path: Path, evaluation: Evaluation, document: dict[str, Any]) ->
 
 
 def _print_table(document: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
 
     console = Console()
     console.print(

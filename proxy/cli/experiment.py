@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import structlog
 import typer
+from rich.console import Console
+from rich.progress import Progress
 
+from hedgerow.calibration.errors import CalibrationError
 from hedgerow.proxy.cli.common import configuration, stop
-
-if TYPE_CHECKING:
-    from hedgerow.proxy.config import Settings
-    from hedgerow.proxy.lab.experiment import Case, Experiment, Run
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.errors import ConfigError, HedgerowError
+from hedgerow.proxy.lab.experiment import Case, Experiment, Run, load_experiment, missing, run_case
+from hedgerow.proxy.lab.ledger import LedgerError
+from hedgerow.proxy.lab.report.experiment import write_report
+from hedgerow.proxy.services.services import open_pipelines
 
 app = typer.Typer(
     no_args_is_help=True, help="Collect, grade, fit, reword and measure on your own models and questions."
@@ -30,14 +38,6 @@ def run(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
 ) -> None:
     """Run an experiment; run it again after whatever stopped it."""
-    import asyncio
-
-    from hedgerow.calibration.errors import CalibrationError
-    from hedgerow.proxy.errors import ConfigError, HedgerowError
-    from hedgerow.proxy.lab.experiment import load_experiment
-    from hedgerow.proxy.lab.ledger import LedgerError
-    from hedgerow.proxy.lab.report.experiment import write_report
-
     try:
         experiment = load_experiment(file)
         settings, cases = _cases(experiment)
@@ -57,9 +57,6 @@ def run(
 
 def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
     """The configuration with the experiment's routes, and every route with every set."""
-    from hedgerow.proxy.errors import ConfigError
-    from hedgerow.proxy.lab.experiment import Case
-
     settings = configuration(experiment.config)
     by_name = {route.name: route for route in settings.routes}
     if unknown := [name for name in experiment.routes if name not in by_name]:
@@ -74,8 +71,6 @@ def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
 
 def _confirm(cases: list[Case], yes: bool) -> None:
     """Say what is left to spend, and ask."""
-    from hedgerow.proxy.lab.experiment import missing
-
     left = {f"{case.route.name} on {case.set.name}": missing(case) for case in cases}
     for name, (questions, answers) in left.items():
         if questions:
@@ -85,16 +80,6 @@ def _confirm(cases: list[Case], yes: bool) -> None:
 
 
 async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:
-    import logging
-
-    import structlog
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from hedgerow.calibration.errors import CalibrationError
-    from hedgerow.proxy.errors import HedgerowError
-    from hedgerow.proxy.lab.experiment import run_case
-    from hedgerow.proxy.services.services import open_pipelines
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     runs: list[Run] = []

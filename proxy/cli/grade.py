@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections import Counter
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
-
-if TYPE_CHECKING:
-    from collections import Counter
-
-    from hedgerow.proxy.grading import Grader
-    from hedgerow.proxy.lab.collecting import Outcome
-    from hedgerow.proxy.lab.ledger import Ledger
-    from hedgerow.proxy.types import Json
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, progress_bar, stop, unreadable
+from hedgerow.proxy.clustering.clusterer import RuleClusterer
+from hedgerow.proxy.errors import HedgerowError
+from hedgerow.proxy.grading import Grader
+from hedgerow.proxy.lab.collecting import Outcome, work_off
+from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow, read_objects
+from hedgerow.proxy.lab.grading import RULES, grade_row, key_of, open_judge, sampled
+from hedgerow.proxy.lab.ledger import Ledger, LedgerError
+from hedgerow.proxy.types import Json
 
 By = Literal["alias", "numeric", "choice", "judge"]
 
@@ -29,15 +31,9 @@ def grade(
     model: Annotated[str, typer.Option(help="With --by judge: the judge's model.")] = "",
     concurrency: Annotated[int, typer.Option(min=1, help="With --by judge: calls under way at once.")] = 4,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
-    config: ConfigPath = Path("config.yaml"),
+    config: ConfigPath = CONFIG,
 ) -> None:
     """Grade the answer that the proxy would word, row by row. Resumable: a judge is never paid twice."""
-    import asyncio
-    from collections import Counter
-
-    from hedgerow.proxy.errors import HedgerowError
-    from hedgerow.proxy.lab.ledger import Ledger, LedgerError
-
     rows = _rows(answers)
     reasons: Counter[str] = Counter()
     try:
@@ -56,15 +52,15 @@ def grade(
     for reason, count in reasons.most_common():
         typer.echo(f"{count:6d}  {reason}", err=True)
     if outcome.failed or outcome.dead:
-        stop(f"{len(todo) - outcome.done} of {len(rows)} answers are not graded yet; the same command goes on", code=1)
+        stop(
+            f"{len(todo) - outcome.done} of {len(rows)} answers are not graded yet; run the same command to continue",
+            code=1,
+        )
     typer.echo(f"{out}: {len(rows)} answers graded; next: hedgerow fit --data {out}")
 
 
 def _rows(path: Path) -> list[tuple[str, Json]]:
     """Rows by their keys; ends the command at a row that cannot be graded, before anything is spent."""
-    from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow, read_objects
-    from hedgerow.proxy.lab.grading import key_of, sampled
-
     rows: dict[str, Json] = {}
     try:
         for number, content in read_objects(path):
@@ -72,7 +68,7 @@ def _rows(path: Path) -> list[tuple[str, Json]]:
                 stop(f"{path}: line {number}: {content.reason}")
             rows.setdefault(key_of(content, sampled(content)), content)
     except UNREADABLE as error:
-        stop(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
+        unreadable(path, error)
     except ValueError as refused:
         stop(f"{path}: line {number}: {refused}")
     return list(rows.items())
@@ -80,10 +76,6 @@ def _rows(path: Path) -> list[tuple[str, Json]]:
 
 def _grader(by: By, upstream: str | None, model: str, config: Path) -> AbstractAsyncContextManager[Grader]:
     """The grader, open while it is needed."""
-    from contextlib import nullcontext
-
-    from hedgerow.proxy.lab.grading import RULES, open_judge
-
     if by == "judge":
         settings = configuration(config)
         name = upstream or settings.routes[0].upstream
@@ -100,14 +92,8 @@ async def _grade_all(
     concurrency: int,
     reasons: Counter[str],
 ) -> Outcome:
-    from rich.console import Console
-    from rich.progress import Progress
 
-    from hedgerow.proxy.clustering.clusterer import RuleClusterer
-    from hedgerow.proxy.lab.collecting import work_off
-    from hedgerow.proxy.lab.grading import grade_row
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with progress_bar() as progress:
         task = progress.add_task("Grading", total=len(rows))
         async with opening as grader:
 

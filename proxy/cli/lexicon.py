@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, load
+from hedgerow.lexicon import perceive as perceived_in
+from hedgerow.lexicon.hedges.build import Plan, Record, Scored, Written, construct, entries, remaining
+from hedgerow.lexicon.hedges.writing import to_json
+from hedgerow.lexicon.perception.translated import languages
+from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
-
-if TYPE_CHECKING:
-    from hedgerow.lexicon import Hedge, Lexicon
-    from hedgerow.lexicon.hedges.build import Plan, Record
-    from hedgerow.proxy.config import Settings
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.errors import HedgerowError
+from hedgerow.proxy.monitoring.diagrams import density_bars
+from hedgerow.proxy.protocols import Call, Upstream
+from hedgerow.proxy.services.services import open_upstream
+from hedgerow.proxy.upstreams.answers import sample_of
 
 app = typer.Typer(
     help="Hedges, the confidence that people read in them, and how confident a text sounds.", no_args_is_help=True
@@ -25,7 +38,6 @@ WIDTH = 40
 
 
 def _load(name: str, code: int = 2) -> Lexicon:
-    from hedgerow.lexicon import LexiconError, load
 
     try:
         return load(name)
@@ -60,12 +72,8 @@ def show(
     id: Annotated[str, typer.Argument(help="Id of the entry.")], lexicon: Which = "en", as_json: AsJson = False
 ) -> None:
     """One hedge: its Beta, where that comes from, its frames."""
-    from hedgerow.proxy.monitoring.diagrams import density_bars
-
     hedge = _load(lexicon).get(id)
     if hedge is None:
-        from difflib import get_close_matches
-
         near = get_close_matches(id, [hedge.id for hedge in _load(lexicon)])
         stop(f"{lexicon} has no hedge {id!r}" + (f"; near: {', '.join(near)}" if near else ""))
     if as_json:
@@ -86,9 +94,6 @@ def show(
 @app.command()
 def check(path: Annotated[str, typer.Argument(help="A lexicon file, or the name of a shipped lexicon.")]) -> None:
     """Read a lexicon; name what is wrong with it, and what looks wrong. Ends with 1 where it cannot be used."""
-    from hedgerow.lexicon import NO_HEDGE
-    from hedgerow.lexicon.perception.translated import languages
-
     lexicon = _load(path, code=1)
     notes = _doubts(lexicon)
     if NO_HEDGE not in lexicon:
@@ -111,12 +116,10 @@ def check(path: Annotated[str, typer.Argument(help="A lexicon file, or the name 
 
 def _doubts(lexicon: Lexicon) -> list[str]:
     """Hedges whose Beta is far from how their words sound: a slip of the pen, most often an inverted one."""
-    from hedgerow.lexicon import LexiconError, perceive
-
     notes = []
     for hedge in lexicon if lexicon.language == "en" else ():
         try:
-            heard = perceive(hedge.phrase) if hedge.phrase else None
+            heard = perceived_in(hedge.phrase) if hedge.phrase else None
         except LexiconError as error:
             notes.append(f"{hedge.id}: {error}")
             continue
@@ -136,14 +139,10 @@ def perceive(
     ] = None,
 ) -> None:
     """How confident each text sounds to readers, whether or not it is true. One text a line."""
-    from hedgerow.lexicon import LexiconError
-    from hedgerow.lexicon import perceive as hear
-    from hedgerow.lexicon.text.language import language_of
-
     failed = False
     for number, text in enumerate(texts or _lines(), start=1):
         try:
-            heard = hear(text, language or language_of(text) or "und")
+            heard = perceived_in(text, language or language_of(text) or "und")
         except LexiconError as error:
             typer.echo(f"hedgerow: line {number}: {error}", err=True)
             failed = True
@@ -194,14 +193,6 @@ def build(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before calls are made.")] = False,
 ) -> None:  # fmt: skip
     """Build a lexicon from models, as the paper does (RALC D.1). What was answered is kept beside the output and never asked again."""
-    import asyncio
-
-    from hedgerow.lexicon import LexiconError, load
-    from hedgerow.lexicon.hedges.build import Plan, entries, remaining
-    from hedgerow.lexicon.hedges.entries import Lexicon
-    from hedgerow.lexicon.hedges.writing import to_json
-    from hedgerow.proxy.errors import HedgerowError
-
     settings = configuration(config)
     names = [writer or next(iter(settings.upstreams), ""), *(evaluator or [])]
     if unknown := [name for name in names if name not in settings.upstreams]:
@@ -244,8 +235,6 @@ def _phrases(path: Path | None, english: dict[str, Hedge]) -> tuple[str, ...]:
 
 def _records(log: Path) -> list[Record]:
     """What earlier runs were told; a last line that was cut off is asked again."""
-    from hedgerow.lexicon.hedges.build import Scored, Written
-
     found: list[Record] = []
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
     for number, line in enumerate(lines, start=1):
@@ -261,17 +250,6 @@ def _records(log: Path) -> list[Record]:
 
 async def _construct(settings: Settings, writer: str, model: str, plan: Plan, records: list[Record], log: Path) -> None:
     """Ask the upstreams under a progress bar; every answer is on disk before the next is asked."""
-    from contextlib import AsyncExitStack
-    from dataclasses import asdict
-
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from hedgerow.lexicon.hedges.build import construct, remaining
-    from hedgerow.proxy.protocols import Call, Upstream
-    from hedgerow.proxy.services.services import open_upstream
-    from hedgerow.proxy.upstreams.answers import sample_of
-
     cost = remaining(plan, records)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     async with AsyncExitStack() as stack:

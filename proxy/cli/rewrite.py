@@ -5,13 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import anyio
+import orjson
 import typer
 
-if TYPE_CHECKING:
-    from hedgerow.lexicon import Retriever
-    from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
+from hedgerow.calibration import Beta
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.lexicon import LexiconError, Retriever, load
+from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
+from hedgerow.proxy.types import RewriteRequest
 
 _MISSING = (
     "each line is an object with answer (text), alpha and beta (numbers > 0), and question (text, may be left out)"
@@ -28,11 +32,6 @@ def rewrite(
     """Word answers at a confidence: reads {question, answer, alpha, beta} a line, prints {text, status, reason, hedge, perceived}."""
     if not as_json:
         raise _refuse("add --json: it reads one object a line and prints one object a line")
-    import anyio
-    import orjson
-
-    from hedgerow.lexicon import LexiconError, Retriever, load
-    from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
 
     try:
         hedges = load(lexicon)
@@ -47,7 +46,6 @@ def rewrite(
 
 
 async def _reword(request: Any, template: TemplateRewriter, guard: FactGuard) -> dict[str, Any]:
-    from hedgerow.proxy.rewriting import reword
 
     done = await reword(request, rewriters=[template], guard=guard)
     heard = done.perceived
@@ -61,7 +59,6 @@ async def _reword(request: Any, template: TemplateRewriter, guard: FactGuard) ->
 
 
 def _rows() -> Iterator[tuple[int, dict[str, Any]]]:
-    import orjson
 
     for number, line in enumerate(sys.stdin.buffer, start=1):
         if not line.strip():
@@ -76,9 +73,6 @@ def _rows() -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _request(number: int, row: dict[str, Any], retriever: Retriever, k: int) -> Any:
-    from hedgerow.calibration import Beta
-    from hedgerow.calibration.errors import CalibrationError
-    from hedgerow.proxy.types import RewriteRequest
 
     question, answer = row.get("question") or "", row.get("answer")
     alpha, beta = row.get("alpha"), row.get("beta")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hedgerow.proxy.cli.common import ConfigPath, open_audit, stop
+from hedgerow.proxy.cli.common import ConfigPath, stop
+from hedgerow.proxy.cli.store import open_audit
 
 if TYPE_CHECKING:
     from hedgerow.proxy.audit.operators import Change

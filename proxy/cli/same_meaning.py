@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import orjson
 import typer
 
 from hedgerow.proxy.cli.common import stop
-
-if TYPE_CHECKING:
-    from hedgerow.proxy.clustering.prior import EmbeddingPrior
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder
+from hedgerow.proxy.clustering.prior import EmbeddingPrior
+from hedgerow.proxy.clustering.rules import judge_pair
+from hedgerow.proxy.errors import StepFailed
 
 
 def same_meaning(
@@ -21,11 +23,6 @@ def same_meaning(
     ] = False,
 ) -> None:
     """Read {"question", "a", "b"} a line from standard input; say whether a and b mean the same, and which step decided."""
-    import orjson
-
-    from hedgerow.proxy.clustering.rules import judge_pair
-    from hedgerow.proxy.errors import StepFailed
-
     prior = _prior() if embeddings else None
     for number, line in enumerate(sys.stdin, start=1):
         if not line.strip():
@@ -45,7 +42,6 @@ def same_meaning(
 
 
 def _pair(line: str, number: int) -> tuple[str, str, str]:
-    import orjson
 
     try:
         row = orjson.loads(line)
@@ -57,7 +53,5 @@ def _pair(line: str, number: int) -> tuple[str, str, str]:
 
 
 def _prior() -> EmbeddingPrior:
-    from hedgerow.proxy.clustering.embeddings import OnnxEncoder
-    from hedgerow.proxy.clustering.prior import EmbeddingPrior
 
     return EmbeddingPrior(OnnxEncoder())

@@ -25,6 +25,7 @@ from hedgerow.proxy.lab.collecting import Outcome, Paced, Plan, collect, work_of
 from hedgerow.proxy.lab.datasets import UNREADABLE
 from hedgerow.proxy.lab.grading import RULES, grade_row, open_judge
 from hedgerow.proxy.lab.ledger import Ledger, read_ledger
+from hedgerow.proxy.lab.measuring import SIGNALS
 from hedgerow.proxy.lab.questions import Question, read_questions
 from hedgerow.proxy.lab.spaces import (
     before_and_after,
@@ -33,13 +34,9 @@ from hedgerow.proxy.lab.spaces import (
     measure_drafts,
     word_drafts,
 )
-from hedgerow.proxy.protocols import ConfidenceSignal
 from hedgerow.proxy.services.services import Pipelines
-from hedgerow.proxy.signals.semantic import SemanticSignal
-from hedgerow.proxy.signals.token import TokenSignal
 from hedgerow.proxy.types import Json
 
-SIGNALS: dict[str, ConfidenceSignal] = {"semantic": SemanticSignal(), "token": TokenSignal()}
 Step = Callable[[str, int], Callable[[], None]]
 """Told of a step's name and length as it begins; gives what is called after each item."""
 

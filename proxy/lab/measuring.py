@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
+import anyio
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.calibration import Beta
+from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.lab.datasets import BadRow, Measured, Row, Sampled
+from hedgerow.proxy.lab.datasets import BadRow, Measured, Row, Sampled, read_rows
 from hedgerow.proxy.protocols import Clusterer, ConfidenceSignal
+from hedgerow.proxy.signals.combine import COMBINED, OneOfSeveral, Weights, combine, fit_weights
+from hedgerow.proxy.signals.semantic import SemanticSignal
+from hedgerow.proxy.signals.token import TokenSignal
 from hedgerow.proxy.types import Clustering
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -43,6 +50,10 @@ class Records:
     bad: tuple[BadRow, ...]
     unsettled: int
     other_signal: int
+
+
+SIGNALS: dict[str, ConfidenceSignal] = {"semantic": SemanticSignal(), "token": TokenSignal()}
+"""Signals that can be measured on recorded answers, beside their combination."""
 
 
 async def measure(
@@ -124,3 +135,39 @@ class ExactClusterer:
     async def cluster(self, question: str, answers: Sequence[str]) -> Clustering:
         """Partition the answers by their folded texts."""
         return cluster_by_key([fold(answer) for answer in answers], "exact")
+
+
+CLUSTERERS: dict[str, Clusterer] = {"rules": RuleClusterer(), "exact": ExactClusterer()}
+
+
+def measure_file(
+    path: Path, signal: ConfidenceSignal, clusters: str, on_row: Callable[[], None] = lambda: None
+) -> Records:
+    """The columns of a file of labelled answers.
+
+    Raises:
+        OSError: it cannot be read; or another of `UNREADABLE`.
+    """
+    return anyio.run(partial(measure, read_rows(path), equivalence=CLUSTERERS[clusters], signal=signal, on_row=on_row))
+
+
+def measure_combined(
+    path: Path, clusters: str, fit_on: float = 1.0, on_row: Callable[[], None] = lambda: None
+) -> tuple[Records, Weights]:
+    """The columns of the combined signal, its weights fitted on the first share `fit_on` of the rows.
+
+    Raises:
+        ValueError: the signals cannot be combined.
+        OSError: the file cannot be read; or another of `UNREADABLE`.
+    """
+    several = [SIGNALS[name] for name in COMBINED]
+    measured = {name: measure_file(path, OneOfSeveral(name, several), clusters, on_row) for name in COMBINED}
+    records = measured[COMBINED[0]]
+    rows = [
+        {name: Beta(float(of.alpha[i]), float(of.beta[i])) for name, of in measured.items()}
+        for i in range(records.alpha.size)
+    ]
+    fitted = round(fit_on * len(rows))
+    weights = fit_weights(rows[:fitted], [bool(y) for y in records.correct[:fitted]])
+    betas = [combine(row, weights) for row in rows]
+    return replace(records, alpha=np.array([b.alpha for b in betas]), beta=np.array([b.beta for b in betas])), weights

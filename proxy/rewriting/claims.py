@@ -29,7 +29,7 @@ _PERSONS = _set(
 _IMPERATIVES = _set(
     """add adjust allow always analyze apply ask assign assume assuming attach avoid bake be begin bring build calculate call celebrate chop
     choose clean click collect combine compare complete compute conduct configure confirm connect consider consult contact continue convert
-    cook copy create cut decide declare define delete demonstrate describe determine develop discuss divide don't download draw drink dry eat
+    cook copy create cut decide declare define delete demonstrate describe determine develop discuss diversify divide don't download draw drink dry eat
     emphasize encourage engage enjoy ensure establish evaluate expand experiment explain explore export factor feel filter find focus fold
     follow foster gather get give go given heat highlight hold identify imagine implement import include incorporate increase increment
     initialize insert install introduce introducing invite iterate join keep label learn let leverage limit listen load look loop make maintain
@@ -60,6 +60,12 @@ _OWN_WORK = re.compile(
 _ADVICE = re.compile(
     r"\b(?:as an ai|language model|healthcare (?:professional|provider)s?|doctor|emergency|step by step|involves? (?:a few|several|the following) steps|"
     r"it(?:'s| is) (?:also |often )?(?:important|essential|best|beneficial|crucial|recommended|a good idea) to)\b",
+    re.IGNORECASE,
+)
+_POLITE = re.compile(
+    r"(?:thank|thanks|i hope|i wish|i apologize|i appreciate|let me|let's|feel free|happy to|glad to|welcome|dear|best regards|"
+    r"(?:i|we)(?:'d| would|'m| am|'re| are|'ll| will) (?:be )?(?:very |so |always )?(?:happy|glad|pleased|thrilled|excited|delighted|here|sorry|"
+    r"look(?:ing)? forward|provide|explain|help|show|walk|give))\b",
     re.IGNORECASE,
 )
 _PURPOSE = re.compile(
@@ -93,6 +99,26 @@ def is_claim(sentence: str) -> bool:
     )
 
 
+def may_claim(sentence: str) -> bool:
+    """Whether a sentence that is the answer, or opens it, can carry a hedge: everything but announcements, instructions and politeness.
+
+    An answer is short for a reason, so nothing is asked of its length or its verb.
+
+    >>> may_claim("It is 42."), may_claim("Sure!"), may_claim("Call emergency services now."), may_claim("I hope this finds you well.")
+    (True, False, False, False)
+    """
+    body = _MARKERS.sub("", sentence).replace("’", "'")
+    words = _WORD.findall(body[:200])
+    if not words:
+        return True  # a number, a formula, another script: not for these signs to judge
+    first = words[0].lower()
+    if len(words) > 2 and first in _IMPERATIVES and words[1][0].islower() and words[1].lower() not in _NOUN_AFTER:
+        return False
+    if len(words) < FEWEST_WORDS and first in _REPLIES - {"yes", "no"}:
+        return False
+    return _OPENINGS.match(body) is None and _POLITE.match(body) is None
+
+
 def _is_english_prose(body: str) -> bool:
     """Ends like a statement, opens no quotation or bracket, and is mostly made of plain letters."""
     if _END.search(body[-12:]) is None or body[0] in "\"“'‘([{<|" or _MARKS.search(body) is not None:
@@ -103,7 +129,10 @@ def _is_english_prose(body: str) -> bool:
 
 
 def _has_verb(words: list[str]) -> bool:
-    return any(word in _VERBS or (len(word) > 4 and word.endswith(("ed", "es", "s"))) for word in words)
+    return any(
+        word in _VERBS or word.removesuffix("s") in _VERBS or (len(word) > 4 and word.endswith(("ed", "es", "s")))
+        for word in words
+    )
 
 
 def _opens_otherwise(body: str, words: list[str]) -> bool:

@@ -18,6 +18,7 @@ from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import Piece, pieces
 from hedgerow.lexicon.text.shape import shape
 from hedgerow.proxy.rewriting.casing import Surroundings, capitalise
+from hedgerow.proxy.rewriting.claims import is_claim
 from hedgerow.proxy.rewriting.guard import FactGuard
 from hedgerow.proxy.rewriting.languages import distance, nearest_foreign
 from hedgerow.proxy.rewriting.strip import Stripper
@@ -50,7 +51,7 @@ def _is_claim(piece: Piece, language: str) -> bool:
     """Whether a hedge may go into a sentence: no item of a list, no quotation, no exclamation without a verb ("Ah, Einstein!"), and not
     broken off.
     """
-    if not _is_prose(piece) or not asserts(piece.text, language):
+    if not _is_prose(piece) or not asserts(piece.text, language) or (language == "en" and not is_claim(piece.text)):
         return False
     form = shape(piece.text, language=language)
     return (form.kind != "fragment" or form.unsure) and (form.stopped or form.body.rstrip("*_ ").endswith(":"))

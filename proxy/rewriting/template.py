@@ -17,6 +17,7 @@ from hedgerow.lexicon.text.shape import Shape, shape
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.rewriting import frames
 from hedgerow.proxy.rewriting.casing import Surroundings, capitalise, lowers
+from hedgerow.proxy.rewriting.claims import may_claim
 from hedgerow.proxy.rewriting.cues import KEPT_INSIDE
 from hedgerow.proxy.rewriting.guard import LONG
 from hedgerow.proxy.rewriting.languages import nearest_foreign
@@ -142,10 +143,12 @@ def main_sentence(parts: Sequence[Piece], language: str = "en") -> int | None:
 
 
 def asserts(sentence: str, language: str = "en") -> bool:
-    """False for questions, for sentences that give no answer, and for what has no words."""
+    """False for questions, for sentences that give no answer, that announce, instruct or are polite, and for what has no words."""
     form = shape(sentence, language=language)
     no_answer = NO_ASSERTION if language == "en" else grammar(language).no_answer
-    return form.kind not in ("none", "question") and not no_answer.match(form.body)
+    if form.kind in ("none", "question") or no_answer.match(form.body):
+        return False
+    return language != "en" or may_claim(sentence)
 
 
 def choose(text: str, matches: Iterable[Match], around: Surroundings, said: str = "") -> tuple[Hedge, str] | None:

@@ -93,7 +93,7 @@ def test_a_file_that_cannot_be_read_or_written_is_one_sentence(config: Path, tmp
     filled(config, 1)
     assert "cannot be read" in run(config, "audit", "import", tmp_path / "nothing.csv", code=2).stderr
     assert "cannot be written" in run(config, "audit", "export", tmp_path / "no" / "folder.jsonl", code=2).stderr
-    assert "is no time" in run(config, "audit", "export", tmp_path / "x.jsonl", "--since", "soon", code=2).stderr
+    assert "Use a date" in run(config, "audit", "export", tmp_path / "x.jsonl", "--since", "soon", code=2).stderr
 
 
 COMMANDS = [
@@ -165,7 +165,7 @@ def test_routes_are_listed_switched_and_rolled_back(config: Path) -> None:
     """With who did it; what does not exist is refused."""
     run(config, "audit", "migrate")
     run(config, "routes", "set-mode", "test", "shadow", "--actor", "ada", "--note", "holiday")
-    assert "test  shadow  map auto  grey" in run(config, "routes", "list").stdout
+    assert "test  shadow  map auto: none  grey" in run(config, "routes", "list").stdout
     assert "ada  test: mode as configured -> shadow  (holiday)" in run(config, "routes", "changes").stdout
     assert "no such map" in run(config, "routes", "activate", "test", "none", code=2).stderr
     assert "has had no other map" in run(config, "routes", "rollback", "test", code=2).stderr

@@ -202,7 +202,7 @@ def test_questions_without_an_answer_are_asked_on_request(tmp_path: Path, upstre
     upstream.default = says("Here.")
     collect(write(tmp_path / "q.jsonl", [{"question": "Where?"}]), "--unlabelled")
     assert rows_of(tmp_path / "out.jsonl")[0]["correct"] is None
-    assert "1 rows without an outcome" in run("fit", "--data", tmp_path / "out.jsonl", code=2).stderr
+    assert "1 rows without a label" in run("fit", "--data", tmp_path / "out.jsonl", code=2).stderr
 
 
 def test_answers_without_text_are_no_samples(tmp_path: Path, upstream: Upstream, collect: Any) -> None:

@@ -86,7 +86,7 @@ def test_a_map_is_fitted_stored_activated_and_compared(tmp_path):
         ("two", ["route r"]),
     ]
     assert json.loads(run("maps", "show", "one", "--folder", folder).stdout)["map"]["kind"] == "platt-bounded"
-    assert "map.kind: platt -> isotonic" in run("maps", "diff", "one", "two", "--folder", folder).stdout
+    assert "map.kind: platt-bounded -> isotonic" in run("maps", "diff", "one", "two", "--folder", folder).stdout
     assert "no such map" in run("maps", "activate", "three", "--folder", folder, code=2).stderr
 
 

@@ -1,0 +1,131 @@
+"""Fitting calibration maps: from labelled answers, and from a route's own verdicts, compared there with the map in use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hedgerow.calibration import ActiveMap, FittedMap, MapRegistry
+from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.refit import DECIDING, Refit, refit
+from hedgerow.proxy.audit.engine import Engine
+from hedgerow.proxy.audit.labelled import count_by_map, read_labelled
+from hedgerow.proxy.config import Route
+from hedgerow.proxy.errors import HedgerowError
+from hedgerow.proxy.lab.measuring import Records
+from hedgerow.proxy.services.active_map import ActiveMaps
+from hedgerow.proxy.signals.combine import Weights
+
+
+class NoVerdicts(HedgerowError):
+    """A route has no verdict that a map could be fitted on."""
+
+
+def fit_records(
+    records: Records, kind: str, signal: str, weights: Weights | None = None, *, allow_negative_slope: bool = False
+) -> FittedMap:
+    """A map of a kind, fitted on all of the records; it carries the weights of its signal where that has any.
+
+    Raises:
+        CalibrationError: too few answers, or a map that cannot be fitted.
+    """
+    options: dict[str, Any] = (
+        {"allow_negative_slope": True} if allow_negative_slope and kind.startswith("platt") else {}
+    )
+    fitted = fit_map(kind, records.alpha, records.beta, records.correct, signal=signal, model=records.model, **options)
+    return fitted if weights is None else replace(fitted, weights={"bias": weights.bias} | dict(weights.weights))
+
+
+def store(registry: MapRegistry, fitted: FittedMap, name: str | None, parts: Sequence[str]) -> str:
+    """Store a map; the version it is stored under, made of its parts by default.
+
+    Raises:
+        CalibrationError: the name is taken or cannot be used.
+        OSError: the registry cannot be written.
+    """
+    made = fitted.provenance
+    version = name or "-".join([*parts, f"{made.fitted_at:%Y%m%d-%H%M%S}", made.data_hash[:8]])
+    registry.add(version, fitted)
+    return version
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRefit:
+    """A new map from a route's verdicts.
+
+    Attributes:
+        version: the name that the new map is stored under.
+        in_use: the version of the map in use; None where there is none.
+        result: the new map, compared with the one in use.
+        grades_left_out: verdicts between right and wrong.
+    """
+
+    route: str
+    version: str
+    in_use: str | None
+    result: Refit
+    grades_left_out: int
+
+    @property
+    def reason(self) -> str:
+        """Why the map is activated, for the record of changes."""
+        change = self.result.difference[DECIDING]
+        return f"FD {change.estimate:+.3f} nats ({change.low:+.3f} to {change.high:+.3f}) on {self.result.n} answers"
+
+    def document(self, *, activated: bool) -> dict[str, Any]:
+        """Every figure, ready for JSON."""
+        result = self.result
+        metrics = {
+            metric: {
+                "active": result.active[metric],
+                "new": result.new[metric],
+                "difference": interval.estimate,
+                "difference_interval": [interval.low, interval.high],
+            }
+            for metric, interval in result.difference.items()
+        }
+        return {
+            "route": self.route, "version": self.version, "in_use": self.in_use, "n_fitted": result.fitted.provenance.n,
+            "n_compared": result.n, "grades_left_out": self.grades_left_out, "is_better": result.is_better, "activated": activated,
+            "metrics": metrics, "notes": list(result.fitted.provenance.notes),
+        }  # fmt: skip
+
+
+def refit_route(
+    engine: Engine,
+    maps: ActiveMaps,
+    route: Route,
+    *,
+    kind: str,
+    since: float,
+    train_fraction: float,
+    version: str | None,
+) -> RouteRefit:
+    """Fit on the first part of a route's verdicts and compare on the rest; the new map is stored, not activated.
+
+    Raises:
+        NoVerdicts: there is nothing to fit on.
+        CalibrationError: too few answers, or a map that cannot be fitted or stored.
+        OSError: the registry cannot be written.
+        StoreError: the audit store cannot be read.
+    """
+    labelled = read_labelled(engine, route=route.name, any_map=True, signal=route.signal, asked_since=since)
+    order = np.argsort(labelled.asked_at, kind="stable")
+    order = order[(labelled.correct[order] == 0.0) | (labelled.correct[order] == 1.0)]
+    if order.size == 0:
+        raise NoVerdicts(f"no verdict on an answer with the signal {route.signal} in that time")
+    active = _active(route, maps, count_by_map(engine, route=route.name, since=since))
+    result = refit(
+        labelled.raw_alpha[order], labelled.raw_beta[order], labelled.correct[order], active.map,
+        kind=kind, train_fraction=train_fraction, rng=np.random.default_rng(0), signal=route.signal, model=route.model or "",
+    )  # fmt: skip
+    name = store(maps.registry, result.fitted, version, [kind, route.name])
+    return RouteRefit(route.name, name, active.version, result, int(labelled.correct.size - order.size))
+
+
+def _active(route: Route, maps: ActiveMaps, answers: Mapping[str | None, int]) -> ActiveMap:
+    """The map in use. Of several by model, the one that most answers were calibrated with."""
+    return max(maps.of_route(route).values(), key=lambda active: answers.get(active.version, 0))
