@@ -45,6 +45,26 @@ CHECKS = {
             assert (reply.status_code, list(reply.json())) == (200, ["version"]), reply.text
             assert httpx.get(address + "/v1/version/x").json()["error"]["code"] == "unknown_path"
     """,
+    "A command": """
+        from typer.testing import CliRunner
+        from hedgerow.proxy.cli import app
+        assert "nearest to a confidence" in CliRunner().invoke(app, ["--help"]).output
+        done = CliRunner().invoke(app, ["nearest", "0.2", "-n", "2"])
+        assert done.exit_code == 0, done.output
+        assert len(done.output.splitlines()) == 2
+        assert CliRunner().invoke(app, ["nearest", "7"]).exit_code == 2
+    """,
+    "A metric": """
+        import json, pathlib
+        from typer.testing import CliRunner
+        from hedgerow.proxy.cli import app
+        rows = [{"id": i, "alpha": 9 - i % 5, "beta": 1 + i % 5, "correct": i % 5 < 2} for i in range(200)]
+        pathlib.Path("rows.jsonl").write_text("\\n".join(map(json.dumps, rows)))
+        words = ["evaluate", "--data", "rows.jsonl", "--fail-if", "sharpness.after > 0.2"]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        assert CliRunner().invoke(app, [*words[:-1], "sharpness.after >= 0"]).exit_code == 1
+    """,
 }
 """By section of the page: what uses the part that it adds."""
 

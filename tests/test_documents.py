@@ -56,7 +56,8 @@ def test_statuses_and_reasons_are_explained_as_in_the_code() -> None:
 
 def _commands() -> Iterator[tuple[str, str]]:
     for page in PAGES:
-        for line in page.read_text(encoding="utf-8").splitlines():
+        prose = re.sub(r"^```(?:python|diff)\n.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for line in prose.splitlines():
             for found in re.findall(r"(?:`|^\s*|&& )hedgerow ([a-z][^`#|]*)", line):
                 yield _name(page), found
 
