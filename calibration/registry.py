@@ -215,7 +215,9 @@ class MapRegistry:
         except FileNotFoundError:
             return ()
         except OSError as error:
-            raise MapFileError(f"{path}: cannot be read: {error.strerror}") from error
+            raise MapFileError(
+                f"{path}: cannot be read: {error.strerror}; the folder of the maps must be a folder"
+            ) from error
         stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
         if stamp != self._stamp:
             self._filed = _parse_assignments(path)

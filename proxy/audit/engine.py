@@ -39,7 +39,10 @@ def sqlite_file(settings: Audit) -> Path | None:
 
 def shown_address(settings: Audit) -> str:
     """The store's address without its password."""
-    return sa.make_url(settings.url).render_as_string(hide_password=True)
+    try:
+        return sa.make_url(settings.url).render_as_string(hide_password=True)
+    except sa.exc.ArgumentError:  # shown as it is it could hold a password
+        return "not an address such as sqlite:///var/audit.db or postgresql://user:password@host/database"
 
 
 def open_engine(settings: Audit) -> sa.Engine:

@@ -56,10 +56,14 @@ def read_mapping(path: Path) -> dict[str, Any]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: bytes that are not UTF-8, a date that does not exist
         raise ConfigError(f"{path}: is not YAML ({str(error).splitlines()[0]})") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: is nested too deep; a configuration has at most some five levels") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: must hold keys and values at its top, found {type(content).__name__}")
+    if wrong := [key for key in content if not isinstance(key, str)]:
+        raise ConfigError(f"{path}: the key {wrong[0]!r} is not text; put it into quotes if it is meant")
     return content
 
 

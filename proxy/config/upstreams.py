@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from hedgerow.proxy.config.sections import Section
 
@@ -31,6 +32,20 @@ class HttpUpstream(Section):
     """Seconds to wait between two reads of an answer."""
     retries: Annotated[int, Field(ge=0, le=10)] = 2
     """Further tries of a sampling or rewriting call after status 429, 5xx or a failed connection; `Retry-After` is honoured."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_address(cls, value: str) -> str:
+        try:
+            address = urlsplit(value)
+            usable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+        except ValueError:  # brackets that are not closed, a port beyond 65535
+            usable = False
+        if not usable:
+            raise ValueError(
+                "must be an address such as https://api.openai.com/v1, with http:// or https:// and a port up to 65535"
+            )
+        return value
 
 
 class LiteLLMUpstream(Section):

@@ -45,6 +45,8 @@ class ActiveMaps:
             assignments, unreadable = (), str(error)
         named = {route.map for route in settings.routes} - {"auto", "identity"}
         fitted = {version: self._read(version) for version in named.union(a.version for a in assignments)}
+        if unreadable is not None and unreadable != self._unreadable:
+            log.error("maps_unreadable", reason=unreadable)
         self._assignments, self._scopes, self._unreadable = assignments, scopes(assignments), unreadable
         for version, problem in fitted.items():
             if isinstance(problem, CalibrationError) and not isinstance(self._fitted.get(version), CalibrationError):

@@ -43,7 +43,7 @@ async def open_reloader(
         try:
             audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
         except StoreError as error:
-            raise StoreError(f"audit.url is {shown_address(settings.audit)}: {error}") from error
+            raise StoreError(store_failure(settings, error)) from error
         metrics.follow(audit)
         stack.push_async_callback(audit.aclose)
         tracing = await open_tracing(settings, stack)
@@ -60,6 +60,16 @@ async def open_reloader(
         background.keep_running("drift", lambda: _watch_drift(reloader))
         background.keep_running("purge", lambda: purge_regularly(audit, lambda: reloader.services.settings))
         yield reloader
+
+
+def store_failure(settings: Settings, error: StoreError) -> str:
+    """Why the store cannot be opened and what to change, in one sentence without a password."""
+    driver = getattr(error.__cause__, "orig", None)  # what the database said itself
+    reason = (
+        str(driver).strip().splitlines()[0] if driver is not None and str(driver).strip() else str(error).rstrip(".")
+    )
+    address = shown_address(settings.audit)
+    return f"audit.url is {address}: {reason}; start that database, make it writable, or change audit.url"
 
 
 async def _watch_drift(reloader: ConfigReloader) -> None:

@@ -15,7 +15,7 @@ import stamina
 from yarl import URL
 
 from hedgerow.proxy.config import HttpUpstream
-from hedgerow.proxy.errors import ConfigError, UpstreamError, UpstreamRejected, UpstreamTimeout
+from hedgerow.proxy.errors import UpstreamError, UpstreamRejected, UpstreamTimeout
 from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.answers import checked_completion
@@ -74,10 +74,6 @@ class HttpModel:
         self._name = name
         self._retries = settings.retries
         self._base = settings.base_url.rstrip("/")
-        if URL(self._base).scheme not in ("http", "https"):
-            raise ConfigError(
-                f"upstreams.{name}.base_url is {settings.base_url!r}: it must start with http:// or https://"
-            )
         self._key = settings.api_key.get_secret_value() if settings.api_key else None
         self._slots = asyncio.Semaphore(settings.max_sampling_calls)
         self._session = aiohttp.ClientSession(
@@ -91,17 +87,14 @@ class HttpModel:
         )
 
     async def complete(self, call: Call) -> Json:
-        """See `Upstream`. Repeats after 429, 5xx and failed connections, with jitter."""
-        async with self._slots:
-            async for attempt in stamina.retry_context(
-                on=_retry_wait,
-                attempts=self._retries + 1,
-                timeout=None,
-                wait_initial=0.2,
-                wait_max=5.0,
-                wait_jitter=0.3,
-            ):
-                with attempt:
+        """See `Upstream`. Repeats after 429, 5xx and failed connections, with jitter; a call that waits for its next try leaves its slot to
+        others.
+        """
+        async for attempt in stamina.retry_context(
+            on=_retry_wait, attempts=self._retries + 1, timeout=None, wait_initial=0.2, wait_max=5.0, wait_jitter=0.3
+        ):
+            with attempt:
+                async with self._slots:
                     return await self._complete_once(call)
         raise AssertionError("unreachable: retry_context returns or raises")
 

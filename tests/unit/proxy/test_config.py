@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
@@ -118,3 +121,45 @@ def test_hash_key_reads_standard_input() -> None:
 def test_the_page_of_the_documentation_is_current() -> None:
     """docs/config.md is generated from the settings: `python -m hedgerow.proxy.config.documents > docs/config.md`."""
     assert (ROOT / "docs" / "config.md").read_text(encoding="utf-8") == page()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1: 2\n", "the key 1 is not text"),
+        ("x: 2024-13-45\n", "is not YAML (month must be in 1..12)"),
+        ("[" * 5000, "nested too deep"),
+        (b"\xff\xfe\x00", "is not YAML"),
+    ],
+)
+def test_files_that_broke_the_reader_are_refused_with_a_sentence(tmp_path: Path, text: Any, sentence: str) -> None:
+    """A running proxy reads its file again and again: whatever it holds is a ConfigError."""
+    path = tmp_path / "config.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        load(path)
+
+
+@pytest.mark.parametrize("key", ["wrong", "needless_abstention"])
+def test_infinite_costs_are_refused(tmp_path: Path, key: str) -> None:
+    """Costs are finite."""
+    policy = {"wrong": 1.0, "needless_abstention": 1.0, key: float("inf")}
+    with pytest.raises(ConfigError, match=rf"policy\.{key} is inf"):
+        load(_written(tmp_path, {"routes": [{"name": "r", "upstream": "u", "policy": policy}]}))
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://h:99999/v1", "ftp://h/v1", "h/v1", "http:///v1"])
+def test_addresses_that_cannot_be_called_are_refused(tmp_path: Path, url: str) -> None:
+    """At the start and at a reload, not by the first request."""
+    with pytest.raises(ConfigError, match="base_url"):
+        load(_written(tmp_path, {"upstreams": {"u": {"provider": "openai", "base_url": url}}}))
+
+
+def _written(tmp_path: Path, changed: dict[str, Any]) -> Path:
+    content: dict[str, Any] = {
+        "upstreams": {"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}},
+        "routes": [{"name": "r", "upstream": "u"}],
+    }
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(content | changed))
+    return path

@@ -1,0 +1,41 @@
+"""The sampling calls of an upstream: one route that must wait for it does not hold up the others."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+
+from tests.support.upstream import Upstream, fails, says
+
+WAIT_S = 20
+
+
+def test_a_call_that_waits_for_its_next_try_leaves_its_slot(serve: Any, upstream: Upstream) -> None:
+    """One slot, and a route that is told to come back in 20 seconds: another route of that upstream is answered meanwhile."""
+    refused = threading.Event()
+    answer, refusal = says("Canberra."), fails(429, {"error": {"message": "slow down"}}, {"retry-after": str(WAIT_S)})
+
+    def by_model(request: Any, body: Any) -> Any:
+        if body["model"] == "quick":
+            return answer(request, body)
+        refused.set()
+        return refusal(request, body)
+
+    upstream.default = by_model
+    routes = [
+        {"name": name, "upstream": "scripted", "mode": "on", "match": {"model": name}} for name in ("busy", "quick")
+    ]
+    address = serve(settings={"routes": routes}, upstream_settings={"max_sampling_calls": 1, "retries": 1})
+
+    def ask(model: str) -> httpx.Response:
+        body = {"model": model, "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
+        return httpx.post(f"{address}/v1/chat/completions", json=body, timeout=WAIT_S / 2)
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(ask, "busy")
+        assert refused.wait(30)
+        assert ask("quick").json()["choices"][0]["message"]["content"]
+        assert isinstance(waiting.exception(), httpx.ReadTimeout)
