@@ -10,11 +10,11 @@ import httpx
 
 from tests.support.upstream import Upstream, fails, says
 
-WAIT_S = 20
+WAIT_S = 8
 
 
 def test_a_call_that_waits_for_its_next_try_leaves_its_slot(serve: Any, upstream: Upstream) -> None:
-    """One slot, and a route that is told to come back in 20 seconds: another route of that upstream is answered meanwhile."""
+    """One slot, and a route that is told to come back in 8 seconds: another route of that upstream is answered meanwhile."""
     refused = threading.Event()
     answer, refusal = says("Canberra."), fails(429, {"error": {"message": "slow down"}}, {"retry-after": str(WAIT_S)})
 
@@ -32,10 +32,10 @@ def test_a_call_that_waits_for_its_next_try_leaves_its_slot(serve: Any, upstream
 
     def ask(model: str) -> httpx.Response:
         body = {"model": model, "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
-        return httpx.post(f"{address}/v1/chat/completions", json=body, timeout=WAIT_S / 2)
+        return httpx.post(f"{address}/v1/chat/completions", json=body, timeout=60)
 
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(ask, "busy")
         assert refused.wait(30)
         assert ask("quick").json()["choices"][0]["message"]["content"]
-        assert isinstance(waiting.exception(), httpx.ReadTimeout)
+        assert not waiting.done()  # the order of the two, not their time
