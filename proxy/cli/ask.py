@@ -25,6 +25,8 @@ from hedgerow.proxy.services.services import open_pipelines
 WIDTH = 36
 """Columns of a drawn density."""
 MAX_SHOWN_CLUSTERS = 8
+SOURCES = {"modelled": "lexicon (modelled)", "standard": "a published standard", "people": "people"}
+"""Where a hedge's perceived confidence comes from, when no readers are counted."""
 
 
 def ask(
@@ -64,6 +66,7 @@ async def _run(settings: Settings, route: Route, question: str, model: str) -> R
 
 
 def _draw(result: Result) -> None:
+
     console = Console(highlight=False)
     console.print()
     console.print(Text(result.job.question, style="bold"))
@@ -72,6 +75,7 @@ def _draw(result: Result) -> None:
 
 
 def _heading(console: Console, name: str, note: str = "") -> None:
+
     title = Text.assemble((name, "bold cyan"), ("  " + note if note else "", "dim"))
     console.print()
     console.print(Rule(title, align="left", style="dim"))
@@ -123,17 +127,17 @@ def _hedges(result: Result, console: Console) -> None:
     """The retrieved hedges with their distances."""
     if not result.hedges:
         return
-    _heading(console, "Hedges", "nearest by 1-Wasserstein distance")
+    _heading(console, "Hedges", "perceived nearest to the calibrated confidence, by 1-Wasserstein distance (W1)")
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
-    for column, justify in (("W1", "right"), ("phrase", "left"), ("heard as", "left"), ("readers", "right")):
+    for column, justify in (("W1", "right"), ("phrase", "left"), ("perceived as", "left"), ("read by", "left")):
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
     for match in result.hedges:
         hedge = match.hedge
         used = result.rewording is not None and result.rewording.hedge == hedge.id
         phrase = hedge.phrase or "(no hedge)"
-        readers = str(hedge.readers) if hedge.readers else hedge.source
-        heard = f"mean {hedge.beta.mean:.3f}  Beta({hedge.beta.alpha:.3g}, {hedge.beta.beta:.3g})"
-        table.add_row(f"{match.distance:.4f}", f"[bold green]{phrase}[/]" if used else phrase, heard, readers)
+        source = f"{hedge.readers} people" if hedge.readers else SOURCES[hedge.source]
+        perceived = f"mean {hedge.beta.mean:.3f}  Beta({hedge.beta.alpha:.3g}, {hedge.beta.beta:.3g})"
+        table.add_row(f"{match.distance:.4f}", f"[bold green]{phrase}[/]" if used else phrase, perceived, source)
     console.print(table)
 
 

@@ -1,4 +1,4 @@
-"""`hedgerow audit`: the store of what was said: verify it, forget what is due, bring its schema up to date."""
+"""`hedgerow audit`: verify the audit store, apply its retention, erase answers, migrate its schema."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hedgerow.proxy.cli.common import ConfigPath, configuration, stop, whoami
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.errors import StoreError
 
-app = typer.Typer(no_args_is_help=True, help="The audit: figures, verdicts, files, and what keeps it whole.")
+app = typer.Typer(no_args_is_help=True, help="Audit store: figures, verdicts, files, verification, retention.")
 app.command()(summary)
 app.command()(worst)
 app.command("import")(import_verdicts)
@@ -44,9 +44,9 @@ def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
         task = progress.add_task("Verifying", total=count(engine))
         report = verified(engine, hash_key(settings.audit), lambda rows: progress.advance(task, rows))
     if as_json:
-        found = [{"writer": f.writer, "route": f.route, "seq": f.seq, "what": f.what} for f in report.findings]
+        findings = [{"writer": f.writer, "route": f.route, "seq": f.seq, "what": f.what} for f in report.findings]
         typer.echo(json.dumps({"chains": report.chains, "rows": report.rows, "unchained": report.unchained,
-                               "erased": report.erased, "purged": report.purged, "findings": found}, indent=2))  # fmt: skip
+                               "erased": report.erased, "purged": report.purged, "findings": findings}, indent=2))  # fmt: skip
     else:
         _show(report)
     if report.findings:
@@ -56,7 +56,7 @@ def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
 def _show(report: Report) -> None:
 
     console = Console()
-    told = Table(show_header=False, box=None, pad_edge=False)
+    counts = Table(show_header=False, box=None, pad_edge=False)
     for name, number in (
         ("rows in chains", report.rows),
         ("chains (one a writer and route)", report.chains),
@@ -64,15 +64,15 @@ def _show(report: Report) -> None:
         ("rows deleted by retention", report.purged),
         ("rows from before rows were chained: not covered", report.unchained),
     ):
-        told.add_row(f"{number:,}", name)
-    console.print(told)
+        counts.add_row(f"{number:,}", name)
+    console.print(counts)
     if not report.findings:
         console.print("[green]every chained row is as it was written")
         return
-    found = Table("writer", "route", "seq", "what", box=None, pad_edge=False)
+    table = Table("writer", "route", "seq", "what", box=None, pad_edge=False)
     for finding in report.findings[:MOST_FINDINGS]:
-        found.add_row(finding.writer, finding.route or "(none)", str(finding.seq), finding.what)
-    console.print(found)
+        table.add_row(finding.writer, finding.route or "(none)", str(finding.seq), finding.what)
+    console.print(table)
     if len(report.findings) > MOST_FINDINGS:
         console.print(f"and {len(report.findings) - MOST_FINDINGS:,} more")
     console.print(f"[red]{len(report.findings):,} findings: rows are not as they were written")
@@ -94,16 +94,16 @@ def purge(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
 def delete(
     config: ConfigPath = CONFIG,
     id: Annotated[list[str] | None, typer.Option(help="Audit id, or the completion's own id; may be repeated.")] = None,
-    user: Annotated[str | None, typer.Option(help="The client's name for a user, as it was sent.")] = None,
+    user: Annotated[str | None, typer.Option(help="The user field of the requests, as the client sent it.")] = None,
 ) -> None:
-    """Erase what was said in some answers, or in all answers to a user; their figures stay."""
+    """Erase the texts of some answers, or of all answers to a user; their figures stay."""
     if bool(id) == (user is not None):
-        stop("say which answers: --id (may be repeated) or --user")
+        stop("name the answers to erase: --id (may be repeated) or --user")
     with open_audit(config) as (settings, engine):
-        found = erase(engine, actor=whoami(), names=id or (), user=user, key=hash_key(settings.audit))
-    if not found:
-        stop("no such answer" if user is None else "no answer to that user", code=1)
-    typer.echo(f"erased what was said in {found:,} answer{'s' * (found != 1)}")
+        erased = erase(engine, actor=whoami(), names=id or (), user=user, key=hash_key(settings.audit))
+    if not erased:
+        stop("No audit rows match --id." if user is None else f"No audit rows match --user {user!r}.", code=1)
+    typer.echo(f"erased the texts of {erased:,} answer{'s' * (erased != 1)}")
 
 
 @app.command()

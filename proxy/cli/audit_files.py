@@ -35,7 +35,7 @@ def import_verdicts(
     actor: Annotated[str | None, typer.Option(help="Who exactly, for the record.")] = None,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """Tell verdicts from a file. Importing a file twice changes nothing; lines at fault are named, and end the command with 1."""
+    """Record verdicts from a file. Importing a file twice changes nothing; lines at fault are named, and end the command with 1."""
     changed = unchanged = 0
     faults: list[str] = []
     with open_audit(config) as (_, engine), progress_bar() as progress:
@@ -48,7 +48,7 @@ def import_verdicts(
                 waiting, write_verdicts(engine, [verdict for _, verdict in waiting]), strict=True
             ):
                 if result is None:
-                    faults.append(f"line {line}: there is no answer with the id {verdict.name!r}")
+                    faults.append(f"line {line}: no audit row has the id {verdict.name!r}")
                 elif result.changed:
                     changed += 1
                 else:
@@ -58,14 +58,14 @@ def import_verdicts(
         for line, row in _rows(file):
             progress.advance(task)
             try:
-                waiting.append((line, _told(row, source, actor)))
+                waiting.append((line, _verdict(row, source, actor)))
             except _Refused as refused:
                 faults.append(f"line {line}: {refused}")
             if len(waiting) == MAX_VERDICTS:
                 hand_in()
         hand_in()
     show_faults(faults, shown=10)
-    typer.echo(f"{changed} verdicts told, {unchanged} known already, {len(faults)} lines at fault")
+    typer.echo(f"{changed} verdicts recorded, {unchanged} known already, {len(faults)} lines at fault")
     if faults:
         raise typer.Exit(1)
 
@@ -73,7 +73,7 @@ def import_verdicts(
 def export(
     out: Annotated[Path, typer.Argument(help="The file to write; .gz compresses JSONL.")],
     form: Annotated[
-        Literal["jsonl", "parquet"] | None, typer.Option("--format", help="Told by the file's ending by default.")
+        Literal["jsonl", "parquet"] | None, typer.Option("--format", help="By default from the file's ending.")
     ] = None,
     route: Annotated[str | None, typer.Option(help="Answers of this route only.")] = None,
     since: Annotated[str | None, typer.Option(help="Answers given since: 14d, 36h, or a date.")] = None,
@@ -99,28 +99,28 @@ def export(
     typer.echo(f"{total} answers written to {out}")
 
 
-def _told(row: Any, source: str, actor: str | None) -> Verdict:
+def _verdict(row: Any, source: str, actor: str | None) -> Verdict:
     """The verdict in a row.
 
     Raises:
         _Refused: there is none in it.
     """
     if not isinstance(row, dict):
-        raise _Refused("is no object" if row is not None else "is no JSON")
+        raise _Refused("not a JSON object" if row is not None else "not valid JSON")
     name, note = row.get("id"), row.get("note")
     if not (isinstance(name, str) and name):
-        raise _Refused("has no id")
+        raise _Refused("'id' is missing")
     return Verdict(name, _correct(row.get("correct")), kind="import", source=source, actor=actor, note=note or None)
 
 
 def _correct(value: Any) -> float:
     if isinstance(value, str):
         word = value.strip().lower()
-        found = _RIGHT.get(word, _WRONG.get(word))
-        value = found if found is not None else _number(word)
+        value = _RIGHT.get(word, _WRONG.get(word))
+        value = _number(word) if value is None else value
     if isinstance(value, bool | int | float) and 0.0 <= value <= 1.0:
         return float(value)
-    raise _Refused("correct must be true, false or a number from 0 to 1")
+    raise _Refused("'correct': expected true, false or a number from 0 to 1")
 
 
 def _number(word: str) -> float | None:
@@ -131,7 +131,7 @@ def _number(word: str) -> float | None:
 
 
 def _rows(file: Path) -> Iterator[tuple[int, Any]]:
-    """Line number and row of every line that is not blank; None for a line that is no JSON."""
+    """Line number and row of every line that is not blank; None for a line that is not JSON."""
     with _open(file) as lines:
         if _is_csv(file):
             reader = csv.DictReader(lines)

@@ -46,13 +46,13 @@ def summary(
     _check_period(since)
     with open_audit(config) as (_, engine), transaction(engine) as connection:
         buckets = _buckets(connection, since)
-        found = lines(connection, buckets)
+        rows = lines(connection, buckets)
     if as_json:
-        typer.echo(_json([_told(line) for line in found if line.requests]))
-    elif not any(line.requests for line in found):
+        typer.echo(_json([_figures(line) for line in rows if line.requests]))
+    elif not any(line.requests for line in rows):
         typer.echo(f"no requests in {figures.PERIODS[since][0]}" + (f" on the route {route}" if route else ""))
     else:
-        _print_summary(found, figures.PERIODS[since][0])
+        _print_summary(rows, figures.PERIODS[since][0])
 
 
 def worst(
@@ -86,7 +86,7 @@ def _buckets(connection: Connection, since: str) -> Buckets:
     return figures.buckets_of(since, time.time(), first)
 
 
-def _told(line: RouteFigures) -> dict[str, Any]:
+def _figures(line: RouteFigures) -> dict[str, Any]:
     """A line as JSON has it; intervals are [estimate, low, high]."""
 
     def interval(held: Interval | None) -> list[float] | None:
@@ -130,7 +130,17 @@ def _print_summary(lines: list[RouteFigures], period: str) -> None:
         box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", title=period, title_justify="left"
     )
     table.add_column("route")
-    for column in ("requests", "hedged", "passed", "verdicts", "right", "said", "FD, nats", "smooth ECE", "tokens"):
+    for column in (
+        "requests",
+        "hedged",
+        "passed",
+        "verdicts",
+        "right",
+        "confidence",
+        "FD, nats",
+        "smooth ECE",
+        "tokens",
+    ):
         table.add_column(column, justify="right", no_wrap=True)
     for line in lines:
         table.add_row(
@@ -152,9 +162,11 @@ def _print_worst(rows: list[dict[str, Any]]) -> None:
 
     console = Console(highlight=False)
     for row in rows:
-        said = percent(row["alpha"] / (row["alpha"] + row["beta"]))
+        confidence = percent(row["alpha"] / (row["alpha"] + row["beta"]))
         outcome = "right" if row["correct"] >= 0.5 else "wrong"
-        head = Text.assemble((f"{row['fd']:8.2f} nats  ", "bold"), f"said {said}, was ", (outcome, "bold red"))
+        head = Text.assemble(
+            (f"{row['fd']:8.2f} nats  ", "bold"), f"confidence {confidence}, was ", (outcome, "bold red")
+        )
         console.print(head, Text(f"  {row['route']}  {row['id']}", style="dim"))
         for text, style in ((row["question"], ""), (row["answer"] or row["draft"], "italic")):
             if text:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import typer
 
 from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.errors import ConfigError
+from hedgerow.proxy.services.services import check_services
 
 app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash client keys.")
 
@@ -14,9 +17,6 @@ app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash clie
 @app.command()
 def check(config: ConfigPath = Path("config.yaml")) -> None:
     """Check a configuration file, and that what it names is there; says nothing else."""
-    from hedgerow.proxy.errors import ConfigError
-    from hedgerow.proxy.services.services import check_services
-
     settings = configuration(config)
     try:
         check_services(settings)
@@ -29,8 +29,6 @@ def check(config: ConfigPath = Path("config.yaml")) -> None:
 @app.command("hash-key")
 def hash_key() -> None:
     """Read a client key from standard input and print its hash for `keys:`; the key itself is kept nowhere."""
-    import hashlib
-
     key = typer.get_text_stream("stdin").readline().strip()
     if not key:
         stop("no key on standard input")

@@ -44,10 +44,10 @@ def evaluate(
         list[str] | None,
         typer.Option(help="End with 1 where this holds, e.g. 'generalised_ece.after > 0.08'; repeatable."),
     ] = None,
-    skip_bad: Annotated[bool, typer.Option(help="Go on without rows that cannot be used.")] = False,
+    skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
     resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    allow_negative_slope: Annotated[bool, typer.Option(help="Accept a Platt map that turns the order round.")] = False,
+    allow_negative_slope: Annotated[bool, typer.Option(help="Accept a Platt map that reverses the order.")] = False,
 ) -> None:
     """Fit a map on the first part of labelled answers and measure it on the rest."""
     conditions = [_parse_condition(text) for text in fail_if or []]
@@ -110,7 +110,9 @@ def to_document(evaluation: Evaluation, data: str, signal: str, clusters: str, b
 def _parse_condition(text: str) -> tuple[str, str, float]:
     parts = _CONDITION.fullmatch(text)
     if parts is None:
-        stop(f"--fail-if {text!r} is no condition; write a key, a sign and a number: generalised_ece.after > 0.08")
+        stop(
+            f"Invalid --fail-if condition {text!r}. Write a key, a sign and a number, such as generalised_ece.after > 0.08"
+        )
     return parts[1], parts[2], float(parts[3])
 
 

@@ -51,7 +51,7 @@ def run(
     except HedgerowError as error:
         stop(str(error), code=1)
     except KeyboardInterrupt:
-        stop("stopped; what came is on disk, the same command goes on", code=1)
+        stop("stopped; what came is on disk, run the same command to continue", code=1)
     typer.echo("\n".join(map(str, written)))
 
 

@@ -14,7 +14,7 @@ from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, stop
 from hedgerow.proxy.cli.maps import map_registry
 from hedgerow.proxy.cli.records import Clusters, Map, Signal, load_records
 from hedgerow.proxy.cli.refit import finish_refit, refit_from_audit
-from hedgerow.proxy.lab.fitting import fit_records, store
+from hedgerow.proxy.lab.fitting import fit_records, version_of
 
 
 def fit(
@@ -74,8 +74,9 @@ def fit(
     records, weights = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
     try:
         fitted = fit_records(records, kind, signal, weights, allow_negative_slope=allow_negative_slope)
+        name = version or version_of(fitted, kind, signal)
         with map_registry(folder, config, create=True) as registry:
-            name = store(registry, fitted, version, [kind, signal])
+            path = registry.add(name, fitted)
             if activate:
                 registry.activate(name, route=route, model=model)
     except (CalibrationError, OSError) as error:
@@ -85,12 +86,12 @@ def fit(
         typer.echo(f"weights of the combined signal: {shares}, bias {weights.bias:.3f}", err=True)
     if as_json:
         return typer.echo(json.dumps({"version": name, **fitted.to_dict()}, indent=2))
-    return _print(name, fitted, activate)
+    return _print(name, fitted, path, activate)
 
 
-def _print(name: str, fitted: FittedMap, activated: bool) -> None:
+def _print(name: str, fitted: FittedMap, place: object, activated: bool) -> None:
     made = fitted.provenance
-    typer.echo(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right")
+    typer.echo(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right; stored as {place}")
     for metric in ("generalised_ece", "smooth_ece", "faithfulness_divergence"):
         if metric in made.cross_validation:
             held = made.cross_validation[metric]

@@ -108,7 +108,7 @@ def check(path: Annotated[str, typer.Argument(help="A lexicon file, or the name 
         notes.append(f"its language is {lexicon.language!r}: the `lexicon` of a route must be English")
     for low, high in zip([0.0, *means], [*means, 1.0], strict=False):
         if high - low > 0.2:
-            notes.append(f"nothing is said between {low:.2f} and {high:.2f}")
+            notes.append(f"no hedge is perceived between {low:.2f} and {high:.2f}")
     for note in notes:
         typer.echo(f"note: {note}")
     typer.echo(f"{path}: {len(lexicon)} hedges, {len(means)} of them sayable; can be used")
@@ -119,13 +119,13 @@ def _doubts(lexicon: Lexicon) -> list[str]:
     notes = []
     for hedge in lexicon if lexicon.language == "en" else ():
         try:
-            heard = perceived_in(hedge.phrase) if hedge.phrase else None
+            perceived = perceived_in(hedge.phrase) if hedge.phrase else None
         except LexiconError as error:
             notes.append(f"{hedge.id}: {error}")
             continue
-        if heard and heard.spans and abs(heard.beta.mean - hedge.beta.mean) > 0.35:
+        if perceived and perceived.spans and abs(perceived.beta.mean - hedge.beta.mean) > 0.35:
             notes.append(
-                f"{hedge.id}: its mean is {hedge.beta.mean:.2f}, but {hedge.phrase!r} sounds like {heard.beta.mean:.2f}"
+                f"{hedge.id}: its mean is {hedge.beta.mean:.2f}, but {hedge.phrase!r} is perceived as {perceived.beta.mean:.2f}"
             )
     return notes
 
@@ -142,7 +142,7 @@ def perceive(
     failed = False
     for number, text in enumerate(texts or _lines(), start=1):
         try:
-            heard = perceived_in(text, language or language_of(text) or "und")
+            perceived = perceived_in(text, language or language_of(text) or "und")
         except LexiconError as error:
             typer.echo(f"hedgerow: line {number}: {error}", err=True)
             failed = True
@@ -156,18 +156,18 @@ def perceive(
                 "mean": round(s.beta.mean, 4),
                 "hedge": s.hedge,
             }
-            for s in heard.spans
+            for s in perceived.spans
         ]
         if as_json:
             figures = {
-                "mean": round(heard.beta.mean, 4),
-                "alpha": round(heard.beta.alpha, 4),
-                "beta": round(heard.beta.beta, 4),
+                "mean": round(perceived.beta.mean, 4),
+                "alpha": round(perceived.beta.alpha, 4),
+                "beta": round(perceived.beta.beta, 4),
             }
             typer.echo(json.dumps({**figures, "spans": spans}, ensure_ascii=False))
         else:
             marks = ", ".join(f"{span['text']} ({span['mean']:.2f})" for span in spans)
-            typer.echo(f"{heard.beta.mean:.2f}  {text}" + (f"   [{marks}]" if marks else ""))
+            typer.echo(f"{perceived.beta.mean:.2f}  {text}" + (f"   [{marks}]" if marks else ""))
     if failed:
         raise typer.Exit(2)
 
@@ -214,7 +214,7 @@ def build(
     try:
         asyncio.run(_construct(settings, names[0], model, plan, records, log))
     except HedgerowError as error:
-        stop(f"{error}; what was answered is kept in {log}, and the same command goes on from there", code=1)
+        stop(f"{error}; what was answered is kept in {log}; run the same command to continue", code=1)
     hedges, missing = entries(plan, records, lambda phrase: english[phrase].frames if phrase in english else ())
     if not hedges:
         stop(f"no answer held a usable score, so {output} is not written", code=1)
@@ -234,18 +234,18 @@ def _phrases(path: Path | None, english: dict[str, Hedge]) -> tuple[str, ...]:
 
 
 def _records(log: Path) -> list[Record]:
-    """What earlier runs were told; a last line that was cut off is asked again."""
-    found: list[Record] = []
+    """The answers that earlier runs recorded; a last line that was cut off is asked again."""
+    records: list[Record] = []
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
     for number, line in enumerate(lines, start=1):
         try:
             row = json.loads(line)
-            found.append(Scored(**row) if "evaluator" in row else Written(**row))
+            records.append(Scored(**row) if "evaluator" in row else Written(**row))
         except (json.JSONDecodeError, TypeError) as error:
             if number == len(lines):
                 break
-            stop(f"{log}, line {number}: is no record: {error}")
-    return found
+            stop(f"{log}, line {number}: not a record of this command: {error}")
+    return records
 
 
 async def _construct(settings: Settings, writer: str, model: str, plan: Plan, records: list[Record], log: Path) -> None:

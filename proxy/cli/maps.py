@@ -6,14 +6,17 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
+from hedgerow.calibration import FittedMap, MapRegistry
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.registry import read_file
 from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
-
-if TYPE_CHECKING:
-    from hedgerow.calibration import FittedMap, MapRegistry
+from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.services.active_map import open_maps
 
 app = typer.Typer(no_args_is_help=True, help="List, show, import, activate and compare stored calibration maps.")
 
@@ -59,8 +62,6 @@ def import_maps(
     config: ConfigPath = CONFIG,
 ) -> None:
     """Copy map files into the audit store, under the names of the files, so that every process serves them."""
-    from hedgerow.calibration.registry import read_file
-
     with map_registry(None, config, create=True) as registry:
         for file in files:
             typer.echo(f"{registry.add(file.stem, read_file(file))} imported")
@@ -83,8 +84,6 @@ def activate(
 @app.command()
 def diff(first: str, second: str, folder: Folder = None, config: ConfigPath = CONFIG) -> None:
     """Show where two stored maps differ: their parts, and the calibrated mean at ten raw means."""
-    import numpy as np
-
     with map_registry(folder, config) as registry:
         one, other = _load(registry, first), _load(registry, second)
     for name, left, right in _differences(one, other):
@@ -103,11 +102,6 @@ def map_registry(folder: Path | None, config: Path, *, create: bool = False) -> 
     Args:
         create: make the audit store where there is none.
     """
-    from hedgerow.calibration import MapRegistry
-    from hedgerow.calibration.errors import CalibrationError
-    from hedgerow.proxy.errors import StoreError
-    from hedgerow.proxy.services.active_map import open_maps
-
     try:
         if folder is not None or not config.exists():
             yield MapRegistry(folder or Path("maps"))
@@ -119,7 +113,6 @@ def map_registry(folder: Path | None, config: Path, *, create: bool = False) -> 
 
 
 def _load(registry: MapRegistry, version: str) -> FittedMap:
-    from hedgerow.calibration.errors import CalibrationError
 
     try:
         return registry.load(version)
@@ -128,7 +121,6 @@ def _load(registry: MapRegistry, version: str) -> FittedMap:
 
 
 def _row(registry: MapRegistry, version: str) -> dict[str, Any]:
-    from hedgerow.calibration.errors import CalibrationError
 
     fitted = _load(registry, version)
     try:

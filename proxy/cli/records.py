@@ -1,4 +1,4 @@
-"""What `fit` and `evaluate` share: reading labelled answers with a progress bar, and what is said about rows left out."""
+"""What `fit` and `evaluate` share: reading labelled answers with a progress bar, and reporting the rows left out."""
 
 from __future__ import annotations
 

@@ -48,13 +48,15 @@ def rewrite(
 async def _reword(request: Any, template: TemplateRewriter, guard: FactGuard) -> dict[str, Any]:
 
     done = await reword(request, rewriters=[template], guard=guard)
-    heard = done.perceived
+    perceived = done.perceived
     return {
         "text": done.text,
         "status": done.status,
         "reason": done.reason,
         "hedge": done.hedge,
-        "perceived": None if heard is None else {"alpha": heard.alpha, "beta": heard.beta, "mean": heard.mean},
+        "perceived": None
+        if perceived is None
+        else {"alpha": perceived.alpha, "beta": perceived.beta, "mean": perceived.mean},
     }
 
 
@@ -66,9 +68,9 @@ def _rows() -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             row = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise _refuse(f"line {number} is no JSON: {error}") from error
+            raise _refuse(f"line {number} is not valid JSON: {error}") from error
         if not isinstance(row, dict):
-            raise _refuse(f"line {number} is no object; {_MISSING}")
+            raise _refuse(f"line {number} is not a JSON object; {_MISSING}")
         yield number, row
 
 

@@ -6,17 +6,20 @@ import getpass
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from hedgerow.proxy.audit.operators import Change, read_changes, roll_back, set_state, states
+from hedgerow.proxy.audit.operators import clear_alarms as clear
 from hedgerow.proxy.cli.common import ConfigPath, stop
 from hedgerow.proxy.cli.store import open_audit
-
-if TYPE_CHECKING:
-    from hedgerow.proxy.audit.operators import Change
-    from hedgerow.proxy.config import Route, Settings
-    from hedgerow.proxy.types import Json
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.errors import ConfigError
+from hedgerow.proxy.monitoring.drift import examine
+from hedgerow.proxy.services.active_map import stored_maps
+from hedgerow.proxy.services.routes import describe, effective
+from hedgerow.proxy.types import Json
 
 app = typer.Typer(no_args_is_help=True, help="See what routes do, switch their mode, activate a map or roll it back.")
 
@@ -32,11 +35,6 @@ def list_routes(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Show every route's mode, map and health, and who set what."""
-    from hedgerow.proxy.audit.operators import states
-    from hedgerow.proxy.monitoring.drift import examine
-    from hedgerow.proxy.services.active_map import stored_maps
-    from hedgerow.proxy.services.routes import describe, effective
-
     with open_audit(config) as (settings, engine):
         found = states(engine)
         running = effective(settings, found)
@@ -56,8 +54,6 @@ def list_routes(
 @app.command("set-mode")
 def set_mode(route: str, mode: WishedMode, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
     """Switch a route off, to shadow or on; `configured` gives it back to the configuration."""
-    from hedgerow.proxy.audit.operators import set_state
-
     with open_audit(config) as (settings, engine):
         _route(settings, route)
         wish = None if mode == "configured" else mode
@@ -73,10 +69,6 @@ def activate(
     note: Note = None,
 ) -> None:
     """Use a stored map for a route from now on."""
-    from hedgerow.proxy.audit.operators import set_state
-    from hedgerow.proxy.errors import ConfigError
-    from hedgerow.proxy.services.active_map import stored_maps
-
     with open_audit(config) as (settings, engine):
         found, wish = _route(settings, route), None if version == "configured" else version
         try:
@@ -89,8 +81,6 @@ def activate(
 @app.command()
 def rollback(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
     """Give a route the map that it had before; again, the one before that."""
-    from hedgerow.proxy.audit.operators import roll_back
-
     with open_audit(config) as (settings, engine):
         _route(settings, route)
         change = roll_back(engine, route, actor=actor or getpass.getuser(), note=note)
@@ -102,8 +92,6 @@ def rollback(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note:
 @app.command("clear-alarms")
 def clear_alarms(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
     """Clear a route's alarms; its tests begin anew with what comes in later."""
-    from hedgerow.proxy.audit.operators import clear_alarms as clear
-
     with open_audit(config) as (settings, engine):
         _route(settings, route)
         cleared = clear(engine, route, actor=actor or getpass.getuser(), note=note)
@@ -117,8 +105,6 @@ def changes(
     config: ConfigPath = CONFIG,
 ) -> None:
     """Show what operators did, newest first."""
-    from hedgerow.proxy.audit.operators import read_changes
-
     with open_audit(config) as (_, engine):
         found = read_changes(engine, route=route, limit=limit)
     for change in found:

@@ -12,7 +12,7 @@ _CHOICE = re.compile(r"^([A-Z])\) (.+)$", re.MULTILINE)
 _STATED = re.compile(r"\b(?i:answer|choice|option)(?i:\s+is|\s*:)?\s*(?:\(?\**([A-Z])\b|\(([a-z])\))")
 _LEADING = re.compile(r"\W*([A-Za-z])(?:[).:]|\W*$)")
 _STANDING = re.compile(r"\b[B-HJ-Z]\b")
-"""Capitals that stand alone and are no word: not "A" and not "I"."""
+"""Capitals that stand alone and are not words: all but "A" and "I"."""
 
 
 class ChoiceGrader:

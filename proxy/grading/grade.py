@@ -12,7 +12,7 @@ class Grade:
     """A verdict on one answer.
 
     Attributes:
-        correct: 1.0 right, 0.0 wrong; None where the grader cannot tell (the answer claims nothing, the judge spoke nonsense).
+        correct: 1.0 right, 0.0 wrong; None where the grader cannot decide (the answer claims nothing, the judge's reply cannot be read).
         by: the grader's name.
         reason: a stable word for the rule that decided.
     """

@@ -1,6 +1,6 @@
 """A language model as grader, shown the question, the right answers and the answer.
 
-It knows no upstream: whoever builds it hands over an async `ask(prompt) -> reply`. A reply that is none of the three words grades nothing.
+It is given an async `ask(prompt) -> reply` and does not know an upstream. A reply without one of the three words grades nothing.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def read_verdict(reply: str) -> Grade:
     >>> read_verdict("The answer names the right river. CORRECT"), read_verdict("Yes!").reason
     (Grade(correct=1.0, by='judge', reason='correct'), 'nonsense')
     """
-    found = _VERDICT.findall(reply.upper())
-    if not found:
+    verdicts = _VERDICT.findall(reply.upper())
+    if not verdicts:
         return Grade(None, "judge", "nonsense")
-    word = found[-1].replace(" ", "_")
+    word = verdicts[-1].replace(" ", "_")
     return Grade(_CORRECT.get(word), "judge", word.lower())
 
 

@@ -14,7 +14,7 @@ _TOKEN = re.compile(r"-?\d[\d,]*(?:\.\d+)?|[a-z]+|-")
 
 
 class NumericGrader:
-    """Right where the last number said is a right one. Worked answers end in their result, so the last number is what is claimed."""
+    """Right where the last number is a right one. Worked answers end in their result, so the last number is what is claimed."""
 
     name = "numeric"
 
@@ -35,14 +35,14 @@ def numeric_grade(answer: str, golds: Sequence[str], tolerance: float = TOLERANC
     right = [number for number in map(last_number, golds) if number is not None]
     if not right:
         return Grade(None, "numeric", "gold_without_number")
-    said = last_number(answer)
-    if said is None:
+    last = last_number(answer)
+    if last is None:
         return Grade(0.0, "numeric", "no_number")
-    near = any(abs(said - number) <= tolerance * max(1.0, abs(number)) for number in right)
+    near = any(abs(last - number) <= tolerance * max(1.0, abs(number)) for number in right)
     return Grade(float(near), "numeric", "equal" if near else "different")
 
 
 def last_number(text: str) -> float | None:
     """The last number of a text, in digits or words."""
-    found = [token for token in read_numbers(_TOKEN.findall(text.lower())) if is_number(token)]
-    return float(found[-1]) if found else None
+    numbers = [token for token in read_numbers(_TOKEN.findall(text.lower())) if is_number(token)]
+    return float(numbers[-1]) if numbers else None

@@ -37,7 +37,7 @@ class Plan:
         logprobs: whether log-probabilities are asked for.
 
     Raises:
-        ConfigError: the route draws its draft apart from its samples, so that answers drawn alike would not tell about it.
+        ConfigError: the route draws its draft apart from its samples, so that answers drawn alike say nothing about it.
     """
 
     route: Route
@@ -198,7 +198,7 @@ async def work_off(
     on_done: Callable[[], None] = lambda: None,
     on_failure: Callable[[Item, ProxyError], None] = lambda _item, _failure: None,
 ) -> Outcome:
-    """Do every item. One that fails is told and left; after `PATIENCE` failures in a row so are all that are not begun."""
+    """Do every item. One that fails is reported and left; after `PATIENCE` failures in a row so are all that are not begun."""
     outcome, waiting, in_a_row = Outcome(), iter(items), 0
 
     async def worker() -> None:

@@ -246,8 +246,8 @@ def _in_one_form(content: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError("expected 'correct' or 'label' beside 'cluster_ids' without 'samples'")
         form["samples"] = [""] * len(ids)
     elif "samples" not in content:
-        found = ", ".join(repr(name) for name in content) or "nothing"
-        raise ValueError(f"expected 'samples', or 'cluster_ids', or 'alpha' and 'beta'. Found: {found}")
+        names = ", ".join(repr(name) for name in content) or "nothing"
+        raise ValueError(f"expected 'samples', or 'cluster_ids', or 'alpha' and 'beta'. Found: {names}")
     elif not labels and not content.get("gold"):
         raise ValueError("expected 'gold', 'correct' or 'label': nothing says which answer is right")
     return form
@@ -266,5 +266,5 @@ def _in_words(error: ValidationError) -> str:
         expected = _EXPECTED_ITEM[str(field)]
     else:
         expected = _EXPECTED.get(str(inner[-1] if inner else field), "a finite number")
-    found = "an empty list" if fault["input"] in ([], ()) else _FOUND.get(type(fault["input"]), "something else")
-    return f"'{field}'{place}: expected {expected}, found {found}"
+    value = "an empty list" if fault["input"] in ([], ()) else _FOUND.get(type(fault["input"]), "something else")
+    return f"'{field}'{place}: expected {expected}, found {value}"

@@ -38,7 +38,7 @@ from hedgerow.proxy.services.services import Pipelines
 from hedgerow.proxy.types import Json
 
 Step = Callable[[str, int], Callable[[], None]]
-"""Told of a step's name and length as it begins; gives what is called after each item."""
+"""Takes a step's name and length as it begins; gives what is called after each item."""
 
 
 class QuestionSet(Section):
@@ -110,7 +110,7 @@ class Experiment(Section):
 
 
 class Incomplete(HedgerowError):
-    """An upstream failed; what came is on disk, and the same command goes on."""
+    """An upstream failed; what came is on disk, and run the same command to continue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,9 @@ async def _grade(case: Case, keys: list[str], step: Step) -> list[Json]:
 
 def _check(outcome: Outcome, wanted: int, what: str) -> None:
     if outcome.done < wanted:
-        raise Incomplete(f"{what}: {wanted - outcome.done} are missing, the upstream failed; the same command goes on")
+        raise Incomplete(
+            f"{what}: {wanted - outcome.done} are missing, the upstream failed; run the same command to continue"
+        )
 
 
 async def _signal_space(case: Case, rows: list[Json], step: Step) -> tuple[dict[str, Any], dict[str, Evaluation]]:
@@ -267,21 +269,21 @@ async def _signal_space(case: Case, rows: list[Json], step: Step) -> tuple[dict[
         drafts = await measure_drafts(rows, SIGNALS[name])
         alpha, beta = [d.raw.alpha for d in drafts], [d.raw.beta for d in drafts]
         correct = [float(d.correct) for d in drafts]
-        found = evaluate(
+        evaluation = evaluate(
             alpha, beta, correct, kind=experiment.map, train_fraction=experiment.train_fraction,
             signal=name, model=case.plan.drawn["model"],
         )  # fmt: skip
         figures = before_and_after(
-            (*found.raw, found.correct), (*found.calibrated, found.correct),
+            (*evaluation.raw, evaluation.correct), (*evaluation.calibrated, evaluation.correct),
             resamples=experiment.resamples, seed=experiment.seed,
         )  # fmt: skip
         counts = {
-            "n": int(found.correct.size),
-            "n_fitted": found.fitted.provenance.n,
-            "accuracy": float(found.correct.mean()),
+            "n": int(evaluation.correct.size),
+            "n_fitted": evaluation.fitted.provenance.n,
+            "accuracy": float(evaluation.correct.mean()),
         }
-        document[name] = counts | figures | found.fitted.to_dict()
-        evaluations[name] = found
+        document[name] = counts | figures | evaluation.fitted.to_dict()
+        evaluations[name] = evaluation
         on_done()
     return document, evaluations
 
@@ -303,10 +305,10 @@ async def _linguistic_space(
         except ProxyError as failure:
             raise Incomplete(f"{case.route.name}: {case.set.name}: rewording: {failure.message}") from failure
     worded = {row["key"]: row for row in read_ledger(file)}
-    found = linguistic_space(
+    figures = linguistic_space(
         drafts, [worded[draft.key] for draft in drafts], targets, resamples=experiment.resamples, seed=experiment.seed
     )
-    return {"rewriter": case.route.rewriting.rewriter, "signal": experiment.signals[0]} | found
+    return {"rewriter": case.route.rewriting.rewriter, "signal": experiment.signals[0]} | figures
 
 
 def _digest(fitted: FittedMap, drafts: list[Any]) -> str:

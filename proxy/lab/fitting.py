@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from hedgerow.calibration import ActiveMap, FittedMap, MapRegistry
+from hedgerow.calibration import FittedMap
 from hedgerow.calibration.fitting import fit_map
 from hedgerow.calibration.refit import DECIDING, Refit, refit
 from hedgerow.proxy.audit.engine import Engine
@@ -27,7 +26,7 @@ class NoVerdicts(HedgerowError):
 def fit_records(
     records: Records, kind: str, signal: str, weights: Weights | None = None, *, allow_negative_slope: bool = False
 ) -> FittedMap:
-    """A map of a kind, fitted on all of the records; it carries the weights of its signal where that has any.
+    """A map of a kind, fitted on all of the records, with the weights of a combined signal.
 
     Raises:
         CalibrationError: too few answers, or a map that cannot be fitted.
@@ -39,17 +38,10 @@ def fit_records(
     return fitted if weights is None else replace(fitted, weights={"bias": weights.bias} | dict(weights.weights))
 
 
-def store(registry: MapRegistry, fitted: FittedMap, name: str | None, parts: Sequence[str]) -> str:
-    """Store a map; the version it is stored under, made of its parts by default.
-
-    Raises:
-        CalibrationError: the name is taken or cannot be used.
-        OSError: the registry cannot be written.
-    """
+def version_of(fitted: FittedMap, *parts: str) -> str:
+    """The name that a map is stored under where none is given."""
     made = fitted.provenance
-    version = name or "-".join([*parts, f"{made.fitted_at:%Y%m%d-%H%M%S}", made.data_hash[:8]])
-    registry.add(version, fitted)
-    return version
+    return "-".join([*parts, f"{made.fitted_at:%Y%m%d-%H%M%S}", made.data_hash[:8]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +50,7 @@ class RouteRefit:
 
     Attributes:
         version: the name that the new map is stored under.
-        in_use: the version of the map in use; None where there is none.
+        in_use: the version of the map in use; None where there is none. Of several by model: that of most answers.
         result: the new map, compared with the one in use.
         grades_left_out: verdicts between right and wrong.
     """
@@ -117,15 +109,12 @@ def refit_route(
     order = order[(labelled.correct[order] == 0.0) | (labelled.correct[order] == 1.0)]
     if order.size == 0:
         raise NoVerdicts(f"no verdict on an answer with the signal {route.signal} in that time")
-    active = _active(route, maps, count_by_map(engine, route=route.name, since=since))
+    answers = count_by_map(engine, route=route.name, since=since)
+    in_use = max(maps.of_route(route).values(), key=lambda active: answers.get(active.version, 0))
     result = refit(
-        labelled.raw_alpha[order], labelled.raw_beta[order], labelled.correct[order], active.map,
+        labelled.raw_alpha[order], labelled.raw_beta[order], labelled.correct[order], in_use.map,
         kind=kind, train_fraction=train_fraction, rng=np.random.default_rng(0), signal=route.signal, model=route.model or "",
     )  # fmt: skip
-    name = store(maps.registry, result.fitted, version, [kind, route.name])
-    return RouteRefit(route.name, name, active.version, result, int(labelled.correct.size - order.size))
-
-
-def _active(route: Route, maps: ActiveMaps, answers: Mapping[str | None, int]) -> ActiveMap:
-    """The map in use. Of several by model, the one that most answers were calibrated with."""
-    return max(maps.of_route(route).values(), key=lambda active: answers.get(active.version, 0))
+    name = version or version_of(result.fitted, kind, route.name)
+    maps.registry.add(name, result.fitted)
+    return RouteRefit(route.name, name, in_use.version, result, int(labelled.correct.size - order.size))

@@ -69,14 +69,14 @@ class Ledger:
             or not isinstance(row.get("key"), str)
             or not isinstance(row.get(self._entry), dict)
         ):
-            raise LedgerError(f"{self._path}: line {number} is no row that this command wrote; take another file")
+            raise LedgerError(f"{self._path}: line {number} was not written by this command; name another file")
         before = row[self._entry]
         changed = [name for name in {**self._how, **before} if self._how.get(name) != before.get(name)]
         if changed:
             name = changed[0]
             raise LedgerError(
                 f"{self._path}: line {number} was {self._entry} with {name} {before.get(name)!r}, now it is {self._how.get(name)!r}; "
-                "take another file, or go back to the old settings"
+                "name another file, or go back to the old settings"
             )
         return str(row["key"])
 
@@ -142,7 +142,7 @@ def _whole_rows(path: Path) -> list[tuple[int, object]]:
     """Every row with its line number. A last line without an end is what a killed process left; it is cut off.
 
     Raises:
-        LedgerError: another line is no JSON.
+        LedgerError: another line is not JSON.
     """
     if not path.exists():
         return []
@@ -156,5 +156,5 @@ def _whole_rows(path: Path) -> list[tuple[int, object]]:
         try:
             rows.append((number, json.loads(line)))
         except ValueError as error:
-            raise LedgerError(f"{path}: line {number} is no JSON; take another file") from error
+            raise LedgerError(f"{path}: line {number} is not valid JSON; name another file") from error
     return rows

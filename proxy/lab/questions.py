@@ -33,7 +33,7 @@ class Question:
     Attributes:
         line: where it stands in its file, from 1.
         text: what the model is asked, with lettered choices where there are any.
-        gold: right answers; empty where nobody has said yet.
+        gold: right answers; empty where they are not known.
         wrong: answers known to be wrong, where the file lists them.
         choices: the choices of a multiple-choice question, in the order of their letters.
         id: the file's own name for it.
@@ -55,7 +55,7 @@ class Question:
 
 
 class _Refused(ValueError):
-    """Why a row is no question."""
+    """Why a row cannot be asked."""
 
 
 def read_questions(path: Path, *, separator: str = "|", need_gold: bool = True) -> Iterator[Question | BadRow]:
@@ -94,41 +94,45 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _question(line: int, content: Mapping[str, Any], separator: str, need_gold: bool) -> Question:
-    found = {str(name).strip().lower(): value for name, value in content.items()}
-    text = _first(found, "question")
+    fields = {str(name).strip().lower(): value for name, value in content.items()}
+    text = _first(fields, "question")
     if not isinstance(text, str) or not text.strip():
-        raise _Refused("no question")
+        raise _Refused("no question: expected one of " + _names("question"))
     if "\ufffd" in text:
-        raise _Refused("the question is no valid UTF-8")
-    choices = _texts(found, "choices", separator)
-    gold = _texts(found, "gold", separator)
+        raise _Refused("the question is not valid UTF-8")
+    choices = _texts(fields, "choices", separator)
+    gold = _texts(fields, "gold", separator)
     if need_gold and not gold:
-        raise _Refused("no right answer")
+        raise _Refused("no right answer: expected one of " + _names("gold"))
     return Question(
         line=line,
         text=_with_choices(text.strip(), choices),
         gold=_spelled_out(gold, choices),
-        wrong=_texts(found, "wrong", separator),
+        wrong=_texts(fields, "wrong", separator),
         choices=choices,
-        id=str(_first(found, "id") or ""),
-        dataset=str(_first(found, "dataset") or ""),
+        id=str(_first(fields, "id") or ""),
+        dataset=str(_first(fields, "dataset") or ""),
     )
 
 
-def _first(found: Mapping[str, Any], part: str) -> Any:
-    return next((found[name] for name in FIELDS[part] if found.get(name) not in (None, "")), None)
+def _first(fields: Mapping[str, Any], part: str) -> Any:
+    return next((fields[name] for name in FIELDS[part] if fields.get(name) not in (None, "")), None)
 
 
-def _texts(found: Mapping[str, Any], part: str, separator: str) -> tuple[str, ...]:
+def _texts(fields: Mapping[str, Any], part: str, separator: str) -> tuple[str, ...]:
     """A list of texts: a list, a cell of texts parted by `separator`, or one value."""
-    value = _first(found, part)
+    value = _first(fields, part)
     if isinstance(value, str):
         value = value.split(separator)
     items = value if isinstance(value, list) else [] if value is None else [value]
     if not all(isinstance(item, str | int | float) for item in items):
-        raise _Refused(f"{part} is no list of texts")
+        raise _Refused(f"'{part}': expected a list of texts")
     texts = [str(item).strip() for item in items]
     return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def _names(part: str) -> str:
+    return ", ".join(repr(name) for name in FIELDS[part])
 
 
 def _with_choices(text: str, choices: tuple[str, ...]) -> str:

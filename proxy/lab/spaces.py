@@ -1,4 +1,4 @@
-"""Signal space and linguistic space of one set of graded answers: a map on drafts that it did not see, and what a reader hears of them."""
+"""Signal space and linguistic space of one set of graded answers: a map on drafts that it did not see, and the confidence that readers perceive in them."""
 
 from __future__ import annotations
 
@@ -88,15 +88,15 @@ async def word_drafts(
 def linguistic_space(
     drafts: Sequence[Draft], worded: Sequence[Json], targets: Sequence[Beta], *, resamples: int, seed: int
 ) -> dict[str, Any]:
-    """What a reader hears before and after, against what turned out; shares of statuses, and rank agreement with the targets."""
+    """Perceived confidence before and after, against the labels; shares of statuses, and rank agreement with the targets."""
     from scipy.stats import spearmanr
 
     languages = [language_of(draft.text, draft.question) for draft in drafts]
-    heard = [
+    perceived = [
         (read_aloud(draft.text, language), read_aloud(row["text"], language))
         for draft, row, language in zip(drafts, worded, languages, strict=True)
     ]
-    kept = [i for i, pair in enumerate(heard) if pair[0] is not None and pair[1] is not None]
+    kept = [i for i, pair in enumerate(perceived) if pair[0] is not None and pair[1] is not None]
     correct = np.array([float(drafts[i].correct) for i in kept])
     status = Counter(row["status"] for row in worded)
     document: dict[str, Any] = {
@@ -108,7 +108,7 @@ def linguistic_space(
         return document
     columns = []
     for side in (0, 1):
-        betas = [beta for i in kept if (beta := heard[i][side]) is not None]
+        betas = [beta for i in kept if (beta := perceived[i][side]) is not None]
         columns.append((np.array([b.alpha for b in betas]), np.array([b.beta for b in betas]), correct))
     means = [a / (a + b) for a, b, _ in columns]
     wanted = np.array([targets[i].mean for i in kept])
@@ -131,12 +131,12 @@ def before_and_after(before: Columns, after: Columns, *, resamples: int, seed: i
     for name in document if resamples else ():
         for when, columns in (("before", before), ("after", after)):
             try:
-                found = bootstrap_interval(
+                interval = bootstrap_interval(
                     METRICS[name], *columns, rng=np.random.default_rng(seed), resamples=resamples
                 )
             except NotEnoughData:  # undefined on most resamples: no interval, as the report shows
                 continue
-            document[name][f"{when}_interval"] = [found.low, found.high]
+            document[name][f"{when}_interval"] = [interval.low, interval.high]
     return document
 
 

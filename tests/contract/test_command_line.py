@@ -78,7 +78,7 @@ def test_a_build_that_breaks_off_goes_on_from_its_records(config: Path, upstream
     upstream.default = fails(500, {"error": {"message": "down"}})
     broken = run(*words)
     assert broken.exit_code == 1
-    assert "the same command goes on" in broken.stderr
+    assert "run the same command to continue" in broken.stderr
     records = out.with_suffix(".records.jsonl")
     kept = len(records.read_text().splitlines())
     assert kept == 1

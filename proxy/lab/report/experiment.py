@@ -47,9 +47,9 @@ def _markdown(document: dict[str, Any]) -> Iterator[str]:
 
 def _worded(held: dict[str, Any]) -> str:
     shares = ", ".join(f"{name} {share:.1%}" for name, share in held["reworded"].items())
-    rank = f"; Spearman of calibrated and heard confidence {held['spearman']:.3f}" if "spearman" in held else ""
+    rank = f"; Spearman of calibrated and perceived confidence {held['spearman']:.3f}" if "spearman" in held else ""
     left_out = f"; {held['unreadable']} could not be read" if held["unreadable"] else ""
-    return f"What a reader hears in {held['n']} answers, as drawn and as worded ({shares}{rank}{left_out})."
+    return f"Perceived confidence of {held['n']} answers, as drawn and as worded ({shares}{rank}{left_out})."
 
 
 def _table(held: dict[str, Any]) -> Iterator[str]:

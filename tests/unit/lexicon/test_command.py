@@ -60,7 +60,7 @@ def test_check_finds_an_inverted_meaning(tmp_path: Path) -> None:
     )
     done = RUN.invoke(app, ["lexicon", "check", str(path)])
     assert done.exit_code == 0
-    assert "sounds like" in done.stdout
+    assert "is perceived as" in done.stdout
     path.write_text("version: 1\nhedges:\n  - {id: a, phrase: b, mean: .nan, concentration: 9}\n")
     assert RUN.invoke(app, ["lexicon", "check", str(path)]).exit_code == 1
 

@@ -63,10 +63,10 @@ def test_a_csv_is_imported_line_by_line(config: Path, tmp_path: Path) -> None:
     lines = [f"{names[0]},yes,", f"{names[1]},0,really", "nobody,1,", f"{names[2]},maybe,", f"{names[3]},0.5,"]
     file.write_text("id,correct,note\n" + "\n".join(lines) + "\n")
     first = run(config, "audit", "import", file, "--actor", "ada", code=1)
-    assert "3 verdicts told, 0 known already, 2 lines at fault" in first.stdout
-    assert "line 4: there is no answer with the id 'nobody'" in first.stderr
-    assert "line 5: correct must be" in first.stderr
-    assert "0 verdicts told, 3 known already" in run(config, "audit", "import", file, code=1).stdout
+    assert "3 verdicts recorded, 0 known already, 2 lines at fault" in first.stdout
+    assert "line 4: no audit row has the id 'nobody'" in first.stderr
+    assert "line 5: 'correct': expected" in first.stderr
+    assert "0 verdicts recorded, 3 known already" in run(config, "audit", "import", file, code=1).stdout
     out = tmp_path / "out.jsonl"
     run(config, "audit", "export", out)
     told = {row["id"]: row for row in map(json.loads, out.read_text().splitlines())}

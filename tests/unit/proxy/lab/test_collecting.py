@@ -151,7 +151,7 @@ def test_rows_drawn_otherwise_are_not_mixed(tmp_path: Path, upstream: Upstream, 
 def test_a_file_of_something_else_is_not_appended_to(tmp_path: Path, collect: Any) -> None:
     """A file that this command did not write is named and left alone."""
     write(tmp_path / "out.jsonl", [{"alpha": 1, "beta": 2, "correct": True}])
-    assert "line 1 is no row" in collect(write(tmp_path / "q.jsonl", questions(1)), code=2).stderr
+    assert "line 1 was not written by this command" in collect(write(tmp_path / "q.jsonl", questions(1)), code=2).stderr
 
 
 def test_two_processes_do_not_pay_for_the_same_questions(tmp_path: Path) -> None:

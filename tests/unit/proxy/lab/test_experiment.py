@@ -84,7 +84,7 @@ def test_it_goes_on_where_the_upstream_died(experiment: Path, upstream: Upstream
         return (answer if len(upstream.calls) <= RIVERS // 2 else fails(503, {}))(request, body)
 
     upstream.default = dying
-    assert "the same command goes on" in run(experiment, "--yes", code=1).stderr
+    assert "run the same command to continue" in run(experiment, "--yes", code=1).stderr
     assert not (experiment.parent / "experiment" / "report.json").exists()
     upstream.calls.clear()
     upstream.default = answer

@@ -59,7 +59,7 @@ def test_a_condition_that_holds_ends_with_1_and_says_by_how_much(tmp_path):
     failed = run(*base, "--fail-if", "accuracy > 0.01", code=1)
     assert "by 0." in failed.stderr
     assert "no figure" in run(*base, "--fail-if", "ece > 0.1", code=2).stderr
-    assert "no condition" in run(*base, "--fail-if", "accuracy over 1", code=2).stderr
+    assert "Invalid --fail-if" in run(*base, "--fail-if", "accuracy over 1", code=2).stderr
 
 
 def test_bad_rows_are_named_by_line_and_skipped_only_when_asked(tmp_path):

@@ -241,8 +241,8 @@ def test_the_command_is_a_filter() -> None:
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("nonsense", "line 1 is no JSON"),
-        ("[1]", "line 1 is no object"),
+        ("nonsense", "line 1 is not valid JSON"),
+        ("[1]", "line 1 is not a JSON object"),
         ('{"answer":3}', "line 1: each line"),
         ('{"answer":"x","alpha":-1,"beta":1}', "line 1: alpha must be"),
     ],
