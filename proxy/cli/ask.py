@@ -66,7 +66,6 @@ async def _run(settings: Settings, route: Route, question: str, model: str) -> R
 
 
 def _draw(result: Result) -> None:
-
     console = Console(highlight=False)
     console.print()
     console.print(Text(result.job.question, style="bold"))
@@ -75,7 +74,6 @@ def _draw(result: Result) -> None:
 
 
 def _heading(console: Console, name: str, note: str = "") -> None:
-
     title = Text.assemble((name, "bold cyan"), ("  " + note if note else "", "dim"))
     console.print()
     console.print(Rule(title, align="left", style="dim"))

@@ -54,7 +54,6 @@ def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
 
 
 def _show(report: Report) -> None:
-
     console = Console()
     counts = Table(show_header=False, box=None, pad_edge=False)
     for name, number in (

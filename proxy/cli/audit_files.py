@@ -166,7 +166,6 @@ def _open(file: Path) -> IO[str]:
 
 
 def _write_jsonl(out: Path, rows: Iterator[dict[str, Any]]) -> None:
-
     with gzip.open(out, "wb") if out.suffix == ".gz" else out.open("wb") as file:
         for row in rows:
             file.write(orjson.dumps(row) + b"\n")

@@ -75,13 +75,11 @@ def worst(
 
 
 def _check_period(since: str) -> None:
-
     if since not in PERIODS:
         stop(f"Invalid --since value {since!r}. Use one of {', '.join(PERIODS)}.")
 
 
 def _buckets(connection: Connection, since: str) -> Buckets:
-
     first = queries.first_moment(connection) if since == "all" else None
     return figures.buckets_of(since, time.time(), first)
 
@@ -112,12 +110,10 @@ def _figures(line: RouteFigures) -> dict[str, Any]:
 
 
 def _json(content: Any) -> str:
-
     return json.dumps(content, indent=2, allow_nan=False)
 
 
 def _print_summary(lines: list[RouteFigures], period: str) -> None:
-
     def share(part: float | None) -> str:
         return "–" if part is None else f"{part:.0%}"
 
@@ -130,17 +126,7 @@ def _print_summary(lines: list[RouteFigures], period: str) -> None:
         box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", title=period, title_justify="left"
     )
     table.add_column("route")
-    for column in (
-        "requests",
-        "hedged",
-        "passed",
-        "verdicts",
-        "right",
-        "confidence",
-        "FD, nats",
-        "smooth ECE",
-        "tokens",
-    ):
+    for column in "requests, hedged, passed, verdicts, right, conf., FD nats, smooth ECE, tokens".split(", "):
         table.add_column(column, justify="right", no_wrap=True)
     for line in lines:
         table.add_row(
@@ -159,7 +145,6 @@ def _print_summary(lines: list[RouteFigures], period: str) -> None:
 
 
 def _print_worst(rows: list[dict[str, Any]]) -> None:
-
     console = Console(highlight=False)
     for row in rows:
         confidence = percent(row["alpha"] / (row["alpha"] + row["beta"]))

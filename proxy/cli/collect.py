@@ -104,7 +104,6 @@ def choose(questions: list[Question], limit: int | None, seed: int) -> list[Ques
 
 
 def _ledger(out: Path, plan: Plan) -> Ledger:
-
     try:
         return Ledger(out, plan.drawn)
     except LedgerError as error:

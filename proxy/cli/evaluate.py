@@ -68,7 +68,6 @@ def evaluate(
 def _evaluate(
     records: Records, kind: Map, train_fraction: float, resamples: int, seed: int, signal: str, allow_negative: bool
 ) -> Evaluation:
-
     options: dict[str, Any] = {"allow_negative_slope": allow_negative} if kind.startswith("platt") else {}
     rng: np.random.Generator = np.random.default_rng(seed)
     with progress_bar() as progress:
@@ -129,7 +128,6 @@ def _look_up(document: dict[str, Any], key: str) -> float:
 
 
 def _write_page(path: Path, evaluation: Evaluation, document: dict[str, Any]) -> None:
-
     try:
         path.write_text(render(evaluation, document), encoding="utf-8")
     except OSError as error:
@@ -137,7 +135,6 @@ def _write_page(path: Path, evaluation: Evaluation, document: dict[str, Any]) ->
 
 
 def _print_table(document: dict[str, Any]) -> None:
-
     console = Console()
     console.print(
         f"{document['data']}: {document['n']} answers measured, {document['n_fitted']} fitted on, signal {document['signal']}, "

@@ -80,7 +80,6 @@ def _confirm(cases: list[Case], yes: bool) -> None:
 
 
 async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:
-
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     runs: list[Run] = []
     failure: HedgerowError | CalibrationError | None = None

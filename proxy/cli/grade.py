@@ -92,7 +92,6 @@ async def _grade_all(
     concurrency: int,
     reasons: Counter[str],
 ) -> Outcome:
-
     with progress_bar() as progress:
         task = progress.add_task("Grading", total=len(rows))
         async with opening as grader:

@@ -38,7 +38,6 @@ WIDTH = 40
 
 
 def _load(name: str, code: int = 2) -> Lexicon:
-
     try:
         return load(name)
     except LexiconError as error:

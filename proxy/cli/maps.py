@@ -113,7 +113,6 @@ def map_registry(folder: Path | None, config: Path, *, create: bool = False) -> 
 
 
 def _load(registry: MapRegistry, version: str) -> FittedMap:
-
     try:
         return registry.load(version)
     except CalibrationError as error:
@@ -121,7 +120,6 @@ def _load(registry: MapRegistry, version: str) -> FittedMap:
 
 
 def _row(registry: MapRegistry, version: str) -> dict[str, Any]:
-
     fitted = _load(registry, version)
     try:
         places = [_place(a.route, a.model) for a in registry.assignments() if a.version == version]

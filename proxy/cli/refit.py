@@ -50,7 +50,6 @@ def finish_refit(config: Path, refitted: RouteRefit, *, activate: bool, actor: s
 
 
 def _print(document: dict[str, Any]) -> None:
-
     console = Console()
     console.print(
         f"{document['version']}: fitted on {document['n_fitted']} verdicts of route {document['route']}, compared on the "

@@ -46,7 +46,6 @@ def rewrite(
 
 
 async def _reword(request: Any, template: TemplateRewriter, guard: FactGuard) -> dict[str, Any]:
-
     done = await reword(request, rewriters=[template], guard=guard)
     perceived = done.perceived
     return {
@@ -61,7 +60,6 @@ async def _reword(request: Any, template: TemplateRewriter, guard: FactGuard) ->
 
 
 def _rows() -> Iterator[tuple[int, dict[str, Any]]]:
-
     for number, line in enumerate(sys.stdin.buffer, start=1):
         if not line.strip():
             continue
@@ -75,7 +73,6 @@ def _rows() -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _request(number: int, row: dict[str, Any], retriever: Retriever, k: int) -> Any:
-
     question, answer = row.get("question") or "", row.get("answer")
     alpha, beta = row.get("alpha"), row.get("beta")
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (alpha, beta))

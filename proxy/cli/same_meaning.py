@@ -42,7 +42,6 @@ def same_meaning(
 
 
 def _pair(line: str, number: int) -> tuple[str, str, str]:
-
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -53,5 +52,4 @@ def _pair(line: str, number: int) -> tuple[str, str, str]:
 
 
 def _prior() -> EmbeddingPrior:
-
     return EmbeddingPrior(OnnxEncoder())
