@@ -126,7 +126,7 @@ def _print_summary(lines: list[RouteFigures], period: str) -> None:
         box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", title=period, title_justify="left"
     )
     table.add_column("route")
-    for column in "requests, hedged, passed, verdicts, right, conf., FD nats, smooth ECE, tokens".split(", "):
+    for column in ["requests", "hedged", "passed", "verdicts", "right", "conf.", "FD nats", "smooth ECE", "tokens"]:
         table.add_column(column, justify="right", no_wrap=True)
     for line in lines:
         table.add_row(
