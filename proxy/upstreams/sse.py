@@ -15,8 +15,7 @@ from hedgerow.proxy.types import Json
 
 DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
-_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)")
-_LONGEST_END = 4
+_END = re.compile(rb"\n\r?\n")
 
 
 class Reader:
@@ -28,13 +27,16 @@ class Reader:
 
     def feed(self, data: bytes) -> list[bytes]:
         """The events that are complete with this piece, as they were sent."""
-        window = self._tail + data
         self._parts.append(data)
-        if len(_END.split(window, maxsplit=1)) == 1:
-            self._tail = window[-_LONGEST_END + 1 :]
+        window = self._tail + data
+        self._tail = window[-2:]
+        if _END.search(window) is None:
             return []
-        *events, rest = _END.split(b"".join(self._parts))
-        self._parts, self._tail = [rest], rest[-_LONGEST_END + 1 :]
+        stream, start, events = b"".join(self._parts), 0, []
+        for end in _END.finditer(stream):
+            events.append(stream[start : end.end()])
+            start = end.end()
+        self._parts = [stream[start:]]
         return events
 
 
