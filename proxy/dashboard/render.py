@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from hedgerow.calibration import Beta
 from hedgerow.proxy.monitoring.figures import NARROW_SPACE, percent
+from hedgerow.proxy.outcomes import explain
 from hedgerow.proxy.types import Json
 
 STATIC = Path(__file__).parent / "static"
@@ -28,6 +30,26 @@ SECURITY = {
     "referrer-policy": "same-origin",  # with "no-referrer" browsers hide the origin of our own forms from us
     "cross-origin-opener-policy": "same-origin",
 }
+TERMS = {
+    "Faithfulness Divergence": "How surprised a reader who believed the stated confidence is by the outcome, in nats. Lower is more faithful.",
+    "FD": "Faithfulness Divergence: how surprised a reader who believed the stated confidence is by the outcome, in nats. "
+    "Lower is more faithful.",
+    "nats": "Natural units of information: a surprise of x nats is like that of an event with probability exp(-x).",
+    "smooth ECE": "Smooth expected calibration error: how far confidence and accuracy lie apart, 0 to 1. Lower is better.",
+    "generalised ECE": "Expected calibration error of confidences that are distributions, in ten bins of equal width. Lower is better.",
+    "W1": "1-Wasserstein distance of two distributions, 0 to 1. Smaller is nearer.",
+    "raw confidence": "What the sampled answers say, before the route's calibration map.",
+    "calibrated confidence": "The raw confidence corrected by the route's map, which was fitted on answers known to be right or wrong.",
+    "perceived confidence": "How sure readers take a wording to be, measured on readings by people where there are any.",
+    "readers": "How many people's readings the hedge's perceived confidence comes from; otherwise a model estimated it.",
+    "concentration": "How narrow a Beta distribution is, alpha + beta: as if so many answers had been observed.",
+    "guard": "The check that a rewrite changes how sure the answer sounds, and nothing else.",
+    "e-process": "Evidence that the map no longer fits, as a natural logarithm. It may be looked at any time without raising false alarms.",
+    "map": "Corrects a route's raw confidence. Green: it fits. Yellow: needs attention. Grey: there is none yet.",
+}
+"""What the pages' terms mean; shown on hover."""
+_SURPRISE = ((0.05, "hardly surprised"), (0.5, "slightly surprised"), (2.0, "surprised"), (6.0, "very surprised"))
+_LARGE = ((1e12, None), (1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -56,6 +78,8 @@ def _environment() -> Environment:
         "places": places,
         "ms": milliseconds,
         "beta": beta,
+        "surprise": surprise,
+        "explain": explain,
         "ago": ago,
         "span": span,
         "moment": moment,
@@ -63,7 +87,7 @@ def _environment() -> Environment:
         "alarm": alarm_words,
         "decision": decision_words,
     }
-    environment.globals["asset"] = asset
+    environment.globals |= {"asset": asset, "term": term}
     return environment
 
 
@@ -71,6 +95,32 @@ def _environment() -> Environment:
 def asset(name: str) -> str:
     """The address of a static file; it changes with the content, so that browsers may keep it for good."""
     return f"/static/{name}?{hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
+
+
+def term(name: str, shown: str | None = None) -> Markup:
+    """A term with its explanation on hover.
+
+    >>> term("guard", "checked")
+    Markup('<abbr title="The check that a rewrite changes how sure the answer sounds, and nothing else.">checked</abbr>')
+    """
+    return Markup('<abbr title="{}">{}</abbr>').format(TERMS[name], shown or name)
+
+
+def surprise(nats: float) -> str:
+    """How surprised a reader is who believed the stated confidence.
+
+    >>> surprise(0.02), surprise(2.5), surprise(15.48)
+    ('hardly surprised', 'very surprised, as by a 1-in-12 event', 'extremely surprised, as by a 1-in-5-million event')
+    """
+    degree = next((word for limit, word in _SURPRISE if nats < limit), "extremely surprised")
+    return degree if nats < 1.0 else f"{degree}, as by a 1-in-{_rounded(math.exp(min(nats, 100.0)))} event"
+
+
+def _rounded(number: float) -> str:
+    for unit, name in _LARGE:
+        if number >= unit:
+            return f"{number / unit:.0f}-{name}" if name else "trillions"
+    return f"{number:.0f}"
 
 
 def count(number: float | None) -> str:
@@ -124,7 +174,7 @@ _DECISIONS = {
     "alias": "the same by another name",
     "containment": "one inside the other",
     "sentence": "one in the other's sentence",
-    "undecided": "left open by the rules",
+    "undecided": "not decided by the rules",
     "judge_late": "not judged in time",
 }
 
@@ -138,10 +188,13 @@ def decision_words(how: str) -> str:
 
 
 def alarm_words(alarm: Json, *, figures: bool = True) -> str:
-    """What an alarm says."""
+    """An alarm as a clause, with its figures."""
     kinds = {
         "outcomes": "confidence and outcomes no longer agree",
         "inputs": "raw confidences look unlike those of the fit",
     }
-    said = kinds.get(alarm["kind"], alarm["kind"].replace("_", " "))
-    return f"{said} ({alarm['statistic']:.3g}, alarmed from {alarm['threshold']:.3g})" if figures else said
+    sentence: str = kinds.get(alarm["kind"], alarm["kind"].replace("_", " "))
+    if not figures:
+        return sentence
+    measure, limit = ("p-value", "below") if alarm["kind"] == "inputs" else ("evidence", "from")
+    return f"{sentence} ({measure} {alarm['statistic']:.3g}, alarm {limit} {alarm['threshold']:.3g})"

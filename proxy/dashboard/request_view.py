@@ -73,13 +73,27 @@ class RequestView:
 
     @property
     def curves(self) -> tuple[Curve, ...]:
-        """Confidence before the map, after it, and as the final words are heard."""
-        return curves((("raw", self.raw), ("calibrated", self.calibrated), ("as worded", self.perceived)))
+        """Raw, calibrated and perceived confidence."""
+        return curves((("raw", self.raw), ("calibrated", self.calibrated), ("perceived", self.perceived)))
 
     @property
     def answers(self) -> int:
         """How many answers were compared."""
         return sum(group.size for group in self.groups)
+
+    @property
+    def agreeing(self) -> int | None:
+        """Answers in the largest group, where their share is the raw confidence; None where it comes from something else."""
+        if self.signal != "semantic" or self.raw is None or not self.groups:
+            return None
+        size = self.groups[0].size
+        return size if abs(self.raw.mean - size / self.answers) < 1e-3 else None
+
+    @property
+    def passed_over(self) -> bool:
+        """Whether a hedge was used although others are nearer."""
+        used = [candidate.distance for candidate in self.candidates if candidate.used]
+        return bool(used) and used[0] > self.candidates[0].distance + 1e-3
 
     @property
     def running(self) -> str | None:
@@ -168,7 +182,7 @@ def grouped(clusters: Iterable[Sequence[int]], texts: Sequence[str | None] | Non
 
 def candidate(name: str, distance: float, hedge: Hedge | None, used: bool, target: Beta | None) -> Candidate:
     """A retrieved hedge with its density beside the target's."""
-    drawn = () if hedge is None else curves((("target", target), ("heard", hedge.beta)), cells=40)
+    drawn = () if hedge is None else curves((("target", target), ("perceived", hedge.beta)), cells=40)
     return Candidate(name, distance, hedge, used, drawn)
 
 

@@ -191,10 +191,10 @@ def quality(labelled: Labelled, period: Period) -> Json:
 
 
 def diagrams(labelled: Labelled) -> list[Reliability]:
-    """Reliability before the map, after it, and as the words are heard; of verdicts that are right or wrong and nothing between."""
+    """Reliability of the raw, calibrated and perceived confidence, on verdicts that are right or wrong and nothing between."""
     firm = labelled.where((labelled.correct == 0.0) | (labelled.correct == 1.0))
     found = []
-    for title, (alpha, beta) in (("Raw", firm.raw), ("Calibrated", firm.calibrated), ("As worded", firm.perceived)):
+    for title, (alpha, beta) in (("Raw", firm.raw), ("Calibrated", firm.calibrated), ("Perceived", firm.perceived)):
         known = ~np.isnan(alpha)
         if known.sum() >= MIN_VERDICTS:
             found.append(reliability(title, alpha[known], beta[known], firm.correct[known]))

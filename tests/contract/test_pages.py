@@ -231,6 +231,6 @@ def test_decisions_are_told_in_words() -> None:
     """How pairs of answers were decided stands in the audit as codes; a page says what they mean."""
     from hedgerow.proxy.dashboard.render import decision_words
 
-    assert decision_words("undecided") == "left open by the rules"
+    assert decision_words("undecided") == "not decided by the rules"
     assert decision_words("veto:number") == "apart by number"
     assert decision_words("judge_failed:timeout") == "decided by judge failed, timeout"

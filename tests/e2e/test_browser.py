@@ -88,7 +88,7 @@ def test_a_question_is_asked_and_judged_without_a_mouse(
         assert page.inner_text(".times").startswith("sample")
         page.focus('[data-verdict="false"]')
         page.keyboard.press("Enter")
-        page.wait_for_selector("text=The Faithfulness Divergence settles at")
+        page.wait_for_selector("text=A reader who believed the wording is")
         page.screenshot(path=tmp_path / "try.png", full_page=True)
         row = httpx.get(
             address + page.get_attribute("text=Its audit row", "href").replace("/dashboard/answers", "/v1/audit")
