@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hedgerow.calibration import Beta
 from hedgerow.proxy.dashboard.request_view import grouped
-from hedgerow.proxy.dashboard.trying import Overheard
+from hedgerow.proxy.dashboard.trying import StreamingUpstream
 from hedgerow.proxy.monitoring.diagrams import CELLS, central, curves, density
 from hedgerow.proxy.monitoring.figures import percent
 from hedgerow.proxy.protocols import Call
@@ -36,8 +36,8 @@ def test_what_is_being_written_can_be_read_along() -> None:
     seen: list[list[str]] = []
 
     async def run() -> None:
-        overheard = Overheard(Writing(), lambda: seen.append(list(overheard.texts)))  # type: ignore[arg-type]
-        await overheard.complete(Call("/chat/completions", {"n": 2}))
+        streaming = StreamingUpstream(Writing(), lambda: seen.append(list(streaming.texts)))  # type: ignore[arg-type]
+        await streaming.complete(Call("/chat/completions", {"n": 2}))
 
     asyncio.run(run())
     assert ["Paris.", "Ly"] in seen
