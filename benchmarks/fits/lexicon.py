@@ -24,10 +24,10 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks import DATA
+from benchmarks.fits.pooling import SourceFit, fit_source, pool_phrases
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, load
 from hedgerow.lexicon.hedges.loading import DATA as SHIPPED
-from hedgerow.lexicon.hedges.pooling import SourceFit, fit_source, pool_phrases
 from hedgerow.lexicon.hedges.writing import to_json
 from hedgerow.lexicon.perception.cues import find_cues
 from hedgerow.lexicon.perception.model import Model, features

@@ -8,22 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hedgerow.lexicon.text.english import AUXILIARIES
+from hedgerow.lexicon.text.language import negations as negations_of
 from hedgerow.lexicon.text.numbers import is_number, read_numbers
-from hedgerow.proxy.clustering.words import (
-    ALIASES,
-    ARTICLES,
-    AUXILIARIES,
-    CURRENCIES,
-    FILLERS,
-    MONTH_SHORT,
-    MONTHS,
-    NEGATIONS,
-    NO,
-    UNITS,
-    YES,
-)
+from hedgerow.lexicon.text.words import MONTHS, open_contraction
+from hedgerow.proxy.clustering.words import ALIASES, ARTICLES, CURRENCIES, FILLERS, MONTH_SHORT, NO, UNITS, YES
 
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "’": "'", "‘": "'", "–": "-", "—": "-", "−": "-"}
@@ -183,7 +175,7 @@ def normalise(answer: str, question: Question | str = "") -> Normal:
     tokens = tuple(t for t in marked if t not in ARTICLES and t not in _SEPARATORS)
     content = _content(tokens, asked.words)
     numbers = frozenset(t for t in tokens if is_number(t))
-    negations = sum(t in NEGATIONS for t in tokens)
+    negations = count_negations(tokens)
     return Normal(
         key=" ".join(tokens) or answer.strip(),
         tokens=tokens,
@@ -250,10 +242,8 @@ def _split(token: str) -> tuple[str, ...]:
     """Possessives and contractions in their parts."""
     if "'" not in token:
         return (token,)
-    if token.endswith("n't"):
-        return (token[:-3] or "do", "not") if token != "can't" else ("can", "not")  # noqa: S105
-    stem_, _, ending = token.partition("'")
-    return (stem_,) if ending in ("s", "re", "m", "ll", "ve", "d", "") else (token.replace("'", ""),)
+    parts = open_contraction(token)
+    return parts if parts != (token,) else (token.replace("'", ""),)
 
 
 def _months(tokens: list[str]) -> list[str]:
@@ -309,6 +299,12 @@ def _units(tokens: list[str]) -> list[str]:
     return out
 
 
+def count_negations(tokens: Iterable[str]) -> int:
+    """How many of the words negate."""
+    negating = negations_of("en")
+    return sum(t in negating for t in tokens)
+
+
 def _content(tokens: tuple[str, ...], asked: frozenset[str]) -> tuple[str, ...]:
     telling = tuple(t for t in tokens if t not in FILLERS)
     own = tuple(t for t in telling if stem(t) not in asked)
@@ -362,4 +358,4 @@ def _direction(marked: list[str], tokens: tuple[str, ...], asked: Question) -> b
         return first in YES
     if not asked.closed or not any(stem(t) in asked.words for t in tokens):
         return None
-    return sum(t in NEGATIONS for t in tokens) % 2 == 0
+    return count_negations(tokens) % 2 == 0

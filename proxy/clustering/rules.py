@@ -13,21 +13,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
 
+from hedgerow.lexicon.text.english import AUXILIARIES
+from hedgerow.lexicon.text.language import negations
 from hedgerow.lexicon.text.numbers import is_number
+from hedgerow.lexicon.text.words import MONTHS
 from hedgerow.proxy.clustering.normal import Normal, normalise, stem
-from hedgerow.proxy.clustering.words import (
-    ANTONYMS,
-    AUXILIARIES,
-    FILLERS,
-    KINDS,
-    MONTHS,
-    NEGATIONS,
-    NICKNAMES,
-    PASSIVE,
-    QUALIFIERS,
-    RELATIONS,
-    UNITS,
-)
+from hedgerow.proxy.clustering.words import ANTONYMS, FILLERS, KINDS, NICKNAMES, PASSIVE, QUALIFIERS, RELATIONS, UNITS
 
 MATCHED = 200
 """Content words of an answer up to which words are matched by spelling, stem, nickname or initials, and items up to which lists are
@@ -350,19 +341,23 @@ def reversed_arguments(a: Normal, b: Normal) -> bool | None:
 
 
 Comparison = tuple[str, frozenset[str], frozenset[str]]
+_COMPARING = frozenset({"than", "before", "after"})
 
 
 def _comparison(answer: Normal) -> Comparison | None:
     """(comparative, left, right) of "left is <comparative> than right"; "before" and "after" compare alike."""
     tokens = answer.tokens
+    if _COMPARING.isdisjoint(tokens):
+        return None
     if "than" in tokens:
         at = tokens.index("than")
-        left, right = tokens[: at - 1], tokens[at + 1 :]
-        word = tokens[at - 1] if at else ""
+        left, word = tokens[: max(at - 1, 0)], tokens[at - 1] if at else ""
     else:
-        at = next((i for i, t in enumerate(tokens) if t in ("before", "after")), 0)
-        left, right, word = tokens[:at], tokens[at + 1 :], tokens[at] if at else ""
-    sides = [frozenset(t for t in side if t not in FILLERS and t not in NEGATIONS) for side in (left, right)]
+        at = next(i for i, t in enumerate(tokens) if t in _COMPARING)
+        left, word = tokens[:at], tokens[at] if at else ""
+    right = tokens[at + 1 :]
+    ignored = FILLERS | negations("en")
+    sides = [frozenset(side) - ignored for side in (left, right)]
     return (word, sides[0], sides[1]) if word and all(sides) else None
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import NamedTuple
 
+from hedgerow.lexicon.text.words import MONTHS, word_set
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+ARTICLES = word_set("a an the")
 
-
-ARTICLES = _words("a an the")
-
-FILLERS = _words("""a an the is are was were be been being it its this that these those there here he she they his her their i my you your we our
+FILLERS = word_set("""a an the is are was were be been being it its this that these those there here he she they his her their i my you your we our
     of in on at by for from to with as and or & about around approximately roughly some typically usually generally often
     mostly mainly primarily commonly also known called named simply just only actually currently originally officially specifically
     does do did has have had who which what when where how whose can could would will s e g ie eg mr mrs ms dr sir
@@ -20,26 +17,19 @@ FILLERS = _words("""a an the is are was were be been being it its this that thes
     release aired began begun begin begins started start starts""")
 """Words that say nothing of their own in a short answer."""
 
-NEGATIONS = frozenset({"no", "not", "never", "none", "neither", "nor", "without", "nobody", "nothing", "hardly"})
-QUALIFIERS = _words("""north south east west northern southern eastern western northeast northwest southeast southwest northeastern northwestern southeastern
+QUALIFIERS = word_set("""north south east west northern southern eastern western northeast northwest southeast southwest northeastern northwestern southeastern
     southwestern new greater lesser upper lower inner outer anti non half former step pre post sub semi quasi great grand grandson law mid central""")
 """Words that make another thing of the name or noun that they stand beside."""
-KINDS = _words("""city town village state county country province region district republic kingdom island islands river mountain mountains range lake sea ocean
+KINDS = word_set("""city town village state county country province region district republic kingdom island islands river mountain mountains range lake sea ocean
     desert street road avenue airport university college school church building company corporation inc ltd co movie film book novel song
     album series show season episode band family family's sir dr mr mrs ms lord lady saint president king queen prince princess emperor pope general captain
     colonel professor doctor senator governor minister count duke earl baron hrh effect tv television jr sr junior senior esq obe mbe
     year years times people total number force game area project surname""")
 """Words that say what kind of thing a name or number is of, and add nothing to it."""
-YES = frozenset(
-    {"yes", "yeah", "yep", "yup", "true", "correct", "indeed", "right", "definitely", "certainly", "absolutely"}
-)
-NO = frozenset({"no", "nope", "nah", "false", "incorrect", "wrong", "untrue"})
-AUXILIARIES = _words("""is are was were am do does did has have had can could will would should shall may might must isn't aren't wasn't weren't don't
-    doesn't didn't hasn't haven't can't couldn't won't wouldn't shouldn't""")
-PASSIVE = frozenset({"is", "are", "was", "were", "been", "being", "be", "got"})
-RELATIONS = _words("than before after into onto from to beats beat defeated killed over under by")
-_MONTHS = "january february march april may june july august september october november december"
-MONTHS = {name: number for number, name in enumerate(_MONTHS.split(), start=1)}
+YES = word_set("yes yeah yep yup true correct indeed right definitely certainly absolutely")
+NO = word_set("no nope nah false incorrect wrong untrue")
+PASSIVE = word_set("is are was were been being be got")
+RELATIONS = word_set("than before after into onto from to beats beat defeated killed over under by")
 MONTH_SHORT = {name[:3]: name for name in MONTHS} | {"sept": "september"}
 
 _ANTONYMS = """

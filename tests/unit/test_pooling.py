@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.lexicon.hedges.pooling import between_variance, fit_source, pool, pool_phrases
+from benchmarks.fits.pooling import between_variance, fit_source, pool, pool_phrases
 
 
 def test_moments_are_those_of_the_readings() -> None:
