@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -14,31 +14,19 @@ from hedgerow.lexicon.hedges.entries import Hedge
 from hedgerow.lexicon.hedges.loading import load
 from hedgerow.lexicon.perception.cues import BOOSTER, Cue, find_cues
 from hedgerow.lexicon.perception.model import perceived
-from hedgerow.lexicon.perception.translated import check_language, find_wordings
+from hedgerow.lexicon.perception.translated import Wordings, by_first_word, check_language, find_wordings
 from hedgerow.lexicon.text.sentences import sentence_spans
-from hedgerow.lexicon.text.words import Token, tokenize
+from hedgerow.lexicon.text.words import Token, tokenize, word_set
 
 LIMIT = 500_000
 """Longest text that is read, characters: some five seconds of work. No answer of a model comes near it."""
 
-_ADVERBIAL = frozenset(
-    {"surely", "modal", "must", "should", "often", "hearsay", "always", "never", "rarely", "sometimes", "either"}
+_ADVERBIAL = word_set("surely modal must should often hearsay always never rarely sometimes either")
+_VERBS = word_set("am is are was were be been have has had do does would will can could seems seem must")
+_OPENING = _VERBS | word_set(
+    "i we it there that this my our a an the being as to in with from for if at of all what any some here say honestly frankly me just"
 )
-_OPENING = frozenset([
-    "i", "we", "it", "there", "that", "this", "my", "our", "a", "an", "the", "am", "is", "are", "was", "were",
-    "be", "been", "being", "have", "has", "had", "do", "does", "would", "will", "can", "could", "seems", "seem",
-    "as", "to", "in", "with", "from", "for", "if", "at", "of", "all", "what", "any", "some", "here", "must",
-    "say", "honestly", "frankly", "me", "just",
-])  # fmt: skip
 """Words that belong to a cue where they stand right before it: "I am" of "I am not sure", "there is a" of "there is a chance"."""
-_COMMAS = {
-    ",", ".", ";", ":", "—", "–", "(", ")", '"', "“", "”", "?", "!", "but", "and", "or", "though", "although",
-    "because",
-}  # fmt: skip
-_VERBS = frozenset([
-    "am", "is", "are", "was", "were", "be", "been", "have", "has", "had", "do", "does", "would", "will", "can",
-    "could", "seems", "seem", "must",
-])  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +132,14 @@ def _mark(text: str, start: int, end: int) -> Marked:
 
 
 @cache
-def _phrases() -> Mapping[str, tuple[tuple[tuple[str, ...], Hedge], ...]]:
+def _phrases() -> Wordings:
     """The lexicon's wordings by first word, longest first."""
     by_words: dict[tuple[str, ...], Hedge] = {}
     for hedge in load():
         slotless = [frame.text for frame in hedge.frames if "{" not in frame.text]
-        for wording in [hedge.phrase, *slotless] if hedge.phrase else []:
+        for wording in [hedge.phrase, *hedge.variants, *slotless] if hedge.phrase else []:
             by_words.setdefault(tuple(token.word for token in tokenize(wording)), hedge)
-    by_first: dict[str, list[tuple[tuple[str, ...], Hedge]]] = {}
-    for words, hedge in by_words.items():
-        by_first.setdefault(words[0], []).append((words, hedge))
-    return {first: tuple(sorted(entries, key=lambda entry: -len(entry[0]))) for first, entries in by_first.items()}
+    return by_first_word(by_words)
 
 
 def _ranges(tokens: Sequence[Token], cues: Sequence[Cue]) -> list[tuple[int, int, Hedge | None]]:
@@ -194,7 +179,7 @@ def _open(words: Sequence[str], cue: Cue, free: int) -> int:
         cue.base in {"likely", "possible", "unlikely"} and "that" not in words[cue.last + 1 : cue.last + 2]
     ):
         return first
-    while first > free and words[first - 1] in _OPENING and words[first - 1] not in _COMMAS:
+    while first > free and words[first - 1] in _OPENING:
         first -= 1
     while first < cue.first and words[first] in _VERBS:  # a subject other than a pronoun keeps its verb
         first += 1

@@ -19,6 +19,7 @@ from hedgerow.lexicon.perception.model import perceived
 from hedgerow.lexicon.text.language import known
 from hedgerow.lexicon.text.words import Token, tokenize
 
+Wordings = Mapping[str, tuple[tuple[tuple[str, ...], Hedge], ...]]
 REACH = 2
 """How many words before a wording may negate it: "no es probable"."""
 
@@ -38,7 +39,7 @@ class Wording:
 class _Book:
     """The wordings of a language by their first word, longest first, and the words that turn them round."""
 
-    wordings: Mapping[str, tuple[tuple[tuple[str, ...], Hedge], ...]]
+    wordings: Wordings
     negations: frozenset[str]
 
 
@@ -113,11 +114,15 @@ def _book(language: str) -> _Book:
             words = _trimmed([token.word for token in tokenize(text)], lexicon.edges)
             by_words.setdefault(words, hedge)
             by_words.setdefault(tuple(token.word for token in tokenize(hedge.phrase)), hedge)
-    by_first: dict[str, list[tuple[tuple[str, ...], Hedge]]] = {}
-    for words, hedge in by_words.items():
-        by_first.setdefault(words[0], []).append((words, hedge))
-    ordered = {first: tuple(sorted(entries, key=lambda entry: -len(entry[0]))) for first, entries in by_first.items()}
-    return _Book(ordered, lexicon.negations)
+    return _Book(by_first_word(by_words), lexicon.negations)
+
+
+def by_first_word(entries: Mapping[tuple[str, ...], Hedge]) -> Wordings:
+    """Wordings of entries by their first word, longest first."""
+    grouped: dict[str, list[tuple[tuple[str, ...], Hedge]]] = {}
+    for words, hedge in sorted(entries.items(), key=lambda entry: -len(entry[0])):
+        grouped.setdefault(words[0], []).append((words, hedge))
+    return {first: tuple(wordings) for first, wordings in grouped.items()}
 
 
 def _wording(frame: Frame) -> str:
