@@ -63,6 +63,10 @@ class Reason(_Code):
     SURE_ENOUGH = "sure_enough", "The policy answers plainly at this confidence."
     NOT_SURE_ENOUGH = "not_sure_enough", "The policy does not give the model's own answer at this confidence."
     NO_HEDGE_NEEDED = "no_hedge_needed", "The plain wording is the nearest to the confidence."
+    NOT_MEASURED = (
+        "not_measured",
+        "A long answer, and no map for the claims of long answers is active: its sentences stay plain.",
+    )
     NO_ASSERTION = "no_assertion", "The draft asserts nothing that could be hedged."
     # unhedged: why the last wording was refused
     NO_FRAME = "no_frame", "No phrase of the retrieved hedges fits the draft's grammar."

@@ -39,6 +39,12 @@ COMMANDS = {
         "hedgerow.proxy.cli.rewrite:rewrite", "Word answers at given confidences, one JSON object a line."
     ),
     "same-meaning": Command("hedgerow.proxy.cli.same_meaning:same_meaning", "Say whether two answers mean the same."),
+    "confidence": Command(
+        "hedgerow.proxy.cli.reading:confidence", "Measure the confidence in recorded answers, one JSON object a line."
+    ),
+    "claims": Command(
+        "hedgerow.proxy.cli.reading:claims", "Measure the claims of long answers against other answers, as JSON lines."
+    ),
     "collect": Command("hedgerow.proxy.cli.collect:collect", "Draw answers to a file of questions."),
     "grade": Command("hedgerow.proxy.cli.grade:grade", "Label recorded answers as right or wrong."),
     "fit": Command("hedgerow.proxy.cli.fit:fit", "Learn a calibration map from labelled answers and store it."),

@@ -19,7 +19,7 @@ else:
     Map = Literal[tuple(KINDS)]  # typer derives the choices from it
 
 Clusters = Literal["rules", "exact"]
-Signal = Literal["semantic", "token", "combined"]
+Signal = Literal["semantic", "token", "consistency", "combined"]
 
 
 def load_records(

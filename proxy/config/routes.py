@@ -134,8 +134,12 @@ class Rewriting(Section):
     """Hedges shortlisted by their mean before they are ranked by 1-Wasserstein distance (RALC 5.3.1)."""
     by_sentence_from: Annotated[int, Field(ge=0)] = 3
     """Sentences of running text from which an answer is long: its confidence is then measured sentence by sentence (signal
-    `consistency`, with the judge of `embeddings` and `nli` routes), and the template words each at its own. 0: never. The two baselines always word
+    `consistency`), and the template words each at its own. 0: never. The two baselines always word
     an answer as one."""
+    hedge_uncalibrated_sentences: bool = False
+    """Hedge the sentences of a long answer also where no map for them (signal `consistency`) is active. Off: such an answer stays plain, with
+    the reason `not_measured`, because a hedge placed by an uncalibrated confidence says nothing.
+    """
     max_chars: Annotated[int, Field(ge=1)] = 20_000
     """Longest answer that is compared and reworded, in characters; where one is longer, the answer passes as it is (reason `too_long`)."""
     boosters: bool = False

@@ -22,6 +22,7 @@ from hedgerow.proxy.grading.alias import alias_grade
 from hedgerow.proxy.lab.datasets import BadRow, Measured, Row, Sampled, read_rows
 from hedgerow.proxy.protocols import Clusterer, ConfidenceSignal
 from hedgerow.proxy.signals.combine import COMBINED, OneOfSeveral, Weights, combine, fit_weights
+from hedgerow.proxy.signals.consistency import ConsistencySignal
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.signals.token import TokenSignal
 from hedgerow.proxy.types import Clustering
@@ -52,7 +53,7 @@ class Records:
     other_signal: int
 
 
-SIGNALS: dict[str, ConfidenceSignal] = {"semantic": SemanticSignal(), "token": TokenSignal()}
+SIGNALS: dict[str, ConfidenceSignal] = {s.name: s for s in (SemanticSignal(), TokenSignal(), ConsistencySignal())}
 """Signals that can be measured on recorded answers, beside their combination."""
 
 

@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
+from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.steps import (
     LONG_SIGNAL,
@@ -63,6 +64,9 @@ async def hedge_long(
         confidence = calibrated(LONG_SIGNAL, overall(sentences), active)
         run.learn(confidence=confidence)
         targets = [None if raw is None else active.map.apply(raw) for raw in sentences]
+    if active.version is None and not job.route.rewriting.hedge_uncalibrated_sentences:
+        run.end(Status.PLAIN, Reason.NOT_MEASURED)
+        return
 
     with run.step("decide"):
         if not await decide(run, pipeline, confidence.calibrated.mean, may_replace=may_replace):

@@ -1,0 +1,57 @@
+"""`hedgerow confidence` and `hedgerow claims`, run as commands."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from hedgerow.proxy.cli import app
+
+OTHERS = ["Ada Lovelace was born in London in 1815.", "Born in London in 1815, she was Byron's daughter."]
+
+
+def run(command: str, *rows: Any) -> Any:
+    lines = "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows)
+    return CliRunner().invoke(app, [command, "--json"], input=lines)
+
+
+def test_confidence_of_recorded_answers() -> None:
+    """Three of four agree: Beta(3, 1), and the groups say which."""
+    done = run(
+        "confidence", {"question": "Capital of Australia?", "samples": ["Canberra", "Canberra.", "Sydney", "canberra"]}
+    )
+    told = json.loads(done.stdout)
+    assert told == {"draft": "Canberra", "mean": 0.75, "alpha": 3.0, "beta": 1.0, "groups": [[0, 1, 3], [2]]}
+
+
+def test_claims_that_are_found_and_claims_that_are_given() -> None:
+    """What claims nothing is left out; a claim that the others bear out stands above one that they do not."""
+    answer = "Sure, here is a short biography:\n\nAda Lovelace was born in London in 1815. She moved to Berlin in 1833."
+    row = {"question": "Who was Ada Lovelace?", "answer": answer, "samples": OTHERS}
+    found = json.loads(run("claims", row).stdout)["claims"]
+    assert [claim["text"] for claim in found] == [
+        "Ada Lovelace was born in London in 1815.",
+        "She moved to Berlin in 1833.",
+    ]
+    born, moved = found
+    assert born["mean"] > moved["mean"] + 0.1
+    assert born["alpha"] + born["beta"] == pytest.approx(len(OTHERS))
+    given = json.loads(run("claims", row | {"claims": ["She moved to Berlin in 1833."]}).stdout)["claims"]
+    assert given == [moved]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{", "Line 1 is not valid JSON"),
+        ({"question": "?"}, "samples: Field required. Each line is an object with 'samples'."),
+        ({"samples": []}, "samples: List should have at least 1 item"),
+    ],
+)
+def test_a_line_that_cannot_be_measured_is_named(row: Any, message: str) -> None:
+    done = run("confidence", row)
+    assert done.exit_code == 2
+    assert message in done.stderr
