@@ -32,16 +32,9 @@ CHECKS = {
     """,
     "An endpoint": """
         import httpx
-        from hedgerow.proxy.app import application
-        from hedgerow.proxy.config import Settings
-        from tests.support.servers import serving
-        settings = Settings(
-            upstreams={"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}},
-            routes=[{"name": "r", "upstream": "u", "mode": "off"}],
-            audit={"url": "sqlite:///audit.db", "spool": "spool"},
-        )
-        with serving(application(settings, address="test"), lifespan="on") as address:
-            reply = httpx.get(address + "/v1/version")
+        from tests.support.contributing import asked
+        with asked(mode="off") as address:
+            reply = httpx.get(address + "/v1/version", timeout=60)
             assert (reply.status_code, list(reply.json())) == (200, ["version"]), reply.text
             assert httpx.get(address + "/v1/version/x").json()["error"]["code"] == "unknown_path"
     """,
@@ -64,6 +57,41 @@ CHECKS = {
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 0, done.output
         assert CliRunner().invoke(app, [*words[:-1], "sharpness.after >= 0"]).exit_code == 1
+    """,
+    "A language": """
+        from typer.testing import CliRunner
+        from hedgerow.lexicon import perceive
+        from hedgerow.lexicon.text.language import known_language_of
+        from hedgerow.proxy.cli import app
+        text = "Het boek werd door Harry Mulisch geschreven."
+        assert known_language_of(text) == "nl"
+        doubtful = perceive("Het boek werd misschien door Harry Mulisch geschreven.", "nl")
+        assert [span.hedge for span in doubtful.spans] == ["misschien"]
+        assert doubtful.beta.mean < perceive(text, "nl").beta.mean
+        row = '{"question": "Wie heeft het boek geschreven?", "answer": "%s", "alpha": 4.5, "beta": 5.5}' % text
+        done = CliRunner().invoke(app, ["rewrite", "--json"], input=row)
+        assert '"hedged"' in done.output, done.output
+        assert "misschien" in done.output, done.output
+    """,
+    "An audit column": """
+        import httpx, sqlite3, time
+        from tests.support.contributing import asked
+        with asked(mode="on") as address:
+            found = [v for (v,) in sqlite3.connect("audit.db").execute("SELECT answer_chars FROM answers")]
+        assert len(found) == 1 and found[0] >= len("Jupiter."), found
+        from typer.testing import CliRunner
+        from hedgerow.proxy.cli import app
+        done = CliRunner().invoke(app, ["audit", "verify", "-c", "config.yaml"])
+        assert done.exit_code == 0, done.output
+        assert CliRunner().invoke(app, ["audit", "export", "out.jsonl", "-c", "config.yaml"]).exit_code == 0
+        assert '"answer_chars":' in open("out.jsonl").read()
+    """,
+    "A chart of the dashboard": """
+        import httpx
+        from tests.support.contributing import asked
+        with asked(mode="on") as address:
+            page = httpx.get(address + "/dashboard", timeout=60).text
+        assert "Share hedged" in page
     """,
 }
 """By section of the page: what uses the part that it adds."""
@@ -98,7 +126,7 @@ def apply(block: str, checkout: Path) -> str:
 def checkout(tmp_path: Path) -> Path:
     """A copy of the source, importable as `hedgerow`."""
     for folder in COPIED:
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "vendor"))
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "tests" / "__init__.py").touch()
     (tmp_path / "hedgerow").mkdir()
     shutil.copy(ROOT / "hedgerow" / "__init__.py", tmp_path / "hedgerow")
