@@ -17,10 +17,9 @@ from hedgerow.lexicon import Match
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import Piece, pieces
 from hedgerow.lexicon.text.shape import shape
-from hedgerow.proxy.rewriting.casing import Surroundings, capitalise
 from hedgerow.proxy.rewriting.claims import is_claim
+from hedgerow.proxy.rewriting.frames import Surroundings, capitalise, distance, nearest_foreign
 from hedgerow.proxy.rewriting.guard import FactGuard
-from hedgerow.proxy.rewriting.languages import distance, nearest_foreign
 from hedgerow.proxy.rewriting.strip import Stripper
 from hedgerow.proxy.rewriting.template import TemplateRewriter, asserts, choose
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence

@@ -14,8 +14,8 @@ from hedgerow.lexicon import NO_HEDGE
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.protocols import Guard, Rewriter
+from hedgerow.proxy.rewriting.frames import distance
 from hedgerow.proxy.rewriting.guard import LONG, Reader, read_aloud
-from hedgerow.proxy.rewriting.languages import distance
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage
 
 NOTHING_TO_HEDGE = frozenset({"no_assertion"})

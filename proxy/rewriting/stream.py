@@ -12,10 +12,8 @@ from hedgerow.lexicon import Frame, Hedge, Match
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.lexicon.text.shape import Shape
-from hedgerow.proxy.rewriting.casing import Surroundings, capitalise
-from hedgerow.proxy.rewriting.frames import apply
+from hedgerow.proxy.rewriting.frames import Surroundings, apply, capitalise, lexicon_of
 from hedgerow.proxy.rewriting.guard import read_aloud
-from hedgerow.proxy.rewriting.languages import lexicon_of
 from hedgerow.proxy.rewriting.template import asserts
 from hedgerow.proxy.types import Rewording, RewriteRequest
 

@@ -1,33 +1,97 @@
 """Taking a text's own hedges and boosters out, so that the new one stands alone.
 
-Two sources: the frames of the lexicon run backwards, so that what was put in comes out again, and the cues of `cues.py`.
-Quotations, code and brackets are left alone.
+Two sources: the frames of the lexicon run backwards, so that what was put in comes out again, and the ways in which models commonly word
+their own confidence in English: patterns, since degrees and objects vary. Quotations, code and brackets are left alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from hedgerow.lexicon import Hedge
+from hedgerow.lexicon.text.opaque import masked
 from hedgerow.lexicon.text.sentences import Piece, pieces
 from hedgerow.lexicon.text.shape import ends_with_abbreviation, leading
-from hedgerow.proxy.rewriting import cues
-from hedgerow.proxy.rewriting.casing import capitalise
-from hedgerow.proxy.rewriting.frames import usable
-from hedgerow.proxy.rewriting.languages import lexicon_of
-from hedgerow.proxy.rewriting.phrases import any_of, straight, variants
+from hedgerow.lexicon.text.words import straight
+from hedgerow.proxy.rewriting.frames import KEPT_INSIDE, capitalise, lexicon_of, usable
 
+_DEGREE = (
+    r"(?:(?:very|quite|fairly|pretty|rather|really|reasonably|absolutely|completely|entirely|fully|totally|almost|nearly|"
+    r"extremely|highly|somewhat|not|100%|far from|at all|too|so|exactly|a bit|a little|overly|personally) )*"
+)
+_SURE = r"(?:sure|certain|confident|positive|convinced|unsure|uncertain)"
+_ABOUT = r"(?: (?:about|of|on|in) (?:(?:this|that|the)(?: exact)?(?: \w+)?|it|my answer)(?: though)?)?"
+_I_AM = r"I(?:'m| am)"
+_CANNOT = r"I (?:can't|cannot|could not|couldn't)"
+
+_BEFORE_BUT = (
+    rf"{_I_AM} {_DEGREE}{_SURE}{_ABOUT}",
+    rf"{_I_AM} not (?:\w+ )?(?:familiar|aware)[^,.;]{0, 60}",
+    r"I (?:do not|don't) (?:really |actually )?know(?: for (?:sure|certain))?(?: the exact \w+)?",
+    rf"{_CANNOT} (?:be {_DEGREE}{_SURE}|verify this|confirm this|say for (?:sure|certain))",
+    r"I (?:could|may|might) be (?:wrong|mistaken)",
+)
+"""Openings that lead to the answer by "but"."""
+
+_BEFORE_CLAUSE = (
+    rf"{_I_AM} {_DEGREE}{_SURE}",
+    r"I (?:really |honestly |strongly |firmly |do |would |personally |'d )?(?:think|believe|guess|suspect|suppose|assume|reckon|imagine|presume)",
+    r"I(?:'d| would) (?:say|guess|bet|imagine|venture)",
+    r"it (?:seems|appears|would seem|would appear)(?: likely)?(?! likely\b)",
+    r"(?:my|the) (?:(?:best|random|wild|educated|most likely) )?(?:guess|answer) (?:is|would be)",
+    r"chances are",
+    r"I can (?:tell you|say)",
+)
+"""Openings that govern a clause, with or without "that"."""
+
+_BEFORE_THAT = (
+    r"(?:it is|it's) (?:(?:very|quite|highly|almost|fairly|entirely|extremely|generally|widely) )*(?:likely|unlikely|probable|possible|certain|clear|obvious|evident|conceivable|plausible)",
+    r"there (?:is|'s) (?:no|little|some) doubt",
+    r"there (?:is|'s) (?:a|some|no) (?:(?:good|fair|slim|small|strong|real) )?(?:chance|possibility|probability)",
+)
+"""Openings that govern a clause with "that" only ("it is likely to rain" is another thing)."""
+
+_OPENING = (
+    r"as far as (?:I know|I can tell|I am aware|I'm aware|I can determine|I remember|I recall)", r"to (?:the best of )?my knowledge",
+    r"if I(?:'m| am) not mistaken", r"if (?:I|my memory) (?:remember|recall|serves)(?: me)?(?: correctly| right)?", r"in my (?:opinion|view)",
+    r"without (?:a |any )?(?:shadow of a )?doubt", r"of course", r"undoubtedly", r"undeniably", r"unquestionably", r"certainly", r"definitely",
+    r"surely", r"clearly", r"obviously", r"presumably", r"apparently", r"conceivably", r"probably", r"possibly", r"perhaps", r"maybe", r"(?:most|very|quite) (?:likely|probably|possibly)",
+    r"almost certainly",
+)  # fmt: skip
+"""Adverbials that open a sentence, with a comma or without."""
+
+_CLOSING = (
+    rf"(?:but|though|although|however,?) {_I_AM} {_DEGREE}{_SURE}{_ABOUT}",
+    rf"(?:but|though|although) {_CANNOT} (?:be {_DEGREE}{_SURE}{_ABOUT}|confirm (?:it|this|that)|say for (?:sure|certain)|(?:fully |independently )?verify (?:it|this|that)(?: here)?)",
+    r"(?:but|though|although) I (?:could|may|might) be (?:wrong|mistaken|misremembering)",
+    r"(?:but|though|although) I (?:do not|don't) (?:really )?know(?: for (?:sure|certain))?",
+    r"I (?:think|believe|guess|suppose)", r"as far as I (?:know|can tell|am aware|can determine)", r"to (?:the best of )?my knowledge",
+    r"if I(?:'m| am) not mistaken", r"if I (?:remember|recall) (?:correctly|right)", r"without (?:a |any )?(?:shadow of a )?doubt", r"for (?:sure|certain)",
+)  # fmt: skip
+"""What hangs on the end of a sentence after a comma or a dash."""
+
+_ADVERBS = (
+    r"(?:almost|most|virtually|nearly|quite) certainly", r"(?:very|most|quite|just) (?:probably|possibly|likely|definitely)", r"probably", r"possibly", r"perhaps", r"maybe",
+    r"(?:(?<=is )|(?<=was )|(?<=are )|(?<=were ))likely(?! to\b)",
+    r"certainly", r"definitely", r"undoubtedly", r"undeniably", r"unquestionably", r"surely", r"presumably", r"conceivably", r"indisputably",
+)  # fmt: skip
+"""What stands beside the verb."""
 _SLOTS = ("{clause}", "{fragment}", "{answer}")
 _NEEDS_THAT = frozenset({"i know", "i feel", "i expect", "i want to say", "i know for a fact"})
 _NO_ADVERB_AFTER = ("the", "a", "an", "more", "less", "as", "so", "how", "of")
+_WINDOW = 300
+"""Characters at either end of a sentence in which its own words of confidence are looked for; the longest wordings have a third of that."""
 _ROUNDS = 4
 """Layers of hedging that are taken off one sentence: "I think it was probably ..., but I am not sure" has three."""
-_NO_OBJECT = r"(?!\s+(?:that|to|of|for|about|if|whether|in|with|who|what|when|where|which|how|not)\b)"
+_NO_OBJECT = r"(?!\s++(?:that|to|of|for|about|if|whether|in|with|who|what|when|where|which|how|not)\b)"
 """After "I think" without "that": a clause may follow, an object may not ("I think of ...", "I know what ...")."""
-_OPAQUE = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|\([^()]*\)")
+_CONTRACTIONS = (
+    (r"\bI am\b", "I'm"), (r"\bI would\b", "I'd"), (r"\bI have\b", "I've"), (r"\bdo not\b", "don't"), (r"\bcannot\b", "can't"),
+    (r"\b(it|this|that|there) is\b", r"\1's"), (r"\bcould not\b", "couldn't"), (r"\bis not\b", "isn't"), (r"\bwould not\b", "wouldn't"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,22 +143,19 @@ class Stripper:
     def _once(self, sentence: str) -> str:
         plain = straight(sentence)
         head = leading(sentence, self.language)
-        if (closing := self._closing.search(plain)) and re.search(r"\w", plain[: closing.start()]):
-            kept, end = sentence[: closing.start()], sentence[closing.start("end") :]
+        closing = self._closing.search(plain, max(0, len(plain) - _WINDOW))
+        if closing and re.search(r"\w", plain[: closing.start()]):
+            kept, end = sentence[: closing.start()].rstrip(), sentence[closing.start("end") :]
             if not kept.endswith(".") and ends_with_abbreviation(kept + end):
                 return kept  # "Sammy Davis Jr" had no stop of its own
             return kept + (end[1:] if kept.endswith(".") and end.startswith(".") else end)
-        if opening := self._opening.match(plain, len(head)):
+        if opening := self._opening.match(plain, len(head), len(head) + _WINDOW):
             return head + sentence[opening.end() :]
-        return self._without_inner(sentence, plain)
+        return self._without_inner(sentence, masked(plain))
 
     def _without_inner(self, sentence: str, plain: str) -> str:
-        opaque = [m.span() for m in _OPAQUE.finditer(plain)]
-        for pattern in (self._parenthetical, self._adverb):
-            for match in pattern.finditer(plain):
-                if not any(a <= match.start() < b for a, b in opaque):
-                    return sentence[: match.start()] + sentence[match.end() :]
-        return sentence
+        match = self._parenthetical.search(plain) or self._adverb.search(plain)
+        return sentence[: match.start()] + sentence[match.end() :] if match else sentence
 
     def _frames(self, *kinds: str) -> Iterator[str]:
         for hedge in self.hedges:
@@ -117,20 +178,20 @@ class Stripper:
         plain = {text.rstrip(",:") for text in openings if not text.endswith((" that", " que"))}
         plain.update(self._frames("adverb", "parenthetical"))
         apart = [
-            any_of(text for text in plain if " that " in text) + r"\s*[,:]\s+"
+            any_of(text for text in plain if " that " in text) + r"\s*+[,:]\s++"
         ]  # "there is a chance that this is right:"
-        apart += [any_of(governing) + r"\s+that\s+", any_of(governing_que) + r"\s+qu(?:e\s+|')"]
-        joined = [any_of(plain - {""}) + r"\s*[,:]?\s+", any_of(bare) + _NO_OBJECT + r"\s*[,:]?\s+"]
+        apart += [any_of(governing) + r"\s++that\s++", any_of(governing_que) + r"\s++qu(?:e\s++|')"]
+        joined = [any_of(plain - {""}) + r"\s*[,:]?\s++", any_of(bare) + _NO_OBJECT + r"\s*[,:]?\s++"]
         if self._english:
-            before_clause = rf"(?:{'|'.join(cues.BEFORE_CLAUSE)})"
+            before_clause = rf"(?:{'|'.join(_BEFORE_CLAUSE)})"
             apart += [
-                rf"(?:{'|'.join(cues.BEFORE_BUT)})\s*[,;—–-]*\s*(?:but|though|however)\b,?\s+",
-                rf"(?:{'|'.join(cues.BEFORE_THAT)})\s+that\s+",
-                rf"{before_clause}\s+that\s+",
+                rf"(?:{'|'.join(_BEFORE_BUT)})\s*+[,;—–-]*+\s*+(?:but|though|however)\b,?\s++",
+                rf"(?:{'|'.join(_BEFORE_THAT)})\s++that\s++",
+                rf"{before_clause}\s++that\s++",
             ]
             joined += [
-                rf"{before_clause}{_NO_OBJECT}\s*[,:—–]?\s+",
-                rf"(?:{'|'.join(cues.OPENING)})\s*,?\s+",
+                rf"{before_clause}{_NO_OBJECT}\s*[,:—–]?\s++",
+                rf"(?:{'|'.join(_OPENING)})\s*,?\s++",
             ]
         not_denied = r"(?!\W*not\b)"  # "probably not" says the opposite of what follows
         return re.compile(rf"(?:{'|'.join(apart)}|(?:{'|'.join(joined)}){not_denied})(?=\W*\w)", re.IGNORECASE)
@@ -147,23 +208,23 @@ class Stripper:
         tails = {_after_slot(text) for text in self._frames("fragment", "clause")}
         ends = any_of(tails | set(self._frames("closing", "parenthetical")))
         if self._english:
-            ends = rf"(?:{ends}|{'|'.join(cues.CLOSING)})"
-        return re.compile(rf"\s*(?:[,;–—]|\s-)\s*{ends}(?P<end>[.!…]*[*_\"”]*)$", re.IGNORECASE)
+            ends = rf"(?:{ends}|{'|'.join(_CLOSING)})"
+        return re.compile(rf"(?:[,;–—]|\s-)\s*+{ends}(?P<end>[.!…]*+[*_\"”]*+)$", re.IGNORECASE)
 
     @cached_property
     def _parenthetical(self) -> re.Pattern[str]:
         inner = any_of(self._frames("parenthetical"))
         if self._english:
-            inner = rf"(?:{inner}|{'|'.join(cues.CLOSING)})"
-        return re.compile(rf",\s+{inner},(?=\s)", re.IGNORECASE)
+            inner = rf"(?:{inner}|{'|'.join(_CLOSING)})"
+        return re.compile(rf",\s++{inner},(?=\s)", re.IGNORECASE)
 
     @cached_property
     def _adverb(self) -> re.Pattern[str]:
-        inner = any_of(text for text in self._frames("adverb") if text not in cues.KEPT_INSIDE)
+        inner = any_of(text for text in self._frames("adverb") if text not in KEPT_INSIDE)
         if self._english:
-            inner = rf"(?:{'|'.join(cues.ADVERBS)}|{inner})"
+            inner = rf"(?:{'|'.join(_ADVERBS)}|{inner})"
         not_after = "".join(rf"(?<!\b{word})" for word in _NO_ADVERB_AFTER if self._english)
-        return re.compile(rf"(?<=[^\s;:—–-]){not_after}\s+{inner}(?=[\s.!,;:*]|$)", re.IGNORECASE)
+        return re.compile(rf"(?<=[^\s;:—–-]){not_after}\s++{inner}(?=[\s.!,;:*]|$)", re.IGNORECASE)
 
 
 def _after_slot(text: str) -> str:
@@ -199,3 +260,47 @@ def _built(hedges: tuple[Hedge, ...]) -> Stripper:
 @lru_cache(maxsize=8)
 def _foreign(language: str) -> Stripper:
     return Stripper(lexicon_of(language).hedges, language)
+
+
+class _Node(dict[str, "_Node"]):
+    """Words that may follow; `ends` where a phrase is complete."""
+
+    ends = False
+
+
+def contracted(text: str) -> str:
+    """The phrase as one says it: "I am not sure" -> "I'm not sure"."""
+    for long, short in _CONTRACTIONS:
+        text = re.sub(long, short, text, flags=re.IGNORECASE)
+    return text
+
+
+def variants(phrase: str) -> set[str]:
+    """A phrase with and without its contractions: all at once, and each on its own."""
+    return {phrase, contracted(phrase)} | {
+        re.sub(long, short, phrase, flags=re.IGNORECASE) for long, short in _CONTRACTIONS
+    }
+
+
+def any_of(phrases: Iterable[str]) -> str:
+    """A pattern that matches the longest of the phrases, any case, any run of spaces; matches nothing where there are none."""
+    root = _Node()
+    for phrase in phrases:
+        node = root
+        for word in straight(phrase).lower().split():
+            node = node.setdefault(word, _Node())
+        node.ends = node is not root
+    return _pattern(root) if root else r"(?!)"
+
+
+def _pattern(node: _Node) -> str:
+    branches = [
+        re.escape(word) + (_tail(child) if child else "")
+        for word, child in sorted(node.items(), key=lambda item: -len(item[0]))
+    ]
+    return f"(?:{'|'.join(branches)})"
+
+
+def _tail(node: _Node) -> str:
+    following = rf"\s++{_pattern(node)}"
+    return f"(?:{following})?" if node.ends else following

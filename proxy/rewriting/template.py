@@ -16,11 +16,9 @@ from hedgerow.lexicon.text.sentences import Piece
 from hedgerow.lexicon.text.shape import Shape, shape
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.rewriting import frames
-from hedgerow.proxy.rewriting.casing import Surroundings, capitalise, lowers
 from hedgerow.proxy.rewriting.claims import may_claim
-from hedgerow.proxy.rewriting.cues import KEPT_INSIDE
+from hedgerow.proxy.rewriting.frames import KEPT_INSIDE, Surroundings, capitalise, lowers, nearest_foreign
 from hedgerow.proxy.rewriting.guard import LONG
-from hedgerow.proxy.rewriting.languages import nearest_foreign
 from hedgerow.proxy.rewriting.strip import Strippers
 from hedgerow.proxy.types import Rewrite, RewriteRequest
 
