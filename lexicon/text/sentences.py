@@ -24,6 +24,7 @@ _STOP = r"(?<![.!?…])[.!?…]++(?:[\"”»’')\]*_]++|\[\d++\])*+(?=\s)|[。�
 _STOPS = re.compile(_STOP)
 _BREAKS = re.compile(rf"{_STOP}|\n(?:[^\S\n]*+\n)++|\n(?=\s*+(?:[-*•#]|\d{{1,9}}[.)]\s))")
 _LAST_WORD = re.compile(r"[\w.]{1,24}\Z")
+_WORD = re.compile(r"\w")
 _MONTH = re.compile(rf"{MONTH_PATTERN}\b", re.IGNORECASE)
 _GAP = re.compile(r"[^\S\n]*+")
 _BEFORE_NUMBER = frozenset(["no", "nr", "vol", "fig"])
@@ -88,12 +89,17 @@ def _sentences_of_line(line: str, place: Place) -> Iterator[Piece]:
     for stop in _STOPS.finditer(line):
         if not _ends_sentence(line, start, stop):
             continue
-        yield Piece(line[start : stop.end()], True, place)
+        yield _sentence(line[start : stop.end()], place)
         start = _after_gap(line, stop.end())
         yield Piece(line[stop.end() : start], False)
     rest = line[start:]
-    yield Piece(rest.rstrip(), bool(rest.strip()), place)
+    yield _sentence(rest.rstrip(), place)
     yield Piece(rest[len(rest.rstrip()) :], False)
+
+
+def _sentence(text: str, place: Place) -> Piece:
+    """A stretch that was cut out as a sentence; it is one where it holds a word."""
+    return Piece(text, _WORD.search(text) is not None, place)
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:

@@ -84,6 +84,8 @@ _NEEDS_THAT = frozenset({"i know", "i feel", "i expect", "i want to say", "i kno
 _NO_ADVERB_AFTER = ("the", "a", "an", "more", "less", "as", "so", "how", "of")
 _WINDOW = 300
 """Characters at either end of a sentence in which its own words of confidence are looked for; the longest wordings have a third of that."""
+_SHORTEST = 6
+"""Characters of the shortest sentence that can hold a hedge."""
 _ROUNDS = 4
 """Layers of hedging that are taken off one sentence: "I think it was probably ..., but I am not sure" has three."""
 _NO_OBJECT = r"(?!\s++(?:that|to|of|for|about|if|whether|in|with|who|what|when|where|which|how|not)\b)"
@@ -128,6 +130,8 @@ class Stripper:
 
     def sentence(self, sentence: str) -> str:
         """One sentence without its hedges and boosters, with a capital where it had one."""
+        if len(sentence) < _SHORTEST:
+            return sentence
         bare = self.bare(sentence)
         return capitalise(bare) if sentence[:1].isupper() else bare
 

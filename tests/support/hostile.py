@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from hypothesis import strategies as st
+
 HOSTILE: dict[str, Callable[[int], str]] = {
     "full stops": lambda n: "." * n + "x",
     "spaces": lambda n: "Paris" + " " * n + "x",
@@ -33,6 +35,41 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "emoji": lambda n: "😀" * n,
 }  # fmt: skip
 """Strings of about n characters, by name."""
+
+_MARKED = {
+    "dots": ("", ".", "x"), "spaced dots": ("", ". ", "x"), "spaces": ("Paris ", " ", "x"), "no-break spaces": ("Paris ", "\u00a0", "x"),
+    "closed dots": ("It is.", '"', "x"), "one word": ("", "word ", "."), "long word": ("", "a", "."), "commas": ("Paris", ", ", "x."),
+    "brackets": ("", "(", "x"), "square brackets": ("", "[", "x"), "nested": ("", "([“", "x"), "curly quotes": ("", "“", "x"),
+    "low quotes": ("", "„", "x"), "guillemets": ("", "«a ", "x"), "straight quotes": ("", '"a ', "x"), "backticks": ("", "`a ", "x"),
+    "digits": ("", "1", "x"), "dotted digits": ("", "1.", "x"), "numbers": ("", "1,", "x"), "hyphens": ("", "-", "x"),
+    "hyphenated": ("", "a-", "x"), "initials": ("", "A.", "x"), "addresses": ("", "a.b", "x"), "ats": ("", "a@", "x"), "dollars": ("", "$a", " x"),
+    "maths": ("", "\\[a ", "x"), "inline maths": ("", "\\(a ", "x"), "links": ("", "http://a.", " x"), "lines": ("", "a\n", "x"),
+    "blank lines": ("a", "\n", "x"), "indented lines": ("a", "\n  ", "x"), "items": ("", "- a\n", "x"), "rows": ("", "| a ", "x"),
+    "that": ("It is", " that", " so."), "the": ("It is ", "the ", "so."), "probably": ("It is ", "probably ", "so."), "not": ("It is ", "not ", "so."),
+    "perhaps in brackets": ("It", " (probably)", " is."), "aware": ("I am not aware", " ", "x"), "but": ("Paris", ", but", " so."),
+    "apostrophes": ("", "it's ", "x"), "citations": ("It is.", "[1]", "x"), "questions": ("", "Is it? ", "x"), "fences": ("", "```\na\n", "x"),
+    "exclamations": ("", "So! ", "x"), "kanji stops": ("", "。", "x"), "stars": ("", "*a ", "x"), "headings": ("", "# a\n", "x"), "slots": ("", "{", "x"),
+}  # fmt: skip
+"""A beginning, what is repeated, and an end at which every guess of a reader fails, by name."""
+
+
+def _marked(start: str, repeated: str, end: str) -> Callable[[int], str]:
+    return lambda n: start + repeated * (n // len(repeated)) + end
+
+
+MARKED = {name: _marked(*parts) for name, parts in _MARKED.items()}
+"""The same, of the marks that tell sentences, quotations, code, maths and lists."""
+
+NASTY = st.lists(
+    st.sampled_from([
+        ".", "...", " ", "  ", "\u00a0", "\n", "\n\n", "\t", ",", ", but I am not sure", "(", ")", "[", "]", "[1]", "“", "”", '"', "'", "’", "«", "»", "„", "`", "```",
+        "*", "**", "_", "- ", "1. ", "# ", "> ", "|", "$", "\\(", "\\)", "\\[", "1", "12,345", "3.14", "1889", "-", "–", "…", "?", "!", ":", ";", "a", "I", "I think that ",
+        "probably ", "Paris", " is ", "Dr.", "U.S.", "no.", "can't", "don’t", "http://a.b", "a@b.c", "über", "é", "東京", "。", "\u200b", "\r\n", "\x00", "{clause}", "not ",
+        "As far as I know, ", "the ", "that ", "Yes, ", "May", "9. November",
+    ]),
+    max_size=40,
+).map("".join)  # fmt: skip
+"""Short texts of pieces that surprise whoever takes them apart."""
 
 LIMIT_S = 2.0
 """Generous: linear code takes a few hundredths of it."""

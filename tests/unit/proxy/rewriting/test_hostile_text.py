@@ -1,0 +1,78 @@
+"""Model text is hostile: rewriting is linear in it, and what it cannot reword it leaves alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+import pytest
+from hypothesis import given
+
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Retriever, load
+from hedgerow.lexicon.text.sentences import sentences
+from hedgerow.proxy.rewriting import (
+    FactGuard,
+    TemplateRewriter,
+    assertions,
+    close,
+    natural_pieces,
+    reword,
+    reword_sentences,
+)
+from hedgerow.proxy.rewriting.editor import answer_only
+from hedgerow.proxy.rewriting.guard import difference
+from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest
+from tests.support.hostile import HOSTILE, MARKED, NASTY, hold_linear
+
+RETRIEVER = Retriever(load())
+TEMPLATE = TemplateRewriter()
+GUARD = FactGuard(reader=None)
+TARGET = Beta.from_mean(0.6, 10)
+HEDGES = RETRIEVER.nearest(TARGET, 5)
+
+
+def _request(draft: str) -> RewriteRequest:
+    return RewriteRequest("What is so?", draft, TARGET, HEDGES, language="en")
+
+
+def _reword(draft: str) -> Rewording:
+    return anyio.run(lambda: reword(_request(draft), rewriters=[TEMPLATE], guard=GUARD, reader=None))
+
+
+def _reword_sentences(draft: str) -> Rewording:
+    targets = [TARGET] * len(sentences(draft))
+    return reword_sentences("What is so?", draft, targets, nearest=lambda _, __: HEDGES, template=TEMPLATE, guard=GUARD)
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "strip": TEMPLATE.strippers.of("en").strip,
+    "strip de": TEMPLATE.strippers.of("de").strip,
+    "difference": lambda text: difference(text, text.replace("a", "b")),
+    "guard": lambda text: GUARD.judge(_request(text), Rewrite(text + " I think.", None)),
+    "reword": _reword,
+    "assertions": assertions,
+    "append": lambda text: anyio.run(close, _request(text)),
+    "natural_pieces": lambda text: list(natural_pieces(text)),
+    "answer_only": answer_only,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_time_grows_with_the_length(reader: str) -> None:
+    for make in (HOSTILE | MARKED).values():
+        hold_linear(READERS[reader], make)
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, *MARKED])
+def test_time_of_sentence_by_sentence_rewording_grows_with_the_length(name: str) -> None:
+    make = (HOSTILE | MARKED)[name]
+    hold_linear(_reword_sentences, lambda n: make(n // 8))
+
+
+@given(NASTY)
+def test_a_rewording_says_the_same_or_is_the_draft(draft: str) -> None:
+    done = _reword(draft)
+    assert done.text == draft or GUARD.judge(_request(draft), Rewrite(done.text, done.hedge)).accepted
+    assert "".join(natural_pieces(draft)) == draft
+    assert not difference(draft, draft)
