@@ -93,10 +93,10 @@ def _linguistic(text: str) -> dict[str, Beta]:
 def signals(question: str, samples: Sequence[Sample], clusters: Clustering) -> dict[str, Beta]:
     """Every signal that these samples carry."""
     draft = samples[clusters.draft_index].text
-    found = {"semantic": asyncio.run(SemanticSignal().measure(question, samples, clusters)), **_linguistic(draft)}
+    by_signal = {"semantic": asyncio.run(SemanticSignal().measure(question, samples, clusters)), **_linguistic(draft)}
     if all(sample.logprob_mean is not None for sample in samples):
-        found["token"] = asyncio.run(TokenSignal().measure(question, samples, clusters))
-    return found
+        by_signal["token"] = asyncio.run(TokenSignal().measure(question, samples, clusters))
+    return by_signal
 
 
 def _sampled(row: Row, grade: Callable[[Row, Clustering], bool]) -> Case:

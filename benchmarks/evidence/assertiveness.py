@@ -46,11 +46,11 @@ def held_out_embedded(data: Rated, vectors: Floats, folds: BaseCrossValidator) -
 
 def held_out_reader(data: Path, texts: Rated, vectors: Floats) -> Floats:
     """What the embedding reader hears, fitted on the other sources."""
-    link, heard = linked(data, texts), np.zeros(texts.ratings.size)
+    link, means = linked(data, texts), np.zeros(texts.ratings.size)
     for train, test in GroupKFold(5).split(texts.texts, groups=texts.sources):
         weights = fit([texts.texts[i] for i in train], vectors[train], texts.ratings[train], link)
-        heard[test] = [perceived_by(weights, texts.texts[i], lambda i=i: vectors[i]).mean for i in test]
-    return heard
+        means[test] = [perceived_by(weights, texts.texts[i], lambda i=i: vectors[i]).mean for i in test]
+    return means
 
 
 def table(data: Path, perceived: Floats) -> str:

@@ -1,4 +1,4 @@
-"""What readers hear where a model hedges by itself, or is told the Beta and no phrase, beside the template on the same answers (RALC figure 3)."""
+"""Perceived confidence where a model hedges by itself, or is given the Beta and no phrase, beside the template on the same answers (RALC figure 3)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy.stats import spearmanr
 
 from benchmarks.data.answers import Answers, Columns, Floats, load_set
 from benchmarks.evidence import direct_beta, plots
-from benchmarks.evidence.hearing import Ears
 from benchmarks.evidence.holding_out import Estimate, bootstrap, held_out, metric
+from benchmarks.evidence.reader import Reader
 from benchmarks.evidence.wording import Writer, at, facts_lost, means, word
 from hedgerow.proxy.types import Rewording
 
@@ -22,7 +22,7 @@ FD, GECE = "faithfulness_divergence", "generalised_ece"
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One way of wording a set: outcomes, what is heard, the confidence it should follow, and facts lost where the answers are the same."""
+    """One way of wording a set: outcomes, what is perceived, the confidence it should follow, and facts lost where the answers are the same."""
 
     name: str
     correct: Floats
@@ -35,30 +35,32 @@ class Heard:
         return bootstrap([self.correct.size], lambda rows: metric(name, at(self.betas, rows[0]), self.correct[rows[0]]))
 
     def follows(self) -> float | None:
-        """Spearman correlation of the confidence it should follow and the one heard."""
+        """Spearman correlation of the confidence it should follow and the one perceived."""
         return None if self.target is None else float(spearmanr(means(self.target), means(self.betas)).statistic)
 
 
-def own_hedges(data: Path, ears: Ears, limit: int | None) -> tuple[list[Heard], str]:
+def own_hedges(data: Path, reader: Reader, limit: int | None) -> tuple[list[Heard], str]:
     """gpt-5-mini asked to hedge, against its plain answers worded by us, on the questions that it attempted both ways; and a remark."""
     answers = load_set(data, OWN, limit)
     target = held_out(answers.raw("semantic"), answers.correct)
     both = np.array([i for i, case in enumerate(answers.cases) if case.row and case.row["hedged"]["grade"] != "C"])
     cases = tuple(answers.cases[i] for i in both)
     rows = [case.row for case in cases if case.row]
-    ours = word(Answers(OWN, cases), at(target, both), ears, Writer())
+    ours = word(Answers(OWN, cases), at(target, both), reader, Writer())
     graded = np.array([r["hedged"]["grade"] == "A" for r in rows], np.float64)
-    theirs = Heard("its own hedges (hedged QA)", graded, ears.hear([r["hedged"]["text"] for r in rows]), ours.target)
-    found = [
+    theirs = Heard(
+        "its own hedges (hedged QA)", graded, reader.perceive([r["hedged"]["text"] for r in rows]), ours.target
+    )
+    wordings = [
         Heard("gpt-5-mini, plain", ours.correct, ours.before, None, 0),
         theirs,
         Heard("plain, worded by us", ours.correct, ours.after, ours.target, ours.facts_lost),
     ]
     gaps = ", ".join(
-        f"{title} {_gap(name, found[2], theirs):+.3f}" for name, title in ((FD, "FD"), (GECE, "generalised ECE"))
+        f"{title} {_gap(name, wordings[2], theirs):+.3f}" for name, title in ((FD, "FD"), (GECE, "generalised ECE"))
     )
-    return found, (
-        f"Ours less its own, paired: {gaps}. Its answers to the two prompts are not the same, and each is graded for itself. {_agreement(rows, ears)}"
+    return wordings, (
+        f"Ours less its own, paired: {gaps}. Its answers to the two prompts are not the same, and each is graded for itself. {_agreement(rows, reader)}"
     )
 
 
@@ -70,39 +72,39 @@ def _gap(name: str, ours: Heard, theirs: Heard) -> Estimate:
     return bootstrap([ours.correct.size], difference)
 
 
-def _agreement(rows: Sequence[dict[str, dict[str, float | str]]], ears: Ears) -> str:
+def _agreement(rows: Sequence[dict[str, dict[str, float | str]]], reader: Reader) -> str:
     """How the listener compares with the reader whose scores came with the data."""
     kinds = ("vanilla", "hedged")
     recorded = np.array([r[kind]["mapper_conf"] for r in rows for kind in kinds], np.float64)
-    heard = means(ears.hear([str(r[kind]["text"]) for r in rows for kind in kinds]))
-    rho = spearmanr(recorded, heard).statistic
+    perceived = means(reader.perceive([str(r[kind]["text"]) for r in rows for kind in kinds]))
+    rho = spearmanr(recorded, perceived).statistic
     return f"A trained confidence reader's scores of these {recorded.size:,} texts, which came with the data, agree with our listener's at Spearman {rho:.3f}."
 
 
-def told_the_beta(data: Path, ears: Ears, limit: int | None) -> list[Heard]:
-    """The embedded model told the Beta and no phrase, against the template at the same targets."""
+def given_the_beta(data: Path, reader: Reader, limit: int | None) -> list[Heard]:
+    """The embedded model given the Beta and no phrase, against the template at the same targets."""
     kept = {row["id"]: row for row in direct_beta.kept()}
     cases = tuple(case for case in load_set(data, direct_beta.SET, limit).cases if case.id in kept)
     rows = [kept[case.id] for case in cases]
     target = np.array([r["alpha"] for r in rows]), np.array([r["beta"] for r in rows])
-    ours = word(Answers(direct_beta.SET, cases), target, ears, Writer())
+    ours = word(Answers(direct_beta.SET, cases), target, reader, Writer())
     replies = [r["reply"].strip() or "(nothing)" for r in rows]
     done = [Rewording(reply, "hedged", None, None, "direct_beta") for reply in replies]
     lost = sum(facts_lost(case, one) for case, one in zip(cases, done, strict=True))
     return [
         Heard("LLaMA-13B, plain", ours.correct, ours.before, None, 0),
-        Heard("direct Beta, SmolLM2-135M", ours.correct, ears.hear(replies), target, lost),
+        Heard("direct Beta, SmolLM2-135M", ours.correct, reader.perceive(replies), target, lost),
         Heard("worded by us", ours.correct, ours.after, target, ours.facts_lost),
     ]
 
 
-def table(found: Sequence[Heard]) -> list[str]:
+def table(wordings: Sequence[Heard]) -> list[str]:
     """One line a way of wording."""
     head = (
         "answers",
         "n",
         "accuracy",
-        "mean heard",
+        "mean perceived",
         "FD (95 %)",
         "generalised ECE (95 %)",
         "AUROC (95 %)",
@@ -110,7 +112,7 @@ def table(found: Sequence[Heard]) -> list[str]:
         "facts kept",
     )
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for h in found:
+    for h in wordings:
         figures = " | ".join(str(h.estimate(name)) for name in (FD, GECE, "auroc"))
         rho = h.follows()
         kept = "" if h.facts_lost is None else f"{1 - h.facts_lost / h.correct.size:.1%}"

@@ -66,11 +66,11 @@ def compared(
         share = [len(c.largest) / len(r["samples"]) for r, c in zip(rows, clusterings, strict=True)]
         sides.append((np.array(right), np.array(share)))
     rng = np.random.default_rng(0)
-    found = []
+    differences = []
     for _ in range(500):
         draw = rng.integers(0, len(rows), len(rows))
-        found.append(np.subtract(*(auroc(right[draw], share[draw]) for right, share in reversed(sides))))
-    low, high = np.nanquantile(found, [0.025, 0.975])
+        differences.append(np.subtract(*(auroc(right[draw], share[draw]) for right, share in reversed(sides))))
+    low, high = np.nanquantile(differences, [0.025, 0.975])
     exact_, own = (auroc(*side) for side in sides)
     return f"{exact_:.3f} | {own:.3f} | {own - exact_:+.3f} ({low:+.3f} to {high:+.3f})"
 

@@ -1,6 +1,6 @@
 """The paper's grey-box baseline with a live model, drawn once: `python -m benchmarks.evidence.direct_beta` (some ten minutes).
 
-The embedded model (SmolLM2-135M) is told the calibrated Beta of 150 answers and left to find the words, no lexicon and no guard. Its replies are kept in
+The embedded model (SmolLM2-135M) is given the calibrated Beta of 150 answers and left to find the words, no lexicon and no guard. Its replies are kept in
 `direct_beta.jsonl.gz` with the targets that they were asked for. Questions and answers: TriviaQA answered by LLaMA-13B (UQ-NLG, MIT).
 """
 
@@ -50,15 +50,15 @@ async def draw(answers: Answers) -> list[dict[str, Any]]:
         answer = await model.complete(Call("/chat/completions", {"messages": messages, "temperature": 0.0}))
         return answer["choices"][0]["message"]["content"], Usage()
 
-    found = []
+    recorded_replies = []
     for i in track(
         sorted(random.Random(SEED).sample(range(len(answers)), ASKED)), "asking", disable=not sys.stderr.isatty()
     ):
         case, target = answers.cases[i], Beta.floored(float(alpha[i]), float(beta[i]))
         reply = await DirectBetaRewriter(ask).rewrite(RewriteRequest(case.question, case.draft, target, ()))
-        found.append({"id": case.id, "alpha": target.alpha, "beta": target.beta, "reply": reply.text})
+        recorded_replies.append({"id": case.id, "alpha": target.alpha, "beta": target.beta, "reply": reply.text})
     await model.aclose()
-    return found
+    return recorded_replies
 
 
 def main() -> int:

@@ -42,7 +42,7 @@ from hedgerow.proxy.types import RewriteRequest, Usage
 KEPT = RECORDED / "editors.jsonl.gz"
 SEED = 21
 LONGEST_ANSWER = 140
-"""Characters; the embedded model writes at most 64 tokens unless told otherwise, and a reworded answer must fit in."""
+"""Characters; the embedded model writes at most 64 tokens unless configured otherwise, and a reworded answer must fit in."""
 EDITORS: dict[str, Callable[[Ask], Rewriter]] = {
     "llm": EditorRewriter,
     "direct_beta": DirectBetaRewriter,
@@ -62,11 +62,11 @@ class Tried:
 def requests(data: Path, count: int) -> list[RewriteRequest]:
     """Answers with targets even over the range."""
     rng, retriever = random.Random(SEED), Retriever(load())
-    found = []
+    collected = []
     for question, answer in [pair for pair in answers(data) if len(pair[1]) <= LONGEST_ANSWER][:count]:
         target = Beta.from_mean(rng.uniform(*MEANS), rng.choice(CONCENTRATIONS))
-        found.append(RewriteRequest(question, answer, target, retriever.nearest(target, 5)))
-    return found
+        collected.append(RewriteRequest(question, answer, target, retriever.nearest(target, 5)))
+    return collected
 
 
 async def draw(data: Path, count: int) -> None:
@@ -86,16 +86,16 @@ async def draw(data: Path, count: int) -> None:
         replies: dict[str, list[dict[str, Any]]] = {name: [] for name in EDITORS}
         for name, editor in EDITORS.items():
 
-            async def ask(system: str, user: str, heard: list[dict[str, Any]] = replies[name]) -> tuple[str, Usage]:
+            async def ask(system: str, user: str, perceived: list[dict[str, Any]] = replies[name]) -> tuple[str, Usage]:
                 if (system, user) in said:  # at temperature 0 it would say the same again
-                    heard.append(said[system, user])
+                    perceived.append(said[system, user])
                     return said[system, user]["text"], Usage()
                 messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
                 start = time.perf_counter()
                 answer = await model.complete(Call("/chat/completions", {"messages": messages, "temperature": 0.0}))
                 text = answer["choices"][0]["message"]["content"]
                 said[system, user] = {"text": text, "ms": round((time.perf_counter() - start) * 1e3)}
-                heard.append(said[system, user])
+                perceived.append(said[system, user])
                 return text, Usage()
 
             await reword(request, rewriters=[editor(ask)], guard=guard)
@@ -114,7 +114,7 @@ def kept() -> list[dict[str, Any]]:
 async def replay() -> dict[str, list[Tried]]:
     """Every editor's kept replies through the step as it is now; where it asks once more than it did then, `not_drawn`."""
     retriever, template, guard = Retriever(load()), TemplateRewriter(), FactGuard()
-    found: dict[str, list[Tried]] = {name: [] for name in EDITORS}
+    collected: dict[str, list[Tried]] = {name: [] for name in EDITORS}
     for row in kept():
         target = Beta(row["alpha"], row["beta"])
         request = RewriteRequest(row["question"], row["answer"], target, retriever.nearest(target, 5))
@@ -123,8 +123,8 @@ async def replay() -> dict[str, list[Tried]]:
             done = await reword(request, rewriters=[editor(_player(replies)), template], guard=guard)
             if replies and done.reason != "no_assertion":
                 spent = sum(reply["ms"] for reply in replies)
-                found[name].append(Tried(Case(name, request, done, done, 0.0), replies[0]["text"], spent))
-    return found
+                collected[name].append(Tried(Case(name, request, done, done, 0.0), replies[0]["text"], spent))
+    return collected
 
 
 def _player(replies: Sequence[dict[str, Any]]) -> Ask:

@@ -25,12 +25,12 @@ PAIRS = 60
 HEAD = """# Examples
 
 Sixty real answers, worded at confidences from 2 % to 98 % by the template rewriter (no model call). Nothing was chosen by hand and
-nothing touched up: `python -m benchmarks.evidence.examples` writes this page. *Target* is the mean of the Beta that was asked for, *heard* what
+nothing touched up: `python -m benchmarks.evidence.examples` writes this page. *Target* is the mean of the Beta that was asked for, *perceived* what
 the lexicon's reader hears in the result.
 
 Questions and answers: TriviaQA answered by LLaMA-13B (UQ-NLG, MIT) and EVOUNA (Wang et al. 2023, Apache-2.0).
 
-| target | heard | question | answer | reworded |
+| target | perceived | question | answer | reworded |
 |---:|---:|---|---|---|
 """
 

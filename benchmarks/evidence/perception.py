@@ -32,9 +32,9 @@ HEAVIEST = 20.0  # a survey phrase weighs 60 scores in the fit; here it should n
 
 @dataclass(frozen=True)
 class Unseen:
-    """Expressions of Tao et al. with what people heard and what models heard that knew less or more of them."""
+    """Expressions of Tao et al. with what people perceived and what models perceived that knew less or more of them."""
 
-    heard: Floats
+    perceived: Floats
     benchmark: Floats
     phrase: Floats
     by_shipped_words: Floats
@@ -64,11 +64,11 @@ def restricted(training: Sequence[Sequence[Token]]) -> Vocabulary:
 
 def positions(cues: Iterable[Sequence[Cue]], chosen: Iterable[Row]) -> Callable[[Cue], float]:
     """Log-odds at which cues stand, as the sum of what their parts add: class, modifiers, and the whole; ridge regression on the rows."""
-    told = [(inside, row) for inside, row in zip(cues, chosen, strict=True) if inside]
+    cued = [(inside, row) for inside, row in zip(cues, chosen, strict=True) if inside]
     parts = DictVectorizer()
-    x = parts.fit_transform([_parts(inside) for inside, _ in told])
-    odds = [logit(min(max(row.score, ENDS[0]), ENDS[1])) for _, row in told]
-    weights = [min(row.weight, HEAVIEST) / len(inside) for inside, row in told]
+    x = parts.fit_transform([_parts(inside) for inside, _ in cued])
+    odds = [logit(min(max(row.score, ENDS[0]), ENDS[1])) for _, row in cued]
+    weights = [min(row.weight, HEAVIEST) / len(inside) for inside, row in cued]
     fitted = Ridge(KAPPA).fit(x, odds, sample_weight=weights)
     added = dict(zip(parts.get_feature_names_out().tolist(), fitted.coef_.tolist(), strict=True))
     return lambda cue: fitted.intercept_ + sum(added.get(part, 0.0) for part in _parts([cue]))
@@ -76,13 +76,13 @@ def positions(cues: Iterable[Sequence[Cue]], chosen: Iterable[Row]) -> Callable[
 
 def _parts(cues: Sequence[Cue]) -> dict[str, float]:
     """The parts of cues by name; several cues share one vote."""
-    found: dict[str, float] = defaultdict(float)
+    cue_features: dict[str, float] = defaultdict(float)
     for cue in cues:
         said = "neg" if cue.symbol.startswith("neg") else "as said"
         names = {f"all {cue.symbol}", f"{said} {cue.base}"} | {f"{said} part {part}" for part in cue.symbol.split(".")}
         for name in sorted(names):
-            found[name] += 1.0 / len(cues)
-    return found
+            cue_features[name] += 1.0 / len(cues)
+    return cue_features
 
 
 def unseen(data: Path) -> Unseen:
@@ -102,7 +102,7 @@ def unseen(data: Path) -> Unseen:
 
 
 def unseen_survey(data: Path, folds: int = 7) -> tuple[Floats, Floats, Floats]:
-    """(heard, predicted, predicted) of the survey phrases, bare, whole phrases held out.
+    """(perceived, predicted, predicted) of the survey phrases, bare, whole phrases held out.
 
     First with the shipped words, whose class is known and whose position is estimated from the training set; then without the words
     that the training set does not hold.
@@ -135,6 +135,6 @@ def _predicted(
     if moved:
         place = positions([cues[i] for i in train], [chosen[i] for i in train])
         cues = {i: [replace(cue, value=place(cue)) for cue in inside] for i, inside in cues.items()}
-    found = {i: features(tokens[i], inside, book) for i, inside in cues.items()}
-    fitted = fit([found[i] for i in train], [chosen[i] for i in train], model().spread)
-    return [fitted.mean(found[i]) for i in test]
+    cue_features = {i: features(tokens[i], inside, book) for i, inside in cues.items()}
+    fitted = fit([cue_features[i] for i in train], [chosen[i] for i in train], model().spread)
+    return [fitted.mean(cue_features[i]) for i in test]

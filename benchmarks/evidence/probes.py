@@ -83,14 +83,14 @@ def table(data: Path) -> str:
         "|---|---|---|---|---|---|",
     ]
     for way in ("full", "short"):
-        found = [_outcome(gold[row["id"]], row, way) for row in rows]
-        right, share = np.array([right for right, _ in found], bool), np.array([share for _, share in found])
+        outcomes = [_outcome(gold[row["id"]], row, way) for row in rows]
+        right, share = np.array([right for right, _ in outcomes], bool), np.array([share for _, share in outcomes])
         prompt, written = (np.mean([row[way][kind] for row in rows]) for kind in ("prompt", "written"))
         if way == "short":  # the draft is a call of its own
             prompt += np.mean([row["full"]["prompt"] for row in rows])
             written += np.mean([row["full"]["written"] for row in rows]) / SAMPLES
-        told = interval(share, right) if right.sum() >= FEWEST else f"too few right (under {FEWEST})"
-        lines.append(f"| {way} | {len(rows)} | {right.sum()} | {prompt:.0f} | {written:.0f} | {told} |")
+        auroc = interval(share, right) if right.sum() >= FEWEST else f"too few right (under {FEWEST})"
+        lines.append(f"| {way} | {len(rows)} | {right.sum()} | {prompt:.0f} | {written:.0f} | {auroc} |")
     return "\n".join(lines)
 
 

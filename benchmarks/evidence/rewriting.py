@@ -1,8 +1,8 @@
 """The template rewriter over recorded and freshly drawn answers: `python -m benchmarks.evidence.rewriting [--answers 2000] [--embedded 500]`.
 
 Every answer gets a target drawn evenly from [.02, .98] and goes through retrieval, template, guard and fallbacks as in the proxy.
-How sure the result sounds is heard by a reader that has no part in the proxy (`Listener`): a fit on people's scores of other phrases
-than the one it hears. The guard's own reader is reported beside it, marked as such.
+How sure the result sounds is read by a reader that has no part in the proxy (`Listener`): a fit on people's scores of other phrases
+than the one it reads. The guard's own reader is reported beside it, marked as such.
 """
 
 from __future__ import annotations
@@ -62,27 +62,27 @@ class Case:
 class Listener:
     """Hears confidence as one who has never met the phrase: fitted on people's scores of other phrases.
 
-    Phrases are cut in two halves, and a sentence is heard by the fit on the half that its own words of confidence are not in. The
+    Phrases are cut in two halves, and a sentence is read by the fit on the half that its own words of confidence are not in. The
     features are those of the lexicon's model; weights, phrases and entries of the guard's reader have no part in it.
     """
 
     def __init__(self, data: Path) -> None:
         self.rows = rows(data)
-        self.found = [seen(row.text) for row in self.rows]
+        self.collected = [seen(row.text) for row in self.rows]
         self.halves = [self._fit(half) for half in (0, 1)]
 
     def _fit(self, half: int) -> Model:
-        chosen = [(one, row) for one, row in zip(self.found, self.rows, strict=True) if _half(row.phrase) == half]
+        chosen = [(one, row) for one, row in zip(self.collected, self.rows, strict=True) if _half(row.phrase) == half]
         return fit([one for one, _ in chosen], [row for _, row in chosen], (1.0, 0.0, 0.0))
 
-    def hear(self, texts: Sequence[str]) -> Any:
+    def perceive(self, texts: Sequence[str]) -> Any:
         """Mean confidence, one a text, each by the half that does not know its phrase."""
         return np.array([self.halves[1 - _half(signature(text))].mean(seen(text)) for text in texts])
 
     def held_out(self) -> float:
         """Spearman correlation with people's scores of single sentences with phrases that the fit had not met."""
-        told = [row for row in self.rows if row.source == "tao"]
-        return float(spearmanr(self.hear([row.text for row in told]), [row.score for row in told]).statistic)
+        rated = [row for row in self.rows if row.source == "tao"]
+        return float(spearmanr(self.perceive([row.text for row in rated]), [row.score for row in rated]).statistic)
 
 
 def _half(phrase: str) -> int:
@@ -99,11 +99,11 @@ def recorded(data: Path, count: int, rng: random.Random) -> list[tuple[str, str,
     """(set, question, answer): the same number from every recorded set."""
     files = sorted((data / "samples").rglob("*.jsonl*"))
     share = -(-count // len(files))
-    found: list[tuple[str, str, str]] = []
+    collected: list[tuple[str, str, str]] = []
     for file in files:
         every = list(_answers(file))
-        found += [(file.parent.name, *row) for row in rng.sample(every, min(share, len(every)))]
-    return found[:count]
+        collected += [(file.parent.name, *row) for row in rng.sample(every, min(share, len(every)))]
+    return collected[:count]
 
 
 def _answers(file: Path) -> Iterator[tuple[str, str]]:
@@ -123,7 +123,7 @@ async def drawn(data: Path, count: int, rng: random.Random) -> list[tuple[str, s
     asked = [json.loads(line) for line in (data / "qa" / "nq_1000.jsonl").read_text(encoding="utf-8").splitlines()]
     model = EmbeddedModel("embedded", EmbeddedUpstream(provider="embedded"))
     await model.open()
-    found: list[tuple[str, str, str]] = []
+    collected: list[tuple[str, str, str]] = []
     for row in track(rng.sample(asked, count), "asking the embedded model", disable=not sys.stderr.isatty()):
         body = {
             "messages": [{"role": "user", "content": f"{row['question']}?"}],
@@ -132,9 +132,9 @@ async def drawn(data: Path, count: int, rng: random.Random) -> list[tuple[str, s
             "seed": SEED,
         }
         answer = await model.complete(Call("/chat/completions", body))
-        found.append(("embedded", row["question"], answer["choices"][0]["message"]["content"]))
+        collected.append(("embedded", row["question"], answer["choices"][0]["message"]["content"]))
     await model.aclose()
-    return found
+    return collected
 
 
 async def run(answers: Sequence[tuple[str, str, str]], rng: random.Random) -> list[Case]:
@@ -176,7 +176,7 @@ EPISTEMIC = word_set(
 
 
 def hedged_part(case: Case) -> str:
-    """The sentence that was reworded; the whole text where that cannot be told."""
+    """The sentence that was reworded; the whole text where that cannot be determined."""
     before = set(sentences(case.request.draft))
     changed = [sentence for sentence in sentences(case.done.text) if sentence not in before]
     return " ".join(changed) or case.done.text
@@ -194,33 +194,33 @@ def interval(
 def summary(cases: Sequence[Case], listener: Listener) -> dict[str, Any]:
     """Every figure, with the answers that assert nothing counted apart."""
     rng = np.random.default_rng(SEED)
-    told = [case for case in cases if case.done.reason != "no_assertion"]
-    spoken = [case for case in told if case.done.status != "unhedged"]
+    asserting = [case for case in cases if case.done.reason != "no_assertion"]
+    spoken = [case for case in asserting if case.done.status != "unhedged"]
     english = [case for case in spoken if case.done.perceived is not None]
     targets = np.array([case.request.target.mean for case in english])
-    heard = listener.hear([hedged_part(case) for case in english])
+    perceived = listener.perceive([hedged_part(case) for case in english])
     guards = np.array([case.done.perceived.mean for case in english if case.done.perceived])
-    pairs = np.column_stack([targets, heard, guards])
+    pairs = np.column_stack([targets, perceived, guards])
     distances = [_w1(case.done.perceived, case.request.target) for case in english if case.done.perceived]
     best = [case.request.hedges[0].distance for case in english]
-    tally = Tally.of([case.done for case in told])
+    tally = Tally.of([case.done for case in asserting])
     return {
         "answers": len(cases),
-        "no assertion": len(cases) - len(told),
-        "asserting": len(told),
+        "no assertion": len(cases) - len(asserting),
+        "asserting": len(asserting),
         "status": dict(tally.status),
         "refused": dict(tally.refused.most_common()),
-        "facts lost": sum(lost_facts(case) for case in told),
-        "not idempotent": sum(case.again.text != case.done.text for case in told),
-        "spearman": float(spearmanr(targets, heard).statistic),
+        "facts lost": sum(lost_facts(case) for case in asserting),
+        "not idempotent": sum(case.again.text != case.done.text for case in asserting),
+        "spearman": float(spearmanr(targets, perceived).statistic),
         "spearman interval": interval(pairs, lambda p: spearmanr(p[:, 0], p[:, 1]).statistic, rng),
         "spearman guard": float(spearmanr(targets, guards).statistic),
-        "mean error": float(np.abs(targets - heard).mean()),
+        "mean error": float(np.abs(targets - perceived).mean()),
         "w1 guard": statistics.fmean(distances),
         "w1 best": statistics.fmean(best),
-        "median ms": statistics.median(case.milliseconds for case in told),
-        "p95 ms": float(np.quantile([case.milliseconds for case in told], 0.95)),
-        "wordings": len({case.done.hedge for case in told if case.worded}),
+        "median ms": statistics.median(case.milliseconds for case in asserting),
+        "p95 ms": float(np.quantile([case.milliseconds for case in asserting], 0.95)),
+        "wordings": len({case.done.hedge for case in asserting if case.worded}),
         "pairs": pairs,
     }
 

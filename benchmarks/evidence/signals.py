@@ -24,11 +24,11 @@ MOST = 300
 def interval(scores: np.ndarray, right: np.ndarray) -> str:
     """AUROC with a 95 % bootstrap interval over questions."""
     rng = np.random.default_rng(0)
-    found = []
+    resampled = []
     for _ in range(DRAWS):
         draw = rng.integers(0, len(right), len(right))
-        found.append(auroc(right[draw], scores[draw]))
-    low, high = np.nanquantile(found, [0.025, 0.975])
+        resampled.append(auroc(right[draw], scores[draw]))
+    low, high = np.nanquantile(resampled, [0.025, 0.975])
     return f"{auroc(right, scores):.3f} ({low:.3f} to {high:.3f})"
 
 

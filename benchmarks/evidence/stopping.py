@@ -82,19 +82,19 @@ def curves(data: Path, name: str) -> tuple[dict[int, float], dict[float, tuple[f
     for n in range(2, budget + 1):
         runs = [np.array([(*state(k, r, n)[:1], n, state(k, r, n)[1]) for k, r in run], float) for run in shuffled]
         fixed[n] = float(np.mean([brier(run, halves) for run in runs]))
-    found = {}
+    by_tolerance = {}
     for tolerance in TOLERANCES:
         rule = StoppingRule(budget, first=min(3, budget), batch=1, tolerance=tolerance)
         runs = [np.array([adaptive(k, r, rule, lambda b: b.mean) for k, r in run], float) for run in shuffled]
-        found[tolerance] = (
+        by_tolerance[tolerance] = (
             float(np.mean([run[:, 1].mean() for run in runs])),
             float(np.mean([brier(run, halves) for run in runs])),
         )
-    return fixed, found
+    return fixed, by_tolerance
 
 
 def table(data: Path, name: str) -> str:
-    fixed, found = curves(data, name)
+    fixed, by_tolerance = curves(data, name)
     lines = [
         "| rule | samples, mean | Brier | fixed n at the same cost | against all samples |",
         "|---|---|---|---|---|",
@@ -103,7 +103,7 @@ def table(data: Path, name: str) -> str:
     lines += [
         f"| fixed {n} | {n} | {fixed[n]:.4f} | | {fixed[n] / full - 1:+.1%} |" for n in ns if n in (3, 5, 7, 10, 14, 20)
     ]
-    for tolerance, (cost, score) in found.items():
+    for tolerance, (cost, score) in by_tolerance.items():
         lines.append(
             f"| tolerance {tolerance} | {cost:.1f} | {score:.4f} | {np.interp(cost, ns, scores):.4f} | {score / full - 1:+.1%} |"
         )

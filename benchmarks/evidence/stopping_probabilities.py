@@ -44,11 +44,11 @@ def states(row: Row, order: np.ndarray) -> list[State]:
     """State after 1, 2, ... samples."""
     samples = [row["samples"][i] for i in order]
     keys = [exact(sample["text"]) for sample in samples]
-    found = []
+    scores_of = []
     for n in range(1, BUDGET + 1):
         best = max(dict.fromkeys(keys[:n]), key=keys[:n].count)
         inside = [s for s, key in zip(samples[:n], keys, strict=False) if key == best]
-        found.append(
+        scores_of.append(
             State(
                 len(inside),
                 any(contains(gold, inside[0]["text"]) for gold in row["gold"]),
@@ -56,7 +56,7 @@ def states(row: Row, order: np.ndarray) -> list[State]:
                 float(np.exp(min(0.0, max(s["logprob_sum"] for s in inside)))),
             )
         )
-    return found
+    return scores_of
 
 
 def stop(path: list[State], rule: StoppingRule, *, with_probabilities: bool) -> int:
@@ -113,9 +113,9 @@ def table(data: Path) -> str:
             rule = StoppingRule(BUDGET, tolerance=tolerance)
             sizes = [[stop(path, rule, with_probabilities=helped) for path in paths] for paths in orders]
             cost = float(np.mean(sizes))
-            found = np.mean([brier(paths, n) for paths, n in zip(orders, sizes, strict=True)], axis=0)
+            scores_of = np.mean([brier(paths, n) for paths, n in zip(orders, sizes, strict=True)], axis=0)
             cells = [
-                f"{found[i]:.4f} | {np.interp(cost, list(fixed), curve[:, i]):.4f} | {found[i] / full[i] - 1:+.1%}"
+                f"{scores_of[i]:.4f} | {np.interp(cost, list(fixed), curve[:, i]):.4f} | {scores_of[i] / full[i] - 1:+.1%}"
                 for i in (0, 1)
             ]
             lines.append(f"| {name}, tolerance {tolerance:g} | {cost:.1f} | {' | '.join(cells)} |")

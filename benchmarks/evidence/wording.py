@@ -1,4 +1,4 @@
-"""Wording recorded answers at their calibrated confidence as a route does, and what readers hear before and after."""
+"""Wording recorded answers at their calibrated confidence as a route does, and perceived confidence before and after."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rich.progress import track
 
 from benchmarks.data.answers import Answers, Case, Columns, Floats
-from benchmarks.evidence.hearing import Ears
+from benchmarks.evidence.reader import Reader
 from benchmarks.evidence.rewriting import Case as Reworded
 from benchmarks.evidence.rewriting import lost_facts
 from hedgerow.calibration import Beta
@@ -51,7 +51,7 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """A set before and after: outcomes, targets, what is heard, the rewordings, and how many drafts lost or won a fact."""
+    """A set before and after: outcomes, targets, what is perceived, the rewordings, and how many drafts lost or won a fact."""
 
     name: str
     correct: Floats
@@ -68,11 +68,11 @@ def some(answers: Answers, most: int, seed: int = 0) -> tuple[Answers, Floats]:
     return Answers(answers.name, tuple(answers.cases[i] for i in places)), places
 
 
-def word(answers: Answers, target: Columns, ears: Ears, writer: Writer) -> Worded:
+def word(answers: Answers, target: Columns, reader: Reader, writer: Writer) -> Worded:
     """Word all cases and listen."""
     done = writer.write(answers.cases, target, answers.name)
-    before = ears.hear([case.draft for case in answers.cases])
-    after = ears.hear([one.text for one in done])
+    before = reader.perceive([case.draft for case in answers.cases])
+    after = reader.perceive([one.text for one in done])
     lost = sum(facts_lost(case, one) for case, one in zip(answers.cases, done, strict=True))
     return Worded(answers.name, answers.correct, target, before, after, tuple(done), lost)
 

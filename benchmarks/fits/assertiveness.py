@@ -78,13 +78,13 @@ def _bare(text: str) -> str:
 def main() -> int:
     """Fit, and rewrite the data file."""
     texts = rated(DATA)
-    found = fit(texts.texts, embedded(texts.texts), texts.ratings, linked(DATA, texts))
+    fitted_weights = fit(texts.texts, embedded(texts.texts), texts.ratings, linked(DATA, texts))
     written = {
         "about": "made by benchmarks/fits/assertiveness.py from people's ratings (Ghafouri et al.; Pei & Jurgens); see docs/lexicon.md",
-        "intercept": round(found.intercept, 5),
-        "link": list(found.link),
-        "style": found.style.round(5).tolist(),
-        "embedding": found.embedding.round(4).tolist(),
+        "intercept": round(fitted_weights.intercept, 5),
+        "link": list(fitted_weights.link),
+        "style": fitted_weights.style.round(5).tolist(),
+        "embedding": fitted_weights.embedding.round(4).tolist(),
     }
     (SHIPPED / "perception" / "assertiveness.json").write_text(json.dumps(written) + "\n", encoding="utf-8")
     return 0

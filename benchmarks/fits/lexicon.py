@@ -56,11 +56,11 @@ class Row:
 
 def survey(data: Path) -> dict[str, dict[str, Floats]]:
     """Readings by phrase and source, in [0, 1]."""
-    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    cue_features: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with gzip.open(data / "hedges" / "probability_phrases.csv.gz", "rt", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            found[row["phrase"]][row["source"]].append(float(row["value_0_100"]) / 100)
-    return {phrase: {source: np.array(v) for source, v in by.items()} for phrase, by in sorted(found.items())}
+            cue_features[row["phrase"]][row["source"]].append(float(row["value_0_100"]) / 100)
+    return {phrase: {source: np.array(v) for source, v in by.items()} for phrase, by in sorted(cue_features.items())}
 
 
 def carriers(phrase: str) -> list[str]:
@@ -88,19 +88,21 @@ def carriers(phrase: str) -> list[str]:
 
 def rows(data: Path) -> list[Row]:
     """Everything the model of perceived confidence is fitted on."""
-    found = []
+    cue_features = []
     for phrase, by_source in survey(data).items():
         mean = float(np.mean([v.mean() for v in by_source.values()]))
         texts = carriers(phrase)
-        found += [Row(text, mean, SURVEY_WEIGHT / len(texts), "survey", phrase, f"survey {phrase}") for text in texts]
+        cue_features += [
+            Row(text, mean, SURVEY_WEIGHT / len(texts), "survey", phrase, f"survey {phrase}") for text in texts
+        ]
     with gzip.open(data / "hedges" / "tao_expressions.jsonl.gz", "rt", encoding="utf-8") as file:
         for line in file:
             r = json.loads(line)
             text = (r["template"] or r["expression"]).replace("{answer}", "Xanswer")
             signature = " ".join(_signature(text)) or f"plain {r['id']}"
             weight = float(len(r["valid_scores"]))
-            found.append(Row(text, r["mean"] / 100, weight, "tao", signature, r["question"], r["benchmark"]))
-    return found
+            cue_features.append(Row(text, r["mean"] / 100, weight, "tao", signature, r["question"], r["benchmark"]))
+    return cue_features
 
 
 def _signature(text: str) -> list[str]:
@@ -115,22 +117,22 @@ def seen(text: str) -> dict[str, float]:
     return features(tokens, find_cues(tokens))
 
 
-def vocabulary_of(found: Sequence[dict[str, float]], chosen: Sequence[Row]) -> list[str]:
+def vocabulary_of(cue_features: Sequence[dict[str, float]], chosen: Sequence[Row]) -> list[str]:
     """Features that occur under two questions at least, so that no name or number of one question is learned."""
     under: dict[str, set[str]] = defaultdict(set)
-    for one, row in zip(found, chosen, strict=True):
+    for one, row in zip(cue_features, chosen, strict=True):
         for name in one:
             under[name].add(row.question)
     return sorted(name for name, questions in under.items() if len(questions) >= 2 or name[0] in "#sb")
 
 
-def fit(found: Sequence[dict[str, float]], chosen: Sequence[Row], spread: tuple[float, float, float]) -> Model:
-    """Logistic regression on the scores as soft labels, L2 penalty; rows without a cue say what is heard in none."""
-    names = vocabulary_of(found, chosen)
+def fit(cue_features: Sequence[dict[str, float]], chosen: Sequence[Row], spread: tuple[float, float, float]) -> Model:
+    """Logistic regression on the scores as soft labels, L2 penalty; rows without a cue say what is perceived without one."""
+    names = vocabulary_of(cue_features, chosen)
     index = {name: i for i, name in enumerate(names)}
-    cells = [(i, index[n], v) for i, one in enumerate(found) for n, v in one.items() if n in index]
+    cells = [(i, index[n], v) for i, one in enumerate(cue_features) for n, v in one.items() if n in index]
     i, j, v = zip(*cells, strict=True)
-    x = sparse.csr_matrix((v, (i, j)), shape=(len(found), len(names)))
+    x = sparse.csr_matrix((v, (i, j)), shape=(len(cue_features), len(names)))
     y, w = np.array([row.score for row in chosen]), np.array([row.weight for row in chosen])
     labels = np.r_[np.ones(y.size), np.zeros(y.size)]
     fitted = LogisticRegression(C=PENALTY, max_iter=5000).fit(
@@ -200,25 +202,25 @@ def wordings(hedge: Hedge) -> list[str]:
 
 def modelled(hedge: Hedge, model: Model, error: float) -> Hedge:
     """An entry as the model hears its frames, on average."""
-    found = [one for one in map(seen, wordings(hedge)) if one]
-    if not found:
+    cue_features = [one for one in map(seen, wordings(hedge)) if one]
+    if not cue_features:
         raise SystemExit(f"no cue is found in any frame of {hedge.id}")
-    mean = float(np.mean([model.mean(one) for one in found]))
+    mean = float(np.mean([model.mean(one) for one in cue_features]))
     beta = Beta.from_mean(mean, model.concentration(mean))
     basis = "model of perceived confidence, fitted on people's readings of other wordings"
     return replace(hedge, beta=beta, source="modelled", readers=0, basis=basis, error=error)
 
 
 def held_out_survey(data: Path, spread: tuple[float, float, float], folds: int = 17) -> dict[str, tuple[float, float]]:
-    """(heard, predicted) of each survey phrase, bare, by a model that saw no wording of it."""
+    """(perceived, predicted) of each survey phrase, bare, by a model that saw no wording of it."""
     chosen = rows(data)
-    found = [seen(row.text) for row in chosen]
+    cue_features = [seen(row.text) for row in chosen]
     phrases = sorted({row.phrase for row in chosen if row.source == "survey"})
     fold = {phrase: i % folds for i, phrase in enumerate(np.random.default_rng(0).permutation(phrases))}
     pairs = {}
     for k in range(folds):
         keep = [i for i, row in enumerate(chosen) if row.source != "survey" or fold[row.phrase] != k]
-        model = fit([found[i] for i in keep], [chosen[i] for i in keep], spread)
+        model = fit([cue_features[i] for i in keep], [chosen[i] for i in keep], spread)
         for phrase in (p for p in phrases if fold[p] == k):
             score = next(row.score for row in chosen if row.phrase == phrase and row.source == "survey")
             pairs[phrase] = (score, model.mean(seen(phrase)))

@@ -20,12 +20,12 @@ PRECISION = 0.8
 
 def undecided(rows: list[dict]) -> list[tuple[str, str, str, bool]]:
     """(question, gold, answer, verdict) where the rules call no gold the same and leave one undecided."""
-    found = []
+    examples = []
     for row in rows:
         judged = [(judge_pair(row["question"], gold, row["answer"]), gold) for gold in row["gold"]]
         if not any(j.same for j, _ in judged):
-            found += [(row["question"], g, row["answer"], row["correct"]) for j, g in judged if j.same is None][:1]
-    return found
+            examples += [(row["question"], g, row["answer"], row["correct"]) for j, g in judged if j.same is None][:1]
+    return examples
 
 
 def main() -> None:

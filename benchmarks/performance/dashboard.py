@@ -72,9 +72,9 @@ def _rows(path: Path) -> Iterator[Recorded]:
     text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     for line in text.splitlines():
         row = json.loads(line)
-        found = row["samples"][:10]
-        right = {s["text"]: bool(s.get("contains", s.get("correct"))) for s in found}
-        yield Recorded(row["question"], tuple(s["text"] for s in found), right)
+        drawn = row["samples"][:10]
+        right = {s["text"]: bool(s.get("contains", s.get("correct"))) for s in drawn}
+        yield Recorded(row["question"], tuple(s["text"] for s in drawn), right)
 
 
 class Replay:
@@ -166,7 +166,7 @@ def _with_map(
         active = registry.active(route="support", model="llama-13b", signal="semantic")
         _fitted["steps"] = replace(steps, active_map=lambda _: active)
         for what, before, after in (("map", None, version), ("mode", "shadow", "on")):
-            told = {
+            verdict = {
                 "created_at": moment,
                 "actor": "maria",
                 "what": what,
@@ -174,9 +174,9 @@ def _with_map(
                 "before": before,
                 "after": after,
             }
-            connection.execute(sa.insert(changes).values(**told))
-    found: RoutePipeline = _fitted["steps"]
-    return found
+            connection.execute(sa.insert(changes).values(**verdict))
+    drawn: RoutePipeline = _fitted["steps"]
+    return drawn
 
 
 async def _replay(source: Recorded, steps: RoutePipeline, route: Any) -> tuple[Result, bool]:
@@ -212,14 +212,14 @@ def _id(moment: float, rng: random.Random) -> str:
 
 def _verdict(row: Json, right: bool, moment: float, rng: random.Random) -> Json:
     kind = rng.choice(["client", "client", "grader", "human"])
-    told: Json = {"created_at": moment, "correct": float(right), "source": kind, "kind": kind, "current": True}
+    verdict: Json = {"created_at": moment, "correct": float(right), "source": kind, "kind": kind, "current": True}
     for suffix, names in (("_raw", ("raw_alpha", "raw_beta")), ("", ("alpha", "beta"))):
         a, b = (row[name] for name in names)
-        told |= {f"fd{suffix}": float(faithfulness_divergence(a, b, right))}
-        told |= {f"brier{suffix}": float(expected_brier([a], [b], [right])[0])}
-        told |= {f"nll{suffix}": float(expected_nll([a], [b], [right])[0])}
-    heard = (row["perceived_alpha"], row["perceived_beta"])
-    return told | {"fd_perceived": float(faithfulness_divergence(*heard, right))}
+        verdict |= {f"fd{suffix}": float(faithfulness_divergence(a, b, right))}
+        verdict |= {f"brier{suffix}": float(expected_brier([a], [b], [right])[0])}
+        verdict |= {f"nll{suffix}": float(expected_nll([a], [b], [right])[0])}
+    perceived = (row["perceived_alpha"], row["perceived_beta"])
+    return verdict | {"fd_perceived": float(faithfulness_divergence(*perceived, right))}
 
 
 def _insert(connection: sa.Connection, row: Json, verdict: Json | None) -> None:

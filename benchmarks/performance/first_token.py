@@ -52,10 +52,10 @@ def measure(rounds: int) -> FirstToken:
 
 
 async def _rounds(upstream: int, port: int, rounds: int) -> FirstToken:
-    found = []
+    waits = []
     for _ in track(range(WARM_UP + rounds), "first token", disable=not sys.stderr.isatty()):
-        found.append([await first_token(upstream), await first_token(port, "off"), await first_token(port, "on")])
-    direct, passed, append = (list(times) for times in zip(*found[WARM_UP:], strict=True))
+        waits.append([await first_token(upstream), await first_token(port, "off"), await first_token(port, "on")])
+    direct, passed, append = (list(times) for times in zip(*waits[WARM_UP:], strict=True))
     added = [a - p for a, p in zip(append, passed, strict=True)]
     medians = (statistics.median(times) for times in (direct, passed, append))
     return FirstToken(*medians, statistics.median(added), statistics.quantiles(added, n=20)[-1], rounds)
@@ -78,7 +78,7 @@ async def first_token(port: int, mode: str | None = None) -> float:
             took = (time.perf_counter() - start) * 1e3
     writer.close()
     if b"[DONE]" not in seen or not took:
-        raise ValueError(f"this is no whole stream: {seen[:200]!r}")
+        raise ValueError(f"this is not a whole stream: {seen[:200]!r}")
     return took
 
 

@@ -26,13 +26,13 @@ def shape(part):
     return [line for line in lines if line.startswith("#")], tables
 
 
-class QuickEars:
-    """Hears with the lexicon's own reader: what is heard does not matter here."""
+class QuickReader:
+    """Hears with the lexicon's own reader: what is perceived does not matter here."""
 
     def __init__(self, data):
         pass
 
-    def hear(self, texts):
+    def perceive(self, texts):
         betas = [perceive(text).beta for text in texts]
         return np.array([b.alpha for b in betas]), np.array([b.beta for b in betas])
 
@@ -42,9 +42,9 @@ def handful(monkeypatch, tmp_path):
     """Few resamples, few questions, pictures elsewhere."""
     monkeypatch.setattr(holding_out, "RESAMPLES", 3)
     monkeypatch.setattr(plots, "FOLDER", tmp_path)
-    monkeypatch.setattr(linguistic_space, "Ears", QuickEars)
+    monkeypatch.setattr(linguistic_space, "Reader", QuickReader)
     monkeypatch.setattr(linguistic_space, "MOST", 12)
-    monkeypatch.setattr(choices, "Ears", QuickEars)
+    monkeypatch.setattr(choices, "Reader", QuickReader)
     monkeypatch.setattr(choices, "MOST", 6)
     monkeypatch.setattr(choices, "COUNTS", (1, 5))
     monkeypatch.setattr(choices, "SHORTLISTS", (30, None))

@@ -15,8 +15,8 @@ from scipy.stats import spearmanr
 from benchmarks.data.answers import Answers, Columns, Floats, load_set
 from benchmarks.data.equivalence import read
 from benchmarks.evidence import plots
-from benchmarks.evidence.hearing import Ears
 from benchmarks.evidence.holding_out import RESAMPLES, Estimate, bootstrap, held_out, metric
+from benchmarks.evidence.reader import Reader
 from benchmarks.evidence.wording import SHORTLIST, K, Writer, means, sayable, some
 from hedgerow.calibration import Beta
 from hedgerow.calibration.distribution import kl_divergence
@@ -39,7 +39,7 @@ class Ground:
 
     sets: tuple[Answers, ...]
     targets: tuple[Columns, ...]
-    ears: Ears
+    reader: Reader
 
 
 class ByRank:
@@ -77,48 +77,49 @@ def ground(data: Path, limit: int | None) -> Ground:
         chosen, places = some(answers, MOST)
         sets.append(chosen)
         targets.append((alpha[places], beta[places]))
-    return Ground(tuple(sets), tuple(targets), Ears(data))
+    return Ground(tuple(sets), tuple(targets), Reader(data))
 
 
 def tried(on: Ground, writer: Writer) -> dict[str, Estimate | str]:
     """Linguistic-space figures of one choice."""
     done = [writer.write(a.cases, t, a.name) for a, t in zip(on.sets, on.targets, strict=True)]
-    heard = [on.ears.hear([one.text for one in some_done]) for some_done in done]
+    perceived = [on.reader.perceive([one.text for one in some_done]) for some_done in done]
     right = [a.correct for a in on.sets]
     sizes = [y.size for y in right]
 
     def mean_of(name: str, rows: list[np.ndarray]) -> float:
         return float(
-            np.mean([metric(name, (h[0][r], h[1][r]), y[r]) for h, y, r in zip(heard, right, rows, strict=True)])
+            np.mean([metric(name, (h[0][r], h[1][r]), y[r]) for h, y, r in zip(perceived, right, rows, strict=True)])
         )
 
-    far = [w1_exact(*h, *t) for h, t in zip(heard, on.targets, strict=True)]
+    far = [w1_exact(*h, *t) for h, t in zip(perceived, on.targets, strict=True)]
     every = [one for some_done in done for one in some_done]
     return {
         "FD": bootstrap(sizes, lambda rows: mean_of("faithfulness_divergence", rows)),
         "generalised ECE": bootstrap(sizes, lambda rows: mean_of("generalised_ece", rows)),
-        "W1, target to heard": bootstrap(
+        "W1, target to perceived": bootstrap(
             sizes, lambda rows: float(np.mean([f[r].mean() for f, r in zip(far, rows, strict=True)]))
         ),
         "Spearman": bootstrap(
-            sizes, lambda rows: float(np.mean([_rho(t, h, r) for t, h, r in zip(on.targets, heard, rows, strict=True)]))
+            sizes,
+            lambda rows: float(np.mean([_rho(t, h, r) for t, h, r in zip(on.targets, perceived, rows, strict=True)])),
         ),
         "wordings": str(len({one.hedge for one in every if one.hedge})),
         "left unhedged": f"{np.mean([one.status == 'unhedged' for one in every]):.1%}",
     }
 
 
-def _rho(target: Columns, heard: Columns, rows: np.ndarray) -> float:
-    return float(spearmanr(means(target)[rows], means(heard)[rows]).statistic)
+def _rho(target: Columns, perceived: Columns, rows: np.ndarray) -> float:
+    return float(spearmanr(means(target)[rows], means(perceived)[rows]).statistic)
 
 
-def table(title: str, found: dict[str, dict[str, Estimate | str]]) -> list[str]:
+def table(title: str, by_choice: dict[str, dict[str, Estimate | str]]) -> list[str]:
     """One line a choice."""
-    names = list(next(iter(found.values())))
+    names = list(next(iter(by_choice.values())))
     lines = [f"| {title} | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
     return [
         *lines,
-        *(f"| {choice} | {' | '.join(str(figures[n]) for n in names)} |" for choice, figures in found.items()),
+        *(f"| {choice} | {' | '.join(str(figures[n]) for n in names)} |" for choice, figures in by_choice.items()),
     ]
 
 
@@ -135,13 +136,13 @@ def model_scores(data: Path) -> dict[str, list[float]]:
     for row in read(data / SCORED):
         for kind in ("vanilla", "hedged", "verbal_numeric"):
             try:
-                heard = perceive(row[kind]["text"])
+                perceived = perceive(row[kind]["text"])
             except LexiconError:
                 continue
-            phrases = [span.hedge for span in heard.spans] or [NO_HEDGE]
-            if len(heard.sentences) == 1 and len(phrases) == 1 and phrases[0]:
+            phrases = [span.hedge for span in perceived.spans] or [NO_HEDGE]
+            if len(perceived.sentences) == 1 and len(phrases) == 1 and phrases[0]:
                 scores[phrases[0]].append(row[kind]["mapper_conf"])
-    return {phrase: found for phrase, found in scores.items() if len(found) >= READINGS}
+    return {phrase: by_choice for phrase, by_choice in scores.items() if len(by_choice) >= READINGS}
 
 
 def lexica(data: Path) -> dict[str, Lexicon]:
@@ -160,10 +161,10 @@ def _draw(counts: dict[str, dict[str, Estimate | str]]) -> None:
     numbers = [int(k) for k in counts]
     with plots.picture("choices-k", columns=2, size=(5, 4)) as axes:
         for axis, name, colour in zip(axes[0], ("FD", "generalised ECE"), plots.COLOURS, strict=False):
-            found = [f[name] for f in counts.values()]
-            told = [e for e in found if isinstance(e, Estimate)]
-            axis.vlines(numbers, [e.low for e in told], [e.high for e in told], color=colour, linewidth=1.5)
-            axis.plot(numbers, [e.value for e in told], color=colour, marker="o")
+            by_choice = [f[name] for f in counts.values()]
+            estimates = [e for e in by_choice if isinstance(e, Estimate)]
+            axis.vlines(numbers, [e.low for e in estimates], [e.high for e in estimates], color=colour, linewidth=1.5)
+            axis.plot(numbers, [e.value for e in estimates], color=colour, marker="o")
             axis.set(xlabel="hedges retrieved, k", ylabel=f"{name} in linguistic space", ylim=(0, None))
             axis.set_xticks(numbers)
 

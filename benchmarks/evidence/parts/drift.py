@@ -79,11 +79,11 @@ def _runs(recorded: list[Recorded], n: int, forgiving: bool, share: float) -> tu
         correct[GOOD:] *= rng.random(later.size - GOOD) >= share
         mean = fitted.map.means(rows.alpha[later] / (rows.alpha[later] + rows.beta[later]))
         nulls = plausible(fitted.provenance.information, alpha=ALPHA / 2) if forgiving else EXACT
-        found = sequential_test(mean, correct, alpha=ALPHA / 2 if forgiving else ALPHA, nulls=nulls).alarm_at
-        if found is not None and found < GOOD:
+        outcomes = sequential_test(mean, correct, alpha=ALPHA / 2 if forgiving else ALPHA, nulls=nulls).alarm_at
+        if outcomes is not None and outcomes < GOOD:
             early += 1
         else:
-            delays.append(BAD if found is None else found - GOOD + 1)
+            delays.append(BAD if outcomes is None else outcomes - GOOD + 1)
     return early, delays
 
 
@@ -91,9 +91,9 @@ def _row(n: Any, name: str, early: int, share: float, delays: list[int]) -> str:
     low, high = wilson_interval(np.array([early / RUNS]), np.array([float(RUNS)]))
     noticed = sum(delay < BAD for delay in delays)
     median, most = (np.quantile(delays, q) if delays else BAD for q in (0.5, 0.9))
-    told = [f"{value:.0f}" if value < BAD else f"over {BAD}" for value in (median, most)]
+    shown = [f"{value:.0f}" if value < BAD else f"over {BAD}" for value in (median, most)]
     before = f"{early} of {RUNS} ({low[0]:.0%} to {high[0]:.0%})"
-    return f"| {n} | {name} | {before} | {share:.0%} | {noticed} of {len(delays)} | {told[0]} | {told[1]} |"
+    return f"| {n} | {name} | {before} | {share:.0%} | {noticed} of {len(delays)} | {shown[0]} | {shown[1]} |"
 
 
 def _inputs(recorded: list[Recorded]) -> str:
@@ -113,12 +113,12 @@ def _inputs(recorded: list[Recorded]) -> str:
 
 
 def _read(path: Path) -> Recorded:
-    found = []
+    outcomes = []
     with gzip.open(path, "rt") as lines:
         for row in map(json.loads, lines):
             texts = [sample["text"] for sample in row["samples"]]
             clustering = cluster_by_key([fold(text) for text in texts], "exact")
             agree = len(clustering.largest)
             right = contains_gold(texts[clustering.draft_index], row["gold"])
-            found.append((agree, max(len(texts) - agree, 1e-6), right))
-    return Recorded(*np.array(found, dtype=np.float64).T)
+            outcomes.append((agree, max(len(texts) - agree, 1e-6), right))
+    return Recorded(*np.array(outcomes, dtype=np.float64).T)

@@ -185,7 +185,7 @@ compounds, three words for kinds of things) was made after twelve misses on odd 
 
 ### Minimal pairs
 
-Written by who wrote the rules. 159 of them came after the rules: 5 of the 122 of these that are no paraphrases were called wrong at first
+Written by who wrote the rules. 159 of them came after the rules: 5 of the 122 of these that are not paraphrases were called wrong at first
 sight, and the rules were then mended. Undecided counts as different.
 
 {minimal_pairs()}

@@ -52,20 +52,20 @@ def line(name: str, p: Floats, y: Floats, groups: Floats) -> str:
     return f"| {name} | {y.size} | {' | '.join(cells)} |"
 
 
-def ordered(heard: Floats, predicted: Floats) -> float:
+def ordered(perceived: Floats, predicted: Floats) -> float:
     """Share of pairs of phrases that the model puts in the order of their means."""
-    i, j = np.triu_indices(heard.size, 1)
-    apart = heard[i] != heard[j]
-    return float(np.mean(((heard[i] - heard[j]) * (predicted[i] - predicted[j]) > 0)[apart]))
+    i, j = np.triu_indices(perceived.size, 1)
+    apart = perceived[i] != perceived[j]
+    return float(np.mean(((perceived[i] - perceived[j]) * (predicted[i] - predicted[j]) > 0)[apart]))
 
 
-def by_level(heard: Floats, level: NDArray[np.str_]) -> tuple[float, float]:
+def by_level(perceived: Floats, level: NDArray[np.str_]) -> tuple[float, float]:
     """Spearman of a reader who knows the level a writer had been asked for: with ties inside a level, and with a random order there."""
-    middle = {name: float(np.median(heard[level == name])) for name in np.unique(level)}
+    middle = {name: float(np.median(perceived[level == name])) for name in np.unique(level)}
     known = np.array([middle[name] for name in level])
     rng = np.random.default_rng(0)
-    shuffled = [spearmanr(known + rng.uniform(0, 1e-6, known.size), heard)[0] for _ in range(100)]
-    return float(spearmanr(known, heard)[0]), float(np.mean(shuffled))
+    shuffled = [spearmanr(known + rng.uniform(0, 1e-6, known.size), perceived)[0] for _ in range(100)]
+    return float(spearmanr(known, perceived)[0]), float(np.mean(shuffled))
 
 
 def draw(lexicon: Lexicon) -> None:
@@ -101,12 +101,12 @@ def section(data: Path) -> str:
 
     lexicon = load()
     draw(lexicon)
-    heard, predicted = np.array(list(held_out_survey(data, model().spread).values())).T
-    heard_by_rule, placed, by_rule = unseen_survey(data)
+    perceived, predicted = np.array(list(held_out_survey(data, model().spread).values())).T
+    perceived_by_rule, placed, by_rule = unseen_survey(data)
     seen = unseen(data)
     bench = seen.benchmark
     level = np.array(levels(data))[bench]
-    tied, shuffled = by_level(seen.heard[bench], level)
+    tied, shuffled = by_level(seen.perceived[bench], level)
     spots = measured()
     texts = rated(data).texts
     argued = assertiveness.table(data, np.array([perceive(text).beta.mean for text in texts]))
@@ -127,22 +127,22 @@ All rows with the same words of confidence stay in one fold, and no benchmark ro
 *As shipped*: the vocabulary (which words count, and about where each stands) was set by hand by authors who had looked at these phrases; only
 what is fitted on top had not seen them. *Words of the training set*: words and fixed phrases that the fold's training set does not hold are struck
 out. *Nothing seen*: struck out, and every position estimated from the training set. What is left by hand then is the grammar and which words belong together.
-Most words of the surveys stand in one or two phrases and nowhere else, so that without them nothing is heard at all; *positions estimated* leaves the words
+Most words of the surveys stand in one or two phrases and nowhere else, so that without them nothing is perceived at all; *positions estimated* leaves the words
 in their classes ("improbable" beside "unlikely") and takes back only where they stand.
 
 | | n | Spearman | Pearson | Kendall | MAE |
 |---|---|---|---|---|---|
-{line("survey phrases, bare, as shipped", predicted, heard, np.arange(heard.size))}
-{line("survey phrases, bare, positions estimated", placed, heard_by_rule, np.arange(heard_by_rule.size))}
-{line("survey phrases, bare, nothing seen", by_rule, heard_by_rule, np.arange(heard_by_rule.size))}
-{line("expressions (Tao et al.), all, as shipped", seen.by_shipped_words, seen.heard, seen.phrase)}
-{line("expressions, all, nothing seen", seen.by_nothing_seen, seen.heard, seen.phrase)}
-{line("expressions, benchmark rows, as shipped", seen.by_shipped_words[bench], seen.heard[bench], seen.phrase[bench])}
-{line("benchmark rows, words of the training set", seen.by_words_of_the_training_set[bench], seen.heard[bench], seen.phrase[bench])}
-{line("benchmark rows, nothing seen", seen.by_nothing_seen[bench], seen.heard[bench], seen.phrase[bench])}
+{line("survey phrases, bare, as shipped", predicted, perceived, np.arange(perceived.size))}
+{line("survey phrases, bare, positions estimated", placed, perceived_by_rule, np.arange(perceived_by_rule.size))}
+{line("survey phrases, bare, nothing seen", by_rule, perceived_by_rule, np.arange(perceived_by_rule.size))}
+{line("expressions (Tao et al.), all, as shipped", seen.by_shipped_words, seen.perceived, seen.phrase)}
+{line("expressions, all, nothing seen", seen.by_nothing_seen, seen.perceived, seen.phrase)}
+{line("expressions, benchmark rows, as shipped", seen.by_shipped_words[bench], seen.perceived[bench], seen.phrase[bench])}
+{line("benchmark rows, words of the training set", seen.by_words_of_the_training_set[bench], seen.perceived[bench], seen.phrase[bench])}
+{line("benchmark rows, nothing seen", seen.by_nothing_seen[bench], seen.perceived[bench], seen.phrase[bench])}
 | *mark: the paper's ensemble of three models* | {bench.sum()} | .854 | .845 | .691 | |
 | *mark: ridge on words and sentence embeddings* | {bench.sum()} | .743 | .881 | | |
-| *mark: survey phrases* | {heard.size} | | | | .060 |
+| *mark: survey phrases* | {perceived.size} | | | | .060 |
 
 **Not reached**: the ensemble's Spearman and Kendall. Of the {bench.sum()} benchmark rows {(level == "moderate").sum()} were written for one of five levels ("moderate"), and scores
 far from the level asked for had been discarded. Inside a level hardly anything is left to predict: a reader who knew each level and nothing else would get
@@ -150,7 +150,7 @@ far from the level asked for had been discarded. Inside a level hardly anything 
 round numbers, as language models do, leaves ties. The mark for survey phrases is reached by the shipped vocabulary alone, which had seen them: whoever
 cannot know where a word stands misses it by more.
 
-Of two survey phrases the model puts {ordered(heard, predicted):.1%} in the order of their means ({ordered(heard_by_rule, placed):.1%} with positions estimated, {ordered(heard_by_rule, by_rule):.1%} with nothing seen); single people agree with the majority's order 92.3 % of the time.
+Of two survey phrases the model puts {ordered(perceived, predicted):.1%} in the order of their means ({ordered(perceived_by_rule, placed):.1%} with positions estimated, {ordered(perceived_by_rule, by_rule):.1%} with nothing seen); single people agree with the majority's order 92.3 % of the time.
 
 ### Assertiveness of whole texts
 
@@ -161,7 +161,7 @@ Of two survey phrases the model puts {ordered(heard, predicted):.1%} in the orde
 {argued}
 
 **Not reached.** How forcefully a text argues is not what the local reader was made for. `reader: embeddings` listens to the text as a whole and
-leaves single hedged sentences to the local reader, so that it hears the survey phrases above as that one does. Its row is measured with whole sources
+leaves single hedged sentences to the local reader, so that it perceives the survey phrases above as that one does. Its row is measured with whole sources
 held out of the ratings that it is fitted on; the link from ratings to confidence, which hardly moves an order, saw all of them, and the equal shares of
 hedges and whole were chosen on these folds among a few. The probes are not shipped: much of what they know is which kind of source a text is from, and it
 goes when whole sources are held out. Embeddings keep more of it than words do.

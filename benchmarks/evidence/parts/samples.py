@@ -57,10 +57,10 @@ class Drawn:
 
     def columns(self, sizes: np.ndarray) -> tuple[Columns, Floats]:
         """Raw Betas and outcomes where question i has `sizes[i]` samples."""
-        found = [self.after(int(n), i) for i, n in enumerate(sizes)]
-        largest = np.array([f[0] for f in found], np.float64)
+        by_count = [self.after(int(n), i) for i, n in enumerate(sizes)]
+        largest = np.array([f[0] for f in by_count], np.float64)
         betas = np.maximum(largest, PARAMETER_FLOOR), np.maximum(sizes - largest, PARAMETER_FLOOR)
-        return betas, np.array([f[1] for f in found], np.float64)
+        return betas, np.array([f[1] for f in by_count], np.float64)
 
 
 def _commonest(numbers: np.ndarray) -> tuple[int, int]:
@@ -166,10 +166,12 @@ def table(fixed: Curve, adaptive: dict[float, tuple[float, dict[str, Estimate]]]
     return lines
 
 
-def _draw(found: dict[str, tuple[Curve, dict[float, tuple[float, dict[str, Estimate]]]]]) -> None:
+def _draw(by_count: dict[str, tuple[Curve, dict[float, tuple[float, dict[str, Estimate]]]]]) -> None:
     with plots.picture("samples", columns=4, size=(4.0, 4.0)) as axes:
         for axis, (name, title) in zip(axes[0], METRICS.items(), strict=True):
-            for (of, (fixed, adaptive)), colour, mark in zip(found.items(), plots.COLOURS, plots.MARKS, strict=False):
+            for (of, (fixed, adaptive)), colour, mark in zip(
+                by_count.items(), plots.COLOURS, plots.MARKS, strict=False
+            ):
                 numbers = list(fixed)
                 axis.plot(numbers, [fixed[n][name].value for n in numbers], color=colour, label=f"{of}, fixed")
                 axis.fill_between(
@@ -196,24 +198,26 @@ def _draw(found: dict[str, tuple[Curve, dict[float, tuple[float, dict[str, Estim
 
 def aims(fixed: Curve) -> list[goals.Goal]:
     """What holds with nine of twenty."""
-    found, full, where = fixed[FEW], fixed[max(fixed)], f"{SETS[0]}, {FEW} of {max(fixed)}"
+    by_count, full, where = fixed[FEW], fixed[max(fixed)], f"{SETS[0]}, {FEW} of {max(fixed)}"
     ece, fd = (full[name].value for name in ("generalised_ece", "faithfulness_divergence"))
     closes = f"a sharper signal, not more samples: all give {fd:.3f}, and any calibrated confidence tends to 1/2 as it concentrates"
     return [
         goals.Goal(
             f"generalised ECE ≤ .06 at ≤ 9 of 20 samples ({where})",
-            found["generalised_ece"],
+            by_count["generalised_ece"],
             0.06,
             closes=f"more samples: all give {ece:.3f}",
         ),
-        goals.Goal(f"FD ≤ .45 at ≤ 9 of 20 samples ({where})", found["faithfulness_divergence"], 0.45, closes=closes),
+        goals.Goal(
+            f"FD ≤ .45 at ≤ 9 of 20 samples ({where})", by_count["faithfulness_divergence"], 0.45, closes=closes
+        ),
     ]
 
 
 def section(data: Path, limit: int | None = None) -> str:
     """The whole part; `limit` takes the first rows of every set only."""
-    found = {name: curves(load_set(data, name, limit)) for name in SETS}
-    _draw(found)
+    by_count = {name: curves(load_set(data, name, limit)) for name in SETS}
+    _draw(by_count)
     lines = [
         "## Samples",
         "",
@@ -224,6 +228,6 @@ def section(data: Path, limit: int | None = None) -> str:
         "",
         "![Metrics by number of samples](samples.svg)",
     ]
-    for name, (fixed, adaptive) in found.items():
+    for name, (fixed, adaptive) in by_count.items():
         lines += ["", f"### {name}", "", *table(fixed, adaptive)]
-    return "\n".join([*lines, "", goals.table(aims(found[SETS[0]][0]))])
+    return "\n".join([*lines, "", goals.table(aims(by_count[SETS[0]][0]))])

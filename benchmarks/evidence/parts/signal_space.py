@@ -90,13 +90,13 @@ def estimate(name: str, betas: Columns, correct: Floats) -> Estimate:
     )
 
 
-def profile(found: Sequence[Pair]) -> list[str]:
+def profile(measured_pairs: Sequence[Pair]) -> list[str]:
     """The paper's table 5 and 8: accuracy, mean confidence, bias, AUROC."""
     lines = [
         "| answers | signal | n | accuracy | mean confidence | bias | AUROC (95 %) |",
         "|---|---|---|---|---|---|---|",
     ]
-    for pair in track(found, "signals", disable=not sys.stderr.isatty()):
+    for pair in track(measured_pairs, "signals", disable=not sys.stderr.isatty()):
         mean, right = pair.means.mean(), pair.correct.mean()
         auroc = estimate("auroc", pair.raw, pair.correct)
         lines.append(
@@ -105,13 +105,13 @@ def profile(found: Sequence[Pair]) -> list[str]:
     return lines
 
 
-def in_domain(found: Sequence[Pair]) -> list[str]:
+def in_domain(measured_pairs: Sequence[Pair]) -> list[str]:
     """Before and after the default map."""
     lines = [
         "| answers | signal | n | generalised ECE | FD | smooth ECE | generalised ECE, isotonic in sample |",
         "|---|---|---|---|---|---|---|",
     ]
-    for pair in track(found, "in-domain", disable=not sys.stderr.isatty()):
+    for pair in track(measured_pairs, "in-domain", disable=not sys.stderr.isatty()):
         after = held_out(pair.raw, pair.correct)
         cells = [f"{metric(m, pair.raw, pair.correct):.3f} → {estimate(m, after, pair.correct)}" for m in SHOWN[:2]]
         cells.append(
@@ -130,21 +130,21 @@ def _floor(pair: Pair) -> float:
     )
 
 
-def every_map(found: Sequence[Pair]) -> list[str]:
+def every_map(measured_pairs: Sequence[Pair]) -> list[str]:
     """The paper's table 4: means over sets and signals, with the deviation between them."""
     head = [f"| {' | '.join(TITLES[n] for n in SCORES)} | pairs |", "|---" * (2 + len(SCORES)) + "|"]
     lines = ["| map " + head[0], head[1]]
     for kind, learn in track(LEARNERS.items(), "maps", disable=not sys.stderr.isatty()):
-        lines.append(_row("none" if kind == "identity" else kind, learn, found))
+        lines.append(_row("none" if kind == "identity" else kind, learn, measured_pairs))
     lines += ["", "The bounded Platt map by its limit on log-odds:", "", "| limit " + head[0], head[1]]
-    lines += [_row(f"{limit:g}", partial(BoundedPlattMap.learn, limit=limit), found) for limit in LIMITS]
+    lines += [_row(f"{limit:g}", partial(BoundedPlattMap.learn, limit=limit), measured_pairs) for limit in LIMITS]
     return lines
 
 
-def _row(name: str, learn: Learner, found: Sequence[Pair]) -> str:
+def _row(name: str, learn: Learner, measured_pairs: Sequence[Pair]) -> str:
     """Means and deviations over the pairs for which this map can be learned in every fold."""
     table = []
-    for pair in found:
+    for pair in measured_pairs:
         try:
             mapped = held_out_by(learn, pair.raw, pair.correct)
         except CalibrationError:  # no temperature > 0 helps, say
@@ -154,11 +154,11 @@ def _row(name: str, learn: Learner, found: Sequence[Pair]) -> str:
     return f"| {name} | {' | '.join(f'{mean:.3f} ± {deviation:.3f}' for mean, deviation in cells)} | {len(table)} |"
 
 
-def crossed(found: Sequence[Pair], name: str) -> Floats:
+def crossed(measured_pairs: Sequence[Pair], name: str) -> Floats:
     """Metric after the map: rows by what it was fitted on, columns by what it was measured on; the diagonal is held out."""
-    matrix = np.empty((len(found), len(found)))
-    for i, source in enumerate(found):
-        for j, target in enumerate(found):
+    matrix = np.empty((len(measured_pairs), len(measured_pairs)))
+    for i, source in enumerate(measured_pairs):
+        for j, target in enumerate(measured_pairs):
             mapped = (
                 held_out(target.raw, target.correct) if i == j else transferred(source.raw, source.correct, target.raw)
             )
@@ -166,39 +166,39 @@ def crossed(found: Sequence[Pair], name: str) -> Floats:
     return matrix
 
 
-def across(found: Sequence[Pair]) -> list[str]:
+def across(measured_pairs: Sequence[Pair]) -> list[str]:
     """Matrices of change in per cent, the picture, and what a difference in bias has to do with it."""
-    before = {m: np.array([metric(m, p.raw, p.correct) for p in found]) for m in SHOWN[:2]}
-    after = {m: crossed(found, m) for m in SHOWN[:2]}
+    before = {m: np.array([metric(m, p.raw, p.correct) for p in measured_pairs]) for m in SHOWN[:2]}
+    after = {m: crossed(measured_pairs, m) for m in SHOWN[:2]}
     change = {m: 100 * (after[m] / before[m] - 1) for m in after}
-    _draw(found, change)
+    _draw(measured_pairs, change)
     lines = []
     for m in after:
         lines += [
             "",
             f"{TITLES[m]} after (change from before):",
             "",
-            f"| fitted on \\ measured on | {' | '.join(p.name for p in found)} |",
+            f"| fitted on \\ measured on | {' | '.join(p.name for p in measured_pairs)} |",
         ]
-        lines.append("|---" * (1 + len(found)) + "|")
-        for i, pair in enumerate(found):
-            cells = [f"{after[m][i, j]:.3f} ({change[m][i, j]:+.0f} %)" for j in range(len(found))]
+        lines.append("|---" * (1 + len(measured_pairs)) + "|")
+        for i, pair in enumerate(measured_pairs):
+            cells = [f"{after[m][i, j]:.3f} ({change[m][i, j]:+.0f} %)" for j in range(len(measured_pairs))]
             lines.append(f"| {pair.name} | {' | '.join(cells)} |")
-    apart = ~np.eye(len(found), dtype=bool)
-    bias = np.array([p.means.mean() - p.correct.mean() for p in found])
+    apart = ~np.eye(len(measured_pairs), dtype=bool)
+    bias = np.array([p.means.mean() - p.correct.mean() for p in measured_pairs])
     gap = np.abs(bias[:, None] - bias[None, :])
     advantage = np.diag(after["generalised_ece"])[None, :] - after["generalised_ece"]
     better = {m: f"{(change[m][apart] < 0).sum()} of {apart.sum()}" for m in after}
-    told = (
+    text = (
         f"A map from elsewhere lowers generalised ECE in {better['generalised_ece']} pairs and FD in {better['faithfulness_divergence']}. The farther apart the"
         f" biases (mean confidence less accuracy) of two sets, the more is lost against the set's own map: Pearson {pearsonr(gap[apart], advantage[apart])[0]:.2f} between"
         " the difference in bias and the advantage in generalised ECE (figure 12 of the paper)."
     )
-    return ["![Change by pair of sets](signal-space-transfer.svg)", *lines, "", told]
+    return ["![Change by pair of sets](signal-space-transfer.svg)", *lines, "", text]
 
 
-def _draw(found: Sequence[Pair], change: dict[str, Floats]) -> None:
-    names = [p.name.replace(", ", "\n") for p in found]
+def _draw(measured_pairs: Sequence[Pair], change: dict[str, Floats]) -> None:
+    names = [p.name.replace(", ", "\n") for p in measured_pairs]
     with plots.picture("signal-space-transfer", columns=2, size=(7.2, 6.6)) as axes:
         for axis, (name, table) in zip(axes[0], change.items(), strict=True):
             axis.imshow(np.clip(table, -100, 100), cmap="PuOr_r", vmin=-100, vmax=100)
@@ -221,9 +221,9 @@ def _draw(found: Sequence[Pair], change: dict[str, Floats]) -> None:
         axes[0, 0].set_ylabel("map fitted on")
 
 
-def aims(found: Sequence[Pair]) -> list[goals.Goal]:
+def aims(measured_pairs: Sequence[Pair]) -> list[goals.Goal]:
     """Means over sets, after the default map, held out."""
-    chosen = [p for p in found if p.signal == "semantic"]
+    chosen = [p for p in measured_pairs if p.signal == "semantic"]
     mapped = [held_out(p.raw, p.correct) for p in chosen]
 
     def mean_of(name: str, rows: list[np.ndarray]) -> float:
@@ -258,9 +258,9 @@ def graded() -> str:
 
 def section(data: Path, limit: int | None = None) -> str:
     """The whole part; `limit` takes the first rows of every set only."""
-    found = pairs(load_all(data, limit))
-    fit = [p for p in found if mappable(p)]
-    dumb = ", ".join(f"{p.name}" for p in found if p not in fit) or "none"
+    measured_pairs = pairs(load_all(data, limit))
+    fit = [p for p in measured_pairs if mappable(p)]
+    dumb = ", ".join(f"{p.name}" for p in measured_pairs if p not in fit) or "none"
     semantic = [p for p in fit if p.signal == "semantic"]
     steepest = float(np.max(np.abs(log_odds(np.concatenate([p.means for p in semantic])))))
     return "\n".join(
@@ -273,7 +273,7 @@ def section(data: Path, limit: int | None = None) -> str:
             "",
             "### Signals before any map",
             "",
-            *profile(found),
+            *profile(measured_pairs),
             "",
             f"Short answers hold no words of doubt, so the linguistic signal is the same for all of them or points the wrong way: no map can be fitted for {dumb}.",
             "",

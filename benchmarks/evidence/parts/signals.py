@@ -23,16 +23,16 @@ every number.
 ### Signals alone: AUROC
 
 The first {signals.MOST} questions of a set at most. Consistency by the rules, without a judge, on sets that record several samples with their texts;
-almost all of these answers are one sentence, most of them a bare name or number: there is no hedge to be heard in, so the linguistic signal
-can tell little here.
+almost all of these answers are one sentence, most of them a bare name or number: they hold no hedge, so the linguistic signal
+can say little here.
 
 {signals.table(data)}
 
 ### Short samples against full ones (embedded model, SciQ)
 
-{probes.SAMPLES} answers a question, at most {probes.LONGEST_REPLY} tokens each, drawn once; {probes.ASKED} questions were planned, n tells how many were drawn. Full: the draft
+{probes.SAMPLES} answers a question, at most {probes.LONGEST_REPLY} tokens each, drawn once; {probes.ASKED} questions were planned, n is how many were drawn. Full: the draft
 is that of the largest cluster. Short: the draft is the answer to the bare question, beside {probes.SAMPLES - 1} that were asked for as few words as
-possible. Right by the alias rule. A model of this size knows little, and does not always do as it is told.
+possible. Right by the alias rule. A model of this size knows little, and does not always follow its instructions.
 
 {probes.table(data)}
 """

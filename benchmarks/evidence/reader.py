@@ -1,6 +1,6 @@
-"""How sure texts sound to a reader that has no part in the proxy: the ears of the evidence in linguistic space.
+"""How sure texts sound to a reader that has no part in the proxy: the reader of the evidence in linguistic space.
 
-The mean is `benchmarks.rewriting.Listener`'s, fitted on people's scores of other phrases than the one it hears. How much people agree follows from
+The mean is `benchmarks.rewriting.Listener`'s, fitted on people's scores of other phrases than the one it reads. How much people agree follows from
 the mean, by the survey phrases of the same half. Neither knows an entry of the lexicon or a weight of the guard's reader.
 """
 
@@ -19,8 +19,8 @@ from hedgerow.lexicon.perception.model import Model
 from hedgerow.proxy.rewriting import sentences
 
 
-class Ears:
-    """Hears Betas of confidence in texts."""
+class Reader:
+    """Reads Betas of confidence in texts."""
 
     def __init__(self, data: Path) -> None:
         halves = Listener(data).halves
@@ -30,10 +30,10 @@ class Ears:
             spread = spread_of([beta for phrase, beta in betas.items() if _half(phrase) == half])
             self.halves.append(Model(model.intercept, model.weights, spread))
 
-    def hear(self, texts: Sequence[str]) -> Columns:
+    def perceive(self, texts: Sequence[str]) -> Columns:
         """Alphas and betas, one a text: that of the sentence that sounds least sure."""
-        heard = [self._least_sure(text) for text in texts]
-        return np.array([beta.alpha for beta in heard]), np.array([beta.beta for beta in heard])
+        perceived = [self._least_sure(text) for text in texts]
+        return np.array([beta.alpha for beta in perceived]), np.array([beta.beta for beta in perceived])
 
     def _least_sure(self, text: str) -> Beta:
         parts = sentences(text) or (text,)
