@@ -21,7 +21,7 @@ from hedgerow.proxy.lab.ledger import Ledger
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.protocols import ConfidenceSignal
-from hedgerow.proxy.rewriting import read_aloud, reword
+from hedgerow.proxy.rewriting import perceived_confidence, reword
 from hedgerow.proxy.types import Json, RewriteRequest
 
 
@@ -93,7 +93,7 @@ def linguistic_space(
 
     languages = [language_of(draft.text, draft.question) for draft in drafts]
     perceived = [
-        (read_aloud(draft.text, language), read_aloud(row["text"], language))
+        (perceived_confidence(draft.text, language), perceived_confidence(row["text"], language))
         for draft, row, language in zip(drafts, worded, languages, strict=True)
     ]
     kept = [i for i, pair in enumerate(perceived) if pair[0] is not None and pair[1] is not None]

@@ -21,7 +21,7 @@ from hedgerow.proxy.pipeline.steps import (
     hedges_in,
     retrieve,
 )
-from hedgerow.proxy.rewriting import asserting, assertions, close, reword_sentences
+from hedgerow.proxy.rewriting import append_confidence_sentence, asserting, assertions, reword_sentences
 from hedgerow.proxy.types import Clustering, Rewording, RewriteRequest
 
 
@@ -81,7 +81,9 @@ async def hedge_long(
             avoid = hedges_in(job.last_answer)
             rewording = await reworded(long, job.question, draft, targets, avoid)
         else:
-            rewording = await close(RewriteRequest(job.question, draft, confidence.calibrated, hedges))
+            rewording = await append_confidence_sentence(
+                RewriteRequest(job.question, draft, confidence.calibrated, hedges)
+            )
         run.reworded(rewording)
 
 

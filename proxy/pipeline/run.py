@@ -25,7 +25,7 @@ from hedgerow.proxy.pipeline.result import Result, Run
 from hedgerow.proxy.pipeline.sampling.drawing import draw_answers, draw_own
 from hedgerow.proxy.pipeline.short import hedge_short
 from hedgerow.proxy.pipeline.steps import RoutePipeline, group
-from hedgerow.proxy.rewriting import read_aloud
+from hedgerow.proxy.rewriting import perceived_confidence
 from hedgerow.proxy.types import Json
 
 log = structlog.get_logger(__name__)
@@ -115,7 +115,7 @@ async def _perceived(result: Result) -> Beta | None:
     if result.status in (Status.ABSTAINED, Status.ESCALATED):
         return None
     language = language_of(result.draft, result.job.question)
-    return await aside(len(result.draft), read_aloud, result.draft, language)
+    return await aside(len(result.draft), perceived_confidence, result.draft, language)
 
 
 async def aside(size: int, function: Callable[..., T], *args: object) -> T:

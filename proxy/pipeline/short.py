@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.steps import RoutePipeline, calibrated, decide, retrieve
-from hedgerow.proxy.rewriting import close, reword
+from hedgerow.proxy.rewriting import append_confidence_sentence, reword
 from hedgerow.proxy.types import Clustering, RewriteRequest
 
 
@@ -38,5 +38,5 @@ async def hedge_short(
         if may_replace:
             rewording = await reword(request, rewriters=pipeline.rewriters(job), guard=pipeline.guard)
         else:
-            rewording = await close(request)
+            rewording = await append_confidence_sentence(request)
         run.reworded(rewording)

@@ -2,10 +2,10 @@
 
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.rewriting.editor import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter
-from hedgerow.proxy.rewriting.guard import Entailment, FactGuard, Reader, read_aloud
+from hedgerow.proxy.rewriting.guard import Entailment, FactGuard, Reader, perceived_confidence
 from hedgerow.proxy.rewriting.long import asserting, assertions, reword_sentences
 from hedgerow.proxy.rewriting.step import Tally, reword
-from hedgerow.proxy.rewriting.stream import close, closing_sentence, natural_pieces
+from hedgerow.proxy.rewriting.stream import append_confidence_sentence, natural_pieces
 from hedgerow.proxy.rewriting.template import TemplateRewriter
 
 __all__ = [
@@ -18,12 +18,11 @@ __all__ = [
     "Reader",
     "Tally",
     "TemplateRewriter",
+    "append_confidence_sentence",
     "asserting",
     "assertions",
-    "close",
-    "closing_sentence",
     "natural_pieces",
-    "read_aloud",
+    "perceived_confidence",
     "reword",
     "reword_sentences",
     "sentences",

@@ -59,7 +59,7 @@ LENGTH_ALLOWANCE = 300
 """Characters that a hedge may add on top of the factor."""
 
 
-def read_aloud(text: str, language: str | None = "en") -> Beta | None:
+def perceived_confidence(text: str, language: str | None = "en") -> Beta | None:
     """How confident a text sounds, by the lexicon's reader; None where that has nothing to read."""
     if language is None:
         return None
@@ -84,7 +84,7 @@ class FactGuard:
 
     hedges: tuple[Hedge, ...] = field(default_factory=lambda: load().hedges)
     tolerance: float = 0.25
-    reader: Reader | None = read_aloud
+    reader: Reader | None = perceived_confidence
     entailment: Entailment | None = None
     entailed: float = 0.5
 
@@ -96,11 +96,11 @@ class FactGuard:
     async def check(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
         """Compare the rewrite with the draft. Never raises for bad text: bad text is a refusal."""
         if self.entailment is None and len(request.draft) + len(rewrite.text) < 2 * LONG:
-            return self.judge(request, rewrite)
-        return await anyio.to_thread.run_sync(self.judge, request, rewrite)
+            return self.check_sync(request, rewrite)
+        return await anyio.to_thread.run_sync(self.check_sync, request, rewrite)
 
-    def judge(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
-        """The same, blocking."""
+    def check_sync(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
+        """Synchronous version of `check`."""
         if not rewrite.text.strip():
             return Verdict(False, "empty", "the rewrite is empty")
         limit = LENGTH_FACTOR * len(request.draft) + LENGTH_ALLOWANCE

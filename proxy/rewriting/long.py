@@ -164,7 +164,7 @@ class _Wording:
                 return None
             hedge, worded = chosen
             rewrite = Rewrite(capitalise(worded) if text[:1].isupper() else worded, hedge.id)
-            verdict = self.guard.judge(
+            verdict = self.guard.check_sync(
                 RewriteRequest(self.question, text, target, matches, language=self.language), rewrite
             )
             if verdict.accepted:

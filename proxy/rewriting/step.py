@@ -15,7 +15,7 @@ from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.protocols import Guard, Rewriter
 from hedgerow.proxy.rewriting.frames import distance
-from hedgerow.proxy.rewriting.guard import LONG, Reader, read_aloud
+from hedgerow.proxy.rewriting.guard import LONG, Reader, perceived_confidence
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage
 
 NOTHING_TO_HEDGE = frozenset({"no_assertion"})
@@ -42,7 +42,11 @@ class _Attempts:
 
 
 async def reword(
-    request: RewriteRequest, *, rewriters: Sequence[Rewriter], guard: Guard, reader: Reader | None = read_aloud
+    request: RewriteRequest,
+    *,
+    rewriters: Sequence[Rewriter],
+    guard: Guard,
+    reader: Reader | None = perceived_confidence,
 ) -> Rewording:
     """Word the draft at its confidence.
 

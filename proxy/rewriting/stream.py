@@ -13,7 +13,7 @@ from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.lexicon.text.shape import Shape
 from hedgerow.proxy.rewriting.frames import Surroundings, apply, capitalise, lexicon_of
-from hedgerow.proxy.rewriting.guard import read_aloud
+from hedgerow.proxy.rewriting.guard import perceived_confidence
 from hedgerow.proxy.rewriting.template import asserts
 from hedgerow.proxy.types import Rewording, RewriteRequest
 
@@ -50,13 +50,14 @@ def _cut(piece: str) -> Iterator[str]:
         yield piece[start : start + _LONGEST]
 
 
-async def close(request: RewriteRequest) -> Rewording:
-    """The draft with its closing sentence, where one is due."""
-    return await anyio.to_thread.run_sync(_close, request)
+async def append_confidence_sentence(request: RewriteRequest) -> Rewording:
+    """The draft with a closing sentence that says how sure it is ("This is probably right."), where one is due."""
+    return await anyio.to_thread.run_sync(append_confidence_sentence_sync, request)
 
 
-def _close(request: RewriteRequest) -> Rewording:
-    language = known_language_of(request.draft, request.question)
+def append_confidence_sentence_sync(request: RewriteRequest) -> Rewording:
+    """Synchronous version of `append_confidence_sentence`."""
+    language = request.language or known_language_of(request.draft, request.question)
     plain = Rewording(request.draft, "plain", "no_hedge_needed", None, None)
     if language is None:
         return replace(plain, status="unhedged", reason="unknown_language")
@@ -66,33 +67,20 @@ def _close(request: RewriteRequest) -> Rewording:
         return replace(plain, reason="no_assertion")
     if (closing := _closing(request.draft, request.hedges, language)) is None:
         return replace(plain, status="unhedged", reason="no_frame")
-    hedge, said = closing
-    heard = read_aloud(said, language)
-    return Rewording(request.draft + said, "hedged", None, hedge.id, "closing", perceived=heard)
-
-
-def closing_sentence(answer: str, matches: Sequence[Match], question: str = "") -> str:
-    """A sentence that says how sure the answer is, to be sent after it ("This is probably right."); "" where no hedge is due.
-
-    It starts with the break that sets it apart from the answer.
-    """
-    language = known_language_of(answer, question)
-    if not matches or matches[0].hedge.is_plain or language is None:
-        return ""
-    closing = _closing(answer, matches, language)
-    return closing[1] if closing else ""
+    hedge, sentence = closing
+    perceived = perceived_confidence(sentence, language)
+    return Rewording(request.draft + sentence, "hedged", None, hedge.id, "closing", perceived=perceived)
 
 
 def _closing(answer: str, matches: Sequence[Match], language: str) -> tuple[Hedge, str] | None:
     hedges = [match.hedge for match in matches] if language == "en" else _like(matches[0].hedge, language)
-    for hedge in hedges:
-        for said in _sayings(hedge, language):
-            return hedge, _break(answer) + capitalise(said)
-    return None
+    wordings = ((hedge, worded) for hedge in hedges for worded in _wordings(hedge, language))
+    hedge, worded = next(wordings, (None, ""))
+    return (hedge, _break(answer) + capitalise(worded)) if hedge else None
 
 
-def _sayings(hedge: Hedge, language: str) -> Iterator[str]:
-    """Ways of saying of an answer how sure it is. A doubt may be said outright here: the answer itself stands before it."""
+def _wordings(hedge: Hedge, language: str) -> Iterator[str]:
+    """Sentences that say how sure the answer before them is. They may doubt it outright: the answer itself is not taken back."""
     shape, around = _THIS_IS_RIGHT[language], Surroundings(language=language)
     for kind in ("clause", "adverb"):
         for frame in hedge.frames:

@@ -82,11 +82,11 @@ class TemplateRewriter:
             StepFailed: where the draft asserts nothing, or no frame of any hedge fits.
         """
         if len(request.draft) < LONG:
-            return self.word(request)
-        return await anyio.to_thread.run_sync(self.word, request)
+            return self.rewrite_sync(request)
+        return await anyio.to_thread.run_sync(self.rewrite_sync, request)
 
-    def word(self, request: RewriteRequest) -> Rewrite:
-        """The same without the ceremony of a coroutine."""
+    def rewrite_sync(self, request: RewriteRequest) -> Rewrite:
+        """Synchronous version of `rewrite`."""
         language = request.language or known_language_of(request.draft, request.question)
         if language is None:
             raise StepFailed("rewrite", "unknown_language", "the answer is not in a language that has hedges")

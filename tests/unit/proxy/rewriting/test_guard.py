@@ -106,7 +106,7 @@ def test_no_attack_passes(draft: str, attack: Callable[[str, random.Random], str
         return  # nothing of this kind was there to be attacked
     if attack is drop_a_digit and not re.search(r"\d", draft):
         return
-    assert not FACTS.judge(_request(draft), Rewrite(text, None)).accepted
+    assert not FACTS.check_sync(_request(draft), Rewrite(text, None)).accepted
 
 
 @given(st.sampled_from(DRAFTS), st.sampled_from(ATTACKS), st.integers(0, 2**32))
@@ -123,9 +123,9 @@ def test_behind_an_adversary_stands_the_template(
     template = TemplateRewriter()
     done = anyio.run(lambda: reword(request, rewriters=[EditorRewriter(ask), template], guard=GUARD))
     if done.rewriter == "llm":
-        assert FACTS.judge(request, Rewrite(done.text, None)).accepted
+        assert FACTS.check_sync(request, Rewrite(done.text, None)).accepted
     else:
-        assert done.text in {draft, template.word(request).text} or done.rewriter == "template"
+        assert done.text in {draft, template.rewrite_sync(request).text} or done.rewriter == "template"
         assert [a.split(":")[0] for a in done.attempts][:2] == ["llm", "llm"]
         assert done.usage == Usage(20, 10)
 
@@ -157,7 +157,7 @@ def test_behind_an_adversary_stands_the_template(
     ],
 )
 def test_every_change_has_its_reason(draft: str, rewrite: str, reason: str) -> None:
-    verdict = FACTS.judge(_request(draft), Rewrite(rewrite, None))
+    verdict = FACTS.check_sync(_request(draft), Rewrite(rewrite, None))
     assert (verdict.accepted, verdict.reason) == (False, reason)
     assert verdict.detail
     assert "Paris" not in verdict.detail  # details are logged; texts are not
@@ -176,14 +176,14 @@ def test_every_change_has_its_reason(draft: str, rewrite: str, reason: str) -> N
     ],
 )
 def test_words_of_confidence_may_change(draft: str, rewrite: str) -> None:
-    assert FACTS.judge(_request(draft), Rewrite(rewrite, None)).accepted
+    assert FACTS.check_sync(_request(draft), Rewrite(rewrite, None)).accepted
 
 
 def test_the_confidence_must_be_the_one_asked_for() -> None:
     request = _request("It was Paris.", 0.1)
-    verdict = GUARD.judge(request, Rewrite("I am absolutely certain that it was Paris.", None))
+    verdict = GUARD.check_sync(request, Rewrite("I am absolutely certain that it was Paris.", None))
     assert verdict.reason == "confidence_off"
-    assert GUARD.judge(request, TemplateRewriter().word(request)).accepted
+    assert GUARD.check_sync(request, TemplateRewriter().rewrite_sync(request)).accepted
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_the_confidence_must_be_the_one_asked_for() -> None:
 def test_other_languages_are_heard_too(question: str, draft: str, booster: str) -> None:
     """A tenth sure is not "without any doubt", in German, French or Spanish; the template's own wording is heard at its target."""
     request = replace(_request(draft, 0.1), question=question)
-    assert GUARD.judge(request, Rewrite(booster, None)).reason == "confidence_off"
+    assert GUARD.check_sync(request, Rewrite(booster, None)).reason == "confidence_off"
     done = anyio.run(lambda: reword(request, rewriters=[TemplateRewriter()], guard=GUARD))
     assert (done.status, done.rewriter) == ("hedged", "template")
     assert done.perceived is not None
@@ -216,7 +216,7 @@ def test_entailment_is_asked_both_ways() -> None:
         return [0.9, 0.2]
 
     request = _request("It was Paris.")
-    rewrite = TemplateRewriter().word(request)
+    rewrite = TemplateRewriter().rewrite_sync(request)
     verdict = anyio.run(FactGuard(entailment=score).check, request, rewrite)
     assert verdict.reason == "not_entailed"
     assert asked == [("It was Paris.", rewrite.text), (rewrite.text, "It was Paris.")]

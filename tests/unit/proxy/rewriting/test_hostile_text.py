@@ -14,8 +14,8 @@ from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.rewriting import (
     FactGuard,
     TemplateRewriter,
+    append_confidence_sentence,
     assertions,
-    close,
     natural_pieces,
     reword,
     reword_sentences,
@@ -49,10 +49,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "strip": TEMPLATE.strippers.of("en").strip,
     "strip de": TEMPLATE.strippers.of("de").strip,
     "difference": lambda text: difference(text, text.replace("a", "b")),
-    "guard": lambda text: GUARD.judge(_request(text), Rewrite(text + " I think.", None)),
+    "guard": lambda text: GUARD.check_sync(_request(text), Rewrite(text + " I think.", None)),
     "reword": _reword,
     "assertions": assertions,
-    "append": lambda text: anyio.run(close, _request(text)),
+    "append": lambda text: anyio.run(append_confidence_sentence, _request(text)),
     "natural_pieces": lambda text: list(natural_pieces(text)),
     "answer_only": answer_only,
 }
@@ -73,6 +73,6 @@ def test_time_of_sentence_by_sentence_rewording_grows_with_the_length(name: str)
 @given(NASTY)
 def test_a_rewording_says_the_same_or_is_the_draft(draft: str) -> None:
     done = _reword(draft)
-    assert done.text == draft or GUARD.judge(_request(draft), Rewrite(done.text, done.hedge)).accepted
+    assert done.text == draft or GUARD.check_sync(_request(draft), Rewrite(done.text, done.hedge)).accepted
     assert "".join(natural_pieces(draft)) == draft
     assert not difference(draft, draft)

@@ -23,7 +23,7 @@ from hedgerow.proxy.rewriting import (
     HedgedQaRewriter,
     Tally,
     TemplateRewriter,
-    closing_sentence,
+    append_confidence_sentence,
     natural_pieces,
     reword,
     reword_sentences,
@@ -51,6 +51,10 @@ class Editor:
     async def __call__(self, system: str, user: str) -> tuple[str, Usage]:
         self.asked.append((system, user))
         return self.answers.pop(0), Usage(100, 10)
+
+
+def _appended(request: RewriteRequest) -> Rewording:
+    return anyio.run(append_confidence_sentence, request)
 
 
 def _reword(request: RewriteRequest, editor: Editor | None = None) -> Rewording:
@@ -217,15 +221,20 @@ def test_sentences(text: str, expected: tuple[str, ...]) -> None:
 def test_the_closing_sentence_sounds_as_sure_as_it_should(mean: float) -> None:
     from hedgerow.lexicon import perceive
 
-    said = closing_sentence("It was Paris.", _request("x", mean).hedges)
-    assert said.endswith(".")
-    assert abs(perceive(said).beta.mean - mean) < 0.25
+    done = _appended(_request("It was Paris.", mean))
+    assert done.text.startswith("It was Paris. ")
+    assert done.text.endswith(".")
+    assert done.perceived == perceive(done.text.removeprefix("It was Paris. ")).beta
+    assert abs(done.perceived.mean - mean) < 0.25
 
 
 def test_a_plain_answer_gets_no_closing_sentence_and_german_gets_a_german_one() -> None:
-    assert closing_sentence("It was Paris.", (Match(load()["no-hedge"], 0.0),)) == ""
-    assert closing_sentence("Die Stadt ist Wien und nicht Graz", _request("x").hedges).startswith(". ")
-    assert "stimmt" in closing_sentence("Die Stadt ist Wien und nicht Graz.", _request("x", 0.7).hedges)
+    plain = replace(_request("It was Paris."), hedges=(Match(load()["no-hedge"], 0.0),))
+    assert _appended(plain).text == "It was Paris."
+    assert _appended(_request("Die Stadt ist Wien und nicht Graz")).text.startswith(
+        "Die Stadt ist Wien und nicht Graz. "
+    )
+    assert "stimmt" in _appended(_request("Die Stadt ist Wien und nicht Graz.", 0.7)).text
 
 
 def test_the_command_is_a_filter() -> None:
@@ -259,4 +268,5 @@ def test_the_command_names_the_line_that_it_cannot_read(line: str, sentence: str
 def test_an_answer_in_a_language_without_hedges_is_left_alone(draft: str) -> None:
     done = _reword(replace(_request(draft), question=""))
     assert (done.text, done.status, done.reason) == (draft, "unhedged", "unknown_language")
-    assert closing_sentence(draft, _request(draft).hedges) == ""
+    done = _appended(replace(_request(draft), question=""))
+    assert (done.text, done.reason) == (draft, "unknown_language")

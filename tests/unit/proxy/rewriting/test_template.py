@@ -43,7 +43,7 @@ def _foreign() -> Iterator[Any]:
 
 
 def _word(draft: str, frame: dict[str, str], question: str = "") -> str:
-    return TEMPLATE.word(RewriteRequest(question, draft, Beta(7, 3), (_match(frame),))).text
+    return TEMPLATE.rewrite_sync(RewriteRequest(question, draft, Beta(7, 3), (_match(frame),))).text
 
 
 def test_there_are_enough_cases() -> None:
@@ -63,7 +63,7 @@ def test_what_the_template_writes_passes_the_guard(case: list[str]) -> None:
     match = _match(GOLDEN["frames"][name])
     guard = FactGuard((*load().hedges, match.hedge), reader=None)
     request = RewriteRequest(question[0] if question else "", draft, Beta(7, 3), (match,))
-    assert guard.judge(request, TEMPLATE.word(request)).accepted
+    assert guard.check_sync(request, TEMPLATE.rewrite_sync(request)).accepted
 
 
 @pytest.mark.parametrize(("frame", "case"), list(_foreign()))
@@ -84,13 +84,13 @@ def test_hedges_by_confidence_in_german() -> None:
     """A German answer gets a German hedge although the retrieved ones are English."""
     target = Beta(7, 3)
     request = RewriteRequest("Was ist die Hauptstadt?", "Die Stadt ist Wien.", target, RETRIEVER.nearest(target, 5))
-    assert TEMPLATE.word(request).hedge in load(language="de")
+    assert TEMPLATE.rewrite_sync(request).hedge in load(language="de")
 
 
 def test_no_hedge_takes_the_models_own_words_out() -> None:
     plain = Match(load()["no-hedge"], 0.0)
     request = RewriteRequest("", "I think it was probably Paris.", Beta(12, 1), (plain,))
-    assert TEMPLATE.word(request).text == "It was Paris."
+    assert TEMPLATE.rewrite_sync(request).text == "It was Paris."
 
 
 @given(st.text(max_size=300), st.floats(0.02, 0.98), st.floats(2, 40))
@@ -98,10 +98,10 @@ def test_never_fails_but_by_saying_so_and_never_changes_a_fact(draft: str, mean:
     target = Beta.from_mean(mean, concentration)
     request = RewriteRequest("", draft, target, RETRIEVER.nearest(target, 5))
     try:
-        rewrite = TEMPLATE.word(request)
+        rewrite = TEMPLATE.rewrite_sync(request)
     except StepFailed:
         return
-    if rewrite.hedge != "no-hedge" and not GUARD.judge(request, rewrite).accepted:
+    if rewrite.hedge != "no-hedge" and not GUARD.check_sync(request, rewrite).accepted:
         assert draft.strip() != rewrite.text.strip()  # the guard refuses it, so that the draft stands
 
 
@@ -112,10 +112,10 @@ def test_rewriting_twice_is_rewriting_once_on_real_answers(data: Path) -> None:
         target = Beta.from_mean(mean, 10)
         hedges = RETRIEVER.nearest(target, 5)
         try:
-            once = TEMPLATE.word(RewriteRequest(question, answer, target, hedges))
+            once = TEMPLATE.rewrite_sync(RewriteRequest(question, answer, target, hedges))
         except StepFailed:
             continue
-        twice = TEMPLATE.word(RewriteRequest(question, once.text, target, hedges))
+        twice = TEMPLATE.rewrite_sync(RewriteRequest(question, once.text, target, hedges))
         assert twice.text == once.text
-        refused += not GUARD.judge(RewriteRequest(question, answer, target, hedges), once).accepted
+        refused += not GUARD.check_sync(RewriteRequest(question, answer, target, hedges), once).accepted
     assert refused <= 15

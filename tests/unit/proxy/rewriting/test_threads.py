@@ -15,7 +15,7 @@ from hedgerow.proxy.clustering.support import SentenceSupport
 from hedgerow.proxy.pipeline.long import asserting_sentences, reworded
 from hedgerow.proxy.pipeline.steps import LongAnswerPipeline
 from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
-from hedgerow.proxy.rewriting.guard import read_aloud
+from hedgerow.proxy.rewriting.guard import perceived_confidence
 from hedgerow.proxy.types import Rewrite, RewriteRequest
 
 RETRIEVER = Retriever(load())
@@ -43,8 +43,8 @@ class WatchedTemplate(TemplateRewriter):
 
     watched: Watched
 
-    def word(self, request: RewriteRequest) -> Rewrite:
-        rewrite: Rewrite = self.watched.on("template", super().word)(request)
+    def rewrite_sync(self, request: RewriteRequest) -> Rewrite:
+        rewrite: Rewrite = self.watched.on("template", super().rewrite_sync)(request)
         return rewrite
 
 
@@ -52,10 +52,10 @@ def _threads(draft: str) -> dict[str, set[str]]:
     watched = Watched()
     template = WatchedTemplate()
     object.__setattr__(template, "watched", watched)
-    guard = FactGuard(reader=watched.on("guard", read_aloud))
+    guard = FactGuard(reader=watched.on("guard", perceived_confidence))
     target = Beta(6, 4)
     request = RewriteRequest("", draft, target, RETRIEVER.nearest(target, 5))
-    reader = watched.on("reader", read_aloud)
+    reader = watched.on("reader", perceived_confidence)
     done = anyio.run(lambda: reword(request, rewriters=[template], guard=guard, reader=reader))
     assert done.status == "hedged"
     return watched.threads
@@ -74,7 +74,7 @@ def test_sentence_by_sentence_works_in_a_worker() -> None:
 
     by_sentence = LongAnswerPipeline(
         minimum=3, support=SentenceSupport(), active_map=lambda _: pytest.fail("not asked"), retriever=RETRIEVER, k=5,
-        template=TemplateRewriter(), guard=FactGuard(reader=watched.on("guard", read_aloud)),
+        template=TemplateRewriter(), guard=FactGuard(reader=watched.on("guard", perceived_confidence)),
     )  # fmt: skip
     draft = "".join(SENTENCE.format(i) for i in range(4)).strip()
 
