@@ -50,7 +50,7 @@ class Hedge:
     phrase : str
         As a person would quote it ("almost certainly"); "" for `no-hedge`.
     beta : Beta
-        What readers hear: mean = where, concentration = how much they agree.
+        Perceived confidence: mean = where, concentration = how much readers agree.
     source : str
         "people" or "modelled" or "standard" (an official scale).
     readers : int

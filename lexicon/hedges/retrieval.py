@@ -94,7 +94,7 @@ class Retriever:
             The tone of the answer. Among near-ties a hedge of this register comes first.
         avoid : collection of str
             Ids used lately in the conversation: among near-ties they come last, because people tire of one formula. The plain
-            assertion is no formula and is never avoided.
+            assertion is not a formula and is never avoided.
 
         Returns
         -------

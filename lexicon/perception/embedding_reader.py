@@ -22,6 +22,7 @@ from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.hedges.loading import DATA
 from hedgerow.lexicon.perception.local_reader import perceive
 from hedgerow.lexicon.perception.model import model
+from hedgerow.lexicon.text.language import language_of
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
@@ -48,7 +49,15 @@ class EmbeddingReader:
     encode: Encode
 
     async def read(self, text: str) -> Beta:
-        """The Beta of the whole text; the work is done in a thread."""
+        """The Beta of the whole text; the work is done in a thread.
+
+        Raises
+        ------
+        LexiconError
+            Also if the text is clearly in another language than English.
+        """
+        if (language := language_of(text)) not in ("en", None):
+            raise LexiconError(f"embeddings read English only, and the text is in {language!r}")
         return await asyncio.to_thread(perceived_by, _weights(), text, lambda: self.encode([text])[0])
 
 

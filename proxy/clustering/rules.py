@@ -3,8 +3,8 @@
 Merges: equal normal forms, aliases, one answer that only adds to the other (names with middle names, places with their country, sentences
 around a word). Splits ("vetoes") hold whatever a judge might say, so they look only at what people agree on: numbers, dates, units,
 negation, opposite words, the order of arguments. Saying less does not contradict; what makes it sameness is the head: the shorter answer
-must hold the word that the longer one is about. Time is linear in the length of the answers: words are matched by spelling only up to
-`MATCHED` words, beyond them only where they are equal.
+must hold the word that the longer one is about. Time is linear in the length of the answers, and bounded beyond reading them: up to
+`MATCHED` words are matched by spelling, up to `COMPARED` only where they are equal, beyond that nothing is said.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from hedgerow.lexicon.text.words import MONTHS
 from hedgerow.proxy.clustering.normal import Normal, normalise, stem
 from hedgerow.proxy.clustering.words import ANTONYMS, FILLERS, KINDS, NICKNAMES, PASSIVE, QUALIFIERS, RELATIONS, UNITS
 
+COMPARED = 1000
+"""Words of an answer beyond which only an equal text is the same: the rules are for answers, and a sample set has many pairs."""
 MATCHED = 200
 """Content words of an answer up to which words are matched by spelling, stem, nickname or initials, and items up to which lists are
 compared item by item: both take the product of the lengths."""
@@ -55,7 +57,11 @@ def compare(a: Normal, b: Normal) -> Judgement:
     """What the rules say about two answers in normal form."""
     if not a.tokens or not b.tokens:
         return Judgement(a.key == b.key and bool(a.key), "normal")
-    if a.key == b.key or same_quantities(a, b) or _joined(a) == _joined(b):
+    if a.key == b.key or _joined(a) == _joined(b):
+        return Judgement(True, "normal")
+    if max(len(a.tokens), len(b.tokens)) > COMPARED:
+        return Judgement(None, "undecided")
+    if same_quantities(a, b):
         return Judgement(True, "normal")
     if a.alias and a.alias == b.alias:
         return Judgement(True, "alias")

@@ -72,3 +72,12 @@ def test_a_missing_extra_is_named_under_the_step_that_needs_it(monkeypatch):
     with pytest.raises(StepFailed, match="extra `semantic`") as failed:
         perceived(EmbeddingReader(OnnxEncoder(step="signal")), "It was Rome.")
     assert (failed.value.step, failed.value.reason) == ("signal", "no_encoder")
+
+
+def test_only_english_is_read():
+    """Doubt in another language is refused, not taken for a plain assertion; a bare foreign name is not a language."""
+    for text in ("Das ist vielleicht der Autor von Hamlet.", "Nie jestem pewien, ale to chyba był Rzym."):
+        with pytest.raises(LexiconError, match="English only"):
+            perceived(EmbeddingReader(never), text)
+    constant = EmbeddingReader(lambda texts: np.zeros((len(texts), 384), np.float32))
+    assert 0 < perceived(constant, "Kraków").mean < 1

@@ -83,6 +83,29 @@ def test_any_latin_text_is_heard(text: str) -> None:
     assert 0 < perceived.beta.mean < 1
 
 
+HEDGED = st.lists(
+    st.sampled_from(
+        ["not", "at all", "sure", "I'm", "can't", "doubt", "unlikely", "that", "May", "7", "100%", ".", "?", "...", "\u00a0", "\n", "'", "“",
+         "no", "chance", "very", "as far as I know", "either", "or", "vielleicht", "nicht", "peut-être", "creo", "的", "😀", "é", "\u0301"]
+    ), max_size=40,
+).map(" ".join)  # fmt: skip
+
+
+@given(HEDGED, st.sampled_from(["en", "de", "es", "fr"]))
+def test_spans_lie_in_order_inside_the_text(text: str, language: str) -> None:
+    """Whatever hedges, negations and marks pile up: spans quote the text, do not overlap and lie in (0, 1)."""
+    try:
+        reading = perceive(text, language)
+    except LexiconError:
+        return
+    end = 0
+    for span in reading.spans:
+        assert end <= span.start < span.end
+        assert text[span.start : span.end] == span.text
+        assert 0 < span.beta.mean < 1
+        end = span.end
+
+
 def test_importing_is_light() -> None:
     """No FAISS, no scikit-learn, no torch until they are needed."""
     code = "import sys; from hedgerow import lexicon; lexicon.perceive('Maybe.'); print([m for m in ('faiss', 'sklearn', 'torch') if m in sys.modules])"

@@ -13,7 +13,7 @@ from hedgerow.proxy.clustering.prior import content_stems, overlap
 from hedgerow.proxy.clustering.rules import judge_pair
 from hedgerow.proxy.clustering.support import support
 from hedgerow.proxy.errors import StepFailed
-from tests.support.hostile import HOSTILE, hold_linear
+from tests.support.hostile import HOSTILE, LIMIT_S, hold_linear, seconds
 
 
 def _nine(text: str) -> list[str]:
@@ -41,6 +41,19 @@ def test_a_pair_is_compared_in_linear_time(name):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_nine_answers_are_grouped_in_linear_time(name):
     hold_linear(lambda text: cluster_by_rules("Where?", _nine(text)), lambda n: HOSTILE[name](n // 8))
+
+
+@pytest.mark.parametrize("name", ["figures", "different words", "amounts", "short sentences"])
+def test_twenty_long_answers_are_grouped_soon(name):
+    """190 pairs of 20,000 characters: beyond a thousand words only equal texts are the same, and nothing else is worked out."""
+    answers = [f"{HOSTILE[name](20_000)} {chr(97 + i)}q" for i in range(20)]
+    assert seconds(lambda _: cluster_by_rules("Where is it?", answers), "") < LIMIT_S
+
+
+def test_long_answers_are_the_same_where_their_words_are():
+    text = HOSTILE["different words"](20_000)
+    assert judge_pair("Where?", text, f"The answer is: {text}.").same is True
+    assert judge_pair("Where?", text, f"not {text}").same is None
 
 
 @pytest.mark.parametrize("name", HOSTILE)
