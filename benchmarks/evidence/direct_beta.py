@@ -39,11 +39,10 @@ async def draw(answers: Answers) -> list[dict[str, Any]]:
     """Ask the model, once an answer, greedily."""
     from hedgerow.proxy.config import EmbeddedUpstream
     from hedgerow.proxy.protocols import Call
-    from hedgerow.proxy.upstreams.embedded import EmbeddedModel
+    from hedgerow.proxy.upstreams.embedded import open_embedded
 
     alpha, beta = held_out(answers.raw("semantic"), answers.correct)
-    model = EmbeddedModel("embedded", EmbeddedUpstream(provider="embedded", max_answer_tokens=LONGEST_REPLY))
-    await model.open()
+    model = await open_embedded("embedded", EmbeddedUpstream(provider="embedded", max_answer_tokens=LONGEST_REPLY))
 
     async def ask(system: str, user: str) -> tuple[str, Usage]:
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]

@@ -73,10 +73,9 @@ async def draw(data: Path, count: int) -> None:
     """Ask the model and keep what it says; answers that have been drawn are not asked for again."""
     from hedgerow.proxy.config import EmbeddedUpstream
     from hedgerow.proxy.protocols import Call
-    from hedgerow.proxy.upstreams.embedded import EmbeddedModel
+    from hedgerow.proxy.upstreams.embedded import open_embedded
 
-    model = EmbeddedModel("embedded", EmbeddedUpstream(provider="embedded"))
-    await model.open()
+    model = await open_embedded("embedded", EmbeddedUpstream(provider="embedded"))
     guard = FactGuard()
     said: dict[tuple[str, str], dict[str, Any]] = {}
     rows = kept()

@@ -25,7 +25,7 @@ from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.grading.alias import alias_grade
 from hedgerow.proxy.pipeline.sampling.drawing import shortened
 from hedgerow.proxy.protocols import Call
-from hedgerow.proxy.upstreams.embedded import EmbeddedModel
+from hedgerow.proxy.upstreams.embedded import EmbeddedModel, open_embedded
 
 KEPT = RECORDED / "probes.jsonl.gz"
 ASKED = 60
@@ -62,8 +62,7 @@ async def draw(rows: list[Row]) -> None:
     from hedgerow.proxy.config import EmbeddedUpstream
 
     settings = EmbeddedUpstream(provider="embedded", max_answer_tokens=LONGEST_REPLY, brief=False)
-    model = EmbeddedModel("embedded", settings)
-    await model.open()
+    model = await open_embedded("embedded", settings)
     text = gzip.decompress(KEPT.read_bytes()).decode() if KEPT.exists() else ""
     done = {json.loads(line)["id"] for line in text.splitlines()}
     for row in track([row for row in rows if row["id"] not in done], "asking", disable=not sys.stderr.isatty()):

@@ -118,11 +118,10 @@ async def drawn(data: Path, count: int, rng: random.Random) -> list[tuple[str, s
     """Answers of the embedded model to real questions, drawn now."""
     from hedgerow.proxy.config import EmbeddedUpstream
     from hedgerow.proxy.protocols import Call
-    from hedgerow.proxy.upstreams.embedded import EmbeddedModel
+    from hedgerow.proxy.upstreams.embedded import open_embedded
 
     asked = [json.loads(line) for line in (data / "qa" / "nq_1000.jsonl").read_text(encoding="utf-8").splitlines()]
-    model = EmbeddedModel("embedded", EmbeddedUpstream(provider="embedded"))
-    await model.open()
+    model = await open_embedded("embedded", EmbeddedUpstream(provider="embedded"))
     collected: list[tuple[str, str, str]] = []
     for row in track(rng.sample(asked, count), "asking the embedded model", disable=not sys.stderr.isatty()):
         body = {

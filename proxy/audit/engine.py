@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,6 +44,23 @@ def shown_address(settings: Audit) -> str:
         return sa.make_url(settings.url).render_as_string(hide_password=True)
     except sa.exc.ArgumentError:  # shown as it is it could hold a password
         return "not an address such as sqlite:///var/audit.db or postgresql://user:password@host/database"
+
+
+def unusable_address(settings: Audit) -> str | None:
+    """What is wrong with the store's address, as far as that can be said without opening it."""
+    try:
+        url = sa.make_url(settings.url)
+    except sa.exc.ArgumentError:
+        return f"audit.url is {shown_address(settings)}"
+    file = sqlite_file(settings)
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        return f"audit.url is {shown_address(settings)}: the store is SQLite or PostgreSQL"
+    if file is None:
+        return None
+    folder = next(parent for parent in file.absolute().parents if parent.exists())
+    if file.is_dir() or not folder.is_dir() or not os.access(file if file.exists() else folder, os.W_OK):
+        return f"audit.url is {shown_address(settings)}: cannot be written; choose a file in a folder that can"
+    return None
 
 
 def open_engine(settings: Audit) -> sa.Engine:

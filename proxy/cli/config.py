@@ -2,28 +2,89 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from pathlib import Path
+from collections.abc import AsyncIterator
+from typing import Annotated
 
 import typer
 
-from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
-from hedgerow.proxy.errors import ConfigError
-from hedgerow.proxy.services.services import check_services
+from hedgerow.proxy.audit.engine import is_reachable, open_existing, sqlite_file
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, stop
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.errors import ConfigError, ProxyError, StoreError, UpstreamRejected
+from hedgerow.proxy.services.services import check_services, named_upstreams, open_upstream
+from hedgerow.proxy.services.serving import store_failure
 
 app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash client keys.")
 
 
 @app.command()
-def check(config: ConfigPath = Path("config.yaml")) -> None:
-    """Check a configuration file, and that what it names is there; says nothing else."""
+def check(
+    config: ConfigPath = CONFIG,
+    online: Annotated[bool, typer.Option(help="Also ask the audit store and every upstream, a line each.")] = False,
+) -> None:
+    """Check a configuration file, and that what it names is there. Nothing is opened or called, unless --online is given.
+
+    Exits with 2 where the file cannot be used, with 1 where a map is missing or, with --online, something does not answer.
+    """
     settings = configuration(config)
     try:
-        check_services(settings)
+        problems = check_services(settings)
     except ConfigError as error:
         stop(str(error))
+    if online:
+        problems += asyncio.run(_ask_all(settings))
+    if problems:
+        stop("\n".join(problems), code=1)
     routes = ", ".join(f"{route.name} ({route.mode})" for route in settings.routes)
     typer.echo(f"{config}: fine; routes: {routes}")
+
+
+async def _ask_all(settings: Settings) -> list[str]:
+    """Print what store and upstreams answer; what does not answer is returned."""
+    problems = []
+    async for name, answer, is_fine in _answers(settings):
+        if is_fine:
+            typer.echo(f"{name}: {answer}")
+        else:
+            problems.append(f"{name}: {answer}")
+    return problems
+
+
+async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
+    """Name, answer and whether it is a good one, of the store and of each upstream that a route may call."""
+    yield "audit store", *_store(settings)
+    for name in named_upstreams(settings):
+        try:
+            upstream = await open_upstream(name, settings.upstreams[name])
+        except ConfigError as error:
+            yield f"upstream {name}", str(error), False
+            continue
+        try:
+            yield f"upstream {name}", f"lists {len(await upstream.models({}))} models", True
+        except UpstreamRejected as error:
+            wants_key = error.status in (401, 403) and getattr(settings.upstreams[name], "api_key", None) is None
+            answer = f"answers with status {error.status}" + ("; it wants the client's key" if wants_key else "")
+            yield f"upstream {name}", answer, wants_key
+        except ProxyError as error:
+            yield f"upstream {name}", error.message, False
+        finally:
+            await upstream.aclose()
+
+
+def _store(settings: Settings) -> tuple[str, bool]:
+    file = sqlite_file(settings.audit)
+    if file is not None and not file.exists():
+        return f"{file} does not exist yet; `hedgerow serve` creates it", True
+    try:
+        engine = open_existing(settings.audit)
+    except StoreError as error:
+        return store_failure(settings, error), False
+    try:
+        return ("answers", True) if is_reachable(engine) else ("does not answer", False)
+    finally:
+        engine.dispose()
 
 
 @app.command("hash-key")

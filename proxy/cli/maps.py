@@ -14,7 +14,7 @@ import typer
 from hedgerow.calibration import FittedMap, MapRegistry
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.registry import read_file
-from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, stop
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.services.active_map import open_maps
 
@@ -23,7 +23,6 @@ app = typer.Typer(no_args_is_help=True, help="List, show, import, activate and c
 Folder = Annotated[
     Path | None, typer.Option(help="A folder of maps. Unset: the audit store and the folder of the configuration.")
 ]
-CONFIG = Path("config.yaml")
 
 
 @app.command("list")
@@ -113,6 +112,7 @@ def map_registry(folder: Path | None, config: Path, *, create: bool = False) -> 
 
 
 def _load(registry: MapRegistry, version: str) -> FittedMap:
+
     try:
         return registry.load(version)
     except CalibrationError as error:
@@ -120,6 +120,7 @@ def _load(registry: MapRegistry, version: str) -> FittedMap:
 
 
 def _row(registry: MapRegistry, version: str) -> dict[str, Any]:
+
     fitted = _load(registry, version)
     try:
         places = [_place(a.route, a.model) for a in registry.assignments() if a.version == version]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import getpass
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from hedgerow.proxy.audit.operators import Change, read_changes, roll_back, set_state, states
-from hedgerow.proxy.audit.operators import clear_alarms as clear
-from hedgerow.proxy.cli.common import ConfigPath, stop
+from hedgerow.proxy.audit import operators
+from hedgerow.proxy.audit.operators import Change
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, stop
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.errors import ConfigError
@@ -23,7 +22,6 @@ from hedgerow.proxy.types import Json
 
 app = typer.Typer(no_args_is_help=True, help="See what routes do, switch their mode, activate a map or roll it back.")
 
-CONFIG = Path("config.yaml")
 Actor = Annotated[str | None, typer.Option(help="Who does it, for the record; the user of this shell by default.")]
 Note = Annotated[str | None, typer.Option(help="Why, for the record.")]
 WishedMode = Literal["off", "shadow", "on", "configured"]
@@ -36,15 +34,15 @@ def list_routes(
 ) -> None:
     """Show every route's mode, map and health, and who set what."""
     with open_audit(config) as (settings, engine):
-        found = states(engine)
-        running = effective(settings, found)
+        states = operators.states(engine)
+        running = effective(settings, states)
         maps = stored_maps(running, engine)
         active = {route.name: maps.of_route(route) for route in running.routes if route.calibrates}
-        told = describe(settings, running, found, examine(engine, running, active), active)
+        described = describe(settings, running, states, examine(engine, running, active), active)
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
+        typer.echo(json.dumps(described, indent=2))
         return
-    for route in told:
+    for route in described:
         set_by = f"  set by {route['set_by']}" if route["set_by"] else ""
         typer.echo(f"{route['name']}  {route['mode']}  map {_map(route)}  {_health(route['health'])}{set_by}")
         for reason in (route["health"] or {}).get("reasons", ()):
@@ -57,7 +55,7 @@ def set_mode(route: str, mode: WishedMode, config: ConfigPath = CONFIG, actor: A
     with open_audit(config) as (settings, engine):
         _route(settings, route)
         wish = None if mode == "configured" else mode
-        _say(set_state(engine, route, "mode", wish, actor=actor or getpass.getuser(), note=note))
+        _say(operators.set_state(engine, route, "mode", wish, actor=actor or getpass.getuser(), note=note))
 
 
 @app.command()
@@ -75,7 +73,7 @@ def activate(
             stored_maps(settings, engine).check(found, wish)
         except ConfigError as error:
             stop(str(error))
-        _say(set_state(engine, route, "map", wish, actor=actor or getpass.getuser(), note=note))
+        _say(operators.set_state(engine, route, "map", wish, actor=actor or getpass.getuser(), note=note))
 
 
 @app.command()
@@ -83,7 +81,7 @@ def rollback(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note:
     """Give a route the map that it had before; again, the one before that."""
     with open_audit(config) as (settings, engine):
         _route(settings, route)
-        change = roll_back(engine, route, actor=actor or getpass.getuser(), note=note)
+        change = operators.roll_back(engine, route, actor=actor or getpass.getuser(), note=note)
     if change is None:
         stop(f"route {route} has had no other map")
     _say(change)
@@ -94,7 +92,7 @@ def clear_alarms(route: str, config: ConfigPath = CONFIG, actor: Actor = None, n
     """Clear a route's alarms; its tests begin anew with what comes in later."""
     with open_audit(config) as (settings, engine):
         _route(settings, route)
-        cleared = clear(engine, route, actor=actor or getpass.getuser(), note=note)
+        cleared = operators.clear_alarms(engine, route, actor=actor or getpass.getuser(), note=note)
     typer.echo(f"{route}: {cleared} alarms cleared")
 
 
@@ -106,18 +104,18 @@ def changes(
 ) -> None:
     """Show what operators did, newest first."""
     with open_audit(config) as (_, engine):
-        found = read_changes(engine, route=route, limit=limit)
-    for change in found:
+        history = operators.read_changes(engine, route=route, limit=limit)
+    for change in history:
         _say(change)
-    if not found:
+    if not history:
         typer.echo("nothing was changed yet")
 
 
 def _route(settings: Settings, name: str) -> Route:
-    found = next((route for route in settings.routes if route.name == name), None)
-    if found is None:
-        stop(f"there is no route {name!r}; there are {', '.join(route.name for route in settings.routes)}")
-    return found
+    routes = {route.name: route for route in settings.routes}
+    if name not in routes:
+        stop(f"there is no route {name!r}; there are {', '.join(routes)}")
+    return routes[name]
 
 
 def _say(change: Change) -> None:

@@ -8,17 +8,17 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+import uvicorn
 
-from hedgerow.proxy.cli.common import ConfigPath, stop
+from hedgerow.proxy.app import application
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, stop
 from hedgerow.proxy.cli.workers import supervise
 from hedgerow.proxy.config import Settings, load
 from hedgerow.proxy.errors import ConfigError, HedgerowError
-
-if TYPE_CHECKING:
-    import uvicorn
+from hedgerow.proxy.monitoring.metrics import set_up_logging
 
 SHUTDOWN_S = 30
 """Seconds that requests in flight have to end when the proxy is told to stop."""
@@ -27,7 +27,7 @@ FAILED = 1
 
 
 def serve(
-    config: ConfigPath = Path("config.yaml"),
+    config: ConfigPath = CONFIG,
     port: Annotated[int | None, typer.Option(help="Port in place of the configured one.", min=0, max=65535)] = None,
     workers: Annotated[
         int, typer.Option(help="Processes that share the port; PostgreSQL suits several better than SQLite.", min=1)
@@ -61,11 +61,6 @@ def _report_ready(fd: int | None) -> Callable[[], None]:
 
 
 def _serve(settings: Settings, config: Path, listener: socket.socket, on_ready: Callable[[], None]) -> None:
-    import uvicorn
-
-    from hedgerow.proxy.app import application
-    from hedgerow.proxy.monitoring.metrics import set_up_logging
-
     set_up_logging(settings.log)
     address = "http://{}:{}".format(*listener.getsockname()[:2])
     edge = application(settings, address, config, on_ready)
@@ -104,7 +99,6 @@ def _sentence(failure: Exception) -> str:
 
 def _server(options: uvicorn.Config) -> uvicorn.Server:
     """A server that ends with status 0 when it is told to stop, instead of by the signal: what waits in the log is written."""
-    import uvicorn
 
     class Server(uvicorn.Server):
         @contextmanager

@@ -21,10 +21,11 @@ from hedgerow.proxy.audit import operators
 from hedgerow.proxy.audit.operators import RouteState
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.config import Route, Settings, load
+from hedgerow.proxy.config.lazy import load_object
 from hedgerow.proxy.errors import ConfigError, StoreError
 from hedgerow.proxy.services.factories import route_pipelines
 from hedgerow.proxy.services.routes import effective
-from hedgerow.proxy.services.services import OpenUpstream, RefCount, Services, UpstreamPool
+from hedgerow.proxy.services.services import STORED_MAPS, OpenUpstream, RefCount, Services, UpstreamPool
 
 if TYPE_CHECKING:
     from hedgerow.calibration import ActiveMap
@@ -121,9 +122,9 @@ class ConfigReloader:
         Raises:
             StoreError: the store cannot be read.
         """
-        drift = await anyio.to_thread.run_sync(import_module, "hedgerow.proxy.monitoring.drift")
+        examine = await anyio.to_thread.run_sync(load_object, "hedgerow.proxy.monitoring.drift:examine")
         settings, active = self.services.settings, self.active_maps()
-        self.health = await anyio.to_thread.run_sync(drift.examine, self.audit.engine, settings, active)
+        self.health = await anyio.to_thread.run_sync(examine, self.audit.engine, settings, active)
         for health in self.health.values():
             self.services.metrics.tell_health(health)
 
@@ -141,8 +142,7 @@ class ConfigReloader:
         """
 
         def check() -> None:
-            module = import_module("hedgerow.proxy.services.active_map")
-            module.stored_maps(self.services.settings, self.audit.engine).check(route, version)
+            load_object(STORED_MAPS)(self.services.settings, self.audit.engine).check(route, version)
 
         await anyio.to_thread.run_sync(check)
 
@@ -234,7 +234,7 @@ class ConfigReloader:
         """The active maps; None where no route may calibrate: then the mathematics is never imported."""
         if not any(route.calibrates for route in settings.routes):
             return None
-        maps: ActiveMaps = import_module("hedgerow.proxy.services.active_map").stored_maps(settings, self.audit.engine)
+        maps: ActiveMaps = load_object(STORED_MAPS)(settings, self.audit.engine)
         return maps
 
 

@@ -9,13 +9,15 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
 
-from hedgerow.proxy.config import EmbeddedUpstream, HttpUpstream, LiteLLMUpstream, Route, Settings
+from hedgerow.proxy.audit.engine import unusable_address
+from hedgerow.proxy.config import EmbeddedUpstream, Route, Settings
 from hedgerow.proxy.config import Upstream as UpstreamSettings
+from hedgerow.proxy.config.lazy import load_object
+from hedgerow.proxy.errors import ConfigError
 from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.protocols import Upstream
 from hedgerow.proxy.services.background import Background
@@ -25,6 +27,15 @@ if TYPE_CHECKING:
     from hedgerow.proxy.audit.store import AuditStore
     from hedgerow.proxy.monitoring.tracing import Tracing
     from hedgerow.proxy.pipeline.steps import RoutePipeline
+    from hedgerow.proxy.services.active_map import ActiveMaps
+
+_UPSTREAMS = {
+    "openai": "hedgerow.proxy.upstreams.http:open_http",
+    "litellm": "hedgerow.proxy.upstreams.litellm:open_litellm",
+    "embedded": "hedgerow.proxy.upstreams.embedded:open_embedded",
+}
+"""What opens an upstream, by provider."""
+STORED_MAPS = "hedgerow.proxy.services.active_map:stored_maps"
 
 
 class RefCount:
@@ -157,7 +168,7 @@ async def open_pipelines(settings: Settings) -> AsyncIterator[Pipelines]:
 
 
 def _pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> Mapping[str, RoutePipeline]:
-    with import_module("hedgerow.proxy.services.active_map").open_maps(settings) as maps:
+    with load_object("hedgerow.proxy.services.active_map:open_maps")(settings) as maps:
         return route_pipelines(settings, upstreams, maps)
 
 
@@ -169,9 +180,7 @@ async def open_tracing(settings: Settings, stack: AsyncExitStack) -> Tracing | N
     """
     if settings.tracing.endpoint is None:
         return None
-    from hedgerow.proxy.monitoring.tracing import exporting
-
-    tracing = exporting(settings.tracing)
+    tracing: Tracing = load_object("hedgerow.proxy.monitoring.tracing:exporting")(settings.tracing)
     stack.push_async_callback(anyio.to_thread.run_sync, tracing.close)
     return tracing
 
@@ -196,46 +205,25 @@ def check_services(settings: Settings) -> list[str]:
         What a proxy would start in spite of: maps that are missing or damaged in the folder.
 
     Raises:
-        ConfigError: a model file, a library or a lexicon is missing or unusable.
+        ConfigError: a model file, a library or a lexicon is missing or unusable, or the store's address is.
     """
-    upstreams = {name: _Unopened() for name in settings.upstreams}
+    if (problem := unusable_address(settings.audit)) is not None:
+        raise ConfigError(problem)
     for upstream in settings.upstreams.values():
         if isinstance(upstream, EmbeddedUpstream):
-            from hedgerow.proxy.upstreams.llama import model_file
-
-            model_file(upstream.model_path)
+            load_object("hedgerow.proxy.upstreams.llama:model_file")(upstream.model_path)
     if not any(route.calibrates for route in settings.routes):
         return []
-    maps = import_module("hedgerow.proxy.services.active_map").stored_maps(settings, None)
-    route_pipelines(settings, cast(Mapping[str, Upstream], upstreams), maps)
+    maps: ActiveMaps = load_object(STORED_MAPS)(settings, None)
+    route_pipelines(settings, {name: cast(Upstream, None) for name in settings.upstreams}, maps)
     return [f"routes: {name}: map: {problem}" for name, problem in maps.problems(settings).items()]
 
 
-class _Unopened:
-    """Stands for an upstream while a configuration is checked; it is never called."""
-
-
 async def open_upstream(name: str, settings: UpstreamSettings, tracing: Tracing | None = None) -> Upstream:
-    """One upstream, ready for calls; with tracing, each call is a span."""
-    upstream = await _open_upstream(name, settings)
+    """One upstream, ready for calls; with tracing, each call is a span.
+
+    Raises:
+        ConfigError: a library or a model file is missing or unusable.
+    """
+    upstream: Upstream = await load_object(_UPSTREAMS[settings.provider])(name, settings)
     return upstream if tracing is None else tracing.around(name, upstream)
-
-
-async def _open_upstream(name: str, settings: UpstreamSettings) -> Upstream:
-    match settings:
-        case HttpUpstream():
-            from hedgerow.proxy.upstreams.http import HttpModel
-
-            return HttpModel(name, settings)
-        case LiteLLMUpstream():
-            from hedgerow.proxy.upstreams.litellm import LiteLLMModel
-
-            litellm = LiteLLMModel(name, settings)
-            await litellm.open()
-            return litellm
-        case EmbeddedUpstream():
-            from hedgerow.proxy.upstreams.embedded import EmbeddedModel
-
-            embedded = EmbeddedModel(name, settings)
-            await embedded.open()
-            return embedded

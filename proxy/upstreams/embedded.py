@@ -37,31 +37,35 @@ BRIEF: list[Json] = [
 """What a conversation without a system message begins with, where the configuration wants brief answers."""
 
 
+async def open_embedded(name: str, settings: EmbeddedUpstream) -> EmbeddedModel:
+    """Load the model on a thread of its own; a fraction of a second for the default one.
+
+    Raises:
+        ConfigError: the library or the model file is missing, or the file is not a model.
+    """
+    file = model_file(settings.model_path)
+    worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"model-{name}")
+    try:
+        model = await asyncio.get_running_loop().run_in_executor(
+            worker, lambda: Llama(file, context_tokens=settings.context_tokens, threads=settings.threads)
+        )
+    except BaseException:
+        worker.shutdown(wait=False)
+        raise
+    return EmbeddedModel(name, settings, worker, model)
+
+
 class EmbeddedModel:
-    """The in-process model as an upstream. `open` it before use."""
+    """The in-process model as an upstream; made by `open_embedded`."""
 
     honours_n = True
 
-    def __init__(self, name: str, settings: EmbeddedUpstream) -> None:
+    def __init__(self, name: str, settings: EmbeddedUpstream, worker: ThreadPoolExecutor, model: Llama) -> None:
         self._name = name
         self._settings = settings
-        self._file = model_file(settings.model_path)
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"model-{name}")
+        self._worker = worker
+        self._llama = model
         self._waiting = 0
-        self._model: Llama | None = None
-
-    async def open(self) -> None:
-        """Load the model; a fraction of a second for the default one."""
-        settings = self._settings
-        self._model = await asyncio.get_running_loop().run_in_executor(
-            self._worker,
-            lambda: Llama(self._file, context_tokens=settings.context_tokens, threads=settings.threads),
-        )
-
-    @property
-    def _llama(self) -> Llama:
-        assert self._model is not None, "an embedded model is opened before it is used"  # noqa: S101
-        return self._model
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`."""

@@ -66,6 +66,11 @@ def _retry_wait(error: Exception) -> bool | float:
     return isinstance(error, UpstreamError) and error.code == "upstream_unreachable"
 
 
+async def open_http(name: str, settings: HttpUpstream) -> HttpModel:
+    """The upstream; connections are opened by its calls."""
+    return HttpModel(name, settings)
+
+
 class HttpModel:
     """An OpenAI-compatible server. Opened inside a running event loop; `aclose` closes its connections."""
 

@@ -25,8 +25,8 @@ from hedgerow.proxy.upstreams.answers import checked_completion
 INSTALL = "pip install 'hedgerow[litellm]'"
 
 
-def _import() -> Any:
-    """Import the library with its bundled price map.
+def _import() -> tuple[Any, type[Exception]]:
+    """The library, imported with its bundled price map, and the root of its errors.
 
     Raises:
         ConfigError: it is not installed.
@@ -34,30 +34,33 @@ def _import() -> Any:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         import litellm
+        from openai import OpenAIError
     except ImportError as error:
         raise ConfigError(f"LiteLLM is not installed; install it with: {INSTALL}") from error
     litellm.suppress_debug_info = True
     litellm.telemetry = False
-    return litellm
+    return litellm, OpenAIError
+
+
+async def open_litellm(name: str, settings: LiteLLMUpstream) -> LiteLLMModel:
+    """Import the library off the event loop.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    return LiteLLMModel(name, settings, *await anyio.to_thread.run_sync(_import))
 
 
 class LiteLLMModel:
-    """LiteLLM as an upstream. `open` it before use."""
+    """LiteLLM as an upstream; made by `open_litellm`."""
 
-    def __init__(self, name: str, settings: LiteLLMUpstream) -> None:
+    def __init__(self, name: str, settings: LiteLLMUpstream, library: Any, root: type[Exception]) -> None:
         self.honours_n = settings.honours_n
         self._name = name
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_sampling_calls)
-        self._library: Any = None
-        self._root: type[Exception] = Exception
-
-    async def open(self) -> None:
-        """Import the library, off the event loop."""
-        self._library = await anyio.to_thread.run_sync(_import)
-        from openai import OpenAIError  # LiteLLM's own errors are its children
-
-        self._root = OpenAIError
+        self._library = library
+        self._root = root
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`."""

@@ -14,6 +14,7 @@ from hedgerow.proxy.cli import app
 from hedgerow.proxy.config import Settings, load
 from hedgerow.proxy.config.documents import page
 from hedgerow.proxy.errors import ConfigError
+from tests.support.upstream import Upstream, fails, raw
 
 ROOT = Path(__file__).parent.parent.parent.parent
 GOOD = """
@@ -163,3 +164,38 @@ def _written(tmp_path: Path, changed: dict[str, Any]) -> Path:
     path = tmp_path / "config.yaml"
     path.write_text(yaml.safe_dump(content | changed))
     return path
+
+
+def test_check_online_asks_the_store_and_every_upstream(tmp_path: Path, upstream: Upstream) -> None:
+    """A line each; what does not answer is told on standard error, and the exit status is 1."""
+    upstream.default = raw(b'{"object":"list","data":[{"id":"m-1","object":"model"}]}')
+    changed = {"upstreams": {"u": {"provider": "openai", "base_url": upstream.url}}}
+    changed["audit"] = {"url": f"sqlite:///{tmp_path}/a.db"}  # type: ignore[dict-item]
+    command = ["config", "check", "--online", "-c"]
+    done = CliRunner().invoke(app, [*command, str(_written(tmp_path, changed))])
+    assert done.exit_code == 0, done.output
+    assert "upstream u: lists 1 models" in done.stdout
+    assert "does not exist yet" in done.stdout
+    upstream.default = fails(401, {"error": {"message": "no key"}})
+    assert "it wants the client's key" in CliRunner().invoke(app, [*command, str(tmp_path / "config.yaml")]).stdout
+    dead = {"audit": {"url": "postgresql://u:secret@127.0.0.1:1/x"}}
+    done = CliRunner().invoke(app, [*command, str(_written(tmp_path, dead))])
+    assert done.exit_code == 1
+    assert "upstream u: the upstream 'u' cannot be reached" in done.stderr
+    assert "audit store: audit.url is postgresql://u:***@127.0.0.1:1/x" in done.stderr
+    assert "secret" not in done.output
+
+
+@pytest.mark.parametrize("url", ["nonsense", "mysql://h/x", "sqlite:////tmp", "sqlite:////dev/null/a.db"])
+def test_check_finds_a_store_that_cannot_be(tmp_path: Path, url: str) -> None:
+    """Without opening it."""
+    done = CliRunner().invoke(app, ["config", "check", "-c", str(_written(tmp_path, {"audit": {"url": url}}))])
+    assert (done.exit_code, "audit.url is" in done.stderr) == (2, True)
+
+
+def test_check_finds_a_missing_map(tmp_path: Path) -> None:
+    """The proxy would start without it: exit status 1."""
+    route = {"name": "r", "upstream": "u", "mode": "on", "map": "nosuch"}
+    changed = {"routes": [route], "maps": {"folder": str(tmp_path)}}
+    done = CliRunner().invoke(app, ["config", "check", "-c", str(_written(tmp_path, changed))])
+    assert (done.exit_code, "routes: r: map:" in done.stderr) == (1, True)

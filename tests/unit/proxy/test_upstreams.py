@@ -14,9 +14,9 @@ from hedgerow.proxy.config import EmbeddedUpstream, LiteLLMUpstream
 from hedgerow.proxy.errors import ConfigError, Overloaded, ProxyError, UpstreamError, UpstreamRejected
 from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.upstreams.answers import checked_completion, sample_of, usage_of
-from hedgerow.proxy.upstreams.embedded import EmbeddedModel
+from hedgerow.proxy.upstreams.embedded import open_embedded
 from hedgerow.proxy.upstreams.http import _foreign_errors
-from hedgerow.proxy.upstreams.litellm import LiteLLMModel
+from hedgerow.proxy.upstreams.litellm import open_litellm
 from hedgerow.proxy.upstreams.llama import model_file
 from tests.support.upstream import Upstream, completion, fails, says
 
@@ -76,8 +76,7 @@ def test_a_full_queue_is_overloaded_and_says_when_to_come_back() -> None:
     """The bound holds, the calls inside it are answered."""
 
     async def run() -> list[Any]:
-        model = EmbeddedModel("small", EmbeddedUpstream(provider="embedded", max_queue=2))
-        await model.open()
+        model = await open_embedded("small", EmbeddedUpstream(provider="embedded", max_queue=2))
         call = Call("/chat/completions", {"messages": ASK, "max_tokens": 4})
         try:
             return await asyncio.gather(*(model.complete(call) for _ in range(4)), return_exceptions=True)
@@ -96,8 +95,7 @@ def test_a_cancelled_call_stops_the_model() -> None:
     """The next call does not wait for the rest of a long answer."""
 
     async def run() -> float:
-        model = EmbeddedModel("small", EmbeddedUpstream(provider="embedded", brief=False))
-        await model.open()
+        model = await open_embedded("small", EmbeddedUpstream(provider="embedded", brief=False))
         loop = asyncio.get_running_loop()
         long = asyncio.ensure_future(
             model.complete(Call("/chat/completions", {"messages": ASK, "max_tokens": 900, "n": 50}))
@@ -128,8 +126,7 @@ def test_litellm_is_an_upstream_like_any_other(upstream: Upstream) -> None:
     settings = LiteLLMUpstream(provider="litellm", model_prefix="openai/", api_base=upstream.url, retries=0)
 
     async def run() -> tuple[Any, Any, Any]:
-        model = LiteLLMModel("lite", settings)
-        await model.open()
+        model = await open_litellm("lite", settings)
         headers = {"authorization": "Bearer sk-client"}
         upstream.enqueue(says("Canberra.", "Sydney."))
         answer = await model.complete(Call("/chat/completions", {"model": "m", "messages": ASK, "n": 2}, headers))
