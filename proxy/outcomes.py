@@ -63,6 +63,7 @@ class Reason(_Code):
     SURE_ENOUGH = "sure_enough", "The policy answers plainly at this confidence."
     NOT_SURE_ENOUGH = "not_sure_enough", "The policy does not give the model's own answer at this confidence."
     NO_HEDGE_NEEDED = "no_hedge_needed", "The plain wording is the nearest to the confidence."
+    MACHINE_READ = "machine_read", "A program reads the answer: it is measured and left as it is."
     NOT_MEASURED = (
         "not_measured",
         "A long answer, and no map for the claims of long answers is active: its sentences stay plain.",

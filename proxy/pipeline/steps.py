@@ -13,6 +13,7 @@ from hedgerow.proxy.clustering.support import SentenceSupport
 from hedgerow.proxy.errors import ProxyError, StepFailed
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.machine_read import is_machine_read
 from hedgerow.proxy.pipeline.result import Confidence, Run
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
 from hedgerow.proxy.protocols import Asker, Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Upstream
@@ -148,6 +149,9 @@ async def decide(run: Run, pipeline: RoutePipeline, mean: float, *, may_replace:
     Raises:
         StepFailed: the stronger model could not be asked; the plain draft is better than nothing.
     """
+    if is_machine_read(run.job.body, run.result.draft or ""):
+        run.end(Status.PLAIN, Reason.MACHINE_READ)
+        return False
     action, policy = pipeline.decide(mean), run.job.route.policy
     if action == "answer":
         run.end(Status.PLAIN, Reason.SURE_ENOUGH)

@@ -1,0 +1,82 @@
+"""Formats that programs read are never hedged; prose for people is not taken for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hedgerow.proxy.pipeline.machine_read import is_machine_read
+
+ANSWERS = [
+    '<tool_call>\n{"name": "get_weather"}\n</tool_call>', "<answer>Paris</answer>", "https://en.wikipedia.org/wiki/Paris",
+    "SELECT name FROM users WHERE id = 3;", "select count(*) from t", "[[ ## answer ## ]]\nParis\n[[ ## completed ## ]]",
+    "diff --git a/x b/x\n--- a/x\n+++ b/x", "--- a/file.py\n+++ b/file.py\n@@ -1 +1 @@\n-a\n+b", "Thought: I should search.\nAction: search\nAction Input: Paris",
+    "Final Answer: 42", "unsafe\nS1", "safe", "'positive'", '"B"', "me@example.com", "/usr/local/bin/python", "#ff8800",
+    "2026-11-22", "2026-11-22T10:00:00Z", "name: Paris\ncountry: France", "city = Paris\ncountry = France", "a,b,c\n1,2,3\n4,5,6", "PASS", "ENTAILMENT",
+    "550e8400-e29b-41d4-a716-446655440000", "get_weather(city='Paris')", "true", "null", "MATCH (n:Person) RETURN n", "/^\\d+$/g", "positive",
+    "query: capital of France", "<|im_start|>assistant",
+]  # fmt: skip
+PROSE = [
+    "Paris.", "The capital of France is Paris.", "It is 42.", "42", "B", "Yes.", "No, whales are mammals.", "Canberra, not Sydney.",
+    "There are three types: igneous, sedimentary and metamorphic.", "Note: the treaty was signed in 1648.", "NATO was founded in 1949.",
+    "Select committees examine policy.", "About 5 < 6 people.", "Updated rules apply from 2024.", "J. K. Rowling", "Ada Lovelace (1815-1852)",
+]  # fmt: skip
+REQUESTS: list[dict[str, Any]] = [
+    {"guided_choice": ["a", "b"]}, {"grammar": "root ::= x"}, {"structured_outputs": {"regex": "x"}}, {"max_tokens": 1},
+    {"max_completion_tokens": 3}, {"messages": [{"role": "user", "content": "Capital?"}, {"role": "assistant", "content": "The answer is"}]},
+    {"messages": [{"role": "system", "content": "Respond only with valid JSON."}, {"role": "user", "content": "Capital?"}]},
+    {"messages": [{"role": "user", "content": "Classify the sentiment. Answer with exactly one word: positive or negative."}]},
+    {"messages": [{"role": "user", "content": [{"type": "text", "text": "Return only the SQL query."}]}]},
+    {"messages": [{"role": "user", "content": "Given the conversation, rephrase the follow up as a standalone question."}]},
+    {"messages": [{"role": "user", "content": "Create a concise, 3-5 word title for the chat."}]},
+    {"messages": [{"role": "user", "content": "Which? A) Rome B) Paris. Respond with only the letter A or B, no other text."}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_an_answer_in_a_form_that_programs_read(answer: str) -> None:
+    assert is_machine_read({}, answer)
+
+
+@pytest.mark.parametrize("answer", PROSE)
+def test_prose_is_for_people(answer: str) -> None:
+    assert not is_machine_read(
+        {"messages": [{"role": "user", "content": "What is the capital? Only one of them is right."}]}, answer
+    )
+
+
+@pytest.mark.parametrize("body", REQUESTS)
+def test_a_request_that_binds_the_form_of_its_answer(body: dict[str, Any]) -> None:
+    assert is_machine_read(body, "Paris")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the only mammal that can fly?",
+        "Just tell me who wrote Hamlet.",
+        "Which country has only one neighbour?",
+        "Answer briefly: who painted Guernica?",
+    ],
+)
+def test_questions_of_people_bind_nothing(question: str) -> None:
+    assert not is_machine_read({"messages": [{"role": "user", "content": question}], "max_tokens": 200}, "Portugal")
+
+
+@pytest.mark.parametrize(
+    "hurt",
+    [
+        "<" * 20_000,
+        "a: " * 10_000,
+        "select " * 5_000,
+        "=" * 20_000,
+        "a=" * 10_000,
+        "(" * 20_000,
+        "\n" * 20_000,
+        ", " * 10_000,
+    ],
+)
+def test_hostile_text_is_read_in_bounded_time(hurt: str) -> None:
+    """The suite's timeout is the bound; as an answer and as a prompt."""
+    assert is_machine_read({"messages": [{"role": "user", "content": hurt}]}, hurt) in (True, False)
