@@ -13,10 +13,10 @@ import typer
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, progress_bar, stop, unreadable
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.errors import HedgerowError
-from hedgerow.proxy.grading import Grader
+from hedgerow.proxy.grading import RULES, Grader
 from hedgerow.proxy.lab.collecting import Outcome, work_off
 from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow, read_objects
-from hedgerow.proxy.lab.grading import RULES, grade_row, key_of, open_judge, sampled
+from hedgerow.proxy.lab.grading import grade_row, key_of, open_judge, sampled
 from hedgerow.proxy.lab.ledger import Ledger, LedgerError
 from hedgerow.proxy.types import Json
 

@@ -1,12 +1,16 @@
-"""Is an answer right? Graders that say so, and by which rule.
+"""Is an answer right? Graders that say so, and by which rule. All are one protocol, `Grader`."""
 
-`alias`, `numeric` and `choice` are rules and cost nothing; `judge` asks a language model. All are one protocol, `Grader`.
-"""
-
-from hedgerow.proxy.grading.alias import AliasGrader
-from hedgerow.proxy.grading.choice import ChoiceGrader
-from hedgerow.proxy.grading.grade import Grade, Grader
+from hedgerow.proxy.grading.alias import alias_grade
+from hedgerow.proxy.grading.choice import choice_grade
+from hedgerow.proxy.grading.grade import Grade, Grader, RuleGrader
 from hedgerow.proxy.grading.judge import JudgeGrader
-from hedgerow.proxy.grading.numeric import NumericGrader
+from hedgerow.proxy.grading.numeric import numeric_grade
 
-__all__ = ["AliasGrader", "ChoiceGrader", "Grade", "Grader", "JudgeGrader", "NumericGrader"]
+RULES: dict[str, Grader] = {
+    "alias": RuleGrader("alias", alias_grade),
+    "numeric": RuleGrader("numeric", numeric_grade),
+    "choice": RuleGrader("choice", choice_grade),
+}
+"""Graders that cost nothing, by name."""
+
+__all__ = ["RULES", "Grade", "Grader", "JudgeGrader"]

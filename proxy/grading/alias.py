@@ -11,8 +11,6 @@ import re
 import string
 from collections.abc import Sequence
 
-import anyio.to_thread
-
 from hedgerow.proxy.clustering.normal import normalise, read_question
 from hedgerow.proxy.clustering.rules import compare
 from hedgerow.proxy.grading.grade import Grade
@@ -21,18 +19,8 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _TRIVIAQA_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation + "‘’´", " "))
 
 
-class AliasGrader:
-    """Right where a right answer is given and no wrong one."""
-
-    name = "alias"
-
-    async def grade(self, question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
-        """See `Grader`; in a worker thread, since long lists take more than 5 ms."""
-        return await anyio.to_thread.run_sync(alias_grade, question, answer, golds, wrong)
-
-
 def alias_grade(question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
-    """Grade by the rule.
+    """Grade by the rule: right where a right answer is given and no wrong one.
 
     >>> alias_grade("Who wrote it?", "It was written by Mikhail Bulgakov.", ["Bulgakov"]).correct
     1.0

@@ -15,18 +15,8 @@ _STANDING = re.compile(r"\b[B-HJ-Z]\b")
 """Capitals that stand alone and are not words: all but "A" and "I"."""
 
 
-class ChoiceGrader:
-    """Right where the choice taken is a right one. The choices stand in the question, one a line, as "A) ..."."""
-
-    name = "choice"
-
-    async def grade(self, question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
-        """See `Grader`."""
-        return choice_grade(question, answer, golds)
-
-
-def choice_grade(question: str, answer: str, golds: Sequence[str]) -> Grade:
-    r"""Grade by the rule.
+def choice_grade(question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
+    r"""Grade by the rule: right where the choice taken is a right one. The choices stand in the question, one a line, as "A) ...".
 
     >>> asked = "Capital of Peru?\nA) Quito\nB) Lima"
     >>> [choice_grade(asked, said, ["B"]).correct for said in ("B", "(b) Lima", "It is Lima.", "A) Quito", "No idea.")]

@@ -13,23 +13,12 @@ TOLERANCE = 1e-6
 _TOKEN = re.compile(r"-?\d[\d,]*(?:\.\d+)?|[a-z]+|-")
 
 
-class NumericGrader:
-    """Right where the last number is a right one. Worked answers end in their result, so the last number is what is claimed."""
+def numeric_grade(
+    question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = (), tolerance: float = TOLERANCE
+) -> Grade:
+    """Grade by the rule: right where the last number is a right one. Worked answers end in their result, so that is what they claim.
 
-    name = "numeric"
-
-    def __init__(self, tolerance: float = TOLERANCE) -> None:
-        self._tolerance = tolerance
-
-    async def grade(self, question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
-        """See `Grader`."""
-        return numeric_grade(answer, golds, self._tolerance)
-
-
-def numeric_grade(answer: str, golds: Sequence[str], tolerance: float = TOLERANCE) -> Grade:
-    """Grade by the rule.
-
-    >>> numeric_grade("She has 3 + 4 = 7 left, so seven.", ["#### 7"]).correct, numeric_grade("1,250 km", ["1251"]).correct
+    >>> numeric_grade("", "3 + 4 = 7 left, so seven.", ["#### 7"]).correct, numeric_grade("", "1,250 km", ["1251"]).correct
     (1.0, 0.0)
     """
     right = [number for number in map(last_number, golds) if number is not None]

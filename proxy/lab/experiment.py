@@ -20,10 +20,10 @@ from hedgerow.calibration.fitted import FittedMap
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.config import Route, Section, Settings, read_mapping, refused
 from hedgerow.proxy.errors import ConfigError, HedgerowError, ProxyError
-from hedgerow.proxy.grading import Grader
+from hedgerow.proxy.grading import RULES, Grader
 from hedgerow.proxy.lab.collecting import Outcome, Paced, Plan, collect, work_off
 from hedgerow.proxy.lab.datasets import UNREADABLE
-from hedgerow.proxy.lab.grading import RULES, grade_row, open_judge
+from hedgerow.proxy.lab.grading import grade_row, open_judge
 from hedgerow.proxy.lab.ledger import Ledger, read_ledger
 from hedgerow.proxy.lab.measuring import SIGNALS
 from hedgerow.proxy.lab.questions import Question, read_questions

@@ -7,15 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from hedgerow.proxy.config import Upstream as UpstreamSettings
-from hedgerow.proxy.grading import AliasGrader, ChoiceGrader, Grader, JudgeGrader, NumericGrader
+from hedgerow.proxy.grading import Grader, JudgeGrader
 from hedgerow.proxy.lab.datasets import Sampled, parse_row
 from hedgerow.proxy.protocols import Call, Clusterer
 from hedgerow.proxy.services.services import open_upstream
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.answers import sample_of
-
-RULES: dict[str, Grader] = {"alias": AliasGrader(), "numeric": NumericGrader(), "choice": ChoiceGrader()}
-"""Graders that cost nothing, by name."""
 
 
 def sampled(content: Json) -> Sampled:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from hedgerow.calibration import ActiveMap, Beta, faithfulness_divergence
 from hedgerow.calibration.decision import Action
@@ -16,9 +16,12 @@ from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.machine_read import is_machine_read
 from hedgerow.proxy.pipeline.result import Confidence, Run
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
-from hedgerow.proxy.protocols import Asker, Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Upstream
+from hedgerow.proxy.protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Upstream
 from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
 from hedgerow.proxy.types import Clustering, Usage
+
+if TYPE_CHECKING:
+    from hedgerow.proxy.grading.online import RouteGrader
 
 Spent = Callable[[Usage], None]
 """Callback that receives the tokens spent on comparing answers or on asking about them."""
@@ -26,23 +29,6 @@ LONG_SIGNAL = "consistency"
 """What long answers are measured by, whatever a route measures its short ones by: no two long answers are the same."""
 LAST_ANSWER_CHARS = 500
 """How much of the last answer is searched for its hedge: it stands near the beginning."""
-
-
-class Grader(Protocol):
-    """Judges answers after they have been given."""
-
-    @property
-    def model(self) -> str | None:
-        """Who judges, for the record."""
-        ...
-
-    def takes(self) -> bool:
-        """Whether the next answer is to be judged."""
-        ...
-
-    async def grade(self, request: Asker, answer: str) -> float | None:
-        """1 right, 0 wrong, None where it cannot tell."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +78,7 @@ class RoutePipeline:
     sharing: Sharing
     stronger: Upstream | None = None
     by_sentence: LongAnswerPipeline | None = None
-    grader: Grader | None = None
+    grader: RouteGrader | None = None
     needs_logprobs: bool = False
 
 

@@ -16,7 +16,7 @@ from hedgerow.proxy.pipeline.result import Result
 from hedgerow.proxy.services.services import Services
 
 if TYPE_CHECKING:
-    from hedgerow.proxy.pipeline.steps import Grader
+    from hedgerow.proxy.grading.online import RouteGrader
 
 log = structlog.get_logger(__name__)
 
@@ -62,7 +62,7 @@ def consider(services: Services, result: Result) -> None:
         services.start(work, name=f"grade-{result.job.id}")
 
 
-async def _grade(store: AuditStore, metrics: Metrics, grader: Grader, job: Job, answer: str) -> None:
+async def _grade(store: AuditStore, metrics: Metrics, grader: RouteGrader, job: Job, answer: str) -> None:
     correct = await grader.grade(job, answer)
     if correct is None:
         metrics.ungraded.labels(job.route.name).inc()

@@ -7,7 +7,7 @@ import json
 import anyio
 import pytest
 
-from hedgerow.proxy.grading import AliasGrader, JudgeGrader, NumericGrader
+from hedgerow.proxy.grading import RULES, JudgeGrader
 from hedgerow.proxy.grading.alias import alias_grade
 from hedgerow.proxy.grading.choice import choice_grade
 from hedgerow.proxy.grading.judge import prompt, read_verdict
@@ -30,7 +30,7 @@ ASKED = "What lives in the sea?\nA) A dog\nB) A whale\nC) An oak\nI) An idea"
 )
 def test_alias(answer, golds, wrong, correct, reason):
     """Whole words or the same meaning; naming a known wrong answer beside the right one is wrong."""
-    graded = anyio.run(AliasGrader().grade, "Which?", answer, golds, wrong)
+    graded = anyio.run(RULES["alias"].grade, "Which?", answer, golds, wrong)
     assert (graded.correct, graded.reason) == (correct, reason)
 
 
@@ -62,13 +62,13 @@ def _even(question):
 )
 def test_numeric(answer, golds, correct):
     """The last number said is what is claimed; a gold without a number grades nothing."""
-    assert numeric_grade(answer, golds).correct == correct
+    assert numeric_grade("", answer, golds).correct == correct
 
 
 def test_numeric_within_a_tolerance():
     """A tolerance is relative to the right number."""
-    assert anyio.run(NumericGrader(0.05).grade, "", "about 104", ["100"]).correct == 1.0
-    assert anyio.run(NumericGrader(0.05).grade, "", "about 106", ["100"]).correct == 0.0
+    assert numeric_grade("", "about 104", ["100"], tolerance=0.05).correct == 1.0
+    assert numeric_grade("", "about 106", ["100"], tolerance=0.05).correct == 0.0
 
 
 @pytest.mark.parametrize(
