@@ -17,7 +17,7 @@ MODALS = word_set(
 AUXILIARIES = BE | HAVE | DO | MODALS
 SUBJECT_PRONOUNS = word_set("i he she it they we you this that these those there who everyone everybody nobody someone")
 CERTAIN_SUBJECTS = word_set("i he she they we it there")
-"""Pronouns after which the next word that is no adverb can only be a finite verb, when they open a sentence."""
+"""Pronouns after which the next word that is not an adverb can only be a finite verb, when they open a sentence."""
 
 RELATIVISERS = word_set(
     "who whom whose which that when where why how what while because although though if unless whether"

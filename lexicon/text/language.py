@@ -126,11 +126,12 @@ def _by_script(text: str) -> str | None:
     if scripts["ja"]:
         return "ja"
     del scripts[""]
-    found = scripts.most_common(1)[0][0]
-    if found == "ar" and any(character in _PERSIAN for character in text):
+    language = scripts.most_common(1)[0][0]
+    if language == "ar" and any(character in _PERSIAN for character in text):
         return "fa"
-    cyrillic = next((code for code, letters in _CYRILLIC if any(letter in letters for letter in text.lower())), None)
-    return cyrillic or found if found == _UNKNOWN else found
+    if language == _UNKNOWN:
+        return next((code for code, letters in _CYRILLIC if any(c in letters for c in text.lower())), _UNKNOWN)
+    return language
 
 
 def _script(character: str) -> str:

@@ -50,14 +50,14 @@ class Piece:
 
 def pieces(text: str) -> tuple[Piece, ...]:
     """The text as sentences and the stretches between them; their texts joined are the text."""
-    found: list[Piece] = []
+    cut: list[Piece] = []
     position = 0
     for fence in _FENCE.finditer(text):
-        found.extend(_prose(text[position : fence.start()]))
-        found.append(Piece(fence.group(), False))
+        cut.extend(_prose(text[position : fence.start()]))
+        cut.append(Piece(fence.group(), False))
         position = fence.end()
-    found.extend(_prose(text[position:]))
-    return tuple(piece for piece in found if piece.text)
+    cut.extend(_prose(text[position:]))
+    return tuple(piece for piece in cut if piece.text)
 
 
 def sentences(text: str) -> tuple[str, ...]:

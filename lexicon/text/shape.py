@@ -155,10 +155,10 @@ def _find_verb(body: str) -> tuple[ShapeKind, int | None]:
         if i and _opens_clause(tokens, i, lower):
             pending += not _has_unknown_verb(tokens, i)
             continue
-        place = _verb_place(tokens, i, lower, bool(introduction))
-        if place is not None and pending == 0:
-            return "clause", None if place < 0 else _skip_space(text, place)
-        pending -= place is not None
+        verb = _verb_at(tokens, i, lower, bool(introduction))
+        if verb is not None and pending == 0:
+            return "clause", None if verb.adverb_at is None else _skip_space(text, verb.adverb_at)
+        pending -= verb is not None
     return "fragment", None
 
 
@@ -206,29 +206,38 @@ def _has_unknown_verb(tokens: list[re.Match[str]], i: int) -> bool:
     return not known and verb.endswith(("s", "ed")) and after < len(tokens) and tokens[after].group()[0].islower()
 
 
-def _verb_place(tokens: list[re.Match[str]], i: int, lower: str, introduced: bool) -> int | None:
-    """Where an adverb goes if token i is a finite verb, -1 where it is one but no place is sure, None where it is none."""
-    token, following, previous = tokens[i], _word(tokens, i + 1), _word(tokens, i - 1)
+@dataclass(frozen=True, slots=True)
+class _Verb:
+    """A finite verb, and where an adverb may stand beside it; None where no place is sure."""
+
+    adverb_at: int | None
+
+
+def _verb_at(tokens: list[re.Match[str]], i: int, lower: str, introduced: bool) -> _Verb | None:
+    """Token i as a finite verb, None where it can hardly be one."""
+    token, previous = tokens[i], _word(tokens, i - 1)
     small = token.group()[0].islower()
     if _CONTRACTED.fullmatch(lower) and (i == 0 or small):
-        return token.end()
+        return _Verb(token.end())
     if i == 0 or not small:
         return None
     if lower in w.AUXILIARIES:
-        before = lower in w.DO or lower == "cannot" or lower.endswith("n't")
-        main = lower in w.HAVE and not (
-            following in w.PARTICIPLES or following.endswith("ed") or following in w.ADVERBS | {"not"}
-        )
-        return token.start() if before or main else token.end()
+        return _auxiliary(token, lower, _word(tokens, i + 1))
     if i == 1 and previous in w.CERTAIN_SUBJECTS and not lower.endswith("ly") and lower not in w.ADVERBS:
-        return token.start() if not introduced else -1
+        return _Verb(None if introduced else token.start())
     if lower in w.PRESENT_VERBS and i + 1 == len(tokens):
         return None  # "judicial functions"
     if lower in w.FINITE_VERBS and previous not in w.DETERMINERS | w.PREPOSITIONS | {"and", "or"} | w.BE:
-        return token.start()
-    if lower.endswith("ed") and len(lower) > 4 and i + 1 < len(tokens) and _after_subject(tokens, i):
-        return -1
-    return None
+        return _Verb(token.start())
+    past = lower.endswith("ed") and len(lower) > 4 and i + 1 < len(tokens) and _after_subject(tokens, i)
+    return _Verb(None) if past else None
+
+
+def _auxiliary(token: re.Match[str], lower: str, following: str) -> _Verb:
+    """An adverb stands after an auxiliary, but before "do", a negated one, and "have" as a verb of its own."""
+    before = lower in w.DO or lower == "cannot" or lower.endswith("n't")
+    perfect = following in w.PARTICIPLES or following.endswith("ed") or following in w.ADVERBS | {"not"}
+    return _Verb(token.start() if before or (lower in w.HAVE and not perfect) else token.end())
 
 
 def _after_subject(tokens: list[re.Match[str]], i: int) -> bool:

@@ -1,7 +1,7 @@
 """Words of a text: tokens with their offsets, contractions taken apart, abbreviations, months.
 
 Contractions are taken apart ("I'm" is "i" and "am", "can't" is "can" and "not"), so that what is written short and what is
-written out read the same; each part keeps the offsets of the whole word.
+written out read the same; each part keeps the offsets of the undivided word.
 """
 
 from __future__ import annotations

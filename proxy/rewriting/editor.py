@@ -48,7 +48,7 @@ class EditorRewriter:
 
 @dataclass(frozen=True)
 class DirectBetaRewriter:
-    """The baseline without retrieval: the model is told the Beta and left to find words for it."""
+    """The baseline without retrieval: the model gets the Beta and finds words for it."""
 
     ask: Ask
     name: str = field(default="direct_beta", init=False)

@@ -1,4 +1,4 @@
-"""Do draft and rewrite entail each other? A cross-encoder of sentence-transformers says, where a route has one."""
+"""Do draft and rewrite entail each other? Asked of a cross-encoder of sentence-transformers, where a route has one."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ KEPT_INSIDE = frozenset(
 cause"): neither put in nor taken out there, only at the start."""
 
 NOT_PUT_INSIDE = KEPT_INSIDE | {"maybe"}
-"""Taken out where a draft has them, but not put in: "it will maybe die" is no good English."""
+"""Taken out where a draft has them, but not put in: "it will maybe die" is not good English."""
 
 
 @lru_cache(maxsize=8)
@@ -45,8 +45,7 @@ def lexicon_of(language: str) -> Lexicon:
 def nearest_foreign(language: str, target: Beta, k: int) -> tuple[Match, ...]:
     """The nearest hedges of a language that has a dozen of them: every one is looked at."""
     hedges = lexicon_of(language).hedges
-    found = [Match(h, distance(h.beta, target)) for h in hedges]
-    return tuple(sorted(found, key=lambda match: match.distance)[:k])
+    return tuple(sorted((Match(h, distance(h.beta, target)) for h in hedges), key=lambda match: match.distance)[:k])
 
 
 def distance(a: Beta, b: Beta) -> float:
@@ -59,7 +58,7 @@ class Surroundings:
     """What stands around a sentence and tells names from common words.
 
     Attributes:
-        question: the user's; "Do humans ...?" shows that "Humans" is no name.
+        question: the user's; "Do humans ...?" shows that "Humans" is not a name.
         rest: the other sentences of the answer.
         language: "en", "de", "fr" or "es".
     """
@@ -161,8 +160,8 @@ def _clause(text: str, shape: Shape, around: Surroundings) -> str | None:
         return None
     opening = text.partition("{clause}")[0].rstrip(" ,")
     if shape.head and opening.endswith((" but", " aber", " mais", " pero")):
-        whole = decapitalise(shape.head + shape.body, around)
-        return capitalise(text.replace("{clause}", whole)) + _full_stop(shape)
+        answer = decapitalise(shape.head + shape.body, around)
+        return capitalise(text.replace("{clause}", answer)) + _full_stop(shape)
     body = decapitalise(shape.body, around)
     if around.language == "fr" and opening.endswith(" que") and body[:1].lower() in _VOWELS:
         return _opened(text.replace("e {clause}", "'" + body), shape, _full_stop(shape))
@@ -232,7 +231,7 @@ def _opened(text: str, shape: Shape, end: str) -> str:
 
 
 def _full_stop(shape: Shape) -> str:
-    """What ends a whole sentence: the draft's own stop, one of ours where it has none."""
+    """What ends a full sentence: the draft's own stop, one of ours where it has none."""
     return shape.end if shape.stopped or _is_list(shape) else "."
 
 

@@ -71,13 +71,13 @@ def perceived_confidence(text: str, language: str | None = "en") -> Beta | None:
 
 @dataclass(frozen=True)
 class FactGuard:
-    """Compares what draft and rewrite say once the words of confidence are taken out of both, then listens to the rewrite.
+    """Compares what draft and rewrite say once the words of confidence are taken out of both, then reads how confident the rewrite sounds.
 
     Attributes:
         hedges: the lexicon's entries; their frames are words of confidence.
         tolerance: how much farther than the best hedge the perceived confidence may lie from the target, as a 1-Wasserstein
             distance. Words can only come so near to a flat Beta, so the best hedge's own distance is not held against a rewrite.
-        reader: hears the confidence of a text; None leaves that check out.
+        reader: reads the perceived confidence of a text; None leaves that check out.
         entailment: an NLI score asked both ways; None leaves that check out.
         entailed: the least score that passes.
     """
@@ -123,14 +123,14 @@ class FactGuard:
     def _confidence(self, request: RewriteRequest, rewrite: Rewrite, bare: str, language: str) -> Verdict | None:
         if self.reader is None:
             return None
-        heard = self.reader(reworded_part(bare, rewrite.text), language)
+        perceived = self.reader(reworded_part(bare, rewrite.text), language)
         claim = reworded_part(rewrite.text, bare)
-        if heard is None or (rewrite.hedge is not None and self._sounds_hedged(claim, language)):
+        if perceived is None or (rewrite.hedge is not None and self._sounds_hedged(claim, language)):
             return None
-        excess = distance(heard, request.target) - self._nearest(request, language)
+        excess = distance(perceived, request.target) - self._nearest(request, language)
         if excess <= self.tolerance:
             return None
-        detail = f"it sounds {heard.mean:.0%} sure where {request.target.mean:.0%} is right"
+        detail = f"it sounds {perceived.mean:.0%} sure where {request.target.mean:.0%} is right"
         return Verdict(False, "confidence_off", detail)
 
     def _meaning(self, draft: str, rewrite: str) -> Verdict | None:
@@ -146,8 +146,8 @@ class FactGuard:
         """Whether the claim itself has words that the reader takes for doubt ("it is possible to"): a hedge that the lexicon measured is
         then better trusted than the reading of both together.
         """
-        heard = self.reader(claim, language) if self.reader else None
-        return heard is not None and distance(heard, lexicon_of(language)[NO_HEDGE].beta) > self.tolerance
+        perceived = self.reader(claim, language) if self.reader else None
+        return perceived is not None and distance(perceived, lexicon_of(language)[NO_HEDGE].beta) > self.tolerance
 
 
 def _facts(before: str, after: str) -> Verdict | None:

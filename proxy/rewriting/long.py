@@ -1,7 +1,7 @@
 """Long answers: each sentence at its own confidence.
 
 Only sentences of running text that deserve a hedge get one, at most one each. Neighbours of like confidence share the first one's, and no
-phrase is said twice while another is about as near. A sentence that introduces a list speaks for its items. What cannot be worded safely
+phrase is used twice while another is about as near. A sentence that introduces a list speaks for its items. What cannot be worded safely
 stays as it was.
 """
 
@@ -93,18 +93,17 @@ def reword_sentences(
 
 def _for_their_lists(parts: Sequence[Piece], targets: dict[int, Beta | None]) -> dict[int, Beta | None]:
     """The targets, where a sentence that introduces a list has the mean of its own and its items'."""
-    spoken = dict(targets)
+    lists: dict[int, list[Beta]] = {}
     introduction: int | None = None
     for index, piece in enumerate(parts):
         if not piece.is_sentence:
             continue
         if piece.place == "prose":
             introduction = index if piece.text.rstrip("*_ ").endswith(":") else None
-        elif piece.place == "list" and introduction is not None:
-            items = [b for i, b in targets.items() if introduction <= i <= index and b is not None]
-            if items:
-                spoken[introduction] = Beta.from_mean(fmean(b.mean for b in items), items[0].concentration)
-    return spoken
+        if introduction is not None and (target := targets[index]) is not None and piece.place != "quotation":
+            lists.setdefault(introduction, []).append(target)
+    means = {at: Beta.from_mean(fmean(b.mean for b in items), items[0].concentration) for at, items in lists.items()}
+    return targets | means
 
 
 @dataclass
@@ -119,36 +118,39 @@ class _Wording:
     parts: list[Piece]
     done: dict[int, WordedSentence] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
     shared: Beta | None = None
 
     def word(self, index: int, target: Beta | None) -> None:
         """Word one sentence, the earlier ones being done."""
         piece = self.parts[index]
         if not _is_prose(piece):
-            self._told(index, target, "kept")
+            self._record(index, target, "kept")
             self.shared = None
         elif target is None or not _is_claim(piece, self.language):
-            self._told(index, target, "plain")
+            self._record(index, target, "plain")
         elif (matches := self._nearest(target))[0].hedge.is_plain:
-            self._told(index, target, "plain")
+            self._record(index, target, "plain")
             self.shared = None
         elif self.shared is not None and distance(self.shared, target) <= LIKE:
             self.parts[index] = Piece(self.stripper.sentence(piece.text), True)
-            self._told(index, target, "shared")
+            self._record(index, target, "shared")
         elif (rewrite := self._hedged(index, target, matches)) is None:
-            self._told(index, target, "unhedged")
+            self._record(index, target, "unhedged")
         else:
             self.parts[index] = Piece(rewrite.text, True)
-            self._told(index, target, "hedged", rewrite.hedge)
+            self._record(index, target, "hedged", rewrite.hedge)
             self.shared = target
 
-    def _told(self, index: int, target: Beta | None, status: SentenceStatus, hedge: str | None = None) -> None:
+    def _record(self, index: int, target: Beta | None, status: SentenceStatus, hedge: str | None = None) -> None:
         self.done[index] = WordedSentence(0, 0, target, status, hedge)
+        self.used |= {hedge} if hedge else set()
 
     def _nearest(self, target: Beta) -> tuple[Match, ...]:
-        said = {sentence.hedge for sentence in self.done.values() if sentence.hedge is not None}
-        matches = self.nearest(target, said) if self.language == "en" else nearest_foreign(self.language, target, 5)
-        fresh = tuple(match for match in matches if match.hedge.id not in said or match.hedge.is_plain)
+        matches = (
+            self.nearest(target, self.used) if self.language == "en" else nearest_foreign(self.language, target, 5)
+        )
+        fresh = tuple(match for match in matches if match.hedge.id not in self.used or match.hedge.is_plain)
         return matches if matches[0].hedge.is_plain or not fresh else fresh
 
     def _hedged(self, index: int, target: Beta, matches: tuple[Match, ...]) -> Rewrite | None:
@@ -174,17 +176,19 @@ class _Wording:
         return None
 
     def _others(self, index: int) -> str:
-        """The sentences around one."""
+        """The sentences around this one."""
         around = range(max(0, index - NEIGHBOURS), min(len(self.parts), index + NEIGHBOURS))
         return "".join(self.parts[i].text for i in around if i != index)
 
     def outcome(self, draft: str) -> Rewording:
-        """What became of the whole."""
+        """What became of the answer."""
         text = "".join(piece.text for piece in self.parts)
-        heard = self.guard.reader(text, self.language) if self.guard.reader else None
-        told = tuple(self._placed())
-        plain = Rewording(text, "plain", "no_hedge_needed", None, None, tuple(self.refused), heard, sentences=told)
-        hedged = [(one.target.mean, one.hedge) for one in told if one.hedge is not None and one.target is not None]
+        perceived = self.guard.reader(text, self.language) if self.guard.reader else None
+        worded = tuple(self._placed())
+        plain = Rewording(
+            text, "plain", "no_hedge_needed", None, None, tuple(self.refused), perceived, sentences=worded
+        )
+        hedged = [(s.target.mean, s.hedge) for s in worded if s.hedge is not None and s.target is not None]
         if hedged:
             return replace(plain, status="hedged", reason=None, hedge=min(hedged)[1], rewriter="template")
         if self.refused:
@@ -196,5 +200,5 @@ class _Wording:
         end = 0
         for index, piece in enumerate(self.parts):
             start, end = end, end + len(piece.text)
-            if (one := self.done.get(index)) is not None:
-                yield replace(one, start=start, end=end)
+            if (sentence := self.done.get(index)) is not None:
+                yield replace(sentence, start=start, end=end)

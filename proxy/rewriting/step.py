@@ -35,10 +35,10 @@ class _Attempts:
         self, request: RewriteRequest, status: Literal["plain", "unhedged"], reason: str, reader: Reader | None
     ) -> Rewording:
         """The draft as it was."""
-        heard = await _heard(request, request.draft, reader)
+        perceived = await _perceived(request, request.draft, reader)
         nearest = request.hedges[0].hedge
         plain = nearest.id if status == "plain" and nearest.is_plain else None
-        return Rewording(request.draft, status, reason, plain, None, tuple(self.refused), heard, self.usage)
+        return Rewording(request.draft, status, reason, plain, None, tuple(self.refused), perceived, self.usage)
 
 
 async def reword(
@@ -52,7 +52,7 @@ async def reword(
 
     Rewriters are tried in order: an editor once more with the guard's complaint, the template once more with each other hedge.
     Where all are refused the draft stands, marked "unhedged". Where no hedge is the nearest, the draft stands as "plain", unless
-    the reader hears in it that its own words say something else: then those come out. `usage` counts refused attempts too.
+    its own words are perceived as something else: then those come out. `usage` counts refused attempts too.
     """
     tried = _Attempts()
     request = replace(request, language=request.language or known_language_of(request.draft, request.question))
@@ -81,12 +81,12 @@ async def reword(
 
 
 async def _is_plain_already(request: RewriteRequest, reader: Reader | None) -> bool:
-    heard = await _heard(request, request.draft, reader)
-    return heard is None or distance(heard, request.target) <= ALREADY_PLAIN + request.hedges[0].distance
+    perceived = await _perceived(request, request.draft, reader)
+    return perceived is None or distance(perceived, request.target) <= ALREADY_PLAIN + request.hedges[0].distance
 
 
-async def _heard(request: RewriteRequest, text: str, reader: Reader | None) -> Beta | None:
-    """What a reader hears; None where there is none, or nothing to read."""
+async def _perceived(request: RewriteRequest, text: str, reader: Reader | None) -> Beta | None:
+    """The perceived confidence of a text; None where there is no reader, or nothing to read."""
     if reader is None:
         return None
     if len(text) < LONG:
@@ -97,10 +97,10 @@ async def _heard(request: RewriteRequest, text: str, reader: Reader | None) -> B
 async def _accepted(
     request: RewriteRequest, rewrite: Rewrite, name: str, tried: _Attempts, reader: Reader | None
 ) -> Rewording:
-    heard = await _heard(request, rewrite.text, reader)
+    perceived = await _perceived(request, rewrite.text, reader)
     if rewrite.text == request.draft and request.hedges[0].hedge.is_plain:
         return await tried.left_alone(request, "plain", "no_hedge_needed", reader)
-    return Rewording(rewrite.text, "hedged", None, rewrite.hedge, name, tuple(tried.refused), heard, tried.usage)
+    return Rewording(rewrite.text, "hedged", None, rewrite.hedge, name, tuple(tried.refused), perceived, tried.usage)
 
 
 def _next(asked: RewriteRequest, rewriter: Rewriter, rewrite: Rewrite, complaint: str) -> RewriteRequest | None:

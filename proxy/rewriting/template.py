@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from zlib import crc32
@@ -36,6 +36,7 @@ NO_ASSERTION = re.compile(
 _HEARSAY = frozenset({"reportedly", "allegedly", "supposedly", "potentially", "arguably", "theoretically"})
 _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
 _WE = re.compile(r"(?:^|, )(?:though )?we\b", re.IGNORECASE)
+_OUR = re.compile(r"\b[Ww]e\b|\bour\b")
 _LAME = re.compile(
     r"(?:^|, )(?:and|which) (?:there|this|that|is)\b|^with |^as an? |^at my |"
     r"inconceivable|almost no chance|next to no|hardly any|remotely possible|barely possible|extremely unlikely|highly improbable|"
@@ -149,10 +150,48 @@ def asserts(sentence: str, language: str = "en") -> bool:
     return language != "en" or may_claim(sentence)
 
 
-def choose(text: str, matches: Iterable[Match], around: Surroundings, said: str = "") -> tuple[Hedge, str] | None:
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """A frame of a hedge in a sentence, and the sentence as it reads with it."""
+
+    frame: Frame
+    hedge: Hedge
+    sentence: Shape
+    worded: str
+    around: Surroundings
+
+
+_COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
+    # "I think that Humans ...", "Perhaps Constitutional monarchy": or is it a name?
+    (0.03, lambda o: (o.sentence.kind == "clause" or _COMMON_NOUN.match(o.sentence.body))
+        and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),
+    # a label before the answer reads less naturally than a hedge in it
+    (0.03, lambda o: o.frame.kind == "lead" and o.sentence.kind != "imperative"),
+    # "I think the answer is because ...", "I think the answer is Einstein flunked maths."
+    (0.1, lambda o: "answer is" in o.frame.text and (o.sentence.unsure or _AFTER_ANSWER_IS.match(o.sentence.body))),
+    (0.02, lambda o: o.frame.kind == "closing" and o.sentence.body.count(",") > 1),
+    # before a clause that was not seen as one, an adverb would call for another word order
+    (0.1, lambda o: o.around.language != "en" and o.sentence.unsure and not o.worded.startswith(o.sentence.body[:1])),
+    # "Yes, there is a chance that ..." half takes the yes back
+    (0.04, lambda o: o.sentence.is_polar and o.hedge.beta.mean < 0.5 and o.frame.kind == "clause"),
+    # the answer speaks for one person
+    (0.2, lambda o: _WE.search(o.frame.text) and not _OUR.search(f"{o.sentence.body} {o.around.rest}")),
+    (0.008, lambda o: o.frame.kind == "parenthetical"),
+    (0.03, lambda o: _LAME.search(o.frame.text)),
+    (0.015, lambda o: o.frame.kind == "fragment" and o.frame.text.startswith("there is a")),
+    (0.06, lambda o: _STILTED.search(o.frame.text)),
+    # "..., definitively."
+    (0.02, lambda o: o.frame.kind == "closing" and o.frame.text in KEPT_INSIDE),
+    # says that others say so
+    (0.03, lambda o: o.hedge.id in _HEARSAY),
+)  # fmt: skip
+"""What a wording loses against a better one, in units of distance, and where."""
+
+
+def choose(text: str, matches: Iterable[Match], around: Surroundings, original: str = "") -> tuple[Hedge, str] | None:
     """The hedge to use and the sentence with it; None where no frame fits.
 
-    What was `said` before the confidence was taken out stays where it is one of the wordings on offer: it cost no change.
+    The `original`, from before its own confidence was taken out, stays where it is one of the wordings on offer: it costs no change.
 
     The nearest hedge wins, less what is awkward about its wording here. Among wordings that are as good, the sentence itself
     decides, so that answers do not all sound alike and the same answer always sounds the same.
@@ -162,11 +201,15 @@ def choose(text: str, matches: Iterable[Match], around: Surroundings, said: str 
     for match in matches:
         for order, frame in enumerate(frames.usable(match.hedge)):
             worded = frames.apply(frame, sentence, around)
-            if said and worded is not None and capitalise(worded) == capitalise(said):
+            if worded is None:
+                continue
+            if original and capitalise(worded) == capitalise(original):
                 return match.hedge, worded
-            if worded is not None:
-                cost = match.distance + 0.003 * order + _awkwardness(frame, match.hedge, sentence, worded, around)
-                options.append((cost, _lot(sentence.body, frame.text), match.hedge, worded))
+            option = _Option(frame, match.hedge, sentence, worded, around)
+            awkward = sum(cost for cost, applies in _COSTS if applies(option))
+            options.append(
+                (match.distance + 0.003 * order + awkward, _lot(sentence.body, frame.text), match.hedge, worded)
+            )
     if not options:
         return None
     best = min(cost for cost, *_ in options)
@@ -174,46 +217,6 @@ def choose(text: str, matches: Iterable[Match], around: Surroundings, said: str 
     return hedge, worded
 
 
-def _awkwardness(frame: Frame, hedge: Hedge, sentence: Shape, worded: str, around: Surroundings) -> float:
-    """What a wording loses against a better one, in units of distance."""
-    cost = _dullness(frame, hedge)
-    may_be_common = sentence.kind == "clause" or _COMMON_NOUN.match(sentence.body)
-    if may_be_common and frames.disturbs_start(worded, sentence) and lowers(sentence.body, around) is None:
-        cost += 0.03  # "I think that Humans ...", "Perhaps Constitutional monarchy" - or is it a name?
-    if frame.kind == "lead" and sentence.kind != "imperative":
-        cost += 0.03  # a label before the answer reads less naturally than a hedge in it
-    if "answer is" in frame.text and (sentence.unsure or _AFTER_ANSWER_IS.match(sentence.body)):
-        cost += 0.1  # "I think the answer is because ...", "I think the answer is Einstein flunked maths."
-    if frame.kind == "closing" and sentence.body.count(",") > 1:
-        cost += 0.02
-    if around.language != "en" and sentence.unsure and not worded.startswith(sentence.body[:1]):
-        cost += 0.1  # before a clause that was not seen as one, an adverb would call for another word order
-    if sentence.is_polar and hedge.beta.mean < 0.5 and frame.kind == "clause":
-        cost += 0.04  # "Yes, there is a chance that ..." half takes the yes back
-    if _WE.search(frame.text) and not re.search(r"\b[Ww]e\b|\bour\b", f"{sentence.body} {around.rest}"):
-        cost += 0.2  # the answer speaks for one
-    return cost
-
-
-def _dullness(frame: Frame, hedge: Hedge) -> float:
-    """What a wording loses whatever the sentence."""
-    cost = 0.008 if frame.kind == "parenthetical" else 0.0
-    if _LAME.search(frame.text):
-        cost += 0.03
-    if frame.text.startswith("there is a") and frame.kind == "fragment":
-        cost += 0.015
-    if _STILTED.search(frame.text):
-        cost += 0.06
-    if frame.kind == "closing" and frame.text in KEPT_INSIDE:
-        cost += 0.02  # "..., definitively."
-    if hedge.id in _HEARSAY:
-        cost += 0.03  # says that others say so
-    return cost
-
-
 def _lot(body: str, frame: str) -> int:
     """A number drawn for this wording of this answer, the same every time."""
     return crc32(f"{re.sub(r'[^0-9a-z]+', '', body.casefold())}|{frame}".encode())
-
-
-__all__ = ["TemplateRewriter", "asserts", "choose", "main_sentence"]
