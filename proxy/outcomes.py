@@ -105,7 +105,6 @@ class Reason(_Code):
     UNREADABLE = "unreadable", "The confidence of the draft's wording could not be read."
     NO_WEIGHTS = "no_weights", "The weights of the combined signal are missing."
     WEIGHTS_UNREADABLE = "weights_unreadable", "The weights of the combined signal cannot be read."
-    MAP_UNREADABLE = "map_unreadable", "The calibration map cannot be read."
     ESCALATION_FAILED = "escalation_failed", "The stronger model could not be asked."
     SAMPLE_FAULT = "sample_fault", "A fault of ours while drawing answers; the log has its cause."
     CLUSTER_FAULT = "cluster_fault", "A fault of ours while grouping answers; the log has its cause."

@@ -158,7 +158,7 @@ class Metrics:
             "ungraded_answers", "Answers chosen for the grader that got no verdict from it.", "route"
         )
         self.background_failures = self._counter(
-            "background_failures", "Failures of work beside the requests, and jobs that the shutdown cut off.", "job"
+            "background_failures", "Failures of work beside the requests, and jobs that the shutdown cut off.", "task"
         )
         self._health = {name: self._gauge(name, text) for name, text in _HEALTH.items()}
         self._alarm = Gauge(
@@ -224,7 +224,7 @@ class Metrics:
 
 DRIFT_ALARMS = ("outcomes", "inputs")
 _HEALTH = {
-    "route_yellow": "1 where the route's map is alarmed, stale or passed over.",
+    "route_yellow": "1 where the route's map is alarmed, stale, unusable or skipped.",
     "map_age_seconds": "Age of the route's calibration map.",
     "smooth_ece": "Smooth calibration error of the last verdicts, 0..1.",
     "faithfulness_divergence_nats": "Mean Faithfulness Divergence of the last verdicts.",

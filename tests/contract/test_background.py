@@ -41,7 +41,7 @@ def test_a_watcher_that_fails_leaves_the_proxy_serving(
     assert health.json()["degraded"] is True
     assert {"drift"} == {failure["job"] for failure in health.json()["background"]}
     assert httpx.post(address + CHAT, json={"model": "m", "messages": ASK}).json()["hedgerow"]["status"] == "hedged"
-    assert 'hedgerow_background_failures_total{job="drift"}' in httpx.get(f"{address}/metrics").text
+    assert 'hedgerow_background_failures_total{task="drift"}' in httpx.get(f"{address}/metrics").text
     assert WORDS not in str(lines)
 
 
