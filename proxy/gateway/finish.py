@@ -47,15 +47,16 @@ async def finish(
         exchange.recorded = True
     route = result.job.route
     refusal: StoreUnavailable | None = None
-    write = partial(entry, store_text=route.store_text or services.settings.audit.store_text, response_id=response_id)
     if result.begun_ns:
+        store_text = route.store_text or services.settings.audit.store_text
+        write = partial(entry, store_text=store_text, response_id=response_id)
         may_spool = route.on_failure == "pass" or result.status in (Status.FAILED, Status.CANCELLED)
         if not await _durable(services, write(result, http_status=http_status), may_spool) and not may_spool:
             refusal = StoreUnavailable("the answer could not be written to the audit, which this route requires")
             result, http_status = result.ended(Status.FAILED, refusal.code), refusal.status
             await _durable(services, write(result, http_status=http_status), may_spool=True)
     elif route.audit or result.job.mode != "off":
-        services.audit.enqueue(write(result, http_status=http_status))
+        services.audit.enqueue(entry(result, "none", http_status=http_status))
     _tell_operator(services, result, http_status)
     return refusal
 

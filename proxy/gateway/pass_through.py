@@ -8,9 +8,8 @@ import orjson
 
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.gateway.finish import finish, headers
-from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.result import Result, Run
+from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.protocols import RawCall, Relay
 from hedgerow.proxy.services.services import Services
 
@@ -25,11 +24,11 @@ async def forward(
     Raises:
         ProxyError: the upstream could not be reached, or broke off.
     """
-    run.result = Result(run.job, Status.PASSED, reason)
-    extra = [] if run.job.mode == "off" else headers(run.result)
+    result = run.pass_on(reason)
+    extra = [] if run.job.mode == "off" else headers(result)
     async with services.upstreams[run.job.route.upstream].relay(call_for(exchange, run.job, body)) as reply:
         await send_on(exchange, reply, extra)
-    await finish(services, exchange, run.result, http_status=exchange.status)
+    await finish(services, exchange, result, http_status=exchange.status)
 
 
 def call_for(exchange: Exchange, job: Job, body: bytes | AsyncIterator[bytes], *, readable: bool = False) -> RawCall:

@@ -174,27 +174,40 @@ class Run:
 
     Attributes:
         job: the request.
-        result: what is known so far; whoever is interrupted can still tell it.
         step_name: the step under way, or the last one.
     """
 
     def __init__(self, job: Job, served: str | None = None, watch: Callable[[], None] = lambda: None) -> None:
         self.job = job
-        self.result = Result(job, served=served)
         self.step_name = "sample"
-        self._watch = watch
+        self._served, self._watch = served, watch
+        self._result: Result | None = (
+            None  # made when it is asked for: a request that is passed on needs its last one only
+        )
+
+    @property
+    def result(self) -> Result:
+        """What is known so far, also where the work was interrupted."""
+        if self._result is None:
+            self._result = Result(self.job, served=self._served)
+        return self._result
 
     def take(self, job: Job) -> None:
         """Begin anew with a job of which more is known."""
-        self.job, self.result = job, Result(job)
+        self.job, self._result = job, None
+
+    def pass_on(self, reason: str) -> Result:
+        """Decide that the client gets the upstream's answer untouched."""
+        self._result = Result(self.job, Status.PASSED, reason)
+        return self._result
 
     def learn(self, **known: Any) -> None:
         """Take over what has become known."""
-        self.result = replace(self.result, **known)
+        self._result = replace(self.result, **known)
 
     def end(self, status: Status, reason: str | None, detail: str | None = None) -> None:
         """Decide what the client gets."""
-        self.result = self.result.ended(status, reason, detail)
+        self._result = self.result.ended(status, reason, detail)
 
     def reworded(self, rewording: Rewording) -> None:
         """Take over the end of the rewriting step, which decides what the client gets."""
