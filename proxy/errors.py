@@ -118,7 +118,7 @@ class StoreUnavailable(ProxyError):
 
 
 class UpstreamError(ProxyError):
-    """The upstream could not be reached or answered with something that is no answer."""
+    """The upstream could not be reached or answered with something that is not an answer."""
 
     status = 502
     type = "upstream_error"

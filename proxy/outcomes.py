@@ -72,6 +72,7 @@ class Reason(_Code):
     # unhedged: why the last wording was refused
     NO_FRAME = "no_frame", "No phrase of the retrieved hedges fits the draft's grammar."
     NO_REWRITER = "no_rewriter", "The route has no rewriter."
+    UNKNOWN_LANGUAGE = "unknown_language", "The answer's language is unknown, or has no hedges."
     EMPTY = "empty", "The rewrite was empty."
     CODE_CHANGED = "code_changed", "The rewrite changed code."
     MATHS_CHANGED = "maths_changed", "The rewrite changed a formula."
@@ -128,7 +129,7 @@ class Reason(_Code):
     INVALID_API_KEY = "invalid_api_key", "No API key was sent, or it is not listed."
     NOT_CONFIGURED = "not_configured", "The proxy is not configured for this."
     NO_ROUTE = "no_route", "No route takes the request."
-    NOT_FOUND = "not_found", "There is no such thing."
+    NOT_FOUND = "not_found", "What the request names does not exist."
     UNKNOWN_PATH = "unknown_path", "The upstream does not serve this path."
     OVERLOADED = "overloaded", "A queue is full; try again after `Retry-After`."
     STORE_UNAVAILABLE = "store_unavailable", "The audit store is down, and the route answers nothing without a row."

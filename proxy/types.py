@@ -43,7 +43,7 @@ class Sample:
         text: the answer's content, as sent.
         finish_reason: the upstream's word for why it stopped ("stop", "length", "tool_calls", ...), if any.
         logprob_mean: mean log-probability per token, nats, <= 0; None where the upstream gives none.
-        logprob_sum: log-probability of the whole answer, nats, <= 0; None where the upstream gives none.
+        logprob_sum: log-probability of the answer, nats, <= 0; None where the upstream gives none.
         logprob_truncated: True where the log-probabilities are of a top-k / top-p truncated distribution.
         refusal: the upstream's refusal text, if it refused.
         has_tool_calls: True where the message carries tool calls.
@@ -77,7 +77,7 @@ class Clustering:
     def __post_init__(self) -> None:
         seen = sorted(i for cluster in self.clusters for i in cluster)
         if seen != list(range(len(seen))) or not all(self.clusters):
-            raise ValueError(f"clusters are no partition of 0..{len(seen) - 1}: {self.clusters!r}")
+            raise ValueError(f"clusters are not a partition of 0..{len(seen) - 1}: {self.clusters!r}")
         if self.draft is not None and self.draft not in self.largest:
             raise ValueError(f"the draft {self.draft} is not in the largest cluster {self.largest!r}")
 

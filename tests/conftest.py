@@ -62,7 +62,7 @@ class Lines(list[dict[str, Any]]):
 @pytest.fixture(autouse=True)
 def lines() -> Iterator[Lines]:
     """What the proxy logs, as it would be written."""
-    from hedgerow.proxy.monitoring.metrics import redact, without_words
+    from hedgerow.proxy.monitoring.logs import redact, without_words
 
     kept = Lines()
 

@@ -18,7 +18,7 @@ from hedgerow.proxy.cli.common import CONFIG, ConfigPath, stop
 from hedgerow.proxy.cli.workers import supervise
 from hedgerow.proxy.config import Settings, load
 from hedgerow.proxy.errors import ConfigError, HedgerowError
-from hedgerow.proxy.monitoring.metrics import set_up_logging
+from hedgerow.proxy.monitoring.logs import set_up_logging
 
 SHUTDOWN_S = 30
 """Seconds that requests in flight have to end when the proxy is told to stop."""

@@ -64,7 +64,7 @@ class Exchange:
         return f"{target}?{query}" if query else target
 
     async def body(self, limit: int) -> bytes:
-        """The whole body.
+        """The body, complete.
 
         Raises:
             PayloadTooLarge: it is over the limit, by its header or in fact.
@@ -165,7 +165,7 @@ class Exchange:
         await self.send_bytes(status, orjson.dumps(content), b"application/json", headers)
 
     async def send_bytes(self, status: int, data: bytes, kind: bytes, headers: Headers = ()) -> None:
-        """Answer with a whole body."""
+        """Answer with a complete body."""
         own = [(b"content-type", kind), (b"content-length", str(len(data)).encode())]
         await self.start(status, [*own, *headers])
         await self.write(data, more=False)

@@ -41,7 +41,7 @@ async def finish(
         response_id: the completion's own id, where it is not the draft's.
 
     Returns:
-        What the client gets in place of its answer, where there is no row and the route wants no answer without one.
+        What the client gets in place of its answer, where the row could not be written and the route requires one.
     """
     if exchange is not None:
         exchange.recorded = True

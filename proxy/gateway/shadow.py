@@ -1,4 +1,4 @@
-"""Shadow: answer as if the route were off, then do all the work and record what would have been said. The client sees no trace of it."""
+"""Shadow: answer as if the route were off, then do all the work and record what the answer would have been. The client sees no trace of it."""
 
 from __future__ import annotations
 

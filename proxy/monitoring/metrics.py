@@ -1,122 +1,14 @@
-"""What the operator sees: one structured line a request, and counters.
-
-Lines hold codes and figures, never a user's text; processors take out the messages of exceptions, and whatever looks like a key.
-"""
+"""Counters, gauges and histograms of one process, for Prometheus."""
 
 from __future__ import annotations
 
-import atexit
-import logging
-import re
-import sys
-import threading
-import time
-import traceback
-from collections import deque
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING
 
-import orjson
-import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-
-from hedgerow.proxy.config import Log
 
 if TYPE_CHECKING:
     from hedgerow.proxy.audit.store import AuditStore
     from hedgerow.proxy.monitoring.drift import RouteHealth
-
-_KEY = re.compile(rb"\b(?:sk-|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+[^\s\"\\]+", re.IGNORECASE)
-_REDACTED = b"[redacted]"
-CAUSES = 5
-"""How many exceptions of a chain are told."""
-GATHER_S = 0.05
-"""Longest that a log line waits to be written."""
-
-
-def redact(_logger: Any, _method: str, line: Any) -> Any:
-    """Take keys out of a rendered line: an address may hold one. Once a line, not once a value."""
-    if isinstance(line, str):
-        return _KEY.sub(_REDACTED, line.encode(errors="replace")).decode(errors="replace")
-    return _KEY.sub(_REDACTED, line)
-
-
-def without_words(exc_info: Any) -> str:
-    """An exception and its causes: their kinds and where they came from. A message may quote what was said, so only those of the
-    machine (files, modules, memory) are kept.
-    """
-    told: list[str] = []
-    error: BaseException | None = exc_info[1]
-    while error is not None and len(told) < CAUSES:
-        words = f": {error}" if isinstance(error, ImportError | OSError | MemoryError) else ""
-        frames = "".join(traceback.format_tb(error.__traceback__))
-        told.append(f"{frames}{type(error).__qualname__}{words}")
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return "\n\nwhich came of this:\n\n".join(told)
-
-
-def _on_terminal(out: TextIO, info: Any) -> None:
-    out.write("\n" + without_words(info))
-
-
-def set_up_logging(settings: Log) -> None:
-    """Configure structlog: JSON lines on standard error, or coloured ones on a terminal."""
-    json = settings.format == "json" or (settings.format == "auto" and not sys.stderr.isatty())
-    shared: list[Any] = [
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    if json:
-        finish: list[Any] = [
-            structlog.processors.ExceptionRenderer(without_words),
-            structlog.processors.JSONRenderer(orjson.dumps),
-            redact,
-        ]
-        factory: Any = structlog.BytesLoggerFactory(cast(BinaryIO, _Gathered(sys.stderr.buffer)))
-    else:
-        finish = [structlog.dev.ConsoleRenderer(exception_formatter=_on_terminal), redact]
-        factory = structlog.WriteLoggerFactory(sys.stderr)
-    structlog.configure(
-        processors=shared + finish,
-        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, settings.level.upper())),
-        logger_factory=factory,
-        cache_logger_on_first_use=True,
-    )
-
-
-class _Gathered:
-    """Lines are gathered for a moment and written by a thread of their own.
-
-    A write to a terminal or a full pipe may block, and must not block the event loop. What is gathered is written at the exit.
-    """
-
-    def __init__(self, out: BinaryIO) -> None:
-        self._out = out
-        self._lines: deque[bytes] = deque()
-        self._some = threading.Event()
-        atexit.register(self._write)
-        threading.Thread(target=self._write_all, name="log-writer", daemon=True).start()
-
-    def write(self, data: bytes) -> int:
-        """Keep a line for the writer."""
-        self._lines.append(data)
-        if not self._some.is_set():
-            self._some.set()
-        return len(data)
-
-    def flush(self) -> None:
-        """Nothing: the writer flushes."""
-
-    def _write_all(self) -> None:
-        while True:
-            self._some.wait()
-            time.sleep(GATHER_S)
-            self._some.clear()
-            self._write()
-
-    def _write(self) -> None:
-        while self._lines:
-            self._out.write(self._lines.popleft())
-        self._out.flush()
 
 
 class Metrics:
@@ -153,7 +45,7 @@ class Metrics:
         self.audit_rows_lost = Counter(
             "hedgerow_audit_rows_lost", "Audit rows that could not be written.", registry=self.registry
         )
-        self.verdicts = self._counter("verdicts", "Verdicts told.", "route", "kind")
+        self.verdicts = self._counter("verdicts", "Verdicts recorded.", "route", "kind")
         self.ungraded = self._counter(
             "ungraded_answers", "Answers chosen for the grader that got no verdict from it.", "route"
         )

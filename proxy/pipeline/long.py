@@ -47,7 +47,7 @@ async def hedge_long(
     """The steps of `hedge_short`, with a confidence for each sentence that asserts something.
 
     Raises:
-        StepFailed: a step could not be done; where there is no other answer, the confidence.
+        StepFailed: a step could not be done; the first of them, where no other answer came.
     """
     job = run.job
     with run.step("confidence"):

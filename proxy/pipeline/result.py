@@ -73,7 +73,7 @@ class Confidence:
         raw, calibrated: before and after the map. Of a long answer, the mean over its sentences.
         if_right, if_wrong: Faithfulness Divergence of the calibrated Beta should the answer prove right, and should it prove wrong; nats.
         map_id: version of the map; None for the identity: the confidence is uncalibrated.
-        warnings: what is to be said of the map.
+        warnings: doubts about the map.
     """
 
     signal: str
@@ -170,7 +170,7 @@ class Result:
 
 
 class Run:
-    """One job on its way: the newest result, replaced as a whole whenever more is known.
+    """One job on its way: the newest result, replaced whenever more is known.
 
     Attributes:
         job: the request.

@@ -92,7 +92,7 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
 
 
 def _degrade(run: Run, error: Exception, expired: bool) -> ProxyError:
-    """Let the draft stand because a step failed; the error for the client where there is no draft."""
+    """Let the draft stand because a step failed; the error for the client where none was drawn."""
     status = Status.DEGRADED if run.result.drawn.choices else Status.FAILED
     if expired:
         deadline = f"the deadline of {run.job.route.deadline_s:g} s passed"

@@ -27,10 +27,9 @@ class MemoryCache:
 
     async def get(self, key: str) -> list[Json] | None:
         """The set, if it is there and not too old."""
-        found = self._kept.get(key)
-        if found is None:
+        if key not in self._kept:
             return None
-        until, data = found
+        until, data = self._kept[key]
         if time.monotonic() >= until:
             del self._kept[key]
             return None

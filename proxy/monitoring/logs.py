@@ -1,0 +1,111 @@
+"""Log lines: codes and figures, never a user's text. Exceptions lose their messages, and whatever looks like a key is taken out."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import re
+import sys
+import threading
+import time
+import traceback
+from collections import deque
+from typing import Any, BinaryIO, TextIO, cast
+
+import orjson
+import structlog
+
+from hedgerow.proxy.config import Log
+
+_KEY = re.compile(rb"\b(?:sk-|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+[^\s\"\\]+", re.IGNORECASE)
+_REDACTED = b"[redacted]"
+CAUSES = 5
+"""How many exceptions of a chain are logged."""
+GATHER_S = 0.05
+"""Longest that a log line waits to be written."""
+
+
+def redact(_logger: Any, _method: str, line: Any) -> Any:
+    """Take keys out of a rendered line: an address may hold one. Once a line, not once a value."""
+    if isinstance(line, str):
+        return _KEY.sub(_REDACTED, line.encode(errors="replace")).decode(errors="replace")
+    return _KEY.sub(_REDACTED, line)
+
+
+def without_words(exc_info: Any) -> str:
+    """An exception and its causes: their kinds and where they came from. A message may quote what was said, so only those of the
+    machine (files, modules, memory) are kept.
+    """
+    parts: list[str] = []
+    error: BaseException | None = exc_info[1]
+    while error is not None and len(parts) < CAUSES:
+        words = f": {error}" if isinstance(error, ImportError | OSError | MemoryError) else ""
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        parts.append(f"{frames}{type(error).__qualname__}{words}")
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n\nwhich came of this:\n\n".join(parts)
+
+
+def _on_terminal(out: TextIO, info: Any) -> None:
+    out.write("\n" + without_words(info))
+
+
+def set_up_logging(settings: Log) -> None:
+    """Configure structlog: JSON lines on standard error, or coloured ones on a terminal."""
+    json = settings.format == "json" or (settings.format == "auto" and not sys.stderr.isatty())
+    shared: list[Any] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if json:
+        finish: list[Any] = [
+            structlog.processors.ExceptionRenderer(without_words),
+            structlog.processors.JSONRenderer(orjson.dumps),
+            redact,
+        ]
+        factory: Any = structlog.BytesLoggerFactory(cast(BinaryIO, _Gathered(sys.stderr.buffer)))
+    else:
+        finish = [structlog.dev.ConsoleRenderer(exception_formatter=_on_terminal), redact]
+        factory = structlog.WriteLoggerFactory(sys.stderr)
+    structlog.configure(
+        processors=shared + finish,
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, settings.level.upper())),
+        logger_factory=factory,
+        cache_logger_on_first_use=True,
+    )
+
+
+class _Gathered:
+    """Lines are gathered for a moment and written by a thread of their own.
+
+    A write to a terminal or a full pipe may block, and must not block the event loop. What is gathered is written at the exit.
+    """
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._lines: deque[bytes] = deque()
+        self._some = threading.Event()
+        atexit.register(self._write)
+        threading.Thread(target=self._write_all, name="log-writer", daemon=True).start()
+
+    def write(self, data: bytes) -> int:
+        """Keep a line for the writer."""
+        self._lines.append(data)
+        if not self._some.is_set():
+            self._some.set()
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing: the writer flushes."""
+
+    def _write_all(self) -> None:
+        while True:
+            self._some.wait()
+            time.sleep(GATHER_S)
+            self._some.clear()
+            self._write()
+
+    def _write(self) -> None:
+        while self._lines:
+            self._out.write(self._lines.popleft())
+        self._out.flush()
