@@ -118,7 +118,7 @@ async def clear_alarms(name: str, reloader: ReloaderOf, wish: Act | None = None)
 async def changes(
     reloader: ReloaderOf, route: str | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Json:
-    """What operators did, newest first."""
+    """Changes by operators, newest first."""
 
     def run(engine: Engine) -> list[Change]:
         return operators.read_changes(engine, route=route, limit=limit)

@@ -1,4 +1,4 @@
-"""What an orchestrator and Prometheus ask: is the process alive, should it get requests, and what did it count."""
+"""Probes and metrics: is the process alive, should it get requests, and what did it count."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ async def health(reloader: ReloaderOf) -> Json:
 async def ready(reloader: ReloaderOf, services: ServicesOf) -> Response:
     """Whether requests should come here: 503 only where every route would refuse them.
 
-    A store that is down is told, but takes nobody out of service as long as a route answers without it: replicas share the store, and
+    A store that is down is reported, but takes nobody out of service as long as a route answers without it: replicas share the store, and
     would all go at once.
     """
     reachable = await _store_answers(reloader)
     serving = reachable or any(route.on_failure == "pass" for route in services.settings.routes)
-    told = {"status": "ready" if serving else "not_ready", "store": "ok" if reachable else "down"}
-    return JSONResponse(told, 200 if serving else 503)
+    report = {"status": "ready" if serving else "not_ready", "store": "ok" if reachable else "down"}
+    return JSONResponse(report, 200 if serving else 503)
 
 
 async def _store_answers(reloader: ConfigReloader) -> bool:

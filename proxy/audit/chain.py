@@ -42,13 +42,13 @@ def link(row: Row, key: bytes) -> str:
 
 def placed(row: Row, writer: str, head: Head, key: bytes) -> tuple[Row, Head]:
     """A row at the end of a chain, and the chain's new end."""
-    whole = row | {"writer": writer, "seq": head.seq + 1, "previous": head.hash}
-    whole["hash"] = link(whole, key)
-    return whole, Head(head.seq + 1, whole["hash"])
+    chained = row | {"writer": writer, "seq": head.seq + 1, "previous": head.hash}
+    chained["hash"] = link(chained, key)
+    return chained, Head(head.seq + 1, chained["hash"])
 
 
 def digest(salt: str, user_hash: str | None, texts: Row | None) -> str:
-    """What a row says of its private part. Without the salt nobody can try texts against it."""
+    """The digest of a row's private part. Without the salt nobody can try texts against it."""
     private = {name: value for name, value in (texts or {}).items() if value is not None}
     return _hash(salt.encode() + orjson.dumps([user_hash, private], option=orjson.OPT_SORT_KEYS), b"")
 

@@ -13,11 +13,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What was said. None where there is nothing of the kind.
+    """The texts of one answer; None where there is no such text.
 
     Attributes:
         draft: the plain answer.
-        answer: the final words; in shadow, what would have been said.
+        answer: the final words; in shadow, what would have been served.
         served: shadow: what the client got.
         samples: the answers drawn, in order.
     """
@@ -31,11 +31,11 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One answer as it is told.
+    """One answer as it is handed in.
 
     Attributes:
         row: figures and codes; columns that are left out are null.
-        texts: what was said, as it was.
+        texts: as they were.
         user: the client's own name for its user, as it was.
         store_text: what of the texts may be kept.
     """

@@ -1,4 +1,4 @@
-"""What was said and whether it was right, as columns: what the drift tests, a refit and an export read."""
+"""Confidences and outcomes as columns: what the drift tests, a refit and an export read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COUNTED = verdicts.c.current & verdicts.c.fd.is_not(None)
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Settled answers in the order in which their verdicts came, arrays of shape (n,).
+    """Labelled answers in the order of their verdicts, arrays of shape (n,).
 
     Attributes:
         raw_alpha, raw_beta: before any map.
@@ -57,7 +57,7 @@ def read_labelled(
     asked_since: float = 0.0,
     models: Sequence[str] = (),
 ) -> Labelled:
-    """The settled answers of a route, with one map (None: uncalibrated) or with any.
+    """The labelled answers of a route, with one map (None: uncalibrated) or with any.
 
     Raises:
         StoreError: the store cannot be read.
@@ -147,13 +147,13 @@ def _exported(select: Any, route: str | None, since: float) -> Any:
 
 
 _NOT_EXPORTED = {"story", "user_hash", "salt", "digest", "writer", "seq", "previous", "hash"}
-"""What is the store's own business, or names a user."""
-_TOLD = ("kind", "source", "actor", "fd_raw", "fd", "fd_perceived", "brier_raw", "brier", "nll_raw", "nll")
+"""Columns that only the store needs, or that name a user."""
+_VERDICT_COLUMNS = ("kind", "source", "actor", "fd_raw", "fd", "fd_perceived", "brier_raw", "brier", "nll_raw", "nll")
 _EXPORTED = [
     *(column for column in answers.c if column.name not in _NOT_EXPORTED),
     sa.case((verdicts.c.fd.is_not(None), verdicts.c.correct), else_=None).label("correct"),
     verdicts.c.created_at.label("told_at"),
-    *(verdicts.c[name] for name in _TOLD),
+    *(verdicts.c[name] for name in _VERDICT_COLUMNS),
     texts.c.question,
     texts.c.draft,
 ]

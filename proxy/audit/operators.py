@@ -1,4 +1,4 @@
-"""What operators set while the proxy runs, who set it and when, and the alarms that they are told of.
+"""What operators set while the proxy runs, who set it and when, and the alarms raised for them.
 
 Functions of an engine, without an event loop: the server calls them on worker threads, the command line as they are. Each change is one
 transaction that holds the new state and its row in `changes`.
@@ -118,10 +118,10 @@ def _set(
     note: str | None,
 ) -> Change:
     column, now = _COLUMNS[what], time.time()
-    found = connection.execute(sa.select(column).where(route_states.c.route == route)).first()
-    before = found[0] if found is not None else None
+    row = connection.execute(sa.select(column).where(route_states.c.route == route)).first()
+    before = row[0] if row is not None else None
     content = {column.name: value, "updated_at": now, "actor": actor}
-    if found is None:
+    if row is None:
         connection.execute(sa.insert(route_states).values(route=route, **content))
     else:
         connection.execute(sa.update(route_states).where(route_states.c.route == route).values(content))
@@ -150,7 +150,7 @@ def note_change(
 
 
 def read_changes(engine: sa.Engine, *, route: str | None = None, limit: int = 100) -> list[Change]:
-    """What operators did, newest first."""
+    """Changes by operators, newest first."""
     statement = sa.select(changes).order_by(changes.c.id.desc()).limit(limit)
     if route is not None:
         statement = statement.where(changes.c.route == route)

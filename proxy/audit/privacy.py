@@ -74,12 +74,12 @@ def redact(text: str) -> str:
         return text
     for name, pattern, check in _COMPILED:
 
-        def replace(found: re.Match[str], name: str = name, check: Callable[[str], bool] | None = check) -> str:
-            whole = found[0]
-            if check is not None and not check(whole):
-                return whole
-            only = found.groupdict().get("only")
-            return name if only is None else whole.replace(only, name)
+        def replace(match: re.Match[str], name: str = name, check: Callable[[str], bool] | None = check) -> str:
+            text = match[0]
+            if check is not None and not check(text):
+                return text
+            only = match.groupdict().get("only")
+            return name if only is None else text.replace(only, name)
 
         text = pattern.sub(replace, text)
     return text

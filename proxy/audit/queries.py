@@ -1,7 +1,7 @@
-"""What the dashboard and `hedgerow audit summary` ask of the audit: figures by time, route and status, labelled answers, surprises.
+"""Queries of the dashboard and `hedgerow audit summary`: figures by time, route and status, labelled answers, surprises.
 
-Plain functions of a connection; they run on a worker thread (`AuditStore.read`). Moments are seconds since 1970, UTC. What is said of a
-confidence is said of answers that have one; a verdict counts where it is the current one of its answer.
+Plain functions of a connection; they run on a worker thread (`AuditStore.read`). Moments are seconds since 1970, UTC. Figures of
+confidence cover the answers that have one; of each answer's verdicts the current one counts.
 """
 
 from __future__ import annotations
@@ -88,21 +88,21 @@ def histogram(connection: Connection, period: Period, route: str | None = None) 
             .group_by(cell)
         )
         cells = [0] * HISTOGRAM_CELLS
-        for found, number in connection.execute(statement):
-            cells[min(found, HISTOGRAM_CELLS - 1)] += number
+        for index, number in connection.execute(statement):
+            cells[min(index, HISTOGRAM_CELLS - 1)] += number
         counted.append(cells)
     return counted[0], counted[1]
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
-    """Answers with a confidence and a current verdict that settles it, as columns, newest first.
+class LabelledAnswers:
+    """Answers with a confidence and a current verdict that scores it, as columns, newest first.
 
     Attributes:
         route, map_id: names; None where there is none.
-        raw, calibrated, perceived: (alpha, beta); NaN in `perceived` where nobody listened.
+        raw, calibrated, perceived: (alpha, beta); NaN in `perceived` where it was not measured.
         correct: 0..1.
-        fd_raw, fd, fd_perceived: nats; NaN where not settled.
+        fd_raw, fd, fd_perceived: nats; NaN where there is none.
         complete: False where there are more than `MAX_LABELLED`, and these are the newest.
     """
 
@@ -121,9 +121,9 @@ class Labelled:
     def __len__(self) -> int:
         return int(self.correct.size)
 
-    def where(self, chosen: NDArray[np.bool_]) -> Labelled:
+    def where(self, chosen: NDArray[np.bool_]) -> LabelledAnswers:
         """Some of them."""
-        return Labelled(
+        return LabelledAnswers(
             self.created_at[chosen],
             self.route[chosen],
             self.map_id[chosen],
@@ -138,8 +138,8 @@ class Labelled:
         )
 
 
-def labelled(connection: Connection, period: Period, route: str | None = None) -> Labelled:
-    """Answers whose confidence a verdict has settled."""
+def labelled(connection: Connection, period: Period, route: str | None = None) -> LabelledAnswers:
+    """Answers with a confidence that a verdict has scored."""
     a, v = answers.c, verdicts.c
     figures = (a.raw_alpha, a.raw_beta, a.alpha, a.beta, a.perceived_alpha, a.perceived_beta)
     statement = (
@@ -149,11 +149,11 @@ def labelled(connection: Connection, period: Period, route: str | None = None) -
         .order_by(a.created_at.desc())
         .limit(MAX_LABELLED + 1)
     )
-    found = connection.execute(statement).all()
-    rows = found[:MAX_LABELLED]
+    fetched = connection.execute(statement).all()
+    rows = fetched[:MAX_LABELLED]
     names = np.array([row[:2] for row in rows], dtype=object).reshape(-1, 2)
     columns = np.array([row[2:] for row in rows], dtype=np.float64).reshape(-1, 11).T
-    return Labelled(
+    return LabelledAnswers(
         created_at=columns[0],
         route=names[:, 0],
         map_id=names[:, 1],
@@ -164,12 +164,12 @@ def labelled(connection: Connection, period: Period, route: str | None = None) -
         fd_raw=columns[8],
         fd=columns[9],
         fd_perceived=columns[10],
-        complete=len(found) <= MAX_LABELLED,
+        complete=len(fetched) <= MAX_LABELLED,
     )
 
 
 def surprises(connection: Connection, period: Period, route: str | None = None, limit: int = 20) -> list[Json]:
-    """The answers whose outcome surprised most: highest Faithfulness Divergence first, with what was said where it was kept.
+    """The answers whose outcome surprised most: highest Faithfulness Divergence first, with their texts where these are kept.
 
     The sum with nothing keeps SQLite from starting at the moments: it walks `ix_verdicts_fd` until it has enough.
     """
@@ -200,13 +200,13 @@ def surprises(connection: Connection, period: Period, route: str | None = None, 
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def operations(connection: Connection, limit: int = MAX_LISTED) -> list[Json]:
-    """What operators did, newest first."""
+def list_changes(connection: Connection, limit: int = MAX_LISTED) -> list[Json]:
+    """Changes by operators, newest first."""
     statement = sa.select(changes).order_by(changes.c.id.desc()).limit(limit)
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def raised(connection: Connection, *, standing: bool, limit: int = MAX_LISTED) -> list[Json]:
+def list_alarms(connection: Connection, *, standing: bool, limit: int = MAX_LISTED) -> list[Json]:
     """Alarms, newest first; those that still stand, or all."""
     statement = sa.select(alarms).order_by(alarms.c.id.desc()).limit(limit)
     if standing:

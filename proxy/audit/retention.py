@@ -1,8 +1,8 @@
-"""Forgetting: texts and rows past their time, and whatever concerns one answer or one user.
+"""Retention and erasure: texts and rows past their time, and the texts of one answer or one user.
 
 Functions of an engine, without an event loop: the server calls them on worker threads, the command line as they are. Texts go and their rows
 stay, so that figures and chain stay whole; rows go from the beginning of their chain, whose recorded start moves with them. Everything
-that is forgotten leaves a line in `changes`.
+that is deleted leaves a row in `changes`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class Purged:
     """How much went: rows that lost their texts, and rows that went as a whole."""
 
     texts: int = 0
@@ -40,27 +40,26 @@ def purge(
     *,
     actor: str,
     now: float | None = None,
-    gone: Callable[[int], None] = lambda _: None,
-) -> Forgotten:
-    """Forget what is past the time that the configuration gives it; `gone` is told of each step.
+    on_purged: Callable[[int], None] = lambda _: None,
+) -> Purged:
+    """Delete what is past the time that the configuration gives it; `on_purged` receives the number of each step.
 
     Raises:
         StoreError: the store cannot be written.
     """
     now = time.time() if now is None else now
     key = settings.audit.hash_key.get_secret_value().encode() if settings.audit.hash_key else b""
-    said = rows = 0
+    cleared = rows = 0
     for route, texts_days, rows_days in _policies(engine, settings):
         if rows_days is not None:
-            rows += _sum(_purge_rows(engine, route, now - rows_days * DAY_S, key), gone)
+            rows += _sum(_purge_rows(engine, route, now - rows_days * DAY_S, key), on_purged)
         if texts_days is not None:
-            said += _sum(_purge_texts(engine, route, now - texts_days * DAY_S, now), gone)
-    found = Forgotten(said, rows)
-    if said or rows:
+            cleared += _sum(_purge_texts(engine, route, now - texts_days * DAY_S, now), on_purged)
+    if cleared or rows:
         with transaction(engine, "write") as connection:
-            _record(connection, actor, "purge", f"texts of {said} rows and {rows} rows")
+            _record(connection, actor, "purge", f"texts of {cleared} rows and {rows} rows")
         _overwrite(engine)
-    return found
+    return Purged(cleared, rows)
 
 
 def erase(
@@ -94,11 +93,11 @@ def _policies(engine: sa.Engine, settings: Settings) -> list[tuple[str | None, f
     own = {route.name: (route.keep_texts_days, route.keep_rows_days) for route in settings.routes}
     with transaction(engine) as connection:
         routes = list(connection.execute(sa.select(answers.c.route).distinct()).scalars())
-    found: list[tuple[str | None, float | None, float | None]] = []
+    policies: list[tuple[str | None, float | None, float | None]] = []
     for route in routes:
         texts_days, rows_days = own.get(route or "", (None, None))
-        found.append((route, texts_days or audit.keep_texts_days, rows_days or audit.keep_rows_days))
-    return found
+        policies.append((route, texts_days or audit.keep_texts_days, rows_days or audit.keep_rows_days))
+    return policies
 
 
 def _purge_texts(engine: sa.Engine, route: str | None, before: float, now: float) -> Iterator[int]:
@@ -153,14 +152,14 @@ def _cut(engine: sa.Engine, writer: str, route: str | None, before: float, key: 
         if last <= end.start_seq:
             return 0
         cut = sa.select(answers.c.id, answers.c.hash).where(rows, answers.c.seq <= last).order_by(answers.c.seq)
-        found = connection.execute(cut).all()
-        if not found:  # they are missing, and the verification should say so
+        rows_cut = connection.execute(cut).all()
+        if not rows_cut:  # they are missing, and the verification should say so
             return 0
-        _delete(connection, [row.id for row in found])
-        seal = chain.seal(writer, route or "", "start", Head(last, found[-1].hash), key)
-        moved = {"start_seq": last, "start_hash": found[-1].hash, "start_seal": seal}
+        _delete(connection, [row.id for row in rows_cut])
+        seal = chain.seal(writer, route or "", "start", Head(last, rows_cut[-1].hash), key)
+        moved = {"start_seq": last, "start_hash": rows_cut[-1].hash, "start_seal": seal}
         connection.execute(sa.update(chains).where(place).values(moved))
-        return len(found)
+        return len(rows_cut)
 
 
 def _delete(connection: sa.Connection, ids: Sequence[str]) -> None:
@@ -169,8 +168,8 @@ def _delete(connection: sa.Connection, ids: Sequence[str]) -> None:
 
 
 def _record(connection: sa.Connection, actor: str, what: str, note: str) -> None:
-    told: dict[str, Any] = {"created_at": time.time(), "actor": actor, "what": what, "note": note}
-    connection.execute(sa.insert(changes).values(told))
+    change: dict[str, Any] = {"created_at": time.time(), "actor": actor, "what": what, "note": note}
+    connection.execute(sa.insert(changes).values(change))
 
 
 def _overwrite(engine: sa.Engine) -> None:
@@ -180,9 +179,9 @@ def _overwrite(engine: sa.Engine) -> None:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _sum(steps: Iterator[int], gone: Callable[[int], None]) -> int:
+def _sum(steps: Iterator[int], on_purged: Callable[[int], None]) -> int:
     total = 0
     for step in steps:
         total += step
-        gone(step)
+        on_purged(step)
     return total

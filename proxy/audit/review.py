@@ -31,7 +31,7 @@ class ReviewItem:
     Attributes:
         answer: what the client read.
         mean: calibrated mean.
-        graded: what a grader said of it, if one did.
+        graded: a grader's verdict, if there is one.
         why: how it came into the queue.
     """
 
@@ -96,8 +96,8 @@ def _candidates(engine: sa.Engine, route: str | None) -> list[dict[str, Any]]:
 
 
 def _item(row: dict[str, Any], why: Why) -> ReviewItem:
-    said = row["served"] or row["answer"] or row["draft"]
+    answer = row["served"] or row["answer"] or row["draft"]
     kept = {
         name: row[name] for name in ("id", "created_at", "route", "question", "draft", "mean", "fd_expected", "graded")
     }
-    return ReviewItem(answer=said, why=why, **kept)
+    return ReviewItem(answer=answer, why=why, **kept)

@@ -18,7 +18,7 @@ from hedgerow.proxy.audit.privacy import kept
 from hedgerow.proxy.audit.tables import answers, texts
 
 LARGEST_COUNT = 2**31 - 1
-"""Of tokens: what PostgreSQL's integers hold. An upstream that tells of more is not counting tokens."""
+"""Of tokens: what PostgreSQL's integers hold. An upstream that reports more is not counting tokens."""
 _LENGTHS = {str(c.name): c.type.length for c in answers.columns if isinstance(c.type, sa.String) and c.type.length}
 _COUNTS = frozenset(str(c.name) for c in answers.columns if type(c.type) is sa.Integer)
 _FLOATS = frozenset(str(c.name) for c in answers.columns if isinstance(c.type, sa.Float))
@@ -34,9 +34,11 @@ def prepare(entry: Entry, key: bytes) -> Prepared:
     `key` keys the hashes, where there is one.
     """
     row = _storable_row(entry.row)
-    found = kept(entry.texts, entry.store_text, key) if entry.texts is not None else None
+    texts_kept = kept(entry.texts, entry.store_text, key) if entry.texts is not None else None
     private = (
-        _storable_texts({name: value for name, value in asdict(found).items() if value is not None}) if found else {}
+        _storable_texts({name: value for name, value in asdict(texts_kept).items() if value is not None})
+        if texts_kept
+        else {}
     )
     row["store_text"] = entry.store_text if entry.texts is not None else None
     row["user_hash"] = user_hash(entry.user, key) if entry.user else None
@@ -85,8 +87,8 @@ def _storable_row(row: Row) -> Row:
     return whole
 
 
-def _storable_texts(found: dict[str, Any]) -> Row:
-    return {name: storable(v) if isinstance(v, str) else [storable(t) for t in v] for name, v in found.items()}
+def _storable_texts(texts: dict[str, Any]) -> Row:
+    return {name: storable(v) if isinstance(v, str) else [storable(t) for t in v] for name, v in texts.items()}
 
 
 def storable(text: str) -> str:

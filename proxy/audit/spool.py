@@ -78,16 +78,16 @@ class Spool:
         self.rows += len(rows)
 
     def read(self) -> Iterator[Prepared]:
-        """The rows, oldest first. Lines that cannot be read are told and left out, and the file is then kept aside in the end.
+        """The rows, oldest first. Lines that cannot be read are logged and left out, and the file is then kept under another name.
 
         Raises:
             OSError: the file cannot be read.
         """
         with self.path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
-                found = _row(line)
-                if found is not None:
-                    yield found
+                row = _row(line)
+                if row is not None:
+                    yield row
                 elif line.endswith(b"\n"):
                     self._damaged = True
                     log.error("audit_spool_damaged", file=self.path.name, line=number)
@@ -112,9 +112,9 @@ class Spool:
 def waiting(folder: Path) -> Iterator[Spool]:
     """Files of rows that no living process holds, locked for us."""
     for path in sorted(folder.glob("*.spool")):
-        found = Spool.open(path, create=False)
-        if found is not None:
-            yield found
+        spool = Spool.open(path, create=False)
+        if spool is not None:
+            yield spool
 
 
 def _line(prepared: Prepared) -> bytes:

@@ -1,4 +1,4 @@
-"""The audit store: what was said, how sure, and, once known, whether it was right.
+"""The audit store: answers, their confidence, and, once known, whether they were right.
 
 A writer thread (`writer.py`) commits all rows that wait in one transaction, so that many requests share one commit; a caller that awaits
 its row goes on when that commit is durable. Rows that nobody waits for are gathered for a moment first: the writer competes with the event
@@ -47,7 +47,7 @@ class AuditStore:
         self.key = hash_key(settings)
         self._loop = asyncio.get_running_loop()
         self._gathered: list[Entry] = []
-        self.writer = Writer(engine, settings.spool, self.key, tell=self._tell, count_lost=count_lost)
+        self.writer = Writer(engine, settings.spool, self.key, on_settled=self._wake_waiters, count_lost=count_lost)
 
     @property
     def down(self) -> bool:
@@ -84,7 +84,7 @@ class AuditStore:
         self.writer.put(Batch(entries, may_spool, done))
         await done
 
-    def _tell(self, settled: Sequence[Settlement]) -> None:
+    def _wake_waiters(self, settled: Sequence[Settlement]) -> None:
         """From the writer's thread: wake whoever waits for a commit."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(_wake, settled)
@@ -98,7 +98,7 @@ class AuditStore:
         return await self.read(partial(read_answer, name=name))
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
-        """What a query finds, on a worker thread; it sees every row that was handed in before.
+        """The result of a query, on a worker thread; it sees every row that was handed in before.
 
         Raises:
             StoreError: the store cannot be read.
@@ -111,7 +111,7 @@ class AuditStore:
             return query(connection)
 
     async def erase(self, name: str, *, actor: str) -> int:
-        """Drop what was said in an answer, by audit id or by the completion's own id; how many answers that were.
+        """Drop the texts of an answer, by audit id or by the completion's own id; returns how many answers that were.
 
         Raises:
             StoreError: the store cannot be written.
@@ -137,16 +137,16 @@ async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> Audi
 
 
 async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -> None:
-    """Forget what is past its time, every `audit.purge_every_s`, for ever; a purge that fails is told and tried again."""
+    """Purge the store every `audit.purge_every_s` seconds until cancelled; a failed purge is logged and tried again."""
     while True:
         await asyncio.sleep(settings().audit.purge_every_s)
         try:
-            gone = await anyio.to_thread.run_sync(partial(purge, store.engine, settings(), actor="server"))
+            purged = await anyio.to_thread.run_sync(partial(purge, store.engine, settings(), actor="server"))
         except StoreError as error:
             log.error("audit_purge_failed", error=str(error))
             continue
-        if gone.texts or gone.rows:
-            log.info("audit_purged", texts=gone.texts, rows=gone.rows)
+        if purged.texts or purged.rows:
+            log.info("audit_purged", texts=purged.texts, rows=purged.rows)
 
 
 def hash_key(settings: Audit) -> bytes:

@@ -49,8 +49,16 @@ answers = sa.Table(
     sa.Column("duration_ms", sa.Float, nullable=False),
     sa.Column("story", sa.JSON, comment="the work step by step, without text"),
     sa.Column("fd_expected", sa.Float, comment="nats; expectation of the divergence under the calibrated mean"),
-    sa.Column("perceived_alpha", sa.Float, comment="heard in the final words (shadow: in what would have been said)"),
-    sa.Column("perceived_beta", sa.Float, comment="heard in the final words (shadow: in what would have been said)"),
+    sa.Column(
+        "perceived_alpha",
+        sa.Float,
+        comment="perceived confidence of the final words (shadow: of what would have been served)",
+    ),
+    sa.Column(
+        "perceived_beta",
+        sa.Float,
+        comment="perceived confidence of the final words (shadow: of what would have been served)",
+    ),
     sa.Column("store_text", sa.String(8), comment="what `texts` holds: none, hashed, redacted, full"),
     sa.Column(
         "user_hash", sa.String(64), index=True, comment="of the client's own name for its user; null once erased"
@@ -58,7 +66,7 @@ answers = sa.Table(
     sa.Column("erased_at", sa.Float, comment="when texts and user_hash were dropped, seconds since 1970, UTC"),
     sa.Column("salt", sa.String(32), comment="of the digest; dropped with what it covers"),
     sa.Column("digest", sa.String(64), comment="SHA-256 of salt, user_hash and texts, so that these can go"),
-    sa.Column("writer", sa.String(32), comment="the process that wrote the row; null: from before rows were chained"),
+    sa.Column("writer", sa.String(32), comment="the process that wrote the row; null: outside every chain"),
     sa.Column("seq", sa.BigInteger, comment="1, 2, ... in the chain of this writer and route"),
     sa.Column("previous", sa.String(64), comment="hash of the row before; of nothing for the first: 64 zeros"),
     sa.Column("hash", sa.String(64), comment="SHA-256 (HMAC with `audit.hash_key`) of `previous` and the row"),
@@ -77,10 +85,10 @@ texts = sa.Table(
     sa.Column("answer_id", sa.String(32), sa.ForeignKey("answers.id"), primary_key=True),
     sa.Column("question", sa.Text, comment="the user's last message"),
     sa.Column("draft", sa.Text, comment="the plain answer"),
-    sa.Column("answer", sa.Text, comment="the final words (shadow: what would have been said)"),
+    sa.Column("answer", sa.Text, comment="the final words (shadow: what would have been served)"),
     sa.Column("served", sa.Text, comment="shadow: what the client got"),
     sa.Column("samples", sa.JSON, comment="the answers drawn, in order; null where one has no text"),
-    comment="What was said, apart from the figures: dropped by retention and erasure, which the chain survives.",
+    comment="Texts, apart from the figures: dropped by retention and erasure, which the chain survives.",
 )
 
 chains = sa.Table(
@@ -108,7 +116,7 @@ verdicts = sa.Table(
     sa.Column("source", sa.String(32), nullable=False, comment="who says so"),
     sa.Column("fd_raw", sa.Float, comment="nats, of the raw confidence"),
     sa.Column("fd", sa.Float, comment="nats, of the calibrated confidence"),
-    sa.Column("fd_perceived", sa.Float, comment="nats, of the confidence heard in the words"),
+    sa.Column("fd_perceived", sa.Float, comment="nats, of the perceived confidence"),
     sa.Column("brier_raw", sa.Float, comment="expected Brier score of the raw confidence, 0..1"),
     sa.Column("brier", sa.Float, comment="expected Brier score of the calibrated confidence, 0..1"),
     sa.Column("nll_raw", sa.Float, comment="expected negative log-likelihood of the raw confidence, nats"),
@@ -139,7 +147,7 @@ changes = sa.Table(
     sa.Column("before", sa.Text),
     sa.Column("after", sa.Text),
     sa.Column("note", sa.Text),
-    comment="What operators did. Rows are added, never changed.",
+    comment="Changes by operators. Rows are added, never changed.",
 )
 
 route_states = sa.Table(

@@ -1,4 +1,4 @@
-"""Verifying the audit: every row is hashed again and held against the chain it stands in, in one consistent reading of the store."""
+"""Verifying the audit: every row is hashed again and compared with its chain, in one snapshot of the store."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from hedgerow.proxy.audit.tables import answers, chains, texts
 ROWS_AT_A_TIME = 2000
 _COLUMNS = tuple(str(column.name) for column in answers.columns if column.name != "story")
 _TEXT = tuple(str(column.name) for column in texts.columns if column.name != "answer_id")
-_SAID = "texts."
-"""Before the names of texts: both tables have a column `samples`."""
+_TEXT_PREFIX = "texts."
+"""Prefix of the text columns: both tables have a column `samples`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it was written.
+    """A row or chain that is not as it was written.
 
     Attributes:
         writer, route: the chain; a route is empty where no route took the request.
         seq: the place in it, or the first of several.
-        what: what was found, as one clause.
+        what: the fault, as one clause.
     """
 
     writer: str
@@ -39,11 +39,11 @@ class Finding:
 
 @dataclass(slots=True)
 class Report:
-    """What a verification saw.
+    """The result of a verification.
 
     Attributes:
         rows: rows in chains.
-        unchained: rows from before there were chains; nothing is known of them.
+        unchained: rows outside every chain, which no verification covers.
         erased: rows whose texts were dropped by erasure or retention.
         purged: rows that retention deleted.
     """
@@ -56,14 +56,14 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
 
 
-def verify(engine: sa.Engine, key: bytes, seen: Callable[[int], None] = lambda _: None) -> Report:
-    """Verify everything; `seen` is told how many more rows were read.
+def verify(engine: sa.Engine, key: bytes, on_rows: Callable[[int], None] = lambda _: None) -> Report:
+    """Verify everything; `on_rows` receives how many more rows were read.
 
     Raises:
         StoreError: the store cannot be read.
     """
     with transaction(engine, "snapshot") as connection:
-        return examine(connection, key, seen)
+        return examine(connection, key, on_rows)
 
 
 def count(engine: sa.Engine) -> int:
@@ -76,11 +76,11 @@ def count(engine: sa.Engine) -> int:
         return connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar() or 0
 
 
-def examine(connection: sa.Connection, key: bytes, seen: Callable[[int], None] = lambda _: None) -> Report:
+def examine(connection: sa.Connection, key: bytes, on_rows: Callable[[int], None] = lambda _: None) -> Report:
     """Verify what a transaction sees."""
     ends = {(end["writer"], end["route"]): dict(end) for end in connection.execute(sa.select(chains)).mappings()}
     report = Report(chains=len(ends), purged=sum(end["start_seq"] for end in ends.values()))
-    for place, rows in groupby(_rows(connection, seen), key=lambda row: (row["writer"], row["route"] or "")):
+    for place, rows in groupby(_rows(connection, on_rows), key=lambda row: (row["writer"], row["route"] or "")):
         if place[0] is None:
             report.unchained += sum(1 for _ in rows)
             continue
@@ -90,73 +90,73 @@ def examine(connection: sa.Connection, key: bytes, seen: Callable[[int], None] =
     return report
 
 
-def _rows(connection: sa.Connection, seen: Callable[[int], None]) -> Iterator[Row]:
+def _rows(connection: sa.Connection, on_rows: Callable[[int], None]) -> Iterator[Row]:
     """All rows with their texts, chain by chain and in order. The story is read as the text that was hashed."""
     columns = [*(answers.c[name] for name in _COLUMNS), *(texts.c[name] for name in _TEXT)]
-    names = [*_COLUMNS, *(_SAID + name for name in _TEXT), "story"]
+    names = [*_COLUMNS, *(_TEXT_PREFIX + name for name in _TEXT), "story"]
     statement = (
         sa.select(*columns, sa.cast(answers.c.story, sa.Text))
         .select_from(answers.outerjoin(texts))
         .order_by(answers.c.writer, sa.func.coalesce(answers.c.route, ""), answers.c.seq)
     )
-    with connection.execution_options(yield_per=ROWS_AT_A_TIME).execute(statement) as found:
-        for part in found.partitions():
+    with connection.execution_options(yield_per=ROWS_AT_A_TIME).execute(statement) as result:
+        for part in result.partitions():
             yield from (dict(zip(names, row, strict=True)) for row in part)
-            seen(len(part))
+            on_rows(len(part))
 
 
 def _verify_chain(place: tuple[str, str], end: Row | None, rows: Iterator[Row], key: bytes, report: Report) -> None:
     """One chain from its recorded start to its recorded end."""
 
-    def tell(seq: int, what: str) -> None:
+    def report_finding(seq: int, what: str) -> None:
         report.findings.append(Finding(*place, seq, what))
 
     last = Head(0, GENESIS)
     if end is None:
-        tell(1, "the chain's ends are missing from `chains`")
+        report_finding(1, "the chain's ends are missing from `chains`")
     else:
         last = Head(end["start_seq"], end["start_hash"])
-        _verify_ends(place, end, key, tell)
+        _verify_ends(place, end, key, report_finding)
     for row in rows:
         report.rows += 1
-        last = _verify_row(row, last, key, tell)
+        last = _verify_row(row, last, key, report_finding)
         report.erased += row["erased_at"] is not None
         if what := _private(row):
-            tell(row["seq"], what)
+            report_finding(row["seq"], what)
     if end is None:
         return
     if last.seq < end["last_seq"]:
-        tell(last.seq + 1, _missing(last.seq + 1, end["last_seq"]))
+        report_finding(last.seq + 1, _missing(last.seq + 1, end["last_seq"]))
     elif last.seq > end["last_seq"]:
-        tell(end["last_seq"] + 1, "stands behind the chain's recorded end")
+        report_finding(end["last_seq"] + 1, "follows the chain's recorded end")
     elif last.hash != end["last_hash"]:
-        tell(last.seq, "is not the row that the chain's recorded end names")
+        report_finding(last.seq, "is not the row that the chain's recorded end names")
 
 
-def _verify_ends(place: tuple[str, str], end: Row, key: bytes, tell: Callable[[int, str], None]) -> None:
+def _verify_ends(place: tuple[str, str], end: Row, key: bytes, add: Callable[[int, str], None]) -> None:
     start, last = Head(end["start_seq"], end["start_hash"]), Head(end["last_seq"], end["last_hash"])
     if end["start_seal"] != chain.seal(*place, "start", start, key):
-        tell(start.seq, "the chain's recorded start was altered (or was written with another hash_key)")
+        add(start.seq, "the chain's recorded start was altered (or was written with another hash_key)")
     if end["last_seal"] != chain.seal(*place, "last", last, key):
-        tell(last.seq, "the chain's recorded end was altered (or was written with another hash_key)")
+        add(last.seq, "the chain's recorded end was altered (or was written with another hash_key)")
 
 
-def _verify_row(row: Row, before: Head, key: bytes, tell: Callable[[int, str], None]) -> Head:
+def _verify_row(row: Row, before: Head, key: bytes, add: Callable[[int, str], None]) -> Head:
     """A row after the one before it; gives its own place in the chain."""
     seq = row["seq"]
-    covered = {name: value for name, value in row.items() if not name.startswith(_SAID)}
+    covered = {name: value for name, value in row.items() if not name.startswith(_TEXT_PREFIX)}
     intact = chain.link(covered, key) == row["hash"]
     follows = row["previous"] == before.hash
     if seq > before.seq + 1:
-        tell(before.seq + 1, _missing(before.seq + 1, seq - 1))
+        add(before.seq + 1, _missing(before.seq + 1, seq - 1))
     elif seq <= before.seq:
-        tell(seq, "stands twice in the chain")
+        add(seq, "occurs twice in the chain")
     elif not intact and not follows:
-        tell(seq, "was moved: it follows another row than the one before it, and its own hash is not its own")
+        add(seq, "was moved: it follows another row than the one before it, and its own hash is not its own")
     elif not follows:
-        tell(seq, "follows another row than the one before it: that one was replaced")
+        add(seq, "follows another row than the one before it: that one was replaced")
     elif not intact:
-        tell(seq, "was altered")
+        add(seq, "was altered")
     return Head(seq, row["hash"])
 
 
@@ -166,9 +166,9 @@ def _missing(first: int, last: int) -> str:
 
 def _private(row: Row) -> str | None:
     """What is wrong with the private part of a row, if anything is."""
-    said = {name: row[_SAID + name] for name in _TEXT if row[_SAID + name] is not None}
+    texts_of_row = {name: row[_TEXT_PREFIX + name] for name in _TEXT if row[_TEXT_PREFIX + name] is not None}
     if row["erased_at"] is not None or row["digest"] is None:
-        return "has texts that its row knows nothing of" if said or row["user_hash"] or row["salt"] else None
-    if row["salt"] is not None and chain.digest(row["salt"], row["user_hash"], said) == row["digest"]:
+        return "has texts that its row does not cover" if texts_of_row or row["user_hash"] or row["salt"] else None
+    if row["salt"] is not None and chain.digest(row["salt"], row["user_hash"], texts_of_row) == row["digest"]:
         return None
-    return "its texts were altered" if said else "its texts are missing, but were not erased"
+    return "its texts were altered" if texts_of_row else "its texts are missing, but were not erased"

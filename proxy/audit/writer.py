@@ -77,13 +77,13 @@ class Writer:
         folder: Path,
         key: bytes,
         *,
-        tell: Callable[[Sequence[Settlement]], None],
+        on_settled: Callable[[Sequence[Settlement]], None],
         count_lost: Callable[[int], None],
     ) -> None:
         self.id = f"{time.time_ns() // 1_000_000:011x}{secrets.token_hex(6)}"
         self.down: Exception | None = None
         self._engine, self._folder, self._key = engine, folder, key
-        self._tell, self._count_lost = tell, count_lost
+        self._on_settled, self._count_lost = on_settled, count_lost
         self._queue: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._connection: sa.Connection | None = None
         self._heads: dict[str, Head] = {}
@@ -144,7 +144,7 @@ class Writer:
         return batches, True
 
     def _settle(self, batches: Sequence[Batch]) -> None:
-        """Store the entries of some batches and tell whoever waits."""
+        """Store the entries of some batches and wake whoever waits."""
         try:
             outcomes = self._outcomes(batches)
         except Exception as error:  # the last resort: nobody must wait for a writer that has died
@@ -157,7 +157,7 @@ class Writer:
             if batch.waiter is not None
         ]
         if settled:
-            self._tell(settled)
+            self._on_settled(settled)
 
     def _lose(self, failures: Sequence[Exception]) -> None:
         if failures:
@@ -269,15 +269,15 @@ class Writer:
         if not rows:
             return
         connection, heads = self._connect(), dict(self._heads)
-        whole = []
+        chained = []
         for prepared in rows:
             route = prepared.row.get("route") or ""
             row, heads[route] = chain.placed(prepared.row, self.id, heads.get(route, Head()), self._key)
-            whole.append(row)
-        said = [prepared.texts for prepared in rows if prepared.texts is not None]
+            chained.append(row)
+        rows_of_texts = [prepared.texts for prepared in rows if prepared.texts is not None]
         with connection.begin():
-            self._insert(connection, answers, [answer_parameters(row) for row in whole])
-            self._insert(connection, texts, [text_parameters(row) for row in said])
+            self._insert(connection, answers, [answer_parameters(row) for row in chained])
+            self._insert(connection, texts, [text_parameters(row) for row in rows_of_texts])
             self._write_ends(
                 connection, {route: heads[route] for route in heads if heads[route] != self._heads.get(route)}
             )

@@ -82,7 +82,7 @@ def purge(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
     """Erase texts and delete rows that are past the days the configuration gives them."""
     with open_audit(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("Purging", total=None)
-        gone = forget(engine, settings, actor=whoami(), gone=lambda rows: progress.advance(task, rows))
+        gone = forget(engine, settings, actor=whoami(), on_purged=lambda rows: progress.advance(task, rows))
     if as_json:
         typer.echo(json.dumps({"texts": gone.texts, "rows": gone.rows}))
     else:
@@ -111,7 +111,7 @@ def replay(config: ConfigPath = CONFIG) -> None:
     lost: list[int] = []
     with open_audit(config) as (settings, engine):
         key = hash_key(settings.audit)
-        writer = Writer(engine, settings.audit.spool, key, tell=lambda _: None, count_lost=lost.append)
+        writer = Writer(engine, settings.audit.spool, key, on_settled=lambda _: None, count_lost=lost.append)
         rows = writer.spooled
         writer.close()
     if writer.spooled:

@@ -43,7 +43,7 @@ KEPT_FOR = 20.0
 SURPRISES_SHOWN = 25
 MAX_KEPT = 64
 MAX_SKIPPED = 50
-"""Answers that one may put off before the first of them comes again."""
+"""Answers that may be skipped before the first of them comes again."""
 
 
 @dataclass(slots=True)
@@ -53,22 +53,22 @@ class PageCache:
     held: dict[tuple[str, ...], tuple[float, Any]] = field(default_factory=dict)
 
     async def get(self, key: tuple[str, ...], compute: Callable[[], Awaitable[Any]]) -> Any:
-        """What is kept under the key, or what `compute` finds."""
-        until, found = self.held.get(key, (0.0, None))
+        """The value under the key, or a new one from `compute`."""
+        until, value = self.held.get(key, (0.0, None))
         if time.monotonic() < until:
-            return found
+            return value
         start = time.monotonic()
-        found = await compute()
+        value = await compute()
         took = time.monotonic() - start
         if len(self.held) >= MAX_KEPT:
             self.held.clear()
-        self.held[key] = (start + KEPT_FOR * took if took > 1.0 else 0.0, found)
-        return found
+        self.held[key] = (start + KEPT_FOR * took if took > 1.0 else 0.0, value)
+        return value
 
 
 @dataclass(frozen=True, slots=True)
 class RouteLine:
-    """A route of the configuration (None: rows of a route that is there no more) with its figures and its map."""
+    """A route of the configuration (`settings` is None for rows of a route that is not configured any more) with its figures and its map."""
 
     name: str
     settings: Route | None
@@ -78,7 +78,7 @@ class RouteLine:
 
     @property
     def colour(self) -> str:
-        """Yellow where something speaks against the map, grey where there is none."""
+        """Yellow where the map needs attention, grey where there is none."""
         if self.card is None or self.mode == "off":
             return "grey"
         return "yellow" if self.card.concerns else "green" if self.card.version else "grey"
@@ -90,7 +90,7 @@ class Overview:
 
     computed_at: float
     rows: int
-    whole: figures.RouteFigures
+    total: figures.RouteFigures
     routes: tuple[RouteLine, ...]
     endings: list[figures.Ending]
     charts: Json
@@ -107,8 +107,8 @@ async def overview_page(cache: PageCache, request: Request, services: Services, 
     reloader: ConfigReloader = request.state.reloader
     maps, health = reloader.active_maps(), reloader.health
     compute = partial(store_of(request).read, partial(overview, services.settings, maps, health, name, period))
-    found: Overview = await cache.get((name or "", period), compute)
-    if name is not None and not found.rows and all(line.name != name for line in found.routes):
+    view: Overview = await cache.get((name or "", period), compute)
+    if name is not None and not view.rows and all(line.name != name for line in view.routes):
         return page("missing.html", status=404, visitor=visitor, here="", what=f"There is no route called {name}.")
     return await rendered(
         "overview.html",
@@ -117,7 +117,7 @@ async def overview_page(cache: PageCache, request: Request, services: Services, 
         route=name,
         period=period,
         periods=figures.PERIODS,
-        f=found,
+        f=view,
     )
 
 
@@ -145,12 +145,12 @@ def overview(
     buckets = figures.buckets_of(period, now, queries.first_moment(connection))
     counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
     labelled = queries.labelled(connection, buckets.period, route)
-    alarms = queries.raised(connection, standing=True)
-    whole = figures.route_figures(route, counted, labelled, buckets)
+    alarms = queries.list_alarms(connection, standing=True)
+    total = figures.route_figures(route, counted, labelled, buckets)
     return Overview(
         computed_at=now,
-        rows=whole.requests,
-        whole=whole,
+        rows=total.requests,
+        total=total,
         routes=tuple(_route_lines(settings, maps, health, route, counted, labelled, buckets, alarms)),
         endings=figures.endings(counted),
         charts=figures.volumes(counted, buckets) | figures.quality(labelled, buckets.period),
@@ -168,7 +168,7 @@ def _route_lines(
     health: Mapping[str, RouteHealth],
     only: str | None,
     counted: Sequence[queries.Tally],
-    labelled: queries.Labelled,
+    labelled: queries.LabelledAnswers,
     buckets: figures.Buckets,
     alarms: Sequence[Json],
 ) -> list[RouteLine]:
@@ -180,9 +180,9 @@ def _route_lines(
             continue
         route = configured.get(name)
         mine = [tally for tally in counted if tally.route == name]
-        found = figures.route_figures(name, mine, labelled.where(labelled.route == name), buckets)
+        of_route = figures.route_figures(name, mine, labelled.where(labelled.route == name), buckets)
         drawn = card(maps.get(name, {}), route, alarms, health.get(name)) if route else None
-        lines.append(RouteLine(name, route, route.mode if route else None, found, drawn))
+        lines.append(RouteLine(name, route, route.mode if route else None, of_route, drawn))
     return lines
 
 
@@ -210,7 +210,7 @@ async def surprises_page(request: Request, services: Services, visitor: Visitor)
 
 
 async def answer_page(request: Request, services: Services, visitor: Visitor) -> Response:
-    """One request's whole story."""
+    """One request, step by step."""
     row = await store_of(request).get(request.path_params["id"])
     if row is None:
         return page("missing.html", status=404, visitor=visitor, here="", what="There is no answer with this id.")
@@ -224,7 +224,7 @@ def _answer(settings: Settings, row: Json, visitor: Visitor) -> Response:
 async def answer_verdict(
     request: Request, services: Services, _visitor: Visitor, fields: Mapping[str, Any]
 ) -> Response:
-    """A person's word on the answer whose page it is."""
+    """A person's verdict on the answer whose page it is."""
     name = request.path_params["id"]
     if fields.get("verdict") in ("right", "wrong"):
         await judge(request, name, right=fields["verdict"] == "right")
@@ -232,7 +232,7 @@ async def answer_verdict(
 
 
 async def judge(request: Request, name: str, *, right: bool) -> VerdictResult | None:
-    """Tell the audit a person's verdict; None where there is no such answer."""
+    """Record a person's verdict; None where there is no such answer."""
     (settled,) = await record_verdicts(
         store_of(request), services_of(request).metrics, [Verdict(name, float(right), kind="human", source="page")]
     )
@@ -254,14 +254,14 @@ async def review_page(request: Request, services: Services, visitor: Visitor) ->
     waiting = await _waiting(store_of(request))
     order = sorted(waiting, key=lambda item: skipped.index(item.id) + 1 if item.id in skipped else 0)
     row = await store_of(request).get(order[0].id) if order else None
-    told = await anyio.to_thread.run_sync(_reviewed, services.settings, row) if row else None
+    view = await anyio.to_thread.run_sync(_reviewed, services.settings, row) if row else None
     return await rendered(
         "review.html",
         visitor=visitor,
         here="/dashboard/review",
         waiting=len(waiting),
         row=row,
-        story=told,
+        story=view,
         item=order[0] if order else None,
         skipped=",".join(skipped),
         most=CANDIDATES,
@@ -280,18 +280,20 @@ def _reviewed(settings: Settings, row: Json) -> Any:
 async def review_verdict(
     request: Request, _services: Services, _visitor: Visitor, fields: Mapping[str, Any]
 ) -> Response:
-    """A person's word on an answer, or none; then the next."""
-    name, said = str(fields.get("id", "")), fields.get("verdict")
-    skipped = [one for one in str(fields.get("skipped", "")).split(",") if one.startswith("hr_")]
-    if said in ("right", "wrong"):
-        await judge(request, name, right=said == "right")
+    """A person's verdict on an answer, or a skip; then the next answer."""
+    name, verdict = str(fields.get("id", "")), fields.get("verdict")
+    skipped = [id for id in str(fields.get("skipped", "")).split(",") if id.startswith("hr_")]
+    if verdict in ("right", "wrong"):
+        await judge(request, name, right=verdict == "right")
     elif name.startswith("hr_"):
-        skipped = [*(one for one in skipped if one != name), name][-MAX_SKIPPED:]
+        skipped = [*(id for id in skipped if id != name), name][-MAX_SKIPPED:]
     query = f"?skipped={','.join(skipped)}" if skipped else ""
     return RedirectResponse(f"/dashboard/review{query}", 303)
 
 
 async def changes_page(request: Request, services: Services, visitor: Visitor) -> Response:
-    """What operators did, and the alarms."""
-    done, alarms = await store_of(request).read(lambda c: (queries.operations(c), queries.raised(c, standing=False)))
+    """Changes by operators, and the alarms."""
+    done, alarms = await store_of(request).read(
+        lambda c: (queries.list_changes(c), queries.list_alarms(c, standing=False))
+    )
     return await rendered("changes.html", visitor=visitor, here="/dashboard/changes", changes=done, alarms=alarms)

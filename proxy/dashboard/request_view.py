@@ -1,4 +1,4 @@
-"""One request's work as the pages tell it, step by step: live from a flow, or later from its audit row.
+"""One request's work as the pages show it, step by step: live from a flow, or later from its audit row.
 
 Both make the same `RequestView`, so that the try-it page and the dashboard show a request through the same templates.
 """
@@ -102,7 +102,7 @@ class RequestView:
 
 
 def of_result(result: Result, live: Sequence[str], *, ended: bool) -> RequestView:
-    """The story as far as it has come. `live` are the answers as they are being written."""
+    """The view as far as the request has come. `live` are the answers as they are being written."""
     clustering, confidence, rewording = result.clustering, result.confidence, result.rewording
     used = rewording.hedge if rewording else None
     target = confidence.calibrated if confidence else None
@@ -132,38 +132,38 @@ def of_result(result: Result, live: Sequence[str], *, ended: bool) -> RequestVie
 
 
 def of_row(row: Json, lexicon: Lexicon | None) -> RequestView:
-    """The story of an audit row; hedges are looked up in the lexicon that the route has now."""
-    told = row["story"] or {}
+    """The view of an audit row; hedges are looked up in the lexicon that the route has now."""
+    steps = row["story"] or {}
     raw, calibrated = _beta(row["raw_alpha"], row["raw_beta"]), _beta(row["alpha"], row["beta"])
-    said: Json = {} if row["store_text"] == "hashed" else row["texts"] or {}
+    texts: Json = {} if row["store_text"] == "hashed" else row["texts"] or {}
     return RequestView(
-        question=said.get("question"),
-        groups=grouped(told.get("clusters", ()), said.get("samples")),
-        decided_by=told.get("decided_by"),
+        question=texts.get("question"),
+        groups=grouped(steps.get("clusters", ()), texts.get("samples")),
+        decided_by=steps.get("decided_by"),
         signal=row["signal"],
         map_id=row["map_id"],
-        warnings=tuple(told.get("map_warnings", ())),
+        warnings=tuple(steps.get("map_warnings", ())),
         raw=raw,
         calibrated=calibrated,
-        perceived=_perceived(row, told),
+        perceived=_perceived(row, steps),
         candidates=tuple(
             candidate(
-                found["id"],
-                found["distance"],
-                lexicon.get(found["id"]) if lexicon else None,
-                found["id"] == row["hedge"],
+                hedge["id"],
+                hedge["distance"],
+                lexicon.get(hedge["id"]) if lexicon else None,
+                hedge["id"] == row["hedge"],
                 calibrated,
             )
-            for found in told.get("hedges", ())
+            for hedge in steps.get("hedges", ())
         ),
         status=row["status"],
         reason=row["reason"],
-        detail=told.get("detail"),
-        draft=said.get("draft"),
-        final=said.get("answer"),
+        detail=steps.get("detail"),
+        draft=texts.get("draft"),
+        final=texts.get("answer"),
         rewriter=row["rewriter"],
-        attempts=tuple(told.get("attempts", ())),
-        timings_ms=told.get("timings_ms"),
+        attempts=tuple(steps.get("attempts", ())),
+        timings_ms=steps.get("timings_ms"),
         tokens={name: row[f"tokens_{name}"] or 0 for name in ("answer", "samples", "rewrite", "escalation")},
     )
 
@@ -190,7 +190,7 @@ def _beta(alpha: float | None, beta: float | None) -> Beta | None:
     return None if alpha is None or beta is None else Beta(alpha, beta)
 
 
-def _perceived(row: Json, told: Json) -> Beta | None:
-    found = _beta(row.get("perceived_alpha"), row.get("perceived_beta"))
-    heard = told.get("perceived")
-    return found or (_beta(heard["alpha"], heard["beta"]) if heard else None)
+def _perceived(row: Json, steps: Json) -> Beta | None:
+    in_story = steps.get("perceived")
+    beta = _beta(row.get("perceived_alpha"), row.get("perceived_beta"))
+    return beta or (_beta(in_story["alpha"], in_story["beta"]) if in_story else None)

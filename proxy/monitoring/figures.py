@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hedgerow.calibration.metrics import Interval, bootstrap_interval, smooth_ece
 from hedgerow.calibration.metrics.smooth import smooth_ece_at
-from hedgerow.proxy.audit.queries import TOKENS, Labelled, Period, Tally
+from hedgerow.proxy.audit.queries import TOKENS, LabelledAnswers, Period, Tally
 from hedgerow.proxy.monitoring.diagrams import Reliability, reliability
 from hedgerow.proxy.types import Json
 
@@ -103,7 +103,9 @@ class RouteFigures:
         return number / self.requests if self.requests else None
 
 
-def route_figures(name: str | None, counted: Sequence[Tally], labelled: Labelled, buckets: Buckets) -> RouteFigures:
+def route_figures(
+    name: str | None, counted: Sequence[Tally], labelled: LabelledAnswers, buckets: Buckets
+) -> RouteFigures:
     """The figures of what was counted and labelled."""
     by_bucket = Counter[int]()
     by_status = Counter[str]()
@@ -167,7 +169,7 @@ def volumes(counted: Sequence[Tally], buckets: Buckets) -> Json:
     }
 
 
-def quality(labelled: Labelled, period: Period) -> Json:
+def quality(labelled: LabelledAnswers, period: Period) -> Json:
     """Faithfulness Divergence and smooth ECE by time, each as [low, high, calibrated, raw] by time; empty without verdicts."""
     since = period.since if period.since is not None else float(labelled.created_at.min(initial=period.until))
     since = max(since, float(labelled.created_at.min(initial=period.until)))
@@ -190,15 +192,15 @@ def quality(labelled: Labelled, period: Period) -> Json:
     return {name: [times, *map(list, zip(*rows, strict=True))] for name, rows in (("fd", divergence), ("ece", error))}
 
 
-def diagrams(labelled: Labelled) -> list[Reliability]:
+def diagrams(labelled: LabelledAnswers) -> list[Reliability]:
     """Reliability of the raw, calibrated and perceived confidence, on verdicts that are right or wrong and nothing between."""
     firm = labelled.where((labelled.correct == 0.0) | (labelled.correct == 1.0))
-    found = []
+    shown = []
     for title, (alpha, beta) in (("Raw", firm.raw), ("Calibrated", firm.calibrated), ("Perceived", firm.perceived)):
         known = ~np.isnan(alpha)
         if known.sum() >= MIN_VERDICTS:
-            found.append(reliability(title, alpha[known], beta[known], firm.correct[known]))
-    return found
+            shown.append(reliability(title, alpha[known], beta[known], firm.correct[known]))
+    return shown
 
 
 def _chart(times: Sequence[float], columns: Sequence[Floats]) -> list[list[float]]:
@@ -215,22 +217,22 @@ def _smooth(betas: tuple[Floats, Floats], correct: Floats) -> float:
 
 def _interval(metric: Callable[..., Any], column: Floats) -> Interval:
     """The estimate from all, its spread from the newest."""
-    found = bootstrap_interval(metric, column[:INTERVAL_ROWS], rng=np.random.default_rng(0), resamples=200)
-    return Interval(float(metric(column)), found.low, found.high) if column.size > INTERVAL_ROWS else found
+    newest = bootstrap_interval(metric, column[:INTERVAL_ROWS], rng=np.random.default_rng(0), resamples=200)
+    return Interval(float(metric(column)), newest.low, newest.high) if column.size > INTERVAL_ROWS else newest
 
 
 def _smooth_interval(betas: tuple[Floats, Floats], correct: Floats) -> Interval:
     mean, y = _means(betas), np.round(correct)
     estimate = smooth_ece(mean, y)
     bandwidth = max(estimate, 1e-3)
-    found = bootstrap_interval(
+    newest = bootstrap_interval(
         lambda p, outcome: smooth_ece_at(p, outcome, bandwidth=bandwidth),
         mean[:INTERVAL_ROWS],
         y[:INTERVAL_ROWS],
         rng=np.random.default_rng(0),
         resamples=RESAMPLES,
     )
-    return Interval(estimate, min(found.low, estimate), max(found.high, estimate))
+    return Interval(estimate, min(newest.low, estimate), max(newest.high, estimate))
 
 
 def percent(share: float | None, digits: int = 0) -> str:

@@ -90,7 +90,7 @@ ALTERED: list[tuple[str, list[tuple[int, str]]]] = [
     ("UPDATE answers SET tokens_answer = 1 WHERE id = 'a2'", [(2, "was altered")]),
     ("UPDATE answers SET created_at = 2 WHERE id = 'a2'", [(2, "was altered")]),
     ("UPDATE answers SET id = 'a9' WHERE id = 'a4'", [(4, "was altered")]),
-    ("UPDATE answers SET digest = NULL WHERE id = 'a1'", [(1, "was altered"), (1, "has texts that its row knows nothing of")]),
+    ("UPDATE answers SET digest = NULL WHERE id = 'a1'", [(1, "was altered"), (1, "has texts that its row does not cover")]),
     ("UPDATE texts SET question = 'What?' WHERE answer_id = 'a2'", [(2, "its texts were altered")]),
     ("UPDATE texts SET samples = '[]' WHERE answer_id = 'a2'", [(2, "its texts were altered")]),
     ("UPDATE answers SET user_hash = 'somebody' WHERE id = 'a1'", [(1, "its texts were altered")]),
@@ -103,7 +103,7 @@ ALTERED: list[tuple[str, list[tuple[int, str]]]] = [
     ("DELETE FROM chains WHERE route = 'r'", [(1, "the chain's ends are missing from `chains`")]),
     ("UPDATE chains SET last_seq = 5 WHERE route = 'r'",
      [(5, "the chain's recorded end was altered (or was written with another hash_key)"),
-      (6, "stands behind the chain's recorded end")]),
+      (6, "follows the chain's recorded end")]),
 ]  # fmt: skip
 
 

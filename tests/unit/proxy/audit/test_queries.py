@@ -15,7 +15,7 @@ from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.tables import answers, texts, verdicts
 from hedgerow.proxy.config import Audit
-from hedgerow.proxy.dashboard import overview
+from hedgerow.proxy.monitoring import figures
 
 NOW = time.time()
 DAY = 86_400.0
@@ -97,7 +97,7 @@ def test_confidences_fall_into_their_cells(connection: sa.Connection) -> None:
 @pytest.mark.parametrize(("name", "number"), [("24h", 24), ("7d", 28), ("30d", 30)])
 def test_the_last_bucket_ends_now(name: str, number: int) -> None:
     """No stretch that has hardly begun looks like a collapse of traffic."""
-    buckets = overview.buckets_of(name, NOW, None)
+    buckets = figures.buckets_of(name, NOW, None)
     assert buckets.number == number
     assert buckets.starts[-1] + buckets.seconds == pytest.approx(NOW)
 
@@ -105,10 +105,10 @@ def test_the_last_bucket_ends_now(name: str, number: int) -> None:
 def test_an_estimate_needs_enough_verdicts_and_lies_in_its_interval(connection: sa.Connection) -> None:
     """Nineteen verdicts give none."""
     labelled = queries.labelled(connection, Period(None, NOW))
-    buckets = overview.buckets_of("30d", NOW, None)
-    assert overview.line("a", [], labelled, buckets).fd is None
+    buckets = figures.buckets_of("30d", NOW, None)
+    assert figures.route_figures("a", [], labelled, buckets).fd is None
     many = labelled.where(np.zeros(30, dtype=np.int64))  # type: ignore[arg-type]  # the same row thirty times
-    line = overview.line("a", [], many, buckets)
+    line = figures.route_figures("a", [], many, buckets)
     assert line.fd is not None
     assert line.smooth_ece is not None
     assert line.fd.low <= line.fd.estimate <= line.fd.high

@@ -10,7 +10,7 @@ import pytest
 
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.entry import Texts
-from hedgerow.proxy.audit.retention import DAY_S, Forgotten, erase, purge
+from hedgerow.proxy.audit.retention import DAY_S, Purged, erase, purge
 from hedgerow.proxy.audit.verdicts import Verdict, add_verdicts
 from hedgerow.proxy.config import Settings
 from tests.unit.proxy.audit.conftest import Store, entry
@@ -48,7 +48,7 @@ def filled(store: Store) -> Store:
     return store
 
 
-def forget(store: Store, told: Settings) -> Forgotten:
+def forget(store: Store, told: Settings) -> Purged:
     """A purge, by a process of its own."""
     engine = open_engine(store.settings)
     try:
@@ -59,32 +59,32 @@ def forget(store: Store, told: Settings) -> Forgotten:
 
 def test_texts_go_and_figures_stay(filled: Store) -> None:
     """Past three days, with the user's hash and the salt; the chain is whole."""
-    assert forget(filled, settings(filled, keep_texts_days=3)) == Forgotten(texts=4)
+    assert forget(filled, settings(filled, keep_texts_days=3)) == Purged(texts=4)
     assert sorted(filled.sql("SELECT answer_id FROM texts")) == ["r0.05", "r2", "short0.05", "short2"]
     assert len(filled.sql("SELECT id FROM answers")) == 8
     assert filled.sql("SELECT count(*) FROM answers WHERE user_hash IS NULL AND salt IS NULL AND erased_at > 0") == [4]
     report = verify(filled)
     assert (report.findings, report.erased) == ([], 4)
-    assert forget(filled, settings(filled, keep_texts_days=3)) == Forgotten()
+    assert forget(filled, settings(filled, keep_texts_days=3)) == Purged()
     assert filled.sql("SELECT note FROM changes WHERE what = 'purge'") == ["texts of 4 rows and 0 rows"]
 
 
 def test_rows_go_from_the_beginning_of_their_chain(filled: Store) -> None:
     """With their verdicts; the recorded start moves, and what is left verifies."""
     filled.run(lambda opened: add_verdicts(opened, [Verdict("r10", 1.0)]))
-    assert forget(filled, settings(filled, keep_rows_days=4)) == Forgotten(rows=4)
+    assert forget(filled, settings(filled, keep_rows_days=4)) == Purged(rows=4)
     assert sorted(filled.sql("SELECT id FROM answers")) == ["r0.05", "r2", "short0.05", "short2"]
     assert filled.sql("SELECT count(*) FROM verdicts") == [0]
     report = verify(filled)
     assert (report.findings, report.purged) == ([], 4)
-    assert forget(filled, settings(filled, keep_rows_days=0.001)) == Forgotten(rows=4)
+    assert forget(filled, settings(filled, keep_rows_days=0.001)) == Purged(rows=4)
     assert verify(filled).findings == []
 
 
 def test_a_route_has_times_of_its_own(filled: Store) -> None:
     """Shorter or longer than the audit's."""
     told = settings(filled, keep_rows_days=1, route={"keep_rows_days": float("inf"), "keep_texts_days": 1})
-    assert forget(filled, told) == Forgotten(texts=3, rows=3)
+    assert forget(filled, told) == Purged(texts=3, rows=3)
     assert sorted(filled.sql("SELECT id FROM answers")) == ["r0.05", "short0.05", "short10", "short2", "short5"]
     assert sorted(filled.sql("SELECT answer_id FROM texts")) == ["r0.05", "short0.05"]
     assert verify(filled).findings == []
@@ -93,7 +93,7 @@ def test_a_route_has_times_of_its_own(filled: Store) -> None:
 def test_an_older_row_behind_a_younger_one_waits_for_it(store: Store) -> None:
     """As after a replay: the chain is only ever cut at its beginning."""
     store.write(aged("a", 10), aged("young", 1), aged("b", 10))
-    assert forget(store, settings(store, keep_rows_days=4)) == Forgotten(rows=1)
+    assert forget(store, settings(store, keep_rows_days=4)) == Purged(rows=1)
     assert sorted(store.sql("SELECT id FROM answers")) == ["b", "young"]
     assert verify(store).findings == []
 
@@ -110,7 +110,7 @@ def test_rows_from_before_the_chains_go_too(store: Store) -> None:
     store.write(aged("a", 10), aged("b", 1))
     store.sql("DELETE FROM chains")
     store.sql("UPDATE answers SET writer = NULL, seq = NULL, previous = NULL, hash = NULL")
-    assert forget(store, settings(store, keep_rows_days=4)) == Forgotten(rows=1)
+    assert forget(store, settings(store, keep_rows_days=4)) == Purged(rows=1)
     assert store.sql("SELECT id FROM answers") == ["b"]
     assert verify(store).unchained == 1
 
