@@ -252,9 +252,9 @@ class Route(Section):
     """Whether requests of this route are written to the audit. Calibrated ones always are."""
     store_text: StoreText | None = None
     """As `audit.store_text`, for this route. Unset: as there."""
-    keep_texts_days: Annotated[float, Field(gt=0)] | None = None
+    keep_texts_days: Annotated[float, Field(gt=0, allow_inf_nan=True)] | None = None
     """As `audit.keep_texts_days`, for this route. Unset: as there; `.inf`: for ever."""
-    keep_rows_days: Annotated[float, Field(gt=0)] | None = None
+    keep_rows_days: Annotated[float, Field(gt=0, allow_inf_nan=True)] | None = None
     """As `audit.keep_rows_days`, for this route. Unset: as there; `.inf`: for ever."""
 
     @property

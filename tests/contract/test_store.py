@@ -240,8 +240,8 @@ def test_the_commands(serve: Any, tmp_path: Path, upstream: Upstream) -> None:
     whole = hedgerow("verify")
     assert (whole.exit_code, "every chained row is as it was written" in whole.output) == (0, True)
     assert hedgerow("delete").exit_code == 2
-    assert "erased what was said in 1 answer\n" in hedgerow("delete", "--id", name).output
-    assert "erased what was said in 1 answer\n" in hedgerow("delete", "--user", "ada").output
+    assert "erased the texts of 1 answer\n" in hedgerow("delete", "--id", name).output
+    assert "erased the texts of 1 answer\n" in hedgerow("delete", "--user", "ada").output
     assert hedgerow("delete", "--user", "eve").exit_code == 1
     path.write_text(path.read_text().replace("audit:\n", "audit:\n  keep_rows_days: 0.0000001\n"))
     engine = sa.create_engine(url)
