@@ -15,7 +15,7 @@ from hedgerow.lexicon.text.english import AUXILIARIES
 from hedgerow.lexicon.text.language import negations as negations_of
 from hedgerow.lexicon.text.numbers import is_number, read_numbers
 from hedgerow.lexicon.text.words import MONTHS, open_contraction
-from hedgerow.proxy.clustering.words import ALIASES, ARTICLES, CURRENCIES, FILLERS, MONTH_SHORT, NO, UNITS, YES
+from hedgerow.proxy.clustering.words import CURRENCIES, MONTH_SHORT, word_lists
 
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "’": "'", "‘": "'", "–": "-", "—": "-", "−": "-"}
@@ -155,7 +155,7 @@ def read_question(question: str) -> Question:
     tokens = tokenise(question)
     words = question.casefold().split()
     return Question(
-        words=frozenset(stem(t) for t in tokens if t not in FILLERS and t not in _SEPARATORS),
+        words=frozenset(stem(t) for t in tokens if t not in word_lists().fillers and t not in _SEPARATORS),
         numbers=frozenset(t for t in tokens if is_number(t)),
         asks_who=_ASKS_WHO.match(question) is not None,
         closed=bool(words) and words[0] in AUXILIARIES and "or" not in words,
@@ -172,7 +172,7 @@ def normalise(answer: str, question: Question | str = "") -> Normal:
     """
     asked = read_question(question) if isinstance(question, str) else question
     marked = tokenise(answer)
-    tokens = tuple(t for t in marked if t not in ARTICLES and t not in _SEPARATORS)
+    tokens = tuple(t for t in marked if t not in word_lists().articles and t not in _SEPARATORS)
     content = _content(tokens, asked.words)
     numbers = frozenset(t for t in tokens if is_number(t))
     negations = count_negations(tokens)
@@ -183,7 +183,7 @@ def normalise(answer: str, question: Question | str = "") -> Normal:
         numbers=numbers - asked.numbers or numbers,
         items=_items(marked, asked.words),
         heads=_heads(marked, frozenset(content), asked.words),
-        alias=ALIASES.get(" ".join(tokens), ""),
+        alias=word_lists().aliases.get(" ".join(tokens), ""),
         yes=_direction(marked, tokens, asked),
         negated=negations % 2 == 1,
         owners=frozenset(_OWNER.findall(fold(answer))) if "'s" in answer or "’s" in answer else frozenset(),
@@ -276,25 +276,23 @@ def _letters(tokens: list[str]) -> list[str]:
     return [*joined, run] if run else joined
 
 
-_DEGREES = frozenset(spelling for spelling, unit in UNITS.items() if unit.name in ("celsius", "fahrenheit"))
-
-
 def _units(tokens: list[str]) -> list[str]:
     """Units after a number in their one spelling; currency signs behind their number."""
+    units = word_lists().units
     out: list[str] = []
     sign = ""
     for at, token in enumerate(tokens):
-        if token in ("degree", "degrees", "°") and not _DEGREES.isdisjoint(tokens[at + 1 : at + 2]):
+        if token in ("degree", "degrees", "°") and not word_lists().degrees.isdisjoint(tokens[at + 1 : at + 2]):
             continue
         if token in CURRENCIES:
             if out and is_number(out[-1]) and not sign:
-                out.append(UNITS[token].name)
+                out.append(units[token].name)
             else:
                 sign = token
             continue
-        out.append(UNITS[token].name if token in UNITS and out and is_number(out[-1]) else token)
+        out.append(units[token].name if token in units and out and is_number(out[-1]) else token)
         if sign and is_number(token):
-            out.append(UNITS[sign].name)
+            out.append(units[sign].name)
             sign = ""
     return out
 
@@ -306,7 +304,7 @@ def count_negations(tokens: Iterable[str]) -> int:
 
 
 def _content(tokens: tuple[str, ...], asked: frozenset[str]) -> tuple[str, ...]:
-    telling = tuple(t for t in tokens if t not in FILLERS)
+    telling = tuple(t for t in tokens if t not in word_lists().fillers)
     own = tuple(t for t in telling if stem(t) not in asked)
     return own or telling or tokens
 
@@ -321,7 +319,7 @@ def _items(marked: list[str], asked: frozenset[str]) -> tuple[frozenset[str], ..
             parts.append([])
         elif token == "(":  # noqa: S105
             break
-        elif token not in FILLERS and token not in _SEPARATORS and stem(token) not in asked:
+        elif token not in word_lists().fillers and token not in _SEPARATORS and stem(token) not in asked:
             parts[-1].append(token)
     items = tuple(frozenset(part) for part in parts if part)
     return items if len(items) > 1 else ()
@@ -337,8 +335,8 @@ def _heads(marked: list[str], content: frozenset[str], asked: frozenset[str]) ->
     for token in marked:
         if token in content:
             last = token
-        elif token not in ARTICLES and (
-            token in _SEPARATORS or token in FILLERS or token in _PHRASE_ENDS or stem(token) in asked
+        elif token not in word_lists().articles and (
+            token in _SEPARATORS or token in word_lists().fillers or token in _PHRASE_ENDS or stem(token) in asked
         ):
             if last and opened_by != "of":
                 heads.add(last)
@@ -352,10 +350,10 @@ def _direction(marked: list[str], tokens: tuple[str, ...], asked: Question) -> b
     """Yes or no: said outright, or spelled out against a question that asks for it."""
     if not tokens:
         return None
-    first = next((t for t in tokens if t not in FILLERS), tokens[0])
+    first = next((t for t in tokens if t not in word_lists().fillers), tokens[0])
     outright = len(tokens) == 1 or (len(marked) > 1 and marked[1] in _SEPARATORS) or asked.closed
-    if outright and (first in YES or first in NO):
-        return first in YES
+    if outright and (first in word_lists().yes or first in word_lists().no):
+        return first in word_lists().yes
     if not asked.closed or not any(stem(t) in asked.words for t in tokens):
         return None
     return count_negations(tokens) % 2 == 0

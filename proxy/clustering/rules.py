@@ -18,7 +18,7 @@ from hedgerow.lexicon.text.language import negations
 from hedgerow.lexicon.text.numbers import is_number
 from hedgerow.lexicon.text.words import MONTHS
 from hedgerow.proxy.clustering.normal import Normal, normalise, stem
-from hedgerow.proxy.clustering.words import ANTONYMS, FILLERS, KINDS, NICKNAMES, PASSIVE, QUALIFIERS, RELATIONS, UNITS
+from hedgerow.proxy.clustering.words import word_lists
 
 COMPARED = 1000
 """Words of an answer beyond which only an equal text is the same: the rules are for answers, and a sample set has many pairs."""
@@ -115,7 +115,8 @@ def alike(x: str, y: str) -> bool:
         return True
     if is_number(x) or is_number(y):
         return False
-    if NICKNAMES.get(x, frozenset()) & NICKNAMES.get(y, frozenset()):
+    nicknames = word_lists().nicknames
+    if nicknames.get(x, frozenset()) & nicknames.get(y, frozenset()):
         return True
     if x[0] != y[0] or max(len(x), len(y)) > LONGEST_WORD:
         return False
@@ -139,7 +140,7 @@ def covered(shorter: Normal, longer: Normal) -> frozenset[str] | None:
     taken = set(matched)
     lone = len(shorter.content) == 1
     for word in shorter.content:
-        if word in matched or (word in KINDS and not lone and not left & KINDS):
+        if word in matched or (word in word_lists().kinds and not lone and not left & word_lists().kinds):
             continue
         free = left - taken
         if not lone and (run := _spelled_by_initials(word, longer.content, free)):
@@ -187,9 +188,9 @@ def says_the_same(shorter: Normal, longer: Normal, taken: frozenset[str] | None)
     if (longer.owners - shorter.owners) & taken or (shorter.items and len(longer.items) > len(shorter.items)):
         return False
     extra = frozenset(longer.content) - taken
-    if extra & QUALIFIERS or longer.tokens[-1] in extra & {"city"} or _counts_more(shorter, longer, taken):
+    if extra & word_lists().qualifiers or longer.tokens[-1] in extra & {"city"} or _counts_more(shorter, longer, taken):
         return False
-    return bool(longer.heads & taken) or extra <= KINDS or _first_name(shorter, longer)
+    return bool(longer.heads & taken) or extra <= word_lists().kinds or _first_name(shorter, longer)
 
 
 def another_thing(shorter: Normal, longer: Normal, taken: frozenset[str] | None) -> str | None:
@@ -200,7 +201,7 @@ def another_thing(shorter: Normal, longer: Normal, taken: frozenset[str] | None)
         return None
     if len(longer.items) > 1 and len(shorter.items) <= 1:
         return "list"
-    return "qualifier" if (frozenset(longer.content) - taken) & (QUALIFIERS | {"city"}) else None
+    return "qualifier" if (frozenset(longer.content) - taken) & (word_lists().qualifiers | {"city"}) else None
 
 
 def stands_in_sentence(shorter: Normal, longer: Normal) -> bool:
@@ -265,7 +266,7 @@ def quantities(answer: Normal, numbers: frozenset[str]) -> Quantities:
     amounts: dict[str, set[Decimal]] = {}
     for token, following in zip(answer.tokens, (*answer.tokens[1:], ""), strict=True):
         if token in numbers:
-            unit = UNITS.get(following)
+            unit = word_lists().units.get(following)
             amounts.setdefault(unit.dimension if unit else "", set()).add(
                 Decimal(token) * unit.size if unit else Decimal(token)
             )
@@ -285,7 +286,7 @@ def _all_numbers(answer: Normal) -> frozenset[str]:
 
 
 def _is_amount(token: str) -> bool:
-    return is_number(token) or token in UNITS
+    return is_number(token) or token in word_lists().units
 
 
 def _numbers(a: Normal, b: Normal) -> str | None:
@@ -318,10 +319,10 @@ def _different_items(a: Normal, b: Normal) -> bool:
 def opposites(a: Normal, b: Normal) -> bool:
     """Whether a word of one answer faces its opposite in the other, and neither answer holds both."""
     first, second = frozenset(a.tokens), frozenset(b.tokens)
-    only = second - first
+    only, antonyms = second - first, word_lists().antonyms
     if not only:
         return False
-    return any(ANTONYMS[t] & only and not ANTONYMS[t] & first for t in first - second if t in ANTONYMS)
+    return any(antonyms[t] & only and not antonyms[t] & first for t in first - second if t in antonyms)
 
 
 def reversed_arguments(a: Normal, b: Normal) -> bool | None:
@@ -362,7 +363,7 @@ def _comparison(answer: Normal) -> Comparison | None:
         at = next(i for i, t in enumerate(tokens) if t in _COMPARING)
         left, word = tokens[:at], tokens[at] if at else ""
     right = tokens[at + 1 :]
-    ignored = FILLERS | negations("en")
+    ignored = word_lists().fillers | negations("en")
     sides = [frozenset(side) - ignored for side in (left, right)]
     return (word, sides[0], sides[1]) if word and all(sides) else None
 
@@ -374,16 +375,16 @@ def _compare_comparisons(first: Comparison, second: Comparison) -> bool | None:
         return None
     if first[0] == second[0]:
         return crossed
-    return straight if second[0] in ANTONYMS.get(first[0], ()) else None
+    return straight if second[0] in word_lists().antonyms.get(first[0], ()) else None
 
 
 def _ordered_words(answer: Normal) -> list[str]:
-    return [t for t in answer.tokens if t not in FILLERS and not is_number(t) and t not in MONTHS]
+    return [t for t in answer.tokens if t not in word_lists().fillers and not is_number(t) and t not in MONTHS]
 
 
 def _is_relation(answer: Normal) -> bool:
-    return any(t in RELATIONS or t in PASSIVE or t.endswith("ed") for t in answer.tokens)
+    return any(t in word_lists().relations or t in word_lists().passive or t.endswith("ed") for t in answer.tokens)
 
 
 def _passive(answer: Normal) -> bool:
-    return "by" in answer.tokens and any(t in PASSIVE for t in answer.tokens)
+    return "by" in answer.tokens and any(t in word_lists().passive for t in answer.tokens)

@@ -22,7 +22,7 @@ import anyio.to_thread
 
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.normal import fold, stem
-from hedgerow.proxy.clustering.words import FILLERS
+from hedgerow.proxy.clustering.words import word_lists
 from hedgerow.proxy.errors import StepFailed
 
 WEIGHTS = Path(__file__).with_name("support.json")
@@ -115,7 +115,7 @@ def _log_odds(share: float, n: int) -> float:
 def _telling_words(claim: str, asked: set[str]) -> dict[str, str]:
     """The words of a claim that say something beyond the question, by stem and as written; all its words where none does."""
     words = dict(_read(claim))
-    content = {stem: written for stem, written in words.items() if written.lower() not in FILLERS}
+    content = {stem: written for stem, written in words.items() if written.lower() not in word_lists().fillers}
     return {stem: written for stem, written in content.items() if stem not in asked} or content or words or {"": " "}
 
 
@@ -126,7 +126,7 @@ def _read(text: str) -> list[tuple[str, str]]:
 
 def _agreement(vocabularies: Sequence[frozenset[str]]) -> float:
     """Mean share of the smaller vocabulary that two answers have in common; 1 for a single answer, which nothing contradicts."""
-    content = [vocabulary - FILLERS for vocabulary in vocabularies]
+    content = [vocabulary - word_lists().fillers for vocabulary in vocabularies]
     overlaps = [len(a & b) / max(1, min(len(a), len(b))) for a, b in combinations(content, 2)]
     return fmean(overlaps) if overlaps else 1.0
 
