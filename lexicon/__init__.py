@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from hedgerow.lexicon.errors import LexiconError, LexiconFileError, TextTooLong
     from hedgerow.lexicon.hedges.entries import NO_HEDGE, Frame, FrameKind, Hedge, Lexicon, Match, Register
     from hedgerow.lexicon.hedges.loading import builtin_names, load
+    from hedgerow.lexicon.hedges.offered import offered
     from hedgerow.lexicon.hedges.retrieval import Retriever
     from hedgerow.lexicon.perception.embedding_reader import EmbeddingReader
     from hedgerow.lexicon.perception.local_reader import Perceived, Sentence, perceive
@@ -35,6 +36,7 @@ _HOMES = {
     "TextTooLong": "hedgerow.lexicon.errors",
     "builtin_names": "hedgerow.lexicon.hedges.loading",
     "load": "hedgerow.lexicon.hedges.loading",
+    "offered": "hedgerow.lexicon.hedges.offered",
     "perceive": "hedgerow.lexicon.perception.local_reader",
     "spot": "hedgerow.lexicon.perception.spotting",
 }
@@ -60,6 +62,7 @@ __all__ = [
     "TextTooLong",
     "builtin_names",
     "load",
+    "offered",
     "perceive",
     "spot",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from benchmarks.evidence.reader import Reader
 from benchmarks.evidence.rewriting import Case as Reworded
 from benchmarks.evidence.rewriting import lost_facts
 from hedgerow.calibration import Beta
-from hedgerow.lexicon import NO_HEDGE, Lexicon, Retriever, load
+from hedgerow.lexicon import Lexicon, Retriever, load, offered
 from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
 from hedgerow.proxy.types import Rewording, RewriteRequest
 
@@ -24,17 +24,12 @@ K, SHORTLIST = 5, 30
 """As routes have them, and the paper."""
 
 
-def sayable(lexicon: Lexicon) -> Lexicon:
-    """What a route may say by default: nothing surer than the plain assertion."""
-    return replace(lexicon, hedges=tuple(h for h in lexicon if h.beta.mean <= lexicon[NO_HEDGE].beta.mean))
-
-
 class Writer:
     """A route's retriever, template and guard."""
 
     def __init__(self, lexicon: Lexicon | None = None, k: int = K, shortlist: int | None = SHORTLIST) -> None:
         lexicon = lexicon or load()
-        self.k, self.retriever = k, Retriever(sayable(lexicon), shortlist)
+        self.k, self.retriever = k, Retriever(offered(lexicon), shortlist)
         self.template, self.guard = TemplateRewriter(tuple(lexicon)), FactGuard(tuple(lexicon))
 
     def write(self, cases: Sequence[Case], targets: Columns, title: str = "wording") -> list[Rewording]:

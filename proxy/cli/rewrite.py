@@ -13,7 +13,7 @@ import typer
 
 from hedgerow.calibration import Beta
 from hedgerow.calibration.errors import CalibrationError
-from hedgerow.lexicon import LexiconError, Retriever, load
+from hedgerow.lexicon import LexiconError, Retriever, load, offered
 from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
 from hedgerow.proxy.types import RewriteRequest
 
@@ -37,7 +37,7 @@ def rewrite(
         hedges = load(lexicon)
     except LexiconError as error:
         raise _refuse(str(error)) from error
-    retriever, template, guard = Retriever(hedges), TemplateRewriter(hedges.hedges), FactGuard(hedges.hedges)
+    retriever, template, guard = Retriever(offered(hedges)), TemplateRewriter(hedges.hedges), FactGuard(hedges.hedges)
     for number, row in _rows():
         request = _request(number, row, retriever, k)
         result = anyio.run(_reword, request, template, guard)

@@ -144,6 +144,10 @@ class Rewriting(Section):
     """Longest answer that is compared and reworded, in characters; where one is longer, the answer passes as it is (reason `too_long`)."""
     boosters: bool = False
     """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
+    registers: tuple[Literal["plain", "formal", "casual"], ...] = ("plain", "formal")
+    """Tones of the hedges that are written; `casual` has "I reckon" and "do not quote me on this"."""
+    never: tuple[str, ...] | None = None
+    """Ids of hedges that are never written. Unset: the shipped list of those that contradict the answer, overstate it or invent evidence."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
     """How much farther than the best hedge the new wording may be heard from the target, as a 1-Wasserstein distance."""
     entailment: Entailment | None = None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from hedgerow.proxy.upstreams.answers import sample_of, usage_of
 
 if TYPE_CHECKING:
     from hedgerow.calibration.decision import Action
-    from hedgerow.lexicon import Hedge, Lexicon, Reader, Retriever
+    from hedgerow.lexicon import Hedge, Reader, Retriever
     from hedgerow.proxy.clustering.clusterer import PairJudge
     from hedgerow.proxy.clustering.support import SentenceSupport
     from hedgerow.proxy.grading.online import RouteGrader
@@ -44,12 +43,13 @@ def route_pipelines(
 
 
 def _route_steps(route: Route, upstreams: Mapping[str, Upstream], maps: ActiveMaps) -> RoutePipeline:
-    from hedgerow.lexicon import LexiconError, Retriever, load
+    from hedgerow.lexicon import LexiconError, Retriever, load, offered
     from hedgerow.proxy.clustering.support import SentenceSupport
     from hedgerow.proxy.pipeline.steps import RoutePipeline
 
     try:
-        lexicon = load(route.lexicon)
+        lexicon, how = load(route.lexicon), route.rewriting
+        written = offered(lexicon, boosters=how.boosters, registers=how.registers, never=how.never)
     except LexiconError as error:
         raise ConfigError(f"routes: {route.name}: lexicon: {error}") from error
     if lexicon.language != "en":
@@ -58,7 +58,7 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], maps: ActiveMa
             "answers in German, French and Spanish take the shipped lexicons, those in other languages are left as they are"
         )
     hedges = tuple(lexicon)
-    retriever = Retriever(_sayable(lexicon, route), shortlist=route.rewriting.shortlist)
+    retriever = Retriever(written, shortlist=how.shortlist)
     guard = _guard(route, hedges)
     judge = _local_judge(route)
     support = SentenceSupport()
@@ -130,19 +130,6 @@ def _sharing(route: Route) -> Sharing:
     if settings.store == "redis":
         return Sharing(RedisCache(settings.url or "", settings.ttl_s))
     return Sharing(MemoryCache(settings.ttl_s, settings.max_entries))
-
-
-def _sayable(lexicon: Lexicon, route: Route) -> Lexicon:
-    """What the route may say: nothing surer than the plain assertion, unless it allows boosters.
-
-    A surer answer is then left plain because `no hedge` is the nearest entry there is.
-    """
-    from hedgerow.lexicon import NO_HEDGE
-
-    plain = lexicon.get(NO_HEDGE)
-    if plain is None or route.rewriting.boosters:
-        return lexicon
-    return replace(lexicon, hedges=tuple(hedge for hedge in lexicon if hedge.beta.mean <= plain.beta.mean))
 
 
 def _equivalence(

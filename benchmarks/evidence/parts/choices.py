@@ -17,12 +17,12 @@ from benchmarks.data.equivalence import read
 from benchmarks.evidence import plots
 from benchmarks.evidence.holding_out import RESAMPLES, Estimate, bootstrap, held_out, metric
 from benchmarks.evidence.reader import Reader
-from benchmarks.evidence.wording import SHORTLIST, K, Writer, means, sayable, some
+from benchmarks.evidence.wording import SHORTLIST, K, Writer, means, some
 from hedgerow.calibration import Beta
 from hedgerow.calibration.distribution import kl_divergence
 from hedgerow.calibration.scores import fit_likelihood
 from hedgerow.calibration.wasserstein import w1_exact
-from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Match, load, perceive
+from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Match, load, offered, perceive
 
 SETS = ("TriviaQA, LLaMA-13B", "TriviaQA, gemma-2-2b", "SimpleQA, gpt-5-mini", "Maths, Llama-3.1-8B")
 MOST = 100
@@ -46,7 +46,7 @@ class ByRank:
     """A retriever that ranks all sayable hedges by any distance, for comparison."""
 
     def __init__(self, lexicon: Lexicon, distance: Callable[[Floats, Floats, Beta], Floats]) -> None:
-        self.hedges, self.distance = [h for h in sayable(lexicon) if h.is_sayable], distance
+        self.hedges, self.distance = [h for h in offered(lexicon) if h.is_sayable], distance
         self.alpha, self.beta = (
             np.array([h.beta.alpha for h in self.hedges]),
             np.array([h.beta.beta for h in self.hedges]),
