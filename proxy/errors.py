@@ -2,6 +2,7 @@
 
     HedgerowError
       ConfigError              at start only: the command exits with 2 and one sentence
+      InputError               a file that a command was given cannot be used: exit status 2
       ProxyError               reaches the client as an OpenAI error object
         BadRequest             400
           PayloadTooLarge      413
@@ -29,6 +30,10 @@ class HedgerowError(Exception):
 
 class ConfigError(HedgerowError):
     """The configuration cannot be used; the message names the key, its value and what is allowed."""
+
+
+class InputError(HedgerowError):
+    """A file or choice that a command was given cannot be used; the message names it and what to do."""
 
 
 class ProxyError(HedgerowError):

@@ -13,9 +13,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, calibrating_route, configuration, stop
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, calibrating_route, configuration, one_sentence, stop
 from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.errors import ConfigError, HedgerowError
 from hedgerow.proxy.monitoring.diagrams import density_bars
 from hedgerow.proxy.pipeline.job import job_of
 from hedgerow.proxy.pipeline.result import Result, Run
@@ -42,12 +41,8 @@ def ask(
     chosen = calibrating_route(settings, route)
     if chosen.mode == "off" and not chosen.allow_override:
         stop(f"the route {chosen.name!r} is off; name one that calibrates with --route")
-    try:
+    with one_sentence():
         result = asyncio.run(_run(settings, chosen, question, model))
-    except ConfigError as error:
-        stop(str(error))
-    except HedgerowError as error:
-        stop(str(error), code=1)
     _draw(result)
 
 

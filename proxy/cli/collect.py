@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from pathlib import Path
 from typing import Annotated
 
@@ -18,17 +17,17 @@ from hedgerow.proxy.cli.common import (
     ConfigPath,
     calibrating_route,
     configuration,
+    one_sentence,
     show_faults,
     stop,
     unreadable,
 )
 from hedgerow.proxy.config import Settings
-from hedgerow.proxy.errors import ConfigError, HedgerowError
 from hedgerow.proxy.lab.collecting import Cost, Outcome, Paced, Plan, cost
 from hedgerow.proxy.lab.collecting import collect as draw_answers
 from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow
-from hedgerow.proxy.lab.ledger import Ledger, LedgerError
-from hedgerow.proxy.lab.questions import Question, read_questions
+from hedgerow.proxy.lab.ledger import Ledger
+from hedgerow.proxy.lab.questions import Question, in_order_of, read_questions
 from hedgerow.proxy.services.services import open_upstream
 
 
@@ -55,21 +54,14 @@ def collect(
 ) -> None:
     """Draw answers to a file of questions, as a route would. Resumable: run it again after whatever stopped it."""
     settings = configuration(config)
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR)
-    )  # failures have lines of their own
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))  # failures are printed
     chosen = calibrating_route(settings, route)
-    asked = choose(load_questions(questions, separator, unlabelled, skip_bad), limit, seed)
-    try:
+    asked = load_questions(questions, separator, unlabelled, skip_bad)
+    asked = asked if limit is None else in_order_of(seed, asked)[:limit]
+    with one_sentence(on_interrupt=f"stopped; what came is in {out}, run the same command to continue"):
         plan = Plan(chosen, model, system, logprobs or chosen.signal in ("token", "combined"))
-        with _ledger(out, plan) as ledger:
+        with Ledger(out, plan.drawn) as ledger:
             outcome = asyncio.run(run_plan(settings, plan, asked, ledger, concurrency=concurrency, rate=rate, yes=yes))
-    except ConfigError as error:
-        stop(str(error))
-    except HedgerowError as error:
-        stop(str(error), code=1)
-    except KeyboardInterrupt:
-        stop(f"stopped; what came is in {out}, run the same command to continue", code=1)
     conclude(outcome, out, len(asked))
 
 
@@ -92,24 +84,6 @@ def load_questions(path: Path, separator: str, unlabelled: bool, skip_bad: bool)
     if not questions:
         stop(f"{path}: contains no question")
     return questions
-
-
-def choose(questions: list[Question], limit: int | None, seed: int) -> list[Question]:
-    """So many of them in an order that the seed makes: a larger limit adds to a smaller, and the first part is as good a sample as any."""
-    if limit is None:
-        return questions
-    order = list(questions)
-    random.Random(seed).shuffle(order)
-    return order[:limit]
-
-
-def _ledger(out: Path, plan: Plan) -> Ledger:
-    try:
-        return Ledger(out, plan.drawn)
-    except LedgerError as error:
-        stop(str(error))
-    except OSError as error:
-        stop(f"{out}: cannot be written: {error.strerror}")
 
 
 async def run_plan(

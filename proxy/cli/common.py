@@ -5,15 +5,17 @@ from __future__ import annotations
 import getpass
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from hedgerow.calibration.errors import CalibrationError
 from hedgerow.proxy.config import Route, Settings, load
-from hedgerow.proxy.errors import ConfigError
+from hedgerow.proxy.errors import ConfigError, HedgerowError, InputError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -36,6 +38,21 @@ def configuration(path: Path) -> Settings:
         return load(path)
     except ConfigError as error:
         stop(str(error))
+
+
+@contextmanager
+def one_sentence(*, on_interrupt: str = "stopped") -> Iterator[None]:
+    """End with one sentence where something fails that a user can mend: 2 for input and settings, 1 for what an upstream or store did."""
+    try:
+        yield
+    except (ConfigError, InputError, CalibrationError) as error:
+        stop(str(error))
+    except HedgerowError as error:
+        stop(str(error), code=1)
+    except OSError as error:
+        stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except KeyboardInterrupt:
+        stop(on_interrupt, code=1)
 
 
 def calibrating_route(settings: Settings, name: str | None) -> Route:

@@ -14,11 +14,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from hedgerow.calibration.errors import CalibrationError
-from hedgerow.proxy.cli.common import configuration, stop
+from hedgerow.proxy.cli.common import configuration, one_sentence
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import ConfigError, HedgerowError
 from hedgerow.proxy.lab.experiment import Case, Experiment, Run, load_experiment, missing, run_case
-from hedgerow.proxy.lab.ledger import LedgerError
 from hedgerow.proxy.lab.report.experiment import write_report
 from hedgerow.proxy.services.services import open_pipelines
 
@@ -38,20 +37,12 @@ def run(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
 ) -> None:
     """Run an experiment; run it again after whatever stopped it."""
-    try:
+    with one_sentence(on_interrupt="stopped; what came is on disk, run the same command to continue"):
         experiment = load_experiment(file)
         settings, cases = _cases(experiment)
         _confirm(cases, yes)
         runs = asyncio.run(_run_all(settings, cases))
         written = write_report(experiment.out, runs)
-    except (ConfigError, LedgerError, CalibrationError) as error:
-        stop(str(error))
-    except OSError as error:
-        stop(f"{error.filename}: {error.strerror}")
-    except HedgerowError as error:
-        stop(str(error), code=1)
-    except KeyboardInterrupt:
-        stop("stopped; what came is on disk, run the same command to continue", code=1)
     typer.echo("\n".join(map(str, written)))
 
 

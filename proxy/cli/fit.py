@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.calibration import FittedMap
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, stop
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, one_sentence, stop
 from hedgerow.proxy.cli.maps import map_registry
 from hedgerow.proxy.cli.records import Clusters, Map, Signal, load_records
 from hedgerow.proxy.cli.refit import finish_refit, refit_from_audit
@@ -72,15 +71,13 @@ def fit(
     if (route or model) and not activate:
         stop("--route and --model say where a map is active; add --activate")
     records, weights = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
-    try:
+    with one_sentence():
         fitted = fit_records(records, kind, signal, weights, allow_negative_slope=allow_negative_slope)
         name = version or version_of(fitted, kind, signal)
         with map_registry(folder, config, create=True) as registry:
             path = registry.add(name, fitted)
             if activate:
                 registry.activate(name, route=route, model=model)
-    except (CalibrationError, OSError) as error:
-        stop(str(error))
     if weights is not None:
         shares = ", ".join(f"{name} {weight:.3f}" for name, weight in weights.weights.items())
         typer.echo(f"weights of the combined signal: {shares}, bias {weights.bias:.3f}", err=True)

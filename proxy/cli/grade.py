@@ -10,14 +10,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, progress_bar, stop, unreadable
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, one_sentence, progress_bar, stop, unreadable
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
-from hedgerow.proxy.errors import HedgerowError
 from hedgerow.proxy.grading import RULES, Grader
 from hedgerow.proxy.lab.collecting import Outcome, work_off
 from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow, read_objects
 from hedgerow.proxy.lab.grading import grade_row, key_of, open_judge, sampled
-from hedgerow.proxy.lab.ledger import Ledger, LedgerError
+from hedgerow.proxy.lab.ledger import Ledger
 from hedgerow.proxy.types import Json
 
 By = Literal["alias", "numeric", "choice", "judge"]
@@ -36,19 +35,13 @@ def grade(
     """Grade the answer that the proxy would word, row by row. Resumable: a judge is never paid twice."""
     rows = _rows(answers)
     reasons: Counter[str] = Counter()
-    try:
-        with Ledger(out, {"by": by, "model": model} if by == "judge" else {"by": by}, "graded") as ledger:
-            todo = [(key, row) for key, row in rows if key not in ledger.done]
-            if by == "judge" and todo and not yes:
-                typer.confirm(f"{len(todo)} answers to grade, one call each. Go on?", abort=True, err=True)
-            workers = (
-                concurrency if by == "judge" else 1
-            )  # rules gain nothing by it, and one after the other keeps the order
-            outcome = asyncio.run(_grade_all(todo, ledger, _grader(by, upstream, model, config), workers, reasons))
-    except (LedgerError, OSError) as error:
-        stop(str(error))
-    except HedgerowError as error:
-        stop(str(error), code=1)
+    how = {"by": by, "model": model} if by == "judge" else {"by": by}
+    with one_sentence(), Ledger(out, how, "graded") as ledger:
+        todo = [(key, row) for key, row in rows if key not in ledger.done]
+        if by == "judge" and todo and not yes:
+            typer.confirm(f"{len(todo)} answers to grade, one call each. Go on?", abort=True, err=True)
+        workers = concurrency if by == "judge" else 1  # rules gain nothing by more, and one keeps the order
+        outcome = asyncio.run(_grade_all(todo, ledger, _grader(by, upstream, model, config), workers, reasons))
     for reason, count in reasons.most_common():
         typer.echo(f"{count:6d}  {reason}", err=True)
     if outcome.failed or outcome.dead:

@@ -21,7 +21,7 @@ from hedgerow.lexicon.hedges.build import Plan, Record, Scored, Written, constru
 from hedgerow.lexicon.hedges.writing import to_json
 from hedgerow.lexicon.perception.translated import languages
 from hedgerow.lexicon.text.language import language_of
-from hedgerow.proxy.cli.common import ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, stop
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import HedgerowError
 from hedgerow.proxy.monitoring.diagrams import density_bars
@@ -147,22 +147,12 @@ def perceive(
             failed = True
             continue
         spans = [
-            {
-                "start": s.start,
-                "end": s.end,
-                "text": s.text,
-                "kind": s.kind,
-                "mean": round(s.beta.mean, 4),
-                "hedge": s.hedge,
-            }
+            {"start": s.start, "end": s.end, "text": s.text, "kind": s.kind, "mean": round(s.beta.mean, 4), "hedge": s.hedge}
             for s in perceived.spans
-        ]
+        ]  # fmt: skip
         if as_json:
-            figures = {
-                "mean": round(perceived.beta.mean, 4),
-                "alpha": round(perceived.beta.alpha, 4),
-                "beta": round(perceived.beta.beta, 4),
-            }
+            beta = perceived.beta
+            figures = {"mean": round(beta.mean, 4), "alpha": round(beta.alpha, 4), "beta": round(beta.beta, 4)}
             typer.echo(json.dumps({**figures, "spans": spans}, ensure_ascii=False))
         else:
             marks = ", ".join(f"{span['text']} ({span['mean']:.2f})" for span in spans)
@@ -182,7 +172,7 @@ def _lines() -> list[str]:
 @app.command()
 def build(
     output: Annotated[Path, typer.Argument(help="The lexicon file to write (.json).")],
-    config: ConfigPath = Path("config.yaml"),
+    config: ConfigPath = CONFIG,
     writer: Annotated[str | None, typer.Option(help="Upstream that writes the sentences. Default: the first.")] = None,
     evaluator: Annotated[list[str] | None, typer.Option(help="Upstream that scores; may be given several times. Default: the writer.")] = None,
     model: Annotated[str, typer.Option(help="Model to ask for, where an upstream serves several.")] = "",

@@ -6,7 +6,6 @@ Every step leaves a file and goes on from what the file has, so that an experime
 from __future__ import annotations
 
 import hashlib
-import random
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from hedgerow.proxy.lab.datasets import UNREADABLE
 from hedgerow.proxy.lab.grading import grade_row, open_judge
 from hedgerow.proxy.lab.ledger import Ledger, read_ledger
 from hedgerow.proxy.lab.measuring import SIGNALS
-from hedgerow.proxy.lab.questions import Question, read_questions
+from hedgerow.proxy.lab.questions import Question, in_order_of, read_questions
 from hedgerow.proxy.lab.spaces import (
     before_and_after,
     calibrated_betas,
@@ -160,8 +159,7 @@ class Case:
         if len(kept) < len(rows):
             bad = next(row for row in rows if not isinstance(row, Question))
             raise ConfigError(f"{self.set.path}: line {bad.line}: {bad.reason}")
-        random.Random(self.experiment.seed).shuffle(kept)
-        return kept[: self.set.limit]
+        return in_order_of(self.experiment.seed, kept)[: self.set.limit]
 
 
 def load_experiment(path: Path) -> Experiment:

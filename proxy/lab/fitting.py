@@ -13,13 +13,13 @@ from hedgerow.calibration.refit import DECIDING, Refit, refit
 from hedgerow.proxy.audit.engine import Engine
 from hedgerow.proxy.audit.labelled import count_by_map, read_labelled
 from hedgerow.proxy.config import Route
-from hedgerow.proxy.errors import HedgerowError
+from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.lab.measuring import Records
 from hedgerow.proxy.services.active_map import ActiveMaps
 from hedgerow.proxy.signals.combine import Weights
 
 
-class NoVerdicts(HedgerowError):
+class NoVerdicts(InputError):
     """A route has no verdict that a map could be fitted on."""
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from hedgerow.proxy.errors import HedgerowError
+from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.types import Json
 
 
-class LedgerError(HedgerowError):
+class LedgerError(InputError):
     """The file holds something else than what would be appended to it."""
 
 

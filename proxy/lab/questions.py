@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Iterator, Mapping
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_uppercase
@@ -52,6 +53,13 @@ class Question:
     def key(self) -> str:
         """What it is found by again: two questions of the same text are one."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+
+
+def in_order_of(seed: int, questions: Sequence[Question]) -> list[Question]:
+    """Shuffled by the seed: a longer first part adds to a shorter one, and each is as good a sample as any."""
+    order = list(questions)
+    random.Random(seed).shuffle(order)
+    return order
 
 
 class _Refused(ValueError):
