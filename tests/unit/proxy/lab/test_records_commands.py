@@ -2,8 +2,10 @@
 
 import gzip
 import json
+from functools import partial
 from pathlib import Path
 
+import anyio
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -11,7 +13,8 @@ from typer.testing import CliRunner
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.grading.alias import contains_gold
 from hedgerow.proxy.lab.datasets import BadRow, Measured, read_objects, read_rows
-from hedgerow.proxy.lab.measuring import cluster_by_key, fold
+from hedgerow.proxy.lab.measuring import ExactClusterer, cluster_by_key, fold, measure
+from hedgerow.proxy.signals.semantic import SemanticSignal
 
 DATA = Path(__file__).parents[5] / "shared" / "data" / "samples"
 
@@ -156,3 +159,39 @@ def test_published_figures_of_recorded_answers_come_out_again(name, expected, tm
     )
     found = [document[m][w] for m in ("generalised_ece", "faithfulness_divergence") for w in ("before", "after")]
     assert found == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"id": 1, "p": 0.7, "label": 1}, "expected 'samples', or 'cluster_ids', or 'alpha' and 'beta'. Found: 'id', 'p', 'label'"),
+        ({"samples": ["a", {"text": 3}], "label": 1}, "'samples', item 2, 'text': expected a text, found a number"),
+        ({"samples": [{"text": "a", "logprob_mean": "x"}], "label": 1}, "'logprob_mean': expected a finite number, found a text"),
+        ({"samples": ["a"], "cluster_ids": [1, 2], "label": 1}, "2 cluster_ids for 1 samples"),
+        ({"samples": ["a"]}, "nothing says which answer is right"),
+        ({"alpha": True, "beta": 1, "label": 1}, "'alpha': expected a finite number, found true or false"),
+        ({"alpha": 1, "beta": 1, "label": "yes"}, "'correct': expected true, false, 1, 0 or null, found a text"),
+    ],
+)  # fmt: skip
+def test_a_row_that_cannot_be_used_says_what_was_expected_and_what_was_found(row, reason, tmp_path):
+    refused = run("evaluate", "--data", write(tmp_path / "d.jsonl", [row]), "--resamples", 0, code=2)
+    assert reason in refused.stderr
+
+
+def test_right_answers_grade_by_the_same_rule_as_the_grade_command(tmp_path):
+    """Unit and order do not matter, a known wrong answer does: by the plain text match all three would come out otherwise."""
+    rows = [
+        {"samples": ["12 kilometres"], "gold": ["12 km"]},
+        {"samples": ["14 December 1972"], "gold": "December 14, 1972"},
+        {"samples": ["China or California"], "gold": ["California"], "wrong": ["China"]},
+    ]
+    parsed = list(read_rows(write(tmp_path / "d.jsonl", rows)))
+    records = anyio.run(partial(measure, parsed, equivalence=ExactClusterer(), signal=SemanticSignal()))
+    assert records.correct.tolist() == [1.0, 1.0, 0.0]
+
+
+def test_evaluate_measures_the_map_that_fit_learns(tmp_path):
+    data, folder = write(tmp_path / "d.jsonl", rows()), tmp_path / "maps"
+    fitted = json.loads(run("fit", "--data", data, "--folder", folder, "--json").stdout)
+    evaluated = json.loads(run("evaluate", "--data", data, "--json", "--resamples", 0).stdout)
+    assert evaluated["map"]["kind"] == fitted["map"]["kind"]
