@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hedgerow.calibration.maps.base import CalibrationMap
     from hedgerow.calibration.maps.identity import IdentityMap
     from hedgerow.calibration.maps.platt import PlattMap
+    from hedgerow.calibration.metrics.expected import expected_brier, expected_nll
     from hedgerow.calibration.registry import ActiveMap, MapRegistry
     from hedgerow.calibration.wasserstein import quantile_nodes, w1_exact
 
@@ -27,6 +28,8 @@ _HOMES = {
     "MapRegistry": "hedgerow.calibration.registry",
     "PlattMap": "hedgerow.calibration.maps.platt",
     "Provenance": "hedgerow.calibration.fitted",
+    "expected_brier": "hedgerow.calibration.metrics.expected",
+    "expected_nll": "hedgerow.calibration.metrics.expected",
     "faithfulness_divergence": "hedgerow.calibration.divergence",
     "quantile_nodes": "hedgerow.calibration.wasserstein",
     "w1_exact": "hedgerow.calibration.wasserstein",
@@ -42,6 +45,8 @@ __all__ = [
     "MapRegistry",
     "PlattMap",
     "Provenance",
+    "expected_brier",
+    "expected_nll",
     "faithfulness_divergence",
     "quantile_nodes",
     "w1_exact",

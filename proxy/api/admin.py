@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
 from fastapi import APIRouter, Query
@@ -13,7 +15,7 @@ from hedgerow.proxy.api.access import Administers, ReloaderOf, ServicesOf, Store
 from hedgerow.proxy.api.audit import unknown
 from hedgerow.proxy.api.feedback import described
 from hedgerow.proxy.audit import operators
-from hedgerow.proxy.audit.operators import Change, Engine, Setting
+from hedgerow.proxy.audit.operators import Setting
 from hedgerow.proxy.audit.review import review_queue
 from hedgerow.proxy.audit.verdicts import Verdict
 from hedgerow.proxy.config import Mode, Route
@@ -23,6 +25,7 @@ from hedgerow.proxy.services.routes import describe
 from hedgerow.proxy.services.verdicts import record_verdicts
 from hedgerow.proxy.types import Json
 
+T = TypeVar("T")
 router = APIRouter(prefix="/v1/admin", dependencies=[Administers])
 
 
@@ -33,6 +36,10 @@ class Act(BaseModel):
 
     actor: Annotated[str, Field(min_length=1, max_length=64)] = "admin"
     note: Annotated[str, Field(max_length=2000)] | None = None
+
+    def signature(self) -> dict[str, str | None]:
+        """What the record of a change says about its author."""
+        return {"actor": self.actor, "note": self.note}
 
 
 class SetMode(Act):
@@ -90,12 +97,7 @@ async def set_map(name: str, wish: SetMap, reloader: ReloaderOf) -> Json:
 async def roll_back(name: str, reloader: ReloaderOf, wish: Act | None = None) -> Json:
     """Give a route the map that it had before; again, the one before that."""
     _route(reloader, name)
-    act = wish or Act()
-
-    def run(engine: Engine) -> Change | None:
-        return operators.roll_back(engine, name, actor=act.actor, note=act.note)
-
-    change = await anyio.to_thread.run_sync(run, reloader.audit.engine)
+    change = await _with_store(reloader, operators.roll_back, name, **(wish or Act()).signature())
     if change is None:
         raise BadRequest(f"route {name} has had no other map", code="nothing_to_roll_back")
     await reloader.look()
@@ -106,12 +108,7 @@ async def roll_back(name: str, reloader: ReloaderOf, wish: Act | None = None) ->
 async def clear_alarms(name: str, reloader: ReloaderOf, wish: Act | None = None) -> Json:
     """Clear a route's alarms; its tests begin anew."""
     _route(reloader, name)
-    act = wish or Act()
-
-    def run(engine: Engine) -> int:
-        return operators.clear_alarms(engine, name, actor=act.actor, note=act.note)
-
-    return {"cleared": await anyio.to_thread.run_sync(run, reloader.audit.engine)}
+    return {"cleared": await _with_store(reloader, operators.clear_alarms, name, **(wish or Act()).signature())}
 
 
 @router.get("/changes")
@@ -119,21 +116,15 @@ async def changes(
     reloader: ReloaderOf, route: str | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Json:
     """Changes by operators, newest first."""
-
-    def run(engine: Engine) -> list[Change]:
-        return operators.read_changes(engine, route=route, limit=limit)
-
-    return {"changes": [asdict(change) for change in await anyio.to_thread.run_sync(run, reloader.audit.engine)]}
+    changes = await _with_store(reloader, operators.read_changes, route=route, limit=limit)
+    return {"changes": [asdict(change) for change in changes]}
 
 
 @router.get("/alarms")
 async def alarms(reloader: ReloaderOf, route: str | None = None, standing: bool = False) -> Json:
     """Alarms, newest first."""
-
-    def run(engine: Engine) -> list[Any]:
-        return [asdict(alarm) for alarm in operators.read_alarms(engine, route=route, standing=standing)]
-
-    return {"alarms": await anyio.to_thread.run_sync(run, reloader.audit.engine)}
+    alarms = await _with_store(reloader, operators.read_alarms, route=route, standing=standing)
+    return {"alarms": [asdict(alarm) for alarm in alarms]}
 
 
 @router.post("/reload")
@@ -158,11 +149,8 @@ async def review(
     skip: Annotated[list[str] | None, Query()] = None,
 ) -> Json:
     """Answers that a person should look at next, and why each was chosen."""
-
-    def run(engine: Engine) -> list[Json]:
-        return [asdict(item) for item in review_queue(engine, route=route, limit=limit, skip=frozenset(skip or ()))]
-
-    return {"answers": await anyio.to_thread.run_sync(run, reloader.audit.engine)}
+    items = await _with_store(reloader, review_queue, route=route, limit=limit, skip=frozenset(skip or ()))
+    return {"answers": [asdict(item) for item in items]}
 
 
 @router.post("/review/{name}")
@@ -184,10 +172,11 @@ def _route(reloader: ConfigReloader, name: str) -> Route:
 
 async def _set(reloader: ConfigReloader, name: str, what: Setting, value: str | None, act: Act) -> Json:
     """Set it, and follow at once in this process."""
-
-    def run(engine: Engine) -> Change:
-        return operators.set_state(engine, name, what, value, actor=act.actor, note=act.note)
-
-    change = await anyio.to_thread.run_sync(run, reloader.audit.engine)
+    change = await _with_store(reloader, operators.set_state, name, what, value, **act.signature())
     await reloader.look()
     return asdict(change)
+
+
+async def _with_store(reloader: ConfigReloader, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    """The result of a function of the audit's engine, on a worker thread."""
+    return await anyio.to_thread.run_sync(partial(function, reloader.audit.engine, *arguments, **named))

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import anyio.to_thread
 import sqlalchemy as sa
 
+from hedgerow import calibration  # lazy: what a name needs is imported when it is used
 from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.tables import answers, verdicts
@@ -175,10 +176,11 @@ def score(rows: Sequence[Row], correct: Sequence[float]) -> list[dict[str, float
     """
     import numpy as np
 
-    from hedgerow.calibration import faithfulness_divergence
-    from hedgerow.calibration.metrics import expected_brier, expected_nll
-
-    metrics = dict(zip(_BETA, (faithfulness_divergence, expected_brier, expected_nll), strict=True))
+    metrics = {
+        "fd": calibration.faithfulness_divergence,
+        "brier": calibration.expected_brier,
+        "nll": calibration.expected_nll,
+    }
     scores: list[dict[str, float | None]] = [dict.fromkeys(_SCORES) for _ in rows]
     for of, prefix, names in (("", "", _BETA), ("_raw", "raw_", _BETA), ("_perceived", "perceived_", ("fd",))):
         at = [i for i, row in enumerate(rows) if row[f"{prefix}alpha"] is not None and _is_about_the_draft(row)]

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.calibration import Beta
-from hedgerow.proxy.dashboard.request_view import grouped
+from hedgerow.proxy.dashboard.render import alarm_words
+from hedgerow.proxy.dashboard.request_view import RequestView, grouped
 from hedgerow.proxy.dashboard.trying import StreamingUpstream
 from hedgerow.proxy.monitoring.diagrams import CELLS, central, curves, density
 from hedgerow.proxy.monitoring.figures import percent
@@ -77,3 +78,20 @@ def test_wordings_are_counted_within_their_group() -> None:
 def test_nearly_none_and_nearly_all_are_not_none_and_all(share: float | None, shown: str) -> None:
     """Rounding never says "impossible" or "certain" of what is neither."""
     assert percent(share).replace("\u202f%", "") == shown
+
+
+@pytest.mark.parametrize(
+    ("signal", "raw", "agreeing"),
+    [("semantic", Beta(7.0, 3.0), 7), ("semantic", Beta(8.5, 1.5), None), ("consistency", Beta(7.0, 3.0), None)],
+)
+def test_raw_is_the_share_that_agrees_only_where_it_is(signal: str, raw: Beta, agreeing: int | None) -> None:
+    """A long answer's confidence comes from its claims; the page does not explain it by the size of a group."""
+    assert RequestView(signal=signal, raw=raw, groups=grouped([range(7), range(7, 10)], None)).agreeing == agreeing
+
+
+def test_an_alarm_names_the_side_of_its_threshold() -> None:
+    """Evidence alarms from above, a p-value from below."""
+    outcomes = {"kind": "outcomes", "statistic": 5.2, "threshold": 4.6}
+    assert alarm_words(outcomes).endswith("(evidence 5.2, alarm from 4.6)")
+    inputs = {"kind": "inputs", "statistic": 1e-5, "threshold": 0.001}
+    assert alarm_words(inputs).endswith("(p-value 1e-05, alarm below 0.001)")
