@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-_MARKERS = re.compile(r"^(?:[\s>#*_•–—-]|\d{1,3}[.)]\s|\(?[a-z]\)\s)+|[\s*_]+$")
+_MARKERS = re.compile(r"^(?:[\s>#*_•–—-]|\d{1,3}[.)]\s|\(?[a-z]\)\s)++|(?<![\s*_])[\s*_]++$")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 _END = re.compile(r"[.…][\"'”’)\]*_]*(?:\[\d+\]\.?)?$")
 _MARKS = re.compile(r"`|\$|\\[(\[]|≈|[=≠≤≥{}]|\[[A-Za-z]")
@@ -114,7 +114,8 @@ def may_claim(sentence: str) -> bool:
     first = words[0].lower()
     if len(words) > 2 and first in _IMPERATIVES and words[1][0].islower() and words[1].lower() not in _NOUN_AFTER:
         return False
-    if len(words) < FEWEST_WORDS and first in _REPLIES - {"yes", "no"}:
+    is_name = len(words) > 1 and words[1][0].isupper() and body[len(first) : len(first) + 1] == " "  # "Great Britain"
+    if len(words) < FEWEST_WORDS and first in _REPLIES - {"yes", "no"} and not is_name:
         return False
     return _OPENINGS.match(body) is None and _POLITE.match(body) is None
 

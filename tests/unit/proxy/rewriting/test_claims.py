@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.proxy.rewriting.claims import is_claim
+from hedgerow.proxy.rewriting.claims import is_claim, may_claim
 
 LABELLED = [
     line.split("\t")
@@ -60,3 +60,8 @@ def test_sentences_that_were_hedged_and_should_not_have_been(text: str) -> None:
 def test_hostile_text_is_read_in_linear_time(hurt: str) -> None:
     """Nothing here looks twice at a long run; the suite's timeout is the bound."""
     assert is_claim(hurt) is False
+
+
+@pytest.mark.parametrize("name", ["Great Britain", "Great Expectations.", "Hello Dolly", "Sure Shot"])
+def test_a_name_that_opens_like_a_reply_is_an_answer(name: str) -> None:
+    assert may_claim(name)

@@ -20,6 +20,7 @@ from hedgerow.proxy.rewriting import (
     reword,
     reword_sentences,
 )
+from hedgerow.proxy.rewriting.claims import is_claim, may_claim
 from hedgerow.proxy.rewriting.editor import answer_only
 from hedgerow.proxy.rewriting.guard import difference
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest
@@ -55,6 +56,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "append": lambda text: anyio.run(append_confidence_sentence, _request(text)),
     "natural_pieces": lambda text: list(natural_pieces(text)),
     "answer_only": answer_only,
+    "is_claim": is_claim,
+    "may_claim": may_claim,
 }
 
 
