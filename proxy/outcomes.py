@@ -71,7 +71,6 @@ class Reason(_Code):
     NO_ASSERTION = "no_assertion", "The draft asserts nothing that could be hedged."
     # unhedged: why the last wording was refused
     NO_FRAME = "no_frame", "No phrase of the retrieved hedges fits the draft's grammar."
-    UNKNOWN_LANGUAGE = "unknown_language", "The answer is not in a language that has hedges here."
     NO_REWRITER = "no_rewriter", "The route has no rewriter."
     UNKNOWN_LANGUAGE = "unknown_language", "The answer's language is unknown, or has no hedges."
     EMPTY = "empty", "The rewrite was empty."
