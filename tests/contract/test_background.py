@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.monitoring import drift
 from hedgerow.proxy.services import background
 from tests.contract.test_routes import ASK, CHAT, UNSURE
@@ -49,12 +50,11 @@ def test_a_shadow_job_that_fails_costs_only_itself(
     serve: Any, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client has its answer, the next request is served, and `/health` names the work that failed."""
-    from hedgerow.proxy.pipeline import short
 
-    async def broken(*_: Any) -> None:
+    async def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(short, "calibrate", broken)
+    monkeypatch.setattr(AuditStore, "write", broken)
     upstream.default = says(*UNSURE)
     address = serve(mode="shadow")
     for _ in range(2):
