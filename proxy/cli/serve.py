@@ -21,7 +21,7 @@ from hedgerow.proxy.errors import ConfigError, HedgerowError
 from hedgerow.proxy.monitoring.logs import set_up_logging
 
 SHUTDOWN_S = 30
-"""Seconds that requests in flight have to end when the proxy is told to stop."""
+"""Seconds that requests in flight have to end when the proxy is stopped."""
 FAILED = 1
 """Exit status of a proxy that could not start."""
 
@@ -37,7 +37,7 @@ def serve(
 ) -> None:
     """Start the proxy. A changed configuration file is taken over while it runs, and at once on SIGHUP.
 
-    Exits with 0 when it was told to stop, with 1 and one sentence on standard error when it could not start, with 2 for wrong options.
+    Exits with 0 when it was stopped, with 1 and one sentence on standard error when it could not start, with 2 for wrong options.
     """
     try:
         settings = load(config)
@@ -98,7 +98,7 @@ def _sentence(failure: Exception) -> str:
 
 
 def _server(options: uvicorn.Config) -> uvicorn.Server:
-    """A server that ends with status 0 when it is told to stop, instead of by the signal: what waits in the log is written."""
+    """A server that ends with status 0 when it is stopped, instead of by the signal: what waits in the log is written."""
 
     class Server(uvicorn.Server):
         @contextmanager

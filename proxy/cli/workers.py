@@ -21,7 +21,7 @@ SHORT_LIFE_S = 5.0
 
 
 def supervise(config: Path, listener: socket.socket, count: int) -> int:
-    """Serve with `count` processes until told to stop; one that dies is replaced. The first one starts alone, so that what keeps all of
+    """Serve with `count` processes until stopped; one that dies is replaced. The first one starts alone, so that what keeps all of
     them from starting is said once.
 
     Returns:

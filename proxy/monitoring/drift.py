@@ -152,19 +152,19 @@ def _raise(
     outcomes: SequentialTest | None,
     inputs: InputTest | None,
 ) -> set[str]:
-    """Raise what the tests found; the kinds that they did find."""
-    found: dict[str, tuple[float, float]] = {}
+    """Raise what the tests found; the kinds of alarms."""
+    alarms: dict[str, tuple[float, float]] = {}
     if outcomes is not None and outcomes.alarm_at is not None:
-        found[OUTCOMES] = float(outcomes.log_e.max()), outcomes.threshold
+        alarms[OUTCOMES] = float(outcomes.log_e.max()), outcomes.threshold
     if inputs is not None and inputs.alarm_at is not None:
-        found[INPUTS] = inputs.distances[inputs.alarm_at].p_value, inputs.thresholds[inputs.alarm_at]
-    for kind, (statistic, threshold) in found.items():
+        alarms[INPUTS] = inputs.distances[inputs.alarm_at].p_value, inputs.thresholds[inputs.alarm_at]
+    for kind, (statistic, threshold) in alarms.items():
         if raise_alarm(engine, route=route.name, map_id=map_id, kind=kind, statistic=statistic, threshold=threshold):
             named = {"route": route.name, "map": map_id, "kind": kind}
             log.warning("drift_alarm", **named, statistic=statistic, threshold=threshold)
             if kind == OUTCOMES and drift.on_alarm == "shadow" and route.mode == "on":
                 set_state(engine, route.name, "mode", "shadow", actor=WATCHER, note=f"map {map_id} proved wrong")
-    return set(found)
+    return set(alarms)
 
 
 _SENTENCES = {
@@ -174,10 +174,10 @@ _SENTENCES = {
 
 
 def _reasons(standing: set[str], age_s: float, drift: Drift, warnings: Sequence[str]) -> tuple[str, ...]:
-    found = [_SENTENCES.get(kind, kind) for kind in sorted(standing)]
+    reasons = [_SENTENCES.get(kind, kind) for kind in sorted(standing)]
     if age_s > drift.max_age_days * 86_400:
-        found.append(f"the map is {age_s / 86_400:.0f} days old; the limit is {drift.max_age_days:g}")
-    return (*found, *(warning for warning in warnings if "days old" not in warning))
+        reasons.append(f"the map is {age_s / 86_400:.0f} days old; the limit is {drift.max_age_days:g}")
+    return (*reasons, *(warning for warning in warnings if "days old" not in warning))
 
 
 def _estimates(labelled: Labelled) -> dict[str, Any]:
@@ -187,16 +187,16 @@ def _estimates(labelled: Labelled) -> dict[str, Any]:
         return {}
     last = slice(max(0, n - _INTERVAL_ROWS), n)
     mean, correct = labelled.mean[last], labelled.correct[last]
-    told: dict[str, Any] = {
+    estimates: dict[str, Any] = {
         "n_verdicts": n,
         "accuracy": float(correct.mean()),
         "confidence": float(mean.mean()),
         "fd": float(labelled.fd[last].mean()),
     }
-    whole = (correct == 0.0) | (correct == 1.0)  # the calibration error is defined on right and wrong
-    if whole.sum() >= 2:
+    binary = (correct == 0.0) | (correct == 1.0)  # the calibration error is defined on right and wrong
+    if binary.sum() >= 2:
         error = bootstrap_interval(
-            smooth_ece, mean[whole], correct[whole], rng=np.random.default_rng(n), resamples=_RESAMPLES
+            smooth_ece, mean[binary], correct[binary], rng=np.random.default_rng(n), resamples=_RESAMPLES
         )
-        told |= {"smooth_ece": error.estimate, "smooth_ece_low": error.low, "smooth_ece_high": error.high}
-    return told
+        estimates |= {"smooth_ece": error.estimate, "smooth_ece_low": error.low, "smooth_ece_high": error.high}
+    return estimates

@@ -80,7 +80,7 @@ class ActiveMaps:
         return {model: self.active(route, model, route.signal) for model in ("", *sorted(models))}
 
     def check(self, route: Route, version: str | None) -> None:
-        """Check that a route can use a map before it is told to.
+        """Check that a route can use a map before it is set.
 
         Raises:
             ConfigError: there is no such map, it cannot be read, or it was fitted for another signal.

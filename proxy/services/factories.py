@@ -1,6 +1,6 @@
 """What the requests of each route go through: from its settings to `RoutePipeline`.
 
-Only what a route uses is imported. Files are read here, so that a wrong name or a damaged map is told at the start and not by a request.
+Imported only where a route calibrates. Lexicon files are read here, so that a wrong name is reported at the start and not by a request.
 """
 
 from __future__ import annotations
@@ -8,44 +8,54 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING
 
-from hedgerow.proxy.config import Route, Settings
+from hedgerow.calibration.decision import Action, Costs, decide, thresholds
+from hedgerow.lexicon import EmbeddingReader, Hedge, LexiconError, ModelReader, Reader, Retriever, load, offered
+from hedgerow.proxy.clustering.clusterer import JudgedClusterer, PairJudge, RuleClusterer
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder, TorchEncoder
+from hedgerow.proxy.clustering.llm import LlmJudge
+from hedgerow.proxy.clustering.nli import NliJudge
+from hedgerow.proxy.clustering.prior import EmbeddingPrior
+from hedgerow.proxy.clustering.support import SentenceSupport
+from hedgerow.proxy.config import ReaderModel, Route, Settings
 from hedgerow.proxy.errors import ConfigError, ProxyError, StepFailed
+from hedgerow.proxy.grading.online import RouteGrader
+from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.sampling.cache import MemoryCache, RedisCache
+from hedgerow.proxy.pipeline.sampling.sharing import Sharing
+from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, LongAnswerPipeline, RoutePipeline, Spent
 from hedgerow.proxy.protocols import Asker, Call, Clusterer, ConfidenceSignal, Rewriter, Upstream
+from hedgerow.proxy.rewriting import (
+    Ask,
+    DirectBetaRewriter,
+    EditorRewriter,
+    FactGuard,
+    HedgedQaRewriter,
+    TemplateRewriter,
+)
+from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment
+from hedgerow.proxy.services.active_map import ActiveMaps
+from hedgerow.proxy.signals.combine import CombinedSignal, weights_of
+from hedgerow.proxy.signals.consistency import ConsistencySignal
+from hedgerow.proxy.signals.linguistic import LinguisticSignal
+from hedgerow.proxy.signals.p_true import OPTIONS, PTrueSignal
+from hedgerow.proxy.signals.semantic import SemanticSignal
+from hedgerow.proxy.signals.token import TokenSignal
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
-
-if TYPE_CHECKING:
-    from hedgerow.calibration.decision import Action
-    from hedgerow.lexicon import Hedge, Reader, Retriever
-    from hedgerow.proxy.clustering.clusterer import PairJudge
-    from hedgerow.proxy.clustering.support import SentenceSupport
-    from hedgerow.proxy.grading.online import RouteGrader
-    from hedgerow.proxy.pipeline.job import Job
-    from hedgerow.proxy.pipeline.sampling.sharing import Sharing
-    from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, RoutePipeline, Spent
-    from hedgerow.proxy.rewriting import FactGuard
-    from hedgerow.proxy.services.active_map import ActiveMaps
 
 READING_TOKENS = 20
 """Tokens in which a model says how sure an answer sounds: a number, and a few words around it."""
 
 
 def route_pipelines(
-    settings: Settings, upstreams: Mapping[str, Upstream], maps: ActiveMaps | None
+    settings: Settings, upstreams: Mapping[str, Upstream], maps: ActiveMaps
 ) -> dict[str, RoutePipeline]:
-    """The pipelines of all routes that may calibrate; `maps` is None where none does."""
-    calibrating = [route for route in settings.routes if route.calibrates]
-    if maps is None:
-        return {}
-    return {route.name: _route_steps(route, upstreams, maps) for route in calibrating}
+    """The pipelines of all routes that may calibrate."""
+    return {route.name: _route_steps(route, upstreams, maps) for route in settings.routes if route.calibrates}
 
 
 def _route_steps(route: Route, upstreams: Mapping[str, Upstream], maps: ActiveMaps) -> RoutePipeline:
-    from hedgerow.lexicon import LexiconError, Retriever, load, offered
-    from hedgerow.proxy.clustering.support import SentenceSupport
-    from hedgerow.proxy.pipeline.steps import RoutePipeline
 
     try:
         lexicon, how = load(route.lexicon), route.rewriting
@@ -81,9 +91,6 @@ def _route_steps(route: Route, upstreams: Mapping[str, Upstream], maps: ActiveMa
 
 def _guard(route: Route, hedges: tuple[Hedge, ...]) -> FactGuard:
     """What stands between a rewrite and the client."""
-    from hedgerow.proxy.rewriting import FactGuard
-    from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment
-
     tolerance, asked = route.rewriting.tolerance, route.rewriting.entailment
     if asked is None:
         return FactGuard(hedges, tolerance=tolerance)
@@ -96,9 +103,6 @@ def _by_sentence(
     route: Route, maps: ActiveMaps, support: SentenceSupport, retriever: Retriever, guard: FactGuard
 ) -> LongAnswerPipeline | None:
     """What the route's long answers go through; None where they are worded as one."""
-    from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, LongAnswerPipeline
-    from hedgerow.proxy.rewriting import TemplateRewriter
-
     rewriting = route.rewriting
     if rewriting.by_sentence_from == 0 or rewriting.rewriter in ("direct_beta", "hedged_qa"):
         return None
@@ -121,9 +125,6 @@ def _sharing(route: Route) -> Sharing:
     Raises:
         ConfigError: Redis is configured, and its library is missing or the address is none.
     """
-    from hedgerow.proxy.pipeline.sampling.cache import MemoryCache, RedisCache
-    from hedgerow.proxy.pipeline.sampling.sharing import Sharing
-
     settings = route.sampling.cache
     if settings is None:
         return Sharing()
@@ -136,9 +137,6 @@ def _equivalence(
     route: Route, upstreams: Mapping[str, Upstream], local: PairJudge | None
 ) -> Callable[[Job, Spent], Clusterer]:
     """What decides which answers mean the same. Models of a judge load on first use, and once for all requests."""
-    from hedgerow.proxy.clustering.clusterer import JudgedClusterer, RuleClusterer
-    from hedgerow.proxy.clustering.llm import LlmJudge
-
     judge = route.judge
     fixed: Clusterer
     match route.equivalence:
@@ -166,10 +164,6 @@ def _equivalence(
 
 def _local_judge(route: Route) -> PairJudge | None:
     """The judge of a route whose judge runs in this process."""
-    from hedgerow.proxy.clustering.embeddings import OnnxEncoder, TorchEncoder
-    from hedgerow.proxy.clustering.nli import NliJudge
-    from hedgerow.proxy.clustering.prior import EmbeddingPrior
-
     judge = route.judge
     if route.equivalence == "embeddings":
         return EmbeddingPrior(OnnxEncoder() if judge.model is None else TorchEncoder(judge.model))
@@ -180,12 +174,6 @@ def _signal(
     route: Route, upstreams: Mapping[str, Upstream], support: SentenceSupport, maps: ActiveMaps
 ) -> Callable[[Job, Spent], ConfidenceSignal]:
     """What measures the confidence."""
-    from hedgerow.proxy.signals.consistency import ConsistencySignal
-    from hedgerow.proxy.signals.linguistic import LinguisticSignal
-    from hedgerow.proxy.signals.p_true import OPTIONS, PTrueSignal
-    from hedgerow.proxy.signals.semantic import SemanticSignal
-    from hedgerow.proxy.signals.token import TokenSignal
-
     if route.signal == "p_true":
 
         def asking(job: Job, spent: Spent) -> ConfidenceSignal:
@@ -200,7 +188,6 @@ def _signal(
     if route.signal == "linguistic" and route.linguistic.reader == "models":
         return lambda job, spent: LinguisticSignal(_model_reader(route, upstreams, job, spent))
     if route.signal == "combined":
-        from hedgerow.proxy.signals.combine import CombinedSignal, weights_of
 
         def weighed(job: Job, spent: Spent) -> ConfidenceSignal:
             active = maps.active(route, job.model, "combined")
@@ -218,8 +205,6 @@ def _signal(
 
 def _grader(route: Route, upstreams: Mapping[str, Upstream]) -> RouteGrader | None:
     """What judges a share of the answers; None where none is judged."""
-    from hedgerow.proxy.grading.online import RouteGrader
-
     grading = route.grading
     if not grading.share:
         return None
@@ -242,16 +227,11 @@ def _grader(route: Route, upstreams: Mapping[str, Upstream]) -> RouteGrader | No
 
 def _embedding_reader() -> Reader:
     """The reader by sentence embeddings; its model is loaded by the first text."""
-    from hedgerow.lexicon import EmbeddingReader
-    from hedgerow.proxy.clustering.embeddings import OnnxEncoder
-
     return EmbeddingReader(OnnxEncoder(step="signal"))
 
 
 def _model_reader(route: Route, upstreams: Mapping[str, Upstream], job: Job, spent: Spent) -> Reader:
     """The language models that say how sure an answer sounds."""
-    from hedgerow.lexicon import ModelReader
-    from hedgerow.proxy.config import ReaderModel
 
     def asking(one: ReaderModel) -> Callable[[str], Awaitable[str]]:
         async def ask(prompt: str) -> str:
@@ -285,8 +265,6 @@ async def _complete(
 
 def _decide(route: Route) -> Callable[[float], Action]:
     """What the route does at a calibrated mean; without a policy, always hedge."""
-    from hedgerow.calibration.decision import Costs, decide, thresholds
-
     if (policy := route.policy) is None:
         return lambda _: "hedge"
     found = thresholds(
@@ -304,9 +282,6 @@ def _decide(route: Route) -> Callable[[float], Action]:
 
 def _rewriters(route: Route, upstreams: Mapping[str, Upstream]) -> Callable[[Job], Sequence[Rewriter]]:
     """The rewriters in the order they are tried; an editor falls back to the template."""
-    from hedgerow.lexicon import load
-    from hedgerow.proxy.rewriting import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter, TemplateRewriter
-
     template = TemplateRewriter(tuple(load(route.lexicon)))
     if route.rewriting.rewriter == "template":
         return lambda _: (template,)

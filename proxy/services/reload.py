@@ -23,13 +23,21 @@ from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.config import Route, Settings, load
 from hedgerow.proxy.config.lazy import load_object
 from hedgerow.proxy.errors import ConfigError, StoreError
-from hedgerow.proxy.services.factories import route_pipelines
 from hedgerow.proxy.services.routes import effective
-from hedgerow.proxy.services.services import STORED_MAPS, OpenUpstream, RefCount, Services, UpstreamPool
+from hedgerow.proxy.services.services import (
+    ROUTE_PIPELINES,
+    STORED_MAPS,
+    OpenUpstream,
+    RefCount,
+    Services,
+    UpstreamPool,
+)
 
 if TYPE_CHECKING:
     from hedgerow.calibration import ActiveMap
     from hedgerow.proxy.monitoring.drift import RouteHealth
+    from hedgerow.proxy.pipeline.steps import RoutePipeline
+    from hedgerow.proxy.protocols import Upstream
     from hedgerow.proxy.services.active_map import ActiveMaps
 
 log = structlog.get_logger(__name__)
@@ -135,7 +143,7 @@ class ConfigReloader:
         return {route.name: self._maps.of_route(route) for route in self.services.settings.routes if route.calibrates}
 
     async def check_map(self, route: Route, version: str | None) -> None:
-        """Check that a route can use a map before it is told to.
+        """Check that a route can use a map before it is set.
 
         Raises:
             ConfigError: there is no such map, it cannot be read, or it was fitted for another signal.
@@ -219,9 +227,7 @@ class ConfigReloader:
         try:
             upstreams = {entry.name: entry.upstream for entry in held}
             maps = await anyio.to_thread.run_sync(self._open_maps, settings)
-            steps = await anyio.to_thread.run_sync(route_pipelines, settings, upstreams, maps)
-            for module in self._preload if steps else ():
-                await anyio.to_thread.run_sync(import_module, module)
+            steps = await anyio.to_thread.run_sync(self._pipelines, settings, upstreams, maps)
         except BaseException:  # also a cancellation: nothing stays open
             await self._pool.release(held)
             raise
@@ -229,6 +235,17 @@ class ConfigReloader:
         return _Generation(
             replace(self._base, settings=settings, upstreams=upstreams, steps=steps, in_use=RefCount()), held
         )
+
+    def _pipelines(
+        self, settings: Settings, upstreams: Mapping[str, Upstream], maps: ActiveMaps | None
+    ) -> Mapping[str, RoutePipeline]:
+        """The pipelines, and what serves them imported; where no route calibrates, nothing of it is imported."""
+        if maps is None:
+            return {}
+        for module in self._preload:
+            import_module(module)
+        pipelines: Mapping[str, RoutePipeline] = load_object(ROUTE_PIPELINES)(settings, upstreams, maps)
+        return pipelines
 
     def _open_maps(self, settings: Settings) -> ActiveMaps | None:
         """The active maps; None where no route may calibrate: then the mathematics is never imported."""

@@ -21,7 +21,6 @@ from hedgerow.proxy.errors import ConfigError
 from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.protocols import Upstream
 from hedgerow.proxy.services.background import Background
-from hedgerow.proxy.services.factories import route_pipelines
 
 if TYPE_CHECKING:
     from hedgerow.proxy.audit.store import AuditStore
@@ -35,6 +34,7 @@ _UPSTREAMS = {
     "embedded": "hedgerow.proxy.upstreams.embedded:open_embedded",
 }
 """What opens an upstream, by provider."""
+ROUTE_PIPELINES = "hedgerow.proxy.services.factories:route_pipelines"
 STORED_MAPS = "hedgerow.proxy.services.active_map:stored_maps"
 
 
@@ -169,7 +169,8 @@ async def open_pipelines(settings: Settings) -> AsyncIterator[Pipelines]:
 
 def _pipelines(settings: Settings, upstreams: Mapping[str, Upstream]) -> Mapping[str, RoutePipeline]:
     with load_object("hedgerow.proxy.services.active_map:open_maps")(settings) as maps:
-        return route_pipelines(settings, upstreams, maps)
+        pipelines: Mapping[str, RoutePipeline] = load_object(ROUTE_PIPELINES)(settings, upstreams, maps)
+        return pipelines
 
 
 async def open_tracing(settings: Settings, stack: AsyncExitStack) -> Tracing | None:
@@ -215,7 +216,7 @@ def check_services(settings: Settings) -> list[str]:
     if not any(route.calibrates for route in settings.routes):
         return []
     maps: ActiveMaps = load_object(STORED_MAPS)(settings, None)
-    route_pipelines(settings, {name: cast(Upstream, None) for name in settings.upstreams}, maps)
+    load_object(ROUTE_PIPELINES)(settings, {name: cast(Upstream, None) for name in settings.upstreams}, maps)
     return [f"routes: {name}: map: {problem}" for name, problem in maps.problems(settings).items()]
 
 

@@ -58,17 +58,17 @@ def model_file(configured: Path | None) -> Path:
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None or importlib.util.find_spec("llama_cpp") is None:
         raise ConfigError(f"the embedded model is not installed; install it with: {INSTALL}")
-    found = sorted(Path(spec.origin).parent.rglob("*.gguf"))
-    if not found:
+    models = sorted(Path(spec.origin).parent.rglob("*.gguf"))
+    if not models:
         raise ConfigError(f"the package {PACKAGE.replace('_', '-')} holds no model file; reinstall it with: {INSTALL}")
-    return found[0]
+    return models[0]
 
 
 class Llama:
     """A loaded model.
 
     Raises:
-        ConfigError: the file is no model, or no model for chats.
+        ConfigError: the file is not a model, or not one for chats.
     """
 
     def __init__(self, file: Path, *, context_tokens: int, threads: int) -> None:
@@ -79,7 +79,7 @@ class Llama:
             self._llama: Any = llama_cpp.Llama(
                 str(file), n_ctx=context_tokens, n_threads=threads, n_threads_batch=threads, verbose=False
             )
-        except (ValueError, RuntimeError) as error:  # what llama_cpp raises for a file that is no model
+        except (ValueError, RuntimeError) as error:  # what llama_cpp raises for a file that is not a model
             raise ConfigError(f"the model file {file} cannot be loaded") from error
         template = self._llama.metadata.get("tokenizer.chat_template")
         if template is None:
@@ -161,12 +161,12 @@ class Llama:
 
 def _first_stop(data: bytes, stops: Sequence[bytes]) -> int:
     """One more than where the earliest stop sequence begins; 0 where there is none."""
-    found = [data.find(stop) for stop in stops]
-    return min((place + 1 for place in found if place >= 0), default=0)
+    places = [data.find(stop) for stop in stops]
+    return min((place + 1 for place in places if place >= 0), default=0)
 
 
 def _whole_characters(data: bytes) -> int:
-    """How many bytes of the data are whole UTF-8 characters: a token may end in the middle of one."""
+    """How many bytes of the data are complete UTF-8 characters: a token may end in the middle of one."""
     for back in range(min(4, len(data)) + 1):
         try:
             data[: len(data) - back].decode()

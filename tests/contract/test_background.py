@@ -1,19 +1,25 @@
-"""A fault in background work, with the real server: the proxy answers on, says what failed, and goes on working."""
+"""A fault in background work or in a changed file, with the real server: the proxy answers on, says what failed, and goes on working."""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import yaml
 
+from hedgerow.proxy.app import application
 from hedgerow.proxy.audit.store import AuditStore
+from hedgerow.proxy.config import load
 from hedgerow.proxy.monitoring import drift
 from hedgerow.proxy.services import background
 from tests.contract.test_routes import ASK, CHAT, UNSURE
+from tests.support.servers import serving
 from tests.support.upstream import Upstream, says
 
+ROUTE = {"name": "test", "upstream": "u", "mode": "on"}
 WORDS = "what a user asked"
 
 
@@ -62,3 +68,38 @@ def test_a_shadow_job_that_fails_costs_only_itself(
         _eventually(lambda: "background" in httpx.get(f"{address}/health").json())
     _eventually(lambda: httpx.get(f"{address}/health").json()["background"][0]["count"] == 2)
     assert httpx.get(f"{address}/health").json()["background"][0]["job"] == "shadow"
+
+
+BROKEN = {
+    "an infinite cost": {"routes": [ROUTE | {"policy": {"wrong": float("inf"), "needless_abstention": 1.0}}]},
+    "a key that is not text": {1: 2},
+    "deep brackets": "[" * 5000,
+    "an impossible date": "x: 2024-13-45",
+    "half an address": {"upstreams": {"u": {"provider": "openai", "base_url": "http://[::1"}}},
+    "a port beyond 65535": {"upstreams": {"u": {"provider": "openai", "base_url": "http://h:99999/v1"}}},
+    "a lexicon without hedges": {"routes": [ROUTE | {"lexicon": "empty.yaml"}]},
+}
+
+
+def test_a_file_that_cannot_be_used_changes_nothing(upstream: Upstream, tmp_path: Path) -> None:
+    """Whatever a changed file holds: the old configuration answers on, `/health` says why, and the next good file is taken over."""
+    upstream.default = says(*UNSURE)
+    (tmp_path / "empty.yaml").write_text("{schema: 1, name: empty, version: '1', language: en, hedges: []}")
+    good = {
+        "upstreams": {"u": {"provider": "openai", "base_url": upstream.url, "retries": 0}},
+        "routes": [ROUTE],
+        "audit": {"url": f"sqlite:///{tmp_path}/a.db", "spool": str(tmp_path / "spool")},
+        "maps": {"folder": str(tmp_path / "maps")},
+    }
+    config = tmp_path / "config.yaml"
+    config.write_text(yaml.safe_dump(good))
+    with serving(application(load(config), "test", config), lifespan="on") as address:
+        for name, broken in BROKEN.items():
+            text = broken if isinstance(broken, str) else yaml.safe_dump(good | broken)
+            config.write_text(text.replace("empty.yaml", str(tmp_path / "empty.yaml")))
+            _eventually(lambda: "problem" in httpx.get(f"{address}/health").json())
+            reply = httpx.post(address + CHAT, json={"model": "m", "messages": ASK})
+            assert (reply.status_code, "hedgerow" in reply.json()) == (200, True), name
+            config.write_text(yaml.safe_dump(good))
+            _eventually(lambda: "problem" not in httpx.get(f"{address}/health").json())
+        assert "background" not in httpx.get(f"{address}/health").json()
