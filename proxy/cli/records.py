@@ -10,7 +10,7 @@ import typer
 from hedgerow.calibration.maps import KINDS
 from hedgerow.proxy.cli.common import progress_bar, show_faults, stop, unreadable
 from hedgerow.proxy.lab.datasets import UNREADABLE, read_objects, read_rows
-from hedgerow.proxy.lab.measuring import SIGNALS, Records, measure_combined, measure_file
+from hedgerow.proxy.lab.measuring import SIGNALS, Records, combined, measure_each, measure_file
 from hedgerow.proxy.signals.combine import COMBINED, Weights
 
 if TYPE_CHECKING:
@@ -35,17 +35,21 @@ def load_records(
             passes = len(COMBINED) if signal == "combined" else 1
             task = progress.add_task(f"Measuring {path.name}", total=lines * passes)
             if signal == "combined":
-                records, weights = measure_combined(path, clusters, fit_on, lambda: progress.advance(task))
+                measured = measure_each(path, clusters, lambda: progress.advance(task))
             else:
-                records, weights = measure_file(path, SIGNALS[signal], clusters, lambda: progress.advance(task)), None
+                measured = {signal: measure_file(path, SIGNALS[signal], clusters, lambda: progress.advance(task))}
     except UNREADABLE as error:
         unreadable(path, error)
-    except ValueError as error:
-        stop(f"{path}: the signals cannot be combined: {error}")
+    records = next(iter(measured.values()))
     _report_left_out(records, signal, skip_bad)
     if not records.alpha.size:
         stop(f"{path}: no row has a label and the signal {signal}")
-    return records, weights
+    if signal != "combined":
+        return records, None
+    try:
+        return combined(measured, fit_on)
+    except ValueError as error:
+        stop(f"{path}: the signals cannot be combined: {error}")
 
 
 def _report_left_out(records: Records, signal: Signal, skip_bad: bool) -> None:

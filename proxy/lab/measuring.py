@@ -6,7 +6,7 @@ Beside the proxy's own clustering stands the plainest one, equal texts, which pa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -152,17 +152,22 @@ def measure_file(
     return anyio.run(partial(measure, read_rows(path), equivalence=CLUSTERERS[clusters], signal=signal, on_row=on_row))
 
 
-def measure_combined(
-    path: Path, clusters: str, fit_on: float = 1.0, on_row: Callable[[], None] = lambda: None
-) -> tuple[Records, Weights]:
+def measure_each(path: Path, clusters: str, on_row: Callable[[], None] = lambda: None) -> dict[str, Records]:
+    """The columns of every signal that is combined, each on the rows that have them all.
+
+    Raises:
+        OSError: the file cannot be read; or another of `UNREADABLE`.
+    """
+    several = [SIGNALS[name] for name in COMBINED]
+    return {name: measure_file(path, OneOfSeveral(name, several), clusters, on_row) for name in COMBINED}
+
+
+def combined(measured: Mapping[str, Records], fit_on: float = 1.0) -> tuple[Records, Weights]:
     """The columns of the combined signal, its weights fitted on the first share `fit_on` of the rows.
 
     Raises:
         ValueError: the signals cannot be combined.
-        OSError: the file cannot be read; or another of `UNREADABLE`.
     """
-    several = [SIGNALS[name] for name in COMBINED]
-    measured = {name: measure_file(path, OneOfSeveral(name, several), clusters, on_row) for name in COMBINED}
     records = measured[COMBINED[0]]
     rows = [
         {name: Beta(float(of.alpha[i]), float(of.beta[i])) for name, of in measured.items()}
