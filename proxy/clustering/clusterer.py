@@ -20,6 +20,7 @@ from hedgerow.proxy.clustering.normal import Normal, normalise, read_question
 from hedgerow.proxy.clustering.rules import Judgement, compare
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Clustering
+from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
 
 T = TypeVar("T")
 Pair = tuple[int, int]
@@ -187,3 +188,17 @@ def _merge(members: Mapping[str, Sequence[int]], judgements: Mapping[KeyPair, Ju
         for key in merged:
             group[key] = merged
     return list(dict.fromkeys(group.values()))
+
+
+def build(_context: RouteContext) -> ClustererFactory:
+    """Rules alone; one clusterer for all requests."""
+    return _always(RuleClusterer())
+
+
+def judged(judge: PairJudge, context: RouteContext) -> ClustererFactory:
+    """Rules and then a judge, whose model loads on first use and once for all requests."""
+    return _always(JudgedClusterer(judge, strict=context.route.judge.strict))
+
+
+def _always(clusterer: RuleClusterer | JudgedClusterer) -> ClustererFactory:
+    return lambda _asker, _spent: clusterer

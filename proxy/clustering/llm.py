@@ -11,9 +11,10 @@ import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
-from hedgerow.proxy.clustering.clusterer import Pair
+from hedgerow.proxy.clustering.clusterer import JudgedClusterer, Pair
 from hedgerow.proxy.clustering.rules import Judgement
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.upstreams.asking import ClustererFactory, Prompting, RouteContext
 
 Ask = Callable[[str], Awaitable[str]]
 MAX_ANSWER_CHARS = 600
@@ -80,3 +81,11 @@ def read_groups(reply: str, n: int) -> list[int]:
         raise StepFailed("cluster", "judge_nonsense", f"the judge's groups do not hold each of 0..{n - 1} once")
     of = {i: number for number, g in enumerate(groups) for i in g}
     return [of[i] for i in range(n)]
+
+
+def build(context: RouteContext) -> ClustererFactory:
+    """The judge's upstream is asked, once a request."""
+    settings = context.route.judge
+    options = {"temperature": 0.0}
+    prompting = Prompting(context.upstream(settings.upstream), "cluster", "judge_unreachable", settings.model, options)
+    return lambda asker, spent: JudgedClusterer(LlmJudge(prompting.text(asker, spent)), strict=settings.strict)

@@ -8,9 +8,10 @@ from functools import partial
 
 import anyio.to_thread
 
-from hedgerow.proxy.clustering.clusterer import Pair
+from hedgerow.proxy.clustering.clusterer import Pair, judged
 from hedgerow.proxy.clustering.loading import Lazy, cross_encoder
 from hedgerow.proxy.clustering.rules import Judgement
+from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
 
 MAX_CHARS = 4096
 """Characters of an answer that reach the tokenizer, which cuts at some 512 tokens itself."""
@@ -51,3 +52,9 @@ class NliJudge:
             entailed = (predicted == labels["entailment"]).reshape(-1, 2).all(axis=1)
             judgements += [Judgement(bool(same), self.name, 0.8) for same in entailed]
         return judgements + [Judgement(None, "judge_late")] * (len(pairs) - len(judgements))
+
+
+def build(context: RouteContext) -> ClustererFactory:
+    """The cross-encoder that `judge.model` names."""
+    settings = context.route.judge
+    return judged(NliJudge(settings.model or "", budget_s=settings.budget_s), context)

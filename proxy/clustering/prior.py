@@ -16,10 +16,11 @@ from typing import Any
 
 import anyio.to_thread
 
-from hedgerow.proxy.clustering.clusterer import Pair
-from hedgerow.proxy.clustering.embeddings import Encoder
+from hedgerow.proxy.clustering.clusterer import Pair, judged
+from hedgerow.proxy.clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder
 from hedgerow.proxy.clustering.normal import Question, normalise, read_question, stem
 from hedgerow.proxy.clustering.rules import Judgement
+from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
 
 WEIGHTS = Path(__file__).with_name("prior.json")
 
@@ -72,3 +73,9 @@ def overlap(a: frozenset[str], b: frozenset[str]) -> float:
 def _weights() -> dict[str, Any]:
     weights: dict[str, Any] = json.loads(WEIGHTS.read_text(encoding="utf-8"))
     return weights
+
+
+def build(context: RouteContext) -> ClustererFactory:
+    """The shipped encoder, or the one that `judge.model` names."""
+    model = context.route.judge.model
+    return judged(EmbeddingPrior(OnnxEncoder() if model is None else TorchEncoder(model)), context)

@@ -11,7 +11,8 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from hedgerow.proxy.config import EmbeddedUpstream, HttpUpstream, LiteLLMUpstream, Settings
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.config.kinds import UPSTREAMS
 
 HEAD = """# Configuration
 
@@ -29,10 +30,8 @@ def page() -> str:
 
 
 def _upstreams() -> Iterator[str]:
-    for model in (HttpUpstream, LiteLLMUpstream, EmbeddedUpstream):
-        yield from _section(
-            model, f"upstreams.NAME (provider: {get_args(model.model_fields['provider'].annotation)[0]})"
-        )
+    for provider, kind in UPSTREAMS.items():
+        yield from _section(kind.load(), f"upstreams.NAME (provider: {provider})")
 
 
 def _section(model: type[BaseModel], name: str) -> Iterator[str]:

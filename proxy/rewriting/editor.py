@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from hedgerow.proxy.protocols import Asker, Rewriter
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Usage
+from hedgerow.proxy.upstreams.answers import sample_of, usage_of
+from hedgerow.proxy.upstreams.asking import Prompting, RewriterFactory, RouteContext
 
 EDITOR = """You edit how sure an answer sounds, and nothing else.
 
@@ -113,3 +116,34 @@ def _common(request: RewriteRequest) -> str:
 
 def _complaint(request: RewriteRequest) -> str:
     return f"\n\nYour last attempt was refused: {request.complaint}. Try again." if request.complaint else ""
+
+
+def build(context: RouteContext) -> RewriterFactory:
+    """The editor with retrieval."""
+    return _asking(context, EditorRewriter)
+
+
+def build_direct_beta(context: RouteContext) -> RewriterFactory:
+    """The baseline without retrieval."""
+    return _asking(context, DirectBetaRewriter)
+
+
+def build_hedged_qa(context: RouteContext) -> RewriterFactory:
+    """The baseline without a signal."""
+    return _asking(context, HedgedQaRewriter)
+
+
+def _asking(context: RouteContext, editor: Callable[[Ask], Rewriter]) -> RewriterFactory:
+    settings = context.route.rewriting
+    options = {"temperature": settings.temperature}
+    prompting = Prompting(context.upstream(settings.upstream), "rewrite", "editor_failed", settings.model, options)
+
+    def make(asker: Asker) -> Rewriter:
+        async def ask(system: str, task: str) -> tuple[str, Usage]:
+            messages = [{"role": "system", "content": system}, {"role": "user", "content": task}]
+            answer = await prompting.complete(asker, lambda _: None, messages)
+            return sample_of(answer["choices"][0]).text, usage_of(answer)
+
+        return editor(ask)
+
+    return make

@@ -21,6 +21,7 @@ from hedgerow.proxy.rewriting.frames import KEPT_INSIDE, Surroundings, capitalis
 from hedgerow.proxy.rewriting.guard import LONG
 from hedgerow.proxy.rewriting.strip import Strippers
 from hedgerow.proxy.types import Rewrite, RewriteRequest
+from hedgerow.proxy.upstreams.asking import RewriterFactory, RouteContext
 
 NEAR_TIE = 0.012
 """Wordings whose costs differ by less than this are equally good; which is taken depends on the answer, so that they vary."""
@@ -220,3 +221,9 @@ def choose(text: str, matches: Iterable[Match], around: Surroundings, original: 
 def _lot(body: str, frame: str) -> int:
     """A number drawn for this wording of this answer, the same every time."""
     return crc32(f"{re.sub(r'[^0-9a-z]+', '', body.casefold())}|{frame}".encode())
+
+
+def build(context: RouteContext) -> RewriterFactory:
+    """One for all requests, with the route's lexicon."""
+    template = TemplateRewriter(tuple(load(context.route.lexicon)))
+    return lambda _asker: template

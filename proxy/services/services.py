@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from hedgerow.proxy.pipeline.steps import RoutePipeline
     from hedgerow.proxy.services.active_map import ActiveMaps
 
-_UPSTREAMS = {
-    "openai": "hedgerow.proxy.upstreams.http:open_http",
-    "litellm": "hedgerow.proxy.upstreams.litellm:open_litellm",
-    "embedded": "hedgerow.proxy.upstreams.embedded:open_embedded",
-}
-"""What opens an upstream, by provider."""
 ROUTE_PIPELINES = "hedgerow.proxy.services.factories:route_pipelines"
 STORED_MAPS = "hedgerow.proxy.services.active_map:stored_maps"
 
@@ -226,5 +220,5 @@ async def open_upstream(name: str, settings: UpstreamSettings, tracing: Tracing 
     Raises:
         ConfigError: a library or a model file is missing or unusable.
     """
-    upstream: Upstream = await load_object(_UPSTREAMS[settings.provider])(name, settings)
+    upstream: Upstream = await load_object(settings.opens)(name, settings)
     return upstream if tracing is None else tracing.around(name, upstream)

@@ -9,7 +9,10 @@ from math import exp, isfinite, log
 from hedgerow.calibration import Beta, FittedMap
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.protocols import ConfidenceSignal
+from hedgerow.proxy.signals.semantic import SemanticSignal
+from hedgerow.proxy.signals.token import TokenSignal
 from hedgerow.proxy.types import Clustering, Sample
+from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 
 COMBINED = ("semantic", "token")
 """The signals that `signal: combined` combines."""
@@ -105,3 +108,9 @@ class CombinedSignal:
         """Measure each signal in turn, then combine."""
         betas = {signal.name: await signal.measure(question, samples, clustering) for signal in self._signals}
         return combine(betas, self._weights)
+
+
+def build(context: RouteContext) -> SignalFactory:
+    """With the weights of the map that is active for the request's model."""
+    signals: list[ConfidenceSignal] = [SemanticSignal(), TokenSignal()]
+    return lambda asker, _spent: CombinedSignal(signals, weights_of(context.active_map(asker.model, "combined").fitted))

@@ -8,6 +8,7 @@ from statistics import fmean
 from hedgerow.calibration import Beta
 from hedgerow.proxy.clustering.support import SentenceSupport
 from hedgerow.proxy.types import Clustering, Sample
+from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 
 
 class ConsistencySignal:
@@ -28,3 +29,9 @@ class ConsistencySignal:
         others = [sample.text for i, sample in enumerate(samples) if i != draft and sample.text.strip()]
         scores = await self._support.measure(question, samples[draft].text, others)
         return Beta.from_mean(fmean(scores), len(others))
+
+
+def build(_context: RouteContext) -> SignalFactory:
+    """One for all requests."""
+    signal = ConsistencySignal()
+    return lambda _asker, _spent: signal

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 import anyio.to_thread
 
 from hedgerow.calibration import Beta
-from hedgerow.lexicon import LexiconError, Reader, perceive
+from hedgerow.lexicon import EmbeddingReader, LexiconError, ModelReader, Reader, perceive
 from hedgerow.lexicon.text.language import language_of
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder
+from hedgerow.proxy.config import ReaderModel
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Clustering, Sample
+from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SignalFactory
+
+READING_TOKENS = 20
+"""Tokens in which a model says how confident an answer sounds: a number, and a few words around it."""
 
 
 class LinguisticSignal:
@@ -39,3 +45,21 @@ class LinguisticSignal:
             return (await anyio.to_thread.run_sync(perceive, text, language_of(text, question) or "und")).beta
         except LexiconError as error:
             raise StepFailed("signal", "unreadable", str(error)) from error
+
+
+def build(context: RouteContext) -> SignalFactory:
+    """By the route's reader: the lexicon's own, sentence embeddings (loaded with the first text), or language models."""
+    settings = context.route.linguistic
+    if settings.reader != "models":
+        signal = LinguisticSignal(
+            EmbeddingReader(OnnxEncoder(step="signal")) if settings.reader == "embeddings" else None
+        )
+        return lambda _asker, _spent: signal
+    options = {"temperature": 1.0, "max_tokens": READING_TOKENS}
+    asked = [
+        Prompting(context.upstream(each.upstream), "signal", "reader_unreachable", each.model, options)
+        for each in settings.models or (ReaderModel(upstream=context.route.upstream),)
+    ]
+    return lambda asker, spent: LinguisticSignal(
+        ModelReader([prompting.text(asker, spent) for prompting in asked], settings.passes)
+    )

@@ -9,6 +9,7 @@ from typing import Any
 from hedgerow.calibration import Beta
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Clustering, Json, Sample
+from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SignalFactory, user
 
 Ask = Callable[[str], Awaitable[Json]]
 """Puts a prompt to the model with OPTIONS; gives the completion object."""
@@ -72,3 +73,9 @@ def _candidates(answer: Json) -> list[tuple[str, float]]:
         for one in given
         if isinstance(one.get("token"), str) and isinstance(one.get("logprob"), int | float)
     ]
+
+
+def build(context: RouteContext) -> SignalFactory:
+    """The route's own upstream is asked, once a request."""
+    prompting = Prompting(context.upstream(), "signal", "p_true_unreachable", None, OPTIONS)
+    return lambda asker, spent: PTrueSignal(lambda prompt: prompting.complete(asker, spent, user(prompt)))

@@ -9,6 +9,7 @@ import anyio.to_thread
 from hedgerow.calibration import Beta
 from hedgerow.proxy.clustering.support import agreement_with
 from hedgerow.proxy.types import Clustering, Sample
+from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 
 SENTENCE_WORDS = 8
 """A draft of more words is a sentence, and its agreement is graded; chosen on full-sentence answers (docs/evidence/long_answers.md)."""
@@ -39,3 +40,9 @@ def share(clustering: Clustering) -> Beta:
     largest = len(clustering.largest)
     total = sum(len(cluster) for cluster in clustering.clusters)
     return Beta.floored(largest, total - largest)
+
+
+def build(_context: RouteContext) -> SignalFactory:
+    """One for all requests."""
+    signal = SemanticSignal()
+    return lambda _asker, _spent: signal

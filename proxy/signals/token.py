@@ -9,6 +9,7 @@ from hedgerow.calibration import Beta
 from hedgerow.calibration.scores import fit_moments
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Clustering, Sample
+from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 
 ROUNDING = 1e-3
 """Runtimes that sum in half precision report certain tokens slightly above 0."""
@@ -41,3 +42,9 @@ def _probability(logprob: float) -> float:
     if not logprob <= ROUNDING:
         raise StepFailed("signal", "bad_logprobs", f"a mean log-probability of {logprob} is no log-probability")
     return exp(min(logprob, 0.0))
+
+
+def build(_context: RouteContext) -> SignalFactory:
+    """One for all requests."""
+    signal = TokenSignal()
+    return lambda _asker, _spent: signal

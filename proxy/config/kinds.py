@@ -1,0 +1,43 @@
+"""The tables of signals, judges, rewriters and upstreams. Configuration, documents and the pipeline's factories derive their lists from them.
+
+A new kind is a file with a `build` (an upstream: a settings class) and one line here; its module is imported when a route uses it.
+"""
+
+from __future__ import annotations
+
+from hedgerow.calibration.kinds import Kind, table
+
+_SIGNALS, _CLUSTERING, _REWRITING = "hedgerow.proxy.signals", "hedgerow.proxy.clustering", "hedgerow.proxy.rewriting"
+
+SIGNALS = table(
+    Kind("semantic", "how many answers agree", f"{_SIGNALS}.semantic:build"),
+    Kind("token", "how probable the answers' words were", f"{_SIGNALS}.token:build", needs_logprobs=True),
+    Kind("linguistic", "how confident the answer sounds", f"{_SIGNALS}.linguistic:build"),
+    Kind("consistency", "how many answers support each of its sentences", f"{_SIGNALS}.consistency:build"),
+    Kind("p_true", "what the model answers when asked whether it is right", f"{_SIGNALS}.p_true:build"),
+    Kind("combined", "`semantic` and `token`, weighed", f"{_SIGNALS}.combine:build", needs_logprobs=True),
+)
+"""`build(context)` gives what makes the signal of a request: a function of the request and of a callback for spent tokens."""
+
+JUDGES = table(
+    Kind("rules", "rules alone", f"{_CLUSTERING}.clusterer:build"),
+    Kind("embeddings", "sentence embeddings after the rules", f"{_CLUSTERING}.prior:build"),
+    Kind("nli", "a cross-encoder after the rules", f"{_CLUSTERING}.nli:build"),
+    Kind("llm", "one call to a language model after the rules", f"{_CLUSTERING}.llm:build"),
+)
+"""`build(context)` gives what makes the clusterer of a request, like that of a signal."""
+
+REWRITERS = table(
+    Kind("template", "no model call", f"{_REWRITING}.template:build"),
+    Kind("llm", "an editor model that sees the retrieved hedges", f"{_REWRITING}.editor:build"),
+    Kind("direct_beta", "the paper's baseline without retrieval", f"{_REWRITING}.editor:build_direct_beta"),
+    Kind("hedged_qa", "the paper's baseline without a signal", f"{_REWRITING}.editor:build_hedged_qa"),
+)
+"""`build(context)` gives what makes the rewriter of a request. Where it refuses or fails, the template follows."""
+
+UPSTREAMS = table(
+    Kind("openai", "a server that speaks the OpenAI protocol", "hedgerow.proxy.config.upstreams:HttpUpstream"),
+    Kind("litellm", "any provider that LiteLLM knows", "hedgerow.proxy.config.upstreams:LiteLLMUpstream"),
+    Kind("embedded", "a small model in this process", "hedgerow.proxy.config.upstreams:EmbeddedUpstream"),
+)
+"""By `provider`: the settings of an upstream, a section whose `opens` names the function that opens it."""
