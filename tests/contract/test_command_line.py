@@ -139,6 +139,17 @@ def test_an_answer_that_is_not_eligible_is_shown_as_it_is(config: Path, upstream
     assert "Beta(" not in done.stdout
 
 
+@pytest.mark.parametrize("greeting", ["hi", "Hello, how are you?"])
+def test_a_greeting_is_never_hedged(config: Path, upstream: Upstream, greeting: str) -> None:
+    """The question filter is part of the pipeline, so the command line has it as the API does."""
+    upstream.default = says("Hello! I am fine.", "Hi.", "Good day.")
+    done = run("ask", greeting, "-c", config)
+    assert done.exit_code == 0, done.stderr
+    assert "passed (not_a_claim)" in done.stdout
+    assert done.stdout.count("Hello! I am fine.") >= 2
+    assert len(upstream.calls) == 1
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -12,7 +12,7 @@ from hedgerow.proxy.pipeline.eligibility import asks_for_claim, comparable
 
 PROMPTS = [
     line.split("\t")
-    for line in (Path(__file__).parents[2] / "data" / "prompts.tsv").read_text(encoding="utf-8").splitlines()
+    for line in (Path(__file__).parents[3] / "data" / "prompts.tsv").read_text(encoding="utf-8").splitlines()
 ]
 
 
