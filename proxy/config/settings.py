@@ -61,10 +61,10 @@ class Audit(Section):
 
 
 class Maps(Section):
-    """Where fitted calibration maps are kept."""
+    """Where maps are read from beside the audit store, which keeps what is fitted."""
 
     folder: Path = Path("maps")
-    """Folder of the registry; a missing one means that no map was fitted yet."""
+    """Folder of maps under version control (`maps/NAME.json`, `active.json`), read beside those of the audit store; it need not exist."""
 
 
 class Tracing(Section):
@@ -128,7 +128,7 @@ class Settings(BaseSettings):
     audit: Audit = Audit()
     """Where the audit is kept."""
     maps: Maps = Maps()
-    """Where fitted calibration maps are kept."""
+    """Where maps are read from beside the audit store, which keeps what is fitted."""
     tracing: Tracing = Tracing()
     """OpenTelemetry traces; off by default."""
     drift: Drift = Drift()
