@@ -68,6 +68,7 @@ class Reason(_Code):
         "not_measured",
         "A long answer, and no map for the claims of long answers is active: its sentences stay plain.",
     )
+    ALREADY_HEDGED = "already_hedged", "The draft hedges itself in words that are part of what it says."
     NO_ASSERTION = "no_assertion", "The draft asserts nothing that could be hedged."
     # unhedged: why the last wording was refused
     NO_FRAME = "no_frame", "No phrase of the retrieved hedges fits the draft's grammar."

@@ -15,8 +15,9 @@ REGISTERS: tuple[Register, ...] = ("plain", "formal")
 """Tones that are written by default: "I reckon" suits no product."""
 _CONTRADICT = """i-do-not-know i-do-not-really-know i-have-no-idea i-have-no-confidence i-cannot-recall i-barely-remember i-have-no-basis-for-this
     almost-no-chance hardly-any-chance inconceivable remote-chance very-unlikely highly-unlikely extremely-unlikely highly-improbable improbable
-    i-seriously-doubt i-do-not-think chances-are-slight little-chance barely-possible remotely-possible with-low-probability"""
-"""Beside a statement they contradict it: "It is Paris, though I have no idea."."""
+    i-seriously-doubt i-do-not-think chances-are-slight little-chance barely-possible remotely-possible with-low-probability
+    unlikely quite-unlikely somewhat-unlikely not-likely not-very-likely doubtful very-doubtful i-doubt probably-not i-would-be-surprised"""
+"""Beside a statement they contradict it: "It is Paris, though I have no idea", "I doubt that it is Paris"."""
 _OVERSTATE = "certainly i-know surely i-am-convinced"
 """The statement alone says as much."""
 _INVENT = """the-evidence-suggests all-signs-point-to by-all-accounts reportedly allegedly supposedly according-to-what-i-have-read evidently
@@ -60,7 +61,13 @@ def offered(
     hedges = tuple(
         hedge
         for hedge in lexicon
-        if hedge.is_plain or (hedge.register in registers and hedge.id not in never and hedge.beta.mean <= most)
+        if hedge.is_plain
+        or (
+            hedge.register in registers
+            and hedge.beta.mean <= most
+            and hedge.id not in never
+            and hedge.basis.partition("en:")[2] not in never  # a translation is as unsuited as what it translates
+        )
     )
     if not any(hedge.is_sayable and not hedge.is_plain for hedge in hedges):
         raise LexiconError(f"no hedge is left: none has a register of {', '.join(registers)} and is allowed")

@@ -58,7 +58,7 @@ _OWN_WORK = re.compile(
 )
 """What the answer itself brings: code, a text, a step of the solution."""
 _ADVICE = re.compile(
-    r"\b(?:as an ai|language model|healthcare (?:professional|provider)s?|doctor|emergency|step by step|involves? (?:a few|several|the following) steps|"
+    r"\b(?:should(?:n't)?|ought to|(?:you|one|people|everyone) (?:must|need to|have to)|as an ai|language model|healthcare (?:professional|provider)s?|doctor|emergency|step by step|involves? (?:a few|several|the following) steps|"
     r"it(?:'s| is) (?:also |often )?(?:important|essential|best|beneficial|crucial|recommended|a good idea) to)\b",
     re.IGNORECASE,
 )
@@ -100,7 +100,7 @@ def is_claim(sentence: str) -> bool:
 
 
 def may_claim(sentence: str) -> bool:
-    """Whether a sentence that is the answer, or opens it, can carry a hedge: everything but announcements, instructions and politeness.
+    """Whether a sentence that is the answer, or opens it, can carry a hedge: everything but announcements, instructions, advice and politeness.
 
     An answer is short for a reason, so nothing is asked of its length or its verb.
 
@@ -117,7 +117,7 @@ def may_claim(sentence: str) -> bool:
     is_name = len(words) > 1 and words[1][0].isupper() and body[len(first) : len(first) + 1] == " "  # "Great Britain"
     if len(words) < FEWEST_WORDS and first in _REPLIES - {"yes", "no"} and not is_name:
         return False
-    return _OPENINGS.match(body) is None and _POLITE.match(body) is None
+    return _OPENINGS.match(body) is None and _POLITE.match(body) is None and _ADVICE.search(body) is None
 
 
 def _is_english_prose(body: str) -> bool:

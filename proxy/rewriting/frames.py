@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hedgerow.calibration import Beta, quantile_nodes
-from hedgerow.lexicon import Frame, Hedge, Lexicon, Match, load
+from hedgerow.lexicon import Frame, Hedge, Lexicon, Match, load, offered
 from hedgerow.lexicon.text.english import CLOSED_CLASS, PLAIN_OPENERS, SUBJECT_PRONOUNS
 from hedgerow.lexicon.text.language import grammar
 from hedgerow.lexicon.text.shape import Shape
@@ -44,7 +44,7 @@ def lexicon_of(language: str) -> Lexicon:
 
 def nearest_foreign(language: str, target: Beta, k: int) -> tuple[Match, ...]:
     """The nearest hedges of a language that has a dozen of them: every one is looked at."""
-    hedges = lexicon_of(language).hedges
+    hedges = offered(lexicon_of(language)).hedges
     return tuple(sorted((Match(h, distance(h.beta, target)) for h in hedges), key=lambda match: match.distance)[:k])
 
 
@@ -85,7 +85,7 @@ def lowers(text: str, around: Surroundings) -> bool | None:
         return False
     if around.language != "en":
         return word.lower() in grammar(around.language).small or (bool(tail) and len(word) <= 2) or None
-    if word == "I" or _TITLE.match(text):
+    if word == "I" or _TITLE.match(text) or (len(word) == 1 and text[match.end() : match.end() + 1] == "."):
         return False
     if word.lower() in PLAIN_OPENERS:
         return word.lower() in CLOSED_CLASS or not re.match(r"\s+[A-Z]", text[match.end() :])  # "Red" in "Red Sea"
@@ -198,7 +198,7 @@ def _parenthetical(text: str, shape: Shape, around: Surroundings) -> str | None:
         if not right or left.lower() in SUBJECT_PRONOUNS:
             return None
         return f"{shape.head}{left}, {text}, {right}{shape.end}"
-    if _SPEAKER.match(text):
+    if _SPEAKER.match(text) or around.language == "de":  # in German the verb would have to come before its subject
         return None
     return _opened(f"{text}, {decapitalise(shape.body, around)}", shape, shape.end)
 

@@ -102,6 +102,10 @@ class TemplateRewriter:
         where = main_sentence(parts, language)
         if where is None:
             raise StepFailed("rewrite", "no_assertion", "the draft asserts nothing that could be hedged")
+        if language == "en" and _OWN_DOUBT.search(originals[where].text):
+            raise StepFailed(
+                "rewrite", "already_hedged", "the draft hedges itself in words that are part of what it says"
+            )
         if matches[0].hedge.is_plain:
             return Rewrite("".join(piece.text for piece in parts), matches[0].hedge.id)
         if is_bare_list(parts):
@@ -115,6 +119,10 @@ class TemplateRewriter:
         hedge, worded = chosen
         parts[where] = Piece(capitalise(worded) if originals[where].text[:1].isupper() else worded, True)
         return Rewrite("".join(piece.text for piece in parts), hedge.id)
+
+
+_OWN_DOUBT = re.compile(r"(?<!\bI )\b(?:might|may|could)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b")
+"""Doubt that is part of what a sentence says ("It might be X, possibly Y"): without it the sentence would say something else."""
 
 
 def is_bare_list(parts: Sequence[Piece]) -> bool:

@@ -119,11 +119,11 @@ def test_a_german_answer_is_heard_in_german(serve: Any, client_of: Any, upstream
 
 
 def test_sentences_that_other_answers_bear_out(serve: Any, client_of: Any, upstream: Upstream) -> None:
-    """Agreement is near 1, numbers that differ pull it down."""
+    """Agreement throughout is near 1; a number that half of the answers do not hold pulls it down."""
     upstream.default = says("It fell in 1989.")
     sure = _told(serve(signal="consistency"), client_of)["raw"]["mean"]
     upstream.default = says("It fell in 1989.", "It fell in 1991.")
-    assert _told(serve(signal="consistency"), client_of)["raw"]["mean"] < 0.6 < sure
+    assert _told(serve(signal="consistency"), client_of)["raw"]["mean"] < sure - 0.1
 
 
 @pytest.mark.parametrize("mode", ["on", "shadow"])
