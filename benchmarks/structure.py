@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import re
 import tempfile
 import threading
 import time
@@ -19,15 +20,19 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import openai
 import structlog
 
+from hedgerow.calibration import MapRegistry
+from hedgerow.calibration.fitting import fit_map
 from tests.support.imports import ORDER, PARTS, Source, folder_of, upward
 from tests.support.servers import serving
 from tests.support.upstream import Upstream, says, sse_response, stream_chunks
 
 ROOT = Path(__file__).parent.parent
 DOCUMENT = ROOT / "docs" / "architecture.md"
+CONTRIBUTING = ROOT / "docs" / "contributing.md"
 COVERAGE = ROOT / "coverage.json"
 BEGIN, END = "<!-- measured by benchmarks.structure -->", "<!-- end -->"
 PLACE = {folder: i for i, folder in enumerate(ORDER)}
@@ -112,6 +117,10 @@ def _proxy(case: Case, folder: Path) -> Iterator[str]:
     from hedgerow.proxy.config import Settings
 
     upstream = Upstream(default=case.answers())
+    registry = MapRegistry(folder / "maps")
+    agree, correct = np.arange(1.0, 10.0).repeat(4), np.tile([1, 0, 1, 1], 9)
+    registry.add("claims", fit_map("platt", agree, 10.0 - agree, correct, signal="consistency"))
+    registry.activate("claims")  # long answers stay plain without a map for their claims
     with serving(upstream) as address:
         settings = Settings(
             upstreams={"scripted": {"provider": "openai", "base_url": address + "/v1", "retries": 0}},
@@ -168,8 +177,26 @@ BEFORE = {
 }
 """The same figures at commit 77b0f74, the last one before the folders were drawn anew."""
 
-CHANGES: dict[str, tuple[int, tuple[str, ...]]] = {}
-"""What a change touches: files at commit 77b0f74, and those of today. docs/contributing.md walks through each; tests/test_contributing.py does it."""
+CHANGES_BEFORE = {
+    "A signal": "8",
+    "A judge of same meaning": "6",
+    "A rewriter": "6",
+    "An upstream": "8",
+    "A calibration map": "8",
+    "A language": "13",
+    "An endpoint": "3-4",
+    "An audit column": "4-6",
+    "A command": "3",
+    "A chart of the dashboard": "6",
+}
+"""Files that a change touched at commit 77b0f74. Today's are those of docs/contributing.md, which tests/test_contributing.py makes."""
+
+
+def changes() -> dict[str, list[str]]:
+    """The files of each addition that docs/contributing.md walks through."""
+    parts = re.split(r"^## (.*)$", CONTRIBUTING.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    first = (re.findall(r"^```\w+\n(?:#|---|\+\+\+) (\S+)$", text, flags=re.MULTILINE) for text in parts[1::2])
+    return {name: list(dict.fromkeys(files)) for name, files in zip(parts[::2], first, strict=True) if files}
 
 
 def figures(requests: dict[str, Entered]) -> dict[str, str]:
@@ -206,7 +233,8 @@ def page(table: dict[str, str]) -> str:
     rows += [f"| {name} | {BEFORE.get(name, '–')} | {value} |" for name, value in table.items()]
     rows += ["", "| a change | files before | files now | which |", "|---|---:|---:|---|"]
     rows += [
-        f"| {change} | {before} | {len(files)} | {', '.join(files)} |" for change, (before, files) in CHANGES.items()
+        f"| {change} | {CHANGES_BEFORE.get(change, '–')} | {len(files)} | {', '.join(files)} |"
+        for change, files in changes().items()
     ]
     return "\n".join(rows)
 

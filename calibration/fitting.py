@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -82,17 +83,25 @@ def fit_map(
     a, b, y = beta_sample(alpha, beta, correct)
     learned = learn(a / (a + b), y)
     validation, remarks = _cross_validate(learn, a, b, y, folds) if folds else ({}, ())
+    fitted = _described(learned, (a, b, y), signal, model, fitted_at or datetime.now(UTC))
+    notes = (*learned.notes, *remarks)
+    return replace(fitted, provenance=replace(fitted.provenance, cross_validation=validation, notes=notes))
+
+
+def _described(
+    learned: Learned, columns: tuple[FloatArray, FloatArray, FloatArray], signal: str, model: str, fitted_at: datetime
+) -> FittedMap:
+    """The map, and where it comes from."""
+    a, b, y = columns
     provenance = Provenance(
         n=y.size,
         accuracy=float(y.mean()),
         data_hash=data_hash(a, b, y),
         signal=signal,
         model=model,
-        fitted_at=fitted_at or datetime.now(UTC),
+        fitted_at=fitted_at,
         libraries=_libraries(),
         standard_errors=dict(learned.standard_errors),
-        cross_validation=validation,
-        notes=(*learned.notes, *remarks),
         raw_histogram=raw_histogram(a / (a + b)),
         information=information(learned.map.means(a / (a + b))),
     )

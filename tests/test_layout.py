@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -40,20 +39,12 @@ LIBRARIES = {
     "fastapi": {"proxy/api/", "proxy/app.py"},
 }
 """Which files may know a library."""
-EXCEPTIONS = ROOT / "tests" / "layout_exceptions.txt"
-"""Breaches that are known and on their way out; the file goes when it is empty."""
 
 
 @cache
 def source() -> Source:
     """The three packages, parsed once for all tests of this file."""
     return Source(ROOT)
-
-
-def new(breaches: Iterable[str]) -> list[str]:
-    """The breaches that are not known yet."""
-    known = set(EXCEPTIONS.read_text(encoding="utf-8").splitlines()) if EXCEPTIONS.exists() else set()
-    return sorted(set(breaches) - known)
 
 
 def upward_imports() -> list[str]:
@@ -88,7 +79,7 @@ LAWS = (upward_imports, circular_imports, inner_imports, long_files, long_functi
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_no_breaches(law) -> None:
     """Folder order, no circles, imports at the top of the file, files and functions of readable length."""
-    assert new(law()) == []
+    assert law() == []
 
 
 def test_every_folder_says_what_lives_in_it() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,17 +81,26 @@ def bootstrap_interval(
     named = {f"column {i}": numbers(f"column {i}", column) for i, column in enumerate(columns, start=1)}
     arrays = sample(**named)
     estimate = float(np.mean(metric(*arrays)))
-    values = []
-    for _ in range(resamples):
-        chosen = rng.integers(0, arrays[0].size, arrays[0].size)
-        try:
-            values.append(float(np.mean(metric(*(array[chosen] for array in arrays)))))
-        except NotEnoughData:
-            continue
-        finally:
-            if on_resample is not None:
-                on_resample()
+    values = list(_resampled(metric, arrays, rng, resamples, on_resample or (lambda: None)))
     if len(values) * 2 < resamples:
         raise NotEnoughData(f"the metric was undefined on {resamples - len(values)} of {resamples} resamples")
     low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     return Interval(estimate, float(low), float(high))
+
+
+def _resampled(
+    metric: Metric,
+    arrays: Sequence[FloatArray],
+    rng: np.random.Generator,
+    resamples: int,
+    on_resample: Callable[[], None],
+) -> Iterator[float]:
+    """The metric on each resample for which it is defined."""
+    for _ in range(resamples):
+        chosen = rng.integers(0, arrays[0].size, arrays[0].size)
+        try:
+            yield float(np.mean(metric(*(array[chosen] for array in arrays))))
+        except NotEnoughData:  # left out, as `bootstrap_interval` says
+            continue
+        finally:
+            on_resample()
