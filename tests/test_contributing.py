@@ -93,6 +93,48 @@ CHECKS = {
             page = httpx.get(address + "/dashboard", timeout=60).text
         assert "Share hedged" in page
     """,
+    "A signal": """
+        import sqlite3
+        from hedgerow.proxy.config.documents import page
+        from tests.support.contributing import asked
+        with asked(mode="on", signal="brevity"):
+            rows = sqlite3.connect("audit.db").execute("SELECT signal, raw_alpha / (raw_alpha + raw_beta) FROM answers")
+            ((signal, mean),) = rows
+        assert signal == "brevity" and abs(mean - 1 / 1.1) < 1e-6, (signal, mean)
+        assert "`brevity`" in page()
+    """,
+    "A judge of same meaning": """
+        import sqlite3
+        from tests.support.contributing import asked
+        answers = ("A heart attack", "Myocardial infarction", "A harsh ailment")
+        with asked(answers=answers, mode="on", equivalence="initials", sampling={"n": 3}):
+            ((clusters,),) = sqlite3.connect("audit.db").execute("SELECT clusters FROM answers")
+        assert clusters == 2, clusters
+    """,
+    "A rewriter": """
+        import sqlite3
+        from tests.support.contributing import asked
+        with asked(mode="on", rewriting={"rewriter": "prefix"}):
+            ((rewriter, answer),) = sqlite3.connect("audit.db").execute(
+                "SELECT rewriter, answer FROM answers JOIN texts ON answer_id = id"
+            )
+        assert rewriter in ("prefix", "template") and answer != "Jupiter.", (rewriter, answer)
+    """,
+    "An upstream": """
+        import httpx
+        from hedgerow.proxy.app import application
+        from hedgerow.proxy.config import Settings
+        from tests.support.servers import serving
+        settings = Settings(
+            upstreams={"parrot": {"provider": "echo", "suffix": "!"}},
+            routes=[{"name": "r", "upstream": "parrot", "mode": "on", "claims_only": False}],
+            audit={"url": "sqlite:///audit.db", "spool": "spool"},
+        )
+        body = {"model": "echo", "messages": [{"role": "user", "content": "Jupiter is the largest planet"}]}
+        with serving(application(settings, address="test"), lifespan="on") as address:
+            reply = httpx.post(address + "/v1/chat/completions", json=body, timeout=60).json()
+        assert "Jupiter is the largest planet!" in reply["choices"][0]["message"]["content"], reply
+    """,
 }
 """By section of the page: what uses the part that it adds."""
 
