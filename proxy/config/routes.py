@@ -157,7 +157,7 @@ class Rewriting(Section):
     never: tuple[str, ...] | None = None
     """Ids of hedges that are never written. Unset: the shipped list of those that contradict the answer, overstate it or invent evidence."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
-    """How much farther than the best hedge the new wording may be heard from the target, as a 1-Wasserstein distance."""
+    """How much farther from the target than the best hedge the new wording's perceived confidence may be, as a 1-Wasserstein distance."""
     entailment: Entailment | None = None
     """A further check of every rewrite by a model. Unset: none."""
 

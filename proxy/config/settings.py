@@ -43,7 +43,7 @@ class Audit(Section):
     url: str = "sqlite:///var/audit.db"
     """SQLAlchemy address of the store; a relative SQLite path is relative to the working directory."""
     store_text: StoreText = "full"
-    """What is kept of questions, samples and answers: `none`, `hashed` (equal texts can be told to be equal), `redacted` (without e-mail
+    """What is kept of questions, samples and answers: `none`, `hashed` (equal texts can be recognised as equal), `redacted` (without e-mail
     addresses, telephone, card and account numbers, IP addresses and keys; names stay) or `full`."""
     keep_texts_days: Annotated[float, Field(gt=0)] | None = None
     """Days after which texts and users' hashes are erased; figures stay. Null: never."""

@@ -97,5 +97,5 @@ class EmbeddedUpstream(Section):
 
 if TYPE_CHECKING:
     Upstream = HttpUpstream | LiteLLMUpstream | EmbeddedUpstream
-else:  # the settings that the table names, told apart by `provider`
+else:  # the settings that the table names, by their `provider`
     Upstream = Annotated[Union[tuple(kind.load() for kind in UPSTREAMS.values())], Field(discriminator="provider")]  # noqa: UP007
