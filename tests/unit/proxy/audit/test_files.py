@@ -172,3 +172,29 @@ def test_routes_are_listed_switched_and_rolled_back(config: Path) -> None:
     run(config, "routes", "activate", "test", "identity", "--actor", "ada")
     assert "identity -> as configured" in run(config, "routes", "rollback", "test", "--actor", "bob").stdout
     assert "there is no route 'x'" in run(config, "routes", "set-mode", "x", "on", code=2).stderr
+
+
+def test_json_lines_of_every_kind_are_imported(config: Path, tmp_path: Path) -> None:
+    """Grades, words and booleans count; each line that cannot be used is named with what is wrong, the rest is recorded."""
+    first, second, third, *_ = filled(config, 5, told=False)
+    path = tmp_path / "verdicts.jsonl"
+    rows = [
+        json.dumps({"id": first, "correct": True, "note": "checked"}),
+        "",
+        json.dumps({"id": second, "correct": "0.25"}),
+        json.dumps({"id": third, "correct": "no"}),
+        "{broken",
+        "[1, 2]",
+        json.dumps({"correct": True}),
+        json.dumps({"id": third, "correct": "perhaps"}),
+        json.dumps({"id": third, "correct": 7}),
+        json.dumps({"id": "hr_unknown", "correct": 1}),
+        *(["null and void"] * 8),
+    ]
+    path.write_text("\n".join(rows))
+    done = run(config, "audit", "import", path, code=1)
+    assert "3 verdicts recorded" in done.stdout
+    for line, fault in ((5, "not valid JSON"), (6, "not a JSON object"), (7, "'id' is missing"), (8, "'correct'")):
+        assert f"line {line}: {fault}" in done.stderr
+    assert "more" in done.stderr
+    assert "3 known already" in run(config, "audit", "import", path, code=1).stdout
