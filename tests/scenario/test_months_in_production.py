@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from typer.testing import CliRunner
 
-from hedgerow.calibration import MapRegistry
+from hedgerow.calibration import FittedMap
 from hedgerow.calibration.drift import plausible, sequential_test
 from hedgerow.calibration.metrics import bootstrap_interval, faithfulness_divergence, generalised_ece
 from hedgerow.proxy.app import application
@@ -231,7 +231,7 @@ def test_months_in_production(world: World) -> None:
     ]
 
     # The map as it was served, on twenty other orders of the months in which nothing had changed: no alarm.
-    fitted = MapRegistry(world.config.parent / "maps").load(foretold["version"])
+    fitted = FittedMap.from_dict(json.loads(world.hedgerow("maps", "show", foretold["version"])))
     nulls = plausible(fitted.provenance.information, alpha=0.005)
     rng = np.random.default_rng(3)
     mean, correct = columns[2] / (columns[2] + columns[3]), columns[4]
