@@ -34,14 +34,18 @@ class Logistic:
 
 
 def fit_logistic(
-    columns: Sequence[FloatArray], correct: FloatArray, *, prior_mean: FloatArray, prior_precision: float = 0.0
+    columns: Sequence[FloatArray],
+    correct: FloatArray,
+    *,
+    prior_mean: FloatArray,
+    prior_precision: FloatArray | float = 0.0,
 ) -> Logistic:
     """Maximum likelihood, or the mode under a normal prior of this mean and precision, of P(y = 1) = sigmoid(sum c_j x_j).
 
-    Newton's method with halving of the step, from the prior's mean. A few passes over the data; nothing is copied but the
-    linear predictor.
+    The precision is one number, or one for each coefficient (0 leaves a coefficient, such as the bias, unpenalised). Newton's
+    method with halving of the step, from the prior's mean. A few passes over the data; nothing is copied but the linear predictor.
     """
-    state = _State(columns, correct, prior_mean, prior_precision)
+    state = _State(columns, correct, prior_mean, np.broadcast_to(prior_precision, prior_mean.shape))
     coefficients = prior_mean.copy()
     loss = state.loss(coefficients)
     for _ in range(_STEPS):
@@ -74,7 +78,7 @@ class _State:
     columns: Sequence[FloatArray]
     correct: FloatArray
     prior_mean: FloatArray
-    prior_precision: float
+    prior_precision: FloatArray
 
     def _predictor(self, coefficients: FloatArray) -> FloatArray:
         total = np.zeros(len(self.correct))
@@ -87,7 +91,7 @@ class _State:
         z = self._predictor(coefficients)
         away = coefficients - self.prior_mean
         data = ((1.0 - self.correct) * z).sum() - special.log_expit(z).sum()
-        return float(data + 0.5 * self.prior_precision * (away @ away))
+        return float(data + 0.5 * (self.prior_precision * away) @ away)
 
     def derivatives(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradient and Hessian of the loss."""
@@ -101,4 +105,4 @@ class _State:
             for j in range(i + 1):
                 hessian[i, j] = hessian[j, i] = (weighted * self.columns[j]).sum()
         gradient += self.prior_precision * (coefficients - self.prior_mean)
-        return gradient, hessian + self.prior_precision * np.eye(size)
+        return gradient, hessian + np.diag(self.prior_precision)

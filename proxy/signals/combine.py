@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, isfinite, log
 
+import numpy as np
+
 from hedgerow.calibration import Beta, FittedMap
+from hedgerow.calibration.logistic import fit_logistic
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.protocols import ConfidenceSignal
 from hedgerow.proxy.signals.semantic import SemanticSignal
@@ -18,6 +21,8 @@ COMBINED = ("semantic", "token")
 """The signals that `signal: combined` combines."""
 EDGE = 0.01
 """Means are read inside [0.01, 0.99]: twenty samples that agree say "over 19 in 20", not "certain"."""
+RIDGE = 0.1
+"""Precision of the normal prior, with mean 0, on each weight; the bias has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +51,23 @@ def combine(betas: Mapping[str, Beta], weights: Weights) -> Beta:
 
 
 def fit_weights(rows: Sequence[Mapping[str, Beta]], labels: Sequence[bool]) -> Weights:
-    """Fit the weights by maximum likelihood with a weak ridge, on one mapping of signals a labelled answer.
+    """Fit the weights by maximum likelihood with a weak ridge on all but the bias, on one mapping of signals a labelled answer.
 
     Raises:
-        ValueError: rows and labels differ in number, or the labels are all one.
+        ValueError: rows and labels differ in number, the labels are all the same, or the fit does not converge.
     """
-    from sklearn.linear_model import LogisticRegression
-
     if len(rows) != len(labels) or len(set(labels)) < 2:
         raise ValueError(f"needs as many labels as rows, of both kinds; got {len(rows)} rows and {len(labels)} labels")
     names = sorted(rows[0])
-    model = LogisticRegression(C=10.0).fit([[logit_of(row[name]) for name in names] for row in rows], list(labels))
-    return Weights(float(model.intercept_[0]), {n: float(w) for n, w in zip(names, model.coef_[0], strict=True)})
+    columns = [np.ones(len(rows)), *(np.array([logit_of(row[name]) for row in rows]) for name in names)]
+    precision = np.array([0.0, *(RIDGE for _ in names)])
+    fit = fit_logistic(
+        columns, np.array(labels, dtype=np.float64), prior_mean=np.zeros(len(columns)), prior_precision=precision
+    )
+    if not fit.converged:
+        raise ValueError(f"the weights of {', '.join(names)} cannot be fitted on these {len(rows)} answers")
+    bias, *weights = fit.coefficients.tolist()
+    return Weights(bias, dict(zip(names, weights, strict=True)))
 
 
 def weights_of(fitted: FittedMap | None) -> Weights:
