@@ -13,8 +13,8 @@ from hedgerow.lexicon.hedges.entries import NO_HEDGE, Lexicon, Register
 
 REGISTERS: tuple[Register, ...] = ("plain", "formal")
 """Tones that are written by default: "I reckon" suits no product."""
-_CONTRADICT = """i-do-not-know i-do-not-really-know i-have-no-idea i-have-no-confidence i-cannot-recall i-barely-remember i-have-no-basis-for-this
-    almost-no-chance hardly-any-chance inconceivable remote-chance very-unlikely highly-unlikely extremely-unlikely highly-improbable improbable
+_CONTRADICT = """i-do-not-know i-do-not-really-know i-have-no-idea i-cannot-recall i-barely-remember
+    almost-no-chance hardly-any-chance inconceivable very-unlikely highly-unlikely extremely-unlikely highly-improbable improbable
     i-seriously-doubt i-do-not-think chances-are-slight little-chance barely-possible remotely-possible with-low-probability
     unlikely quite-unlikely somewhat-unlikely not-likely not-very-likely doubtful very-doubtful i-doubt probably-not i-would-be-surprised"""
 """Beside a statement they contradict it: "It is Paris, though I have no idea", "I doubt that it is Paris"."""

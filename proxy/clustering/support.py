@@ -77,16 +77,16 @@ def support(question: str, claims: Sequence[str], others: Sequence[str]) -> list
     ]
 
 
-def agreement_with(question: str, answer: str, others: Sequence[str]) -> list[float]:
+def agreement_with(question: str, answer: str, others: Sequence[str]) -> list[float] | None:
     """How far each other answer says what an answer in a full sentence says, in [0, 1]: the share of its names and numbers that it holds.
 
-    Of all its telling words where it has neither. Two sentences rarely mean one and the same thing as wholes; what answers the question
-    are the names and numbers that it did not hold itself.
+    None for an answer without a name or a number that the question does not hold: nothing in it says which words answer. Two sentences rarely
+    mean the same as wholes; the names and numbers are what was asked for.
     """
     words = _telling_words(answer, {stem for stem, _ in _read(question)})
-    core = {
-        stem for stem, written in words.items() if written[0].isupper() or any(map(str.isdigit, written))
-    } or words.keys()
+    core = {stem for stem, written in words.items() if written[0].isupper() or any(map(str.isdigit, written))}
+    if not core:
+        return None
     return [len(core & {stem for stem, _ in _read(other)}) / len(core) for other in others]
 
 

@@ -18,7 +18,7 @@ SENTENCE_WORDS = 8
 class SemanticSignal:
     """Beta(agreeing samples, number of the others), floored (RALC 4.3).
 
-    A short answer agrees with those of its cluster. Deviates from the paper where the draft is a full sentence: a partition by meaning
+    A short answer agrees with those of its cluster. Deviates from the paper where the draft is a full sentence with a name or a number: a partition by meaning
     breaks sentences apart that say the same of what was asked and differ in detail, so that each other sample counts by the share of the
     draft's names and numbers that it holds.
     """
@@ -31,7 +31,10 @@ class SemanticSignal:
         if len(draft[:1000].split()) <= SENTENCE_WORDS:
             return share(clustering)
         others = [sample.text for i, sample in enumerate(samples) if i != clustering.draft_index]
-        agreeing = 1.0 + sum(await anyio.to_thread.run_sync(agreement_with, question, draft, others))
+        agreement = await anyio.to_thread.run_sync(agreement_with, question, draft, others)
+        if agreement is None:
+            return share(clustering)
+        agreeing = 1.0 + sum(agreement)
         return Beta.floored(agreeing, len(samples) - agreeing)
 
 

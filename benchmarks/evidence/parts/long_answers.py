@@ -84,7 +84,8 @@ def sentences_table(data: Path) -> tuple[str, list[Goal]]:
         others = [text for i, text in enumerate(texts) if i != clusters.draft_index]
         share = len(clusters.largest) / len(texts)
         is_sentence = len(draft.split()) > SENTENCE_WORDS
-        agreeing = (1.0 + sum(agreement_with(row["question"], draft, others))) / len(texts)
+        agreement = agreement_with(row["question"], draft, others)
+        agreeing = share if agreement is None else (1.0 + sum(agreement)) / len(texts)
         shares.append(share)
         graded.append(agreeing if is_sentence else share)
         correct.append(float(row["samples"][clusters.draft_index]["contains"]))
