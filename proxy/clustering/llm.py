@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer, Pair
 from hedgerow.proxy.clustering.rules import Judgement
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.upstreams.asking import ClustererFactory, Prompting, RouteContext
 
 Ask = Callable[[str], Awaitable[str]]
@@ -75,10 +76,10 @@ def read_groups(reply: str, n: int) -> list[int]:
     except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, or thousands of brackets
         groups = None
     if not isinstance(groups, list) or not all(isinstance(g, list) and g for g in groups):
-        raise StepFailed("cluster", "judge_nonsense", "the judge's reply is not a list of groups")
+        raise StepFailed("cluster", Reason.JUDGE_NONSENSE, "the judge's reply is not a list of groups")
     members = [i for g in groups for i in g]
     if not all(type(i) is int for i in members) or sorted(members) != list(range(n)):
-        raise StepFailed("cluster", "judge_nonsense", f"the judge's groups do not hold each of 0..{n - 1} once")
+        raise StepFailed("cluster", Reason.JUDGE_NONSENSE, f"the judge's groups do not hold each of 0..{n - 1} once")
     of = {i: number for number, g in enumerate(groups) for i in g}
     return [of[i] for i in range(n)]
 
@@ -87,5 +88,7 @@ def build(context: RouteContext) -> ClustererFactory:
     """The judge's upstream is asked, once a request."""
     settings = context.route.judge
     options = {"temperature": 0.0}
-    prompting = Prompting(context.upstream(settings.upstream), "cluster", "judge_unreachable", settings.model, options)
+    prompting = Prompting(
+        context.upstream(settings.upstream), "cluster", Reason.JUDGE_UNREACHABLE, settings.model, options
+    )
     return lambda asker, spent: JudgedClusterer(LlmJudge(prompting.text(asker, spent)), strict=settings.strict)

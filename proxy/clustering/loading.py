@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
 
 T = TypeVar("T")
 
@@ -34,7 +35,7 @@ class Lazy(Generic[T]):
         return self._made[0]
 
 
-def cross_encoder(name: str, needed: tuple[str, ...], step: str, reason: str) -> tuple[Any, dict[str, int]]:
+def cross_encoder(name: str, needed: tuple[str, ...], step: str, reason: Reason) -> tuple[Any, dict[str, int]]:
     """A cross-encoder of sentence-transformers on the CPU, and the indices of its labels by name in lower case.
 
     Raises:
@@ -55,7 +56,7 @@ def cross_encoder(name: str, needed: tuple[str, ...], step: str, reason: str) ->
     return model, labels
 
 
-def sentence_transformer(name: str, step: str, reason: str) -> Any:
+def sentence_transformer(name: str, step: str, reason: Reason) -> Any:
     """A sentence-transformers model on the CPU, by name or local folder.
 
     Raises:
@@ -70,7 +71,7 @@ def sentence_transformer(name: str, step: str, reason: str) -> Any:
         raise StepFailed(step, reason, f"{name}: {error}") from error
 
 
-def package_file(package: str, name: str, step: str, reason: str) -> Path:
+def package_file(package: str, name: str, step: str, reason: Reason) -> Path:
     """A data file of an installed package, without importing the package.
 
     Raises:
@@ -82,6 +83,6 @@ def package_file(package: str, name: str, step: str, reason: str) -> Path:
     return Path(spec.origin).parent / name
 
 
-def _needs_sentence_transformers(step: str, reason: str) -> None:
+def _needs_sentence_transformers(step: str, reason: Reason) -> None:
     if find_spec("sentence_transformers") is None:
         raise StepFailed(step, reason, "sentence-transformers is not installed (extra `semantic`)")

@@ -11,6 +11,7 @@ import anyio.to_thread
 from hedgerow.proxy.clustering.clusterer import Pair, judged
 from hedgerow.proxy.clustering.loading import Lazy, cross_encoder
 from hedgerow.proxy.clustering.rules import Judgement
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
 
 MAX_CHARS = 4096
@@ -29,7 +30,7 @@ class NliJudge:
     name = "nli"
 
     def __init__(self, model: str, *, budget_s: float = 2.0, batch: int = 16) -> None:
-        self._loaded = Lazy(partial(cross_encoder, model, ("entailment",), "cluster", "no_judge"))
+        self._loaded = Lazy(partial(cross_encoder, model, ("entailment",), "cluster", Reason.NO_JUDGE))
         self._budget_s = budget_s
         self._batch = batch
 

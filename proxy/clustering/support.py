@@ -24,6 +24,7 @@ from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.normal import fold, stem
 from hedgerow.proxy.clustering.words import word_lists
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
 
 WEIGHTS = Path(__file__).with_name("support.json")
 AGREEMENT = (0.15, 0.8)
@@ -56,7 +57,7 @@ class SentenceSupport:
             StepFailed: `too_few_samples` where there is no other answer.
         """
         if not others:
-            raise StepFailed("confidence", "too_few_samples", "the draft has no other answer to be compared with")
+            raise StepFailed("confidence", Reason.TOO_FEW_SAMPLES, "the draft has no other answer to be compared with")
         claims = sentences(draft) or (draft,)
         return await anyio.to_thread.run_sync(support, question, claims, others)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Asker, Rewriter
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Usage
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
@@ -136,7 +137,7 @@ def build_hedged_qa(context: RouteContext) -> RewriterFactory:
 def _asking(context: RouteContext, editor: Callable[[Ask], Rewriter]) -> RewriterFactory:
     settings = context.route.rewriting
     options = {"temperature": settings.temperature}
-    prompting = Prompting(context.upstream(settings.upstream), "rewrite", "editor_failed", settings.model, options)
+    prompting = Prompting(context.upstream(settings.upstream), "rewrite", Reason.EDITOR_FAILED, settings.model, options)
 
     def make(asker: Asker) -> Rewriter:
         async def ask(system: str, task: str) -> tuple[str, Usage]:

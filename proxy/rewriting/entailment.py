@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from hedgerow.proxy.clustering.loading import Lazy, cross_encoder
+from hedgerow.proxy.outcomes import Reason
 
 Pair = tuple[str, str]
 """(premise, hypothesis)."""
@@ -19,7 +20,7 @@ class CrossEncoderEntailment:
     """
 
     def __init__(self, model: str) -> None:
-        self._loaded = Lazy(partial(cross_encoder, model, ("entailment", "neutral"), "rewrite", "no_entailment"))
+        self._loaded = Lazy(partial(cross_encoder, model, ("entailment", "neutral"), "rewrite", Reason.NO_ENTAILMENT))
 
     def __call__(self, pairs: Sequence[Pair]) -> list[float]:
         """Score pairs in one batch.

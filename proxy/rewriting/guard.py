@@ -15,6 +15,7 @@ from hedgerow.lexicon.text.language import known, known_language_of, negations
 from hedgerow.lexicon.text.opaque import first_difference
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.lexicon.text.words import open_contraction, straight, word_set
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting.frames import distance, lexicon_of, nearest_foreign
 from hedgerow.proxy.rewriting.strip import Strippers
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Verdict
@@ -102,7 +103,7 @@ class FactGuard:
     def check_sync(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
         """Synchronous version of `check`."""
         if not rewrite.text.strip():
-            return Verdict(False, "empty", "the rewrite is empty")
+            return Verdict(False, Reason.EMPTY, "the rewrite is empty")
         limit = LENGTH_FACTOR * len(request.draft) + LENGTH_ALLOWANCE
         if len(rewrite.text) > limit:
             return Verdict(
@@ -110,7 +111,7 @@ class FactGuard:
             )
         language = request.language or known_language_of(request.draft, request.question)
         if language is None:
-            return Verdict(False, "unknown_language", "the answer is not in a language that can be checked")
+            return Verdict(False, Reason.UNKNOWN_LANGUAGE, "the answer is not in a language that can be checked")
         stripper = self.strippers.of(language)
         before, after = stripper.strip(request.draft), stripper.strip(rewrite.text)
         return (
@@ -131,12 +132,12 @@ class FactGuard:
         if excess <= self.tolerance:
             return None
         detail = f"it sounds {perceived.mean:.0%} sure where {request.target.mean:.0%} is right"
-        return Verdict(False, "confidence_off", detail)
+        return Verdict(False, Reason.CONFIDENCE_OFF, detail)
 
     def _meaning(self, draft: str, rewrite: str) -> Verdict | None:
         if self.entailment is None or min(self.entailment([(draft, rewrite), (rewrite, draft)])) >= self.entailed:
             return None
-        return Verdict(False, "not_entailed", "the rewrite and the draft do not entail each other")
+        return Verdict(False, Reason.NOT_ENTAILED, "the rewrite and the draft do not entail each other")
 
     def _nearest(self, request: RewriteRequest, language: str) -> float:
         """How near the best hedge comes to the target, in the language of the answer."""
@@ -153,9 +154,9 @@ class FactGuard:
 def _facts(before: str, after: str) -> Verdict | None:
     """What differs between two texts whose words of confidence are out."""
     if (kind := first_difference(before, after)) is not None:
-        return Verdict(False, f"{kind}_changed", f"a {kind} of the answer was changed, added or dropped")
+        return Verdict(False, Reason(f"{kind}_changed"), f"a {kind} of the answer was changed, added or dropped")
     if (kind := difference(before, after)) is not None:
-        return Verdict(False, f"content_{kind}", _CONTENT[kind])
+        return Verdict(False, Reason(f"content_{kind}"), _CONTENT[kind])
     return None
 
 

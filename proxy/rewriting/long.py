@@ -17,6 +17,7 @@ from hedgerow.lexicon import Match
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import Piece, pieces
 from hedgerow.lexicon.text.shape import shape
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting.claims import is_claim
 from hedgerow.proxy.rewriting.frames import Surroundings, capitalise, distance, nearest_foreign
 from hedgerow.proxy.rewriting.guard import FactGuard
@@ -83,7 +84,7 @@ def reword_sentences(
         raise ValueError(f"the answer has {len(indices)} sentences and {len(confidences)} confidences were given")
     language = known_language_of(draft, question)
     if language is None:
-        return Rewording(draft, "unhedged", "unknown_language", None, None)
+        return Rewording(draft, "unhedged", Reason.UNKNOWN_LANGUAGE, None, None)
     targets = _for_their_lists(parts, dict(zip(indices, confidences, strict=True)))
     wording = _Wording(question, language, nearest, guard, template.strippers.of(language), parts)
     for index in indices:

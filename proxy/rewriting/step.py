@@ -13,12 +13,13 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon import NO_HEDGE
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Guard, Rewriter
 from hedgerow.proxy.rewriting.frames import distance
 from hedgerow.proxy.rewriting.guard import LONG, Reader, perceived_confidence
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage
 
-NOTHING_TO_HEDGE = frozenset({"no_assertion"})
+NOTHING_TO_HEDGE = frozenset({Reason.NO_ASSERTION})
 """Reasons for which the draft stands without being counted as a failure."""
 ALREADY_PLAIN = 0.1
 """1-Wasserstein distance to the target within which a draft that needs no hedge is left alone, its own wording included."""
@@ -57,9 +58,9 @@ async def reword(
     tried = _Attempts()
     request = replace(request, language=request.language or known_language_of(request.draft, request.question))
     if request.language is None:
-        return await tried.left_alone(request, "unhedged", "unknown_language", None)
+        return await tried.left_alone(request, "unhedged", Reason.UNKNOWN_LANGUAGE, None)
     if request.hedges[0].hedge.is_plain and await _is_plain_already(request, reader):
-        return await tried.left_alone(request, "plain", "no_hedge_needed", reader)
+        return await tried.left_alone(request, "plain", Reason.NO_HEDGE_NEEDED, reader)
     for rewriter in rewriters:
         asked: RewriteRequest | None = request
         while asked is not None:
@@ -76,7 +77,7 @@ async def reword(
                 return await _accepted(request, rewrite, rewriter.name, tried, reader)
             tried.refused.append(f"{rewriter.name}:{verdict.reason}")
             asked = _next(asked, rewriter, rewrite, verdict.detail or verdict.reason or "refused")
-    last = tried.refused[-1].partition(":")[2] if tried.refused else "no_rewriter"
+    last = tried.refused[-1].partition(":")[2] if tried.refused else Reason.NO_REWRITER
     return await tried.left_alone(request, "unhedged", last, reader)
 
 
@@ -99,7 +100,7 @@ async def _accepted(
 ) -> Rewording:
     perceived = await _perceived(request, rewrite.text, reader)
     if rewrite.text == request.draft and request.hedges[0].hedge.is_plain:
-        return await tried.left_alone(request, "plain", "no_hedge_needed", reader)
+        return await tried.left_alone(request, "plain", Reason.NO_HEDGE_NEEDED, reader)
     return Rewording(rewrite.text, "hedged", None, rewrite.hedge, name, tuple(tried.refused), perceived, tried.usage)
 
 

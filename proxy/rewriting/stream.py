@@ -12,6 +12,7 @@ from hedgerow.lexicon import Frame, Hedge, Match
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.lexicon.text.shape import Shape
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting.frames import Surroundings, apply, capitalise, lexicon_of
 from hedgerow.proxy.rewriting.guard import perceived_confidence
 from hedgerow.proxy.rewriting.template import asserts
@@ -58,15 +59,15 @@ async def append_confidence_sentence(request: RewriteRequest) -> Rewording:
 def append_confidence_sentence_sync(request: RewriteRequest) -> Rewording:
     """Synchronous version of `append_confidence_sentence`."""
     language = request.language or known_language_of(request.draft, request.question)
-    plain = Rewording(request.draft, "plain", "no_hedge_needed", None, None)
+    plain = Rewording(request.draft, "plain", Reason.NO_HEDGE_NEEDED, None, None)
     if language is None:
-        return replace(plain, status="unhedged", reason="unknown_language")
+        return replace(plain, status="unhedged", reason=Reason.UNKNOWN_LANGUAGE)
     if request.hedges[0].hedge.is_plain:
         return replace(plain, hedge=request.hedges[0].hedge.id)
     if not any(asserts(sentence, language) for sentence in sentences(request.draft)):
-        return replace(plain, reason="no_assertion")
+        return replace(plain, reason=Reason.NO_ASSERTION)
     if (closing := _closing(request.draft, request.hedges, language)) is None:
-        return replace(plain, status="unhedged", reason="no_frame")
+        return replace(plain, status="unhedged", reason=Reason.NO_FRAME)
     hedge, sentence = closing
     perceived = perceived_confidence(sentence, language)
     return Rewording(request.draft + sentence, "hedged", None, hedge.id, "closing", perceived=perceived)

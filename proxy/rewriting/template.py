@@ -15,6 +15,7 @@ from hedgerow.lexicon.text.language import grammar, known_language_of
 from hedgerow.lexicon.text.sentences import Piece
 from hedgerow.lexicon.text.shape import Shape, shape
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting import frames
 from hedgerow.proxy.rewriting.claims import may_claim
 from hedgerow.proxy.rewriting.frames import KEPT_INSIDE, Surroundings, capitalise, lowers, nearest_foreign
@@ -91,20 +92,20 @@ class TemplateRewriter:
         """Synchronous version of `rewrite`."""
         language = request.language or known_language_of(request.draft, request.question)
         if language is None:
-            raise StepFailed("rewrite", "unknown_language", "the answer is not in a language that has hedges")
+            raise StepFailed("rewrite", Reason.UNKNOWN_LANGUAGE, "the answer is not in a language that has hedges")
         matches = request.hedges if language == "en" else nearest_foreign(language, request.target, len(request.hedges))
         matches = tuple(match for match in matches if match.hedge.id not in request.refused)
         if not matches:
-            raise StepFailed("rewrite", "no_frame", "every retrieved hedge was refused")
+            raise StepFailed("rewrite", Reason.NO_FRAME, "every retrieved hedge was refused")
         stripper = self.strippers.of(language)
         originals = stripper.pieces(request.draft)
         parts = [Piece(stripper.sentence(p.text), True) if p.is_sentence else p for p in originals]
         where = main_sentence(parts, language)
         if where is None:
-            raise StepFailed("rewrite", "no_assertion", "the draft asserts nothing that could be hedged")
+            raise StepFailed("rewrite", Reason.NO_ASSERTION, "the draft asserts nothing that could be hedged")
         if language == "en" and _OWN_DOUBT.search(originals[where].text):
             raise StepFailed(
-                "rewrite", "already_hedged", "the draft hedges itself in words that are part of what it says"
+                "rewrite", Reason.ALREADY_HEDGED, "the draft hedges itself in words that are part of what it says"
             )
         if matches[0].hedge.is_plain:
             return Rewrite("".join(piece.text for piece in parts), matches[0].hedge.id)
@@ -115,7 +116,7 @@ class TemplateRewriter:
         around = Surroundings(request.question, rest, language)
         chosen = choose(stripper.bare(originals[where].text), matches, around, originals[where].text)
         if chosen is None:
-            raise StepFailed("rewrite", "no_frame", "no frame of the retrieved hedges fits the draft")
+            raise StepFailed("rewrite", Reason.NO_FRAME, "no frame of the retrieved hedges fits the draft")
         hedge, worded = chosen
         parts[where] = Piece(capitalise(worded) if originals[where].text[:1].isupper() else worded, True)
         return Rewrite("".join(piece.text for piece in parts), hedge.id)
@@ -139,7 +140,7 @@ def introduction(matches: Sequence[Match]) -> tuple[Hedge, str]:
             opening, _, rest = frame.text.partition("{answer}")
             if frame.kind == "lead" and not rest and opening.rstrip().endswith(":"):
                 return match.hedge, capitalise(opening.rstrip())
-    raise StepFailed("rewrite", "no_frame", "no frame of the retrieved hedges can introduce a list")
+    raise StepFailed("rewrite", Reason.NO_FRAME, "no frame of the retrieved hedges can introduce a list")
 
 
 def main_sentence(parts: Sequence[Piece], language: str = "en") -> int | None:

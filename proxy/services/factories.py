@@ -17,6 +17,7 @@ from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.config.kinds import JUDGES, REWRITERS, SIGNALS
 from hedgerow.proxy.errors import ConfigError
 from hedgerow.proxy.grading.online import RouteGrader
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.sampling.cache import MemoryCache, RedisCache
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
@@ -122,7 +123,7 @@ def _grader(context: RouteContext) -> RouteGrader | None:
     if not settings.share:
         return None
     upstream = context.upstream(settings.upstream)
-    prompting = Prompting(upstream, "grade", "grader_unreachable", settings.model, {"temperature": 0.0})
+    prompting = Prompting(upstream, "grade", Reason.GRADER_UNREACHABLE, settings.model, {"temperature": 0.0})
 
     async def ask(asker: Asker, prompt: str) -> str:
         return await prompting.text(asker, lambda _: None)(prompt)

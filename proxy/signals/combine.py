@@ -11,6 +11,7 @@ import numpy as np
 from hedgerow.calibration import Beta, FittedMap
 from hedgerow.calibration.logistic import fit_logistic
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import ConfidenceSignal
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.signals.token import TokenSignal
@@ -78,13 +79,13 @@ def weights_of(fitted: FittedMap | None) -> Weights:
     """
     if fitted is None or not fitted.weights:
         raise StepFailed(
-            "confidence", "no_weights", "no map of the combined signal is active; hedgerow fit --signal combined"
+            "confidence", Reason.NO_WEIGHTS, "no map of the combined signal is active; hedgerow fit --signal combined"
         )
     weights = dict(fitted.weights)
     bias = weights.pop("bias", 0.0)
     if set(weights) != set(COMBINED) or not all(map(isfinite, (bias, *weights.values()))):
         raise StepFailed(
-            "confidence", "weights_unreadable", f"needs one finite weight for each of {', '.join(COMBINED)}"
+            "confidence", Reason.WEIGHTS_UNREADABLE, f"needs one finite weight for each of {', '.join(COMBINED)}"
         )
     return Weights(bias, weights)
 

@@ -12,6 +12,7 @@ from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from hedgerow.proxy.config import ReaderModel
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import Clustering, Sample
 from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SignalFactory
 
@@ -44,7 +45,7 @@ class LinguisticSignal:
                 return await self.reader.read(text)
             return (await anyio.to_thread.run_sync(perceive, text, language_of(text, question) or "und")).beta
         except LexiconError as error:
-            raise StepFailed("signal", "unreadable", str(error)) from error
+            raise StepFailed("signal", Reason.UNREADABLE, str(error)) from error
 
 
 def build(context: RouteContext) -> SignalFactory:
@@ -57,7 +58,7 @@ def build(context: RouteContext) -> SignalFactory:
         return lambda _asker, _spent: signal
     options = {"temperature": 1.0, "max_tokens": READING_TOKENS}
     asked = [
-        Prompting(context.upstream(each.upstream), "signal", "reader_unreachable", each.model, options)
+        Prompting(context.upstream(each.upstream), "signal", Reason.READER_UNREACHABLE, each.model, options)
         for each in settings.models or (ReaderModel(upstream=context.route.upstream),)
     ]
     return lambda asker, spent: LinguisticSignal(

@@ -8,6 +8,7 @@ from typing import Any
 
 from hedgerow.calibration import Beta
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import Clustering, Json, Sample
 from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SignalFactory, user
 
@@ -56,7 +57,7 @@ def probability(answer: Json) -> float:
             mass[word] += exp(min(logprob, 0.0))
     total = sum(mass.values())
     if total <= 0.0:
-        raise StepFailed("signal", "no_verdict", "neither True nor False is among the likely words")
+        raise StepFailed("signal", Reason.NO_VERDICT, "neither True nor False is among the likely words")
     return mass["true"] / total
 
 
@@ -66,7 +67,7 @@ def _candidates(answer: Json) -> list[tuple[str, float]]:
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     first: Any = content[0] if isinstance(content, list) and content else None
     if not isinstance(first, dict):
-        raise StepFailed("signal", "no_logprobs", "the upstream gave no token log-probabilities")
+        raise StepFailed("signal", Reason.NO_LOGPROBS, "the upstream gave no token log-probabilities")
     given = [one for one in first.get("top_logprobs") or [first] if isinstance(one, dict)]
     return [
         (one["token"], float(one["logprob"]))
@@ -77,5 +78,5 @@ def _candidates(answer: Json) -> list[tuple[str, float]]:
 
 def build(context: RouteContext) -> SignalFactory:
     """The route's own upstream is asked, once a request."""
-    prompting = Prompting(context.upstream(), "signal", "p_true_unreachable", None, OPTIONS)
+    prompting = Prompting(context.upstream(), "signal", Reason.P_TRUE_UNREACHABLE, None, OPTIONS)
     return lambda asker, spent: PTrueSignal(lambda prompt: prompting.complete(asker, spent, user(prompt)))

@@ -8,6 +8,7 @@ from math import exp
 from hedgerow.calibration import Beta
 from hedgerow.calibration.scores import fit_moments
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import Clustering, Sample
 from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 
@@ -33,14 +34,14 @@ class TokenSignal:
         given = [samples[i].logprob_mean for i in clustering.largest]
         means = [mean for mean in given if mean is not None]
         if not means:
-            raise StepFailed("signal", "no_logprobs", "the upstream gave no token log-probabilities")
+            raise StepFailed("signal", Reason.NO_LOGPROBS, "the upstream gave no token log-probabilities")
         return fit_moments([_probability(mean) for mean in means])
 
 
 def _probability(logprob: float) -> float:
     """The probability behind a log-probability; what rounding lifted above 0 counts as 0."""
     if not logprob <= ROUNDING:
-        raise StepFailed("signal", "bad_logprobs", f"a mean log-probability of {logprob} is no log-probability")
+        raise StepFailed("signal", Reason.BAD_LOGPROBS, f"a mean log-probability of {logprob} is no log-probability")
     return exp(min(logprob, 0.0))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.proxy.config import Route
 from hedgerow.proxy.errors import ProxyError, StepFailed
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Asker, Call, Clusterer, ConfidenceSignal, Rewriter, Upstream
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
@@ -54,7 +55,7 @@ class Prompting:
 
     upstream: Upstream
     step: str
-    reason: str
+    reason: Reason
     model: str | None
     options: Mapping[str, Any]
 

@@ -18,6 +18,7 @@ from hedgerow.proxy.clustering.loading import Lazy
 from hedgerow.proxy.clustering.nli import NliJudge
 from hedgerow.proxy.clustering.support import support
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
 
 THREADS = 8
 
@@ -51,7 +52,7 @@ def test_a_value_is_made_once_and_a_failure_is_tried_again():
     lazy = Lazy(_slowly(made, object()))
     assert len(set(map(id, _at_once(lazy)))) == 1
     assert len(made) == 1
-    replies = iter([StepFailed("cluster", "no_judge", "gone"), "there"])
+    replies = iter([StepFailed("cluster", Reason.NO_JUDGE, "gone"), "there"])
 
     def make():
         if isinstance(reply := next(replies), Exception):

@@ -16,6 +16,7 @@ from hedgerow.lexicon import Match, Retriever, load
 from hedgerow.lexicon.text.sentences import pieces
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting import (
     DirectBetaRewriter,
     EditorRewriter,
@@ -86,10 +87,10 @@ def test_the_template_follows_a_failing_editor_and_every_refusal_is_counted() ->
 
 def test_an_editor_that_cannot_be_asked_is_passed_over() -> None:
     async def down(system: str, user: str) -> tuple[str, Usage]:
-        raise StepFailed("rewrite", "editor_timeout")
+        raise StepFailed("rewrite", Reason.EDITOR_FAILED)
 
     done = anyio.run(lambda: reword(_request("It was Paris."), rewriters=[EditorRewriter(down), TEMPLATE], guard=GUARD))
-    assert (done.rewriter, done.attempts) == ("template", ("llm:editor_timeout",))
+    assert (done.rewriter, done.attempts) == ("template", ("llm:editor_failed",))
 
 
 def test_where_nothing_passes_the_draft_stands_marked() -> None:
