@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -107,6 +108,21 @@ class Spool:
         if self._size == 0:
             self.path.unlink(missing_ok=True)
         os.close(self._descriptor)
+
+
+def unwritable(folder: Path) -> str | None:
+    """What keeps a spool from being written in a folder, in a sentence; found out without leaving anything there."""
+    nearest = next(
+        path for path in (folder.absolute(), *folder.absolute().parents) if os.path.exists(path)
+    )  # unlike Path.exists, False where a parent may not be searched
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            return None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        return (
+            f"audit.spool is {folder}: {nearest} cannot be written ({reason}); make it writable, or change audit.spool"
+        )
 
 
 def waiting(folder: Path) -> Iterator[Spool]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 import anyio.to_thread
 
 from hedgerow.proxy.audit.engine import unusable_address
+from hedgerow.proxy.audit.spool import unwritable
 from hedgerow.proxy.config import EmbeddedUpstream, Route, Settings
 from hedgerow.proxy.config import Upstream as UpstreamSettings
 from hedgerow.proxy.config.lazy import load_object
@@ -202,7 +203,7 @@ def check_services(settings: Settings) -> list[str]:
     Raises:
         ConfigError: a model file, a library or a lexicon is missing or unusable, or the store's address is.
     """
-    if (problem := unusable_address(settings.audit)) is not None:
+    if (problem := unusable_address(settings.audit) or unwritable(settings.audit.spool)) is not None:
         raise ConfigError(problem)
     for upstream in settings.upstreams.values():
         if isinstance(upstream, EmbeddedUpstream):

@@ -10,12 +10,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import anyio.to_thread
 import structlog
 
 from hedgerow.proxy.audit.engine import shown_address
+from hedgerow.proxy.audit.spool import unwritable
 from hedgerow.proxy.audit.store import open_store, purge_regularly
 from hedgerow.proxy.config import Settings
-from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.errors import ConfigError, StoreError
 from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.services.background import Background
 from hedgerow.proxy.services.reload import POLL_S, ConfigReloader
@@ -35,9 +37,11 @@ async def open_reloader(
     imported as soon as a route calibrates.
 
     Raises:
-        ConfigError: something that the configuration names is not there.
+        ConfigError: something that the configuration names is not there, or its spool cannot be written.
         StoreError: the audit store cannot be opened.
     """
+    if (problem := await anyio.to_thread.run_sync(unwritable, settings.audit.spool)) is not None:
+        raise ConfigError(problem)
     metrics = Metrics()
     async with AsyncExitStack() as stack:
         try:

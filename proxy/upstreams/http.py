@@ -34,6 +34,9 @@ HOP_BY_HOP = frozenset(
     ]
 )
 NOT_FORWARDED = HOP_BY_HOP | {"host", "content-length", "expect", "x-hedgerow-mode"}
+OWN_HEADERS = "x-hedgerow-"
+"""The proxy alone says what stands in headers that begin so; an upstream's own are not passed on."""
+LAST_STATUS = 599
 MAX_RETRY_AFTER_S = 30.0
 """A longer `Retry-After` is not waited for: the answer goes to the client as it is, with that header."""
 
@@ -49,6 +52,11 @@ def _foreign_errors(name: str) -> Iterator[None]:
         raise UpstreamError(f"the upstream {name!r} cannot be reached", code="upstream_unreachable") from error
     except (aiohttp.ClientError, ValueError) as error:  # ValueError: a body that breaks HTTP's framing
         raise UpstreamError(f"the upstream {name!r} broke off its answer", code="upstream_broken") from error
+
+
+def _is_passed_on(header: str) -> bool:
+    """Whether a header of the upstream's answer, in lower case, reaches the client."""
+    return header not in HOP_BY_HOP and not header.startswith(OWN_HEADERS)
 
 
 def _retry_wait(error: Exception) -> bool | float:
@@ -112,6 +120,7 @@ class HttpModel:
                 self._base + call.path, data=orjson.dumps(call.body), headers=headers, allow_redirects=False
             ) as answer:
                 body = await answer.read()
+        self._check_status(answer.status)
         if answer.status >= 300:
             kind = answer.headers.get("content-type", "application/json")
             raise UpstreamRejected(answer.status, body, kind, answer.headers.get("retry-after"))
@@ -125,7 +134,8 @@ class HttpModel:
             async with self._session.request(
                 call.method, url, data=call.body or None, headers=self._headers(call.headers), allow_redirects=False
             ) as answer:
-                headers = [pair for pair in answer.raw_headers if pair[0].lower().decode("latin-1") not in HOP_BY_HOP]
+                self._check_status(answer.status)
+                headers = [pair for pair in answer.raw_headers if _is_passed_on(pair[0].decode("latin-1").lower())]
                 yield Relay(answer.status, headers, answer.content.iter_any())
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
@@ -135,6 +145,7 @@ class HttpModel:
                 self._base + "/models", headers=self._headers(headers.items(), ("accept-encoding", "identity"))
             ) as answer:
                 body = await answer.read()
+        self._check_status(answer.status)
         if answer.status >= 300:
             raise UpstreamRejected(answer.status, body, answer.headers.get("content-type", "application/json"))
         try:
@@ -142,6 +153,12 @@ class HttpModel:
         except (ValueError, KeyError, TypeError) as error:
             raise UpstreamError(f"the upstream {self._name!r} lists its models in no known form") from error
         return [model for model in listed if isinstance(model, dict)]
+
+    def _check_status(self, status: int) -> None:
+        """Raise `UpstreamError` for a status outside HTTP's range, which no server could send on."""
+        if not 200 <= status <= LAST_STATUS:
+            message = f"the upstream {self._name!r} answered with status {status}, which is not one of HTTP's"
+            raise UpstreamError(message, code="upstream_broken")
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -6,7 +6,9 @@ import asyncio
 import json
 import re
 import socket
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
@@ -290,3 +292,36 @@ def test_many_requests_at_once(serve: Any, upstream: Upstream, tmp_path: Any) ->
 
     assert all(asyncio.run(run()))
     assert len({row["id"] for row in rows_of(tmp_path, 64)}) == 64
+
+
+class _Status999(BaseHTTPRequestHandler):
+    """Answers with a status that servers of ours refuse to send."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.wfile.write(b"HTTP/1.1 999 Request denied\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+
+
+@pytest.mark.parametrize("mode", ["off", "on"])
+def test_a_status_that_http_does_not_have(serve: Any, tmp_path: Any, mode: str) -> None:
+    """An error object instead of a closed connection."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Status999) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            upstream = {"base_url": f"http://127.0.0.1:{server.server_port}/v1"}
+            address = serve(mode=mode, upstream_settings=upstream)
+            reply = httpx.post(address + CHAT, json={"model": "m", "messages": ASK}, timeout=30)
+        finally:
+            server.shutdown()
+    assert (reply.status_code, reply.json()["error"]["code"]) == (502, "upstream_broken")
+    (row,) = rows_of(tmp_path, 1)
+    assert (row["status"], row["reason"]) == ("failed", "upstream_broken")
+
+
+def test_headers_of_ours_are_not_taken_from_an_upstream(serve: Any, upstream: Upstream) -> None:
+    """Whatever an upstream claims in `x-hedgerow-...`, a client reads there only what the proxy says."""
+    claims = {"X-Hedgerow-Confidence": "0.99", "x-hedgerow-status": "hedged", "x-request-id": "r1"}
+    upstream.default = lambda _request, _body: JSONResponse(completion("Canberra."), headers=claims)
+    reply = httpx.post(serve(mode="off") + CHAT, json={"model": "m", "messages": ASK}, timeout=30)
+    assert reply.headers["x-request-id"] == "r1"
+    assert not [name for name in reply.headers if name.startswith("x-hedgerow-")]

@@ -42,6 +42,10 @@ FAILURES = {
     "unwritable store": (_settings(audit={"url": "sqlite:////proc/nosuch/audit.db"}), "audit.url is sqlite:"),
     "folder as store": (_settings(audit={"url": "sqlite:////tmp"}), "audit.url is sqlite:////tmp: unable to open"),
     "no address": (_settings(audit={"url": "nonsense"}), "audit.url is not an address such as"),
+    "unwritable spool": (
+        _settings(audit={"url": "sqlite:///audit.db", "spool": "/dev/null/spool"}),
+        "audit.spool is /dev/null/spool",
+    ),
     "lexicon": (_settings({"lexicon": "nosuch.yaml"}), "nosuch.yaml"),
     "empty lexicon": (_settings({"lexicon": "empty.yaml"}), "empty.yaml"),
     "model file": (_settings(upstreams=_embedded("nosuch.gguf")), "nosuch.gguf"),

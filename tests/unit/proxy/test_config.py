@@ -193,6 +193,15 @@ def test_check_finds_a_store_that_cannot_be(tmp_path: Path, url: str) -> None:
     assert (done.exit_code, "audit.url is" in done.stderr) == (2, True)
 
 
+def test_check_finds_a_spool_that_cannot_be_written(tmp_path: Path) -> None:
+    """Without making its folder; one that can be written is not made either."""
+    for spool, status in (("/dev/null/spool", 2), (str(tmp_path / "deep" / "spool"), 0)):
+        written = _written(tmp_path, {"audit": {"url": f"sqlite:///{tmp_path}/audit.db", "spool": spool}})
+        done = CliRunner().invoke(app, ["config", "check", "-c", str(written)])
+        assert (done.exit_code, f"audit.spool is {spool}" in done.stderr) == (status, status == 2), done.output
+    assert not (tmp_path / "deep").exists()
+
+
 def test_check_finds_a_missing_map(tmp_path: Path) -> None:
     """The proxy would start without it: exit status 1."""
     route = {"name": "r", "upstream": "u", "mode": "on", "map": "nosuch"}
