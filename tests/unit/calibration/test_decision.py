@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.calibration.decision import Costs, cost_curve, decide, expected_costs, incurred_cost, thresholds
+from hedgerow.calibration.decision import (
+    Costs,
+    Thresholds,
+    cost_curve,
+    decide,
+    expected_costs,
+    incurred_cost,
+    thresholds,
+)
 from hedgerow.calibration.errors import RangeError
 
 costs = st.builds(
@@ -45,7 +53,26 @@ def test_on_calibrated_answers_the_thresholds_cost_least():
     assert abs(curve.threshold[curve.cost.argmin()] - 0.75) < 0.05
 
 
-@pytest.mark.parametrize("bad", [{"wrong": 0.0}, {"needless_abstention": -1.0}, {"escalated_accuracy": 2.0}])
+@pytest.mark.parametrize(
+    "bad", [{"wrong": 0.0}, {"needless_abstention": -1.0}, {"escalated_accuracy": 2.0}, {"escalation": float("nan")}]
+)
 def test_costs_that_make_no_sense_are_refused(bad):
     with pytest.raises(RangeError, match=next(iter(bad))):
         Costs(**{"wrong": 1.0, "needless_abstention": 1.0, **bad})
+
+
+@pytest.mark.parametrize("starts", [(), (0.2, 0.5), (0.0, 0.5, 0.5), (0.0, 1.5)])
+def test_thresholds_ascend_from_zero(starts):
+    with pytest.raises(RangeError, match="ascend"):
+        Thresholds(starts, ("hedge",) * len(starts))
+
+
+def test_every_threshold_has_an_action():
+    with pytest.raises(RangeError, match="2 starts and 1 actions"):
+        Thresholds((0.0, 0.5), ("hedge",))
+
+
+@pytest.mark.parametrize("mean", [-0.1, 1.1, float("nan")])
+def test_a_mean_outside_its_range_is_not_decided(mean):
+    with pytest.raises(RangeError, match="mean must be in"):
+        decide(mean, thresholds(Costs(wrong=4.0, needless_abstention=1.0)))

@@ -105,3 +105,23 @@ def test_a_route_with_an_unusable_lexicon_is_a_configuration_error(tmp_path: Pat
     assert done.exit_code == 2
     assert "routes: r: lexicon" in done.stderr
     assert reason in done.stderr
+
+
+def test_check_names_what_a_route_will_miss(tmp_path: Path) -> None:
+    """Gaps of the scale, a missing plain entry, a language that a route's own lexicon cannot have: notes, and 0."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "version: 1\nlanguage: de\nhedges:\n  - {id: a, phrase: wohl, low: 0.5, high: 0.7, frames: [{adverb: wohl}]}\n"
+    )
+    done = RUN.invoke(app, ["lexicon", "check", str(path)])
+    assert done.exit_code == 0, done.stderr
+    for note in ("there is no 'no-hedge'", "must be English", "no hedge is perceived between 0.00 and 0.60"):
+        assert note in done.stdout
+    shipped = RUN.invoke(app, ["lexicon", "check", "en"])
+    assert (shipped.exit_code, "there is no" in shipped.stdout) == (0, False), shipped.output
+
+
+def test_input_that_is_not_utf_8_is_one_sentence() -> None:
+    done = RUN.invoke(app, ["lexicon", "perceive"], input=b"It was Caf\xe9 Central.\n")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "standard input is not UTF-8" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.operators import read_changes, states
 from hedgerow.proxy.audit.store import open_store
+from hedgerow.proxy.audit.verdicts import MAX_VERDICTS
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.config import load
 from tests.support.audit import agreement, fill, right
@@ -198,3 +200,42 @@ def test_json_lines_of_every_kind_are_imported(config: Path, tmp_path: Path) -> 
         assert f"line {line}: {fault}" in done.stderr
     assert "more" in done.stderr
     assert "3 known already" in run(config, "audit", "import", path, code=1).stdout
+
+
+def test_lines_of_json_are_imported_packed_or_not(config: Path, tmp_path: Path) -> None:
+    """Booleans and numbers count as they are; a line that cannot be used is named with the reason, and a clean file ends with 0."""
+    names = filled(config, 3, told=False)
+    bad = ["{", "[1]", '{"correct": true}', f'{{"id": "{names[0]}", "correct": "2"}}', f'{{"id": "{names[0]}"}}']
+    good = [json.dumps({"id": names[0], "correct": True}), "", json.dumps({"id": names[1], "correct": 0.25})]
+    file = tmp_path / "verdicts.jsonl.gz"
+    file.write_bytes(gzip.compress("\n".join([*bad, *good]).encode()))
+    first = run(config, "audit", "import", file, code=1)
+    assert "2 verdicts recorded, 0 known already, 5 lines at fault" in first.stdout
+    faults = [
+        "1: not valid JSON",
+        "2: not a JSON object",
+        "3: 'id' is missing",
+        "4: 'correct': expected",
+        "5: 'correct'",
+    ]
+    assert all(f"line {fault}" in first.stderr for fault in faults), first.stderr
+    plain = tmp_path / "verdicts.jsonl"
+    plain.write_text("\n".join(good))
+    assert "0 verdicts recorded, 2 known already, 0 lines at fault" in run(config, "audit", "import", plain).stdout
+
+
+def test_a_long_file_is_imported_in_full(config: Path, tmp_path: Path) -> None:
+    """More lines than are written at once."""
+    names = filled(config, MAX_VERDICTS + 3, told=False)
+    file = tmp_path / "verdicts.csv"
+    file.write_text("id,correct\n" + "".join(f"{name},right\n" for name in names))
+    assert f"{len(names)} verdicts recorded" in run(config, "audit", "import", file).stdout
+
+
+def test_questions_and_drafts_are_exported_only_when_asked(config: Path, tmp_path: Path) -> None:
+    filled(config, 2)
+    out = tmp_path / "out.jsonl"
+    run(config, "audit", "export", out)
+    assert not any({"question", "draft"} & json.loads(line).keys() for line in out.read_text().splitlines())
+    run(config, "audit", "export", out, "--text")
+    assert all({"question", "draft"} <= json.loads(line).keys() for line in out.read_text().splitlines())

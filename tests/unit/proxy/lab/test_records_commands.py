@@ -195,3 +195,37 @@ def test_evaluate_measures_the_map_that_fit_learns(tmp_path):
     fitted = json.loads(run("fit", "--data", data, "--folder", folder, "--json").stdout)
     evaluated = json.loads(run("evaluate", "--data", data, "--json", "--resamples", 0).stdout)
     assert evaluated["map"]["kind"] == fitted["map"]["kind"]
+
+
+REFUSED = [
+    ("\udc80", "not valid UTF-8"),
+    ("[" * 100_000, "nested too deeply"),
+    ("3", "not a JSON object"),
+    ({"samples": ["a", "b"], "cluster_ids": [0], "correct": True}, "1 cluster_ids for 2 samples"),
+    ({"alpha": 1, "beta": 2}, "expected 'correct' or 'label'"),
+    ({"cluster_ids": [0, 0]}, "beside 'cluster_ids' without 'samples'"),
+    ({"answers": ["a"]}, "Found: 'answers'"),
+    ({}, "Found: nothing"),
+    ({"samples": ["a"]}, "nothing says which answer is right"),
+    ({"samples": ["a", 3], "gold": "a"}, "'samples', item 2: expected"),
+    ({"samples": [{"logprob_mean": -1.0}], "gold": "a"}, "'text' is missing from 'samples', item 1"),
+    ({"alpha": -1, "beta": 2, "correct": True}, "alpha"),
+]
+
+
+@pytest.mark.parametrize(("row", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
+def test_a_line_that_cannot_be_used_says_why(tmp_path, row, reason):
+    line = row if isinstance(row, str) else json.dumps(row)
+    path = tmp_path / "d.jsonl"
+    path.write_bytes(b"\n" + line.encode(errors="surrogateescape") + b"\n")
+    ((number, bad),) = read_rows(path)
+    assert isinstance(bad, BadRow)
+    assert (number, bad.line) == (2, 2)
+    assert reason in bad.reason
+
+
+def test_a_file_that_only_calls_itself_parquet_is_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = write(tmp_path / "d.parquet", rows(3))
+    with pytest.raises(OSError, match="not a Parquet file"):
+        list(read_rows(path))

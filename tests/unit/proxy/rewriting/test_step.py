@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import anyio
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from hedgerow.calibration import Beta
-from hedgerow.lexicon import Match, Retriever, load
+from hedgerow.lexicon import Frame, Match, Retriever, load
 from hedgerow.lexicon.text.sentences import pieces
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.errors import StepFailed
@@ -30,7 +31,7 @@ from hedgerow.proxy.rewriting import (
     reword_sentences,
     sentences,
 )
-from hedgerow.proxy.types import Rewording, RewriteRequest, Usage
+from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage, Verdict
 
 RETRIEVER = Retriever(load())
 TEMPLATE = TemplateRewriter()
@@ -271,3 +272,69 @@ def test_an_answer_in_a_language_without_hedges_is_left_alone(draft: str) -> Non
     assert (done.text, done.status, done.reason) == (draft, "unhedged", "unknown_language")
     done = _appended(replace(_request(draft), question=""))
     assert (done.text, done.reason) == (draft, "unknown_language")
+
+
+@pytest.mark.parametrize(
+    ("draft", "reason"),
+    [("東京は日本の首都です。", "unknown_language"), ("I don't know who painted it.", "no_assertion")],
+)
+def test_nothing_is_appended_to_what_cannot_be_qualified(draft: str, reason: str) -> None:
+    """What no lexicon covers, and what claims nothing."""
+    done = _appended(replace(_request(draft, 0.3), question=""))
+    assert (done.text, done.reason) == (draft, reason)
+
+
+def test_nothing_is_appended_where_no_hedge_has_a_wording() -> None:
+    silent = replace(load()["probably"], frames=())
+    done = _appended(replace(_request("It was Paris."), hedges=(Match(silent, 0.0),)))
+    assert (done.text, done.status, done.reason) == ("It was Paris.", "unhedged", "no_frame")
+
+
+def test_an_opening_hedge_closes_an_answer_as_a_sentence() -> None:
+    """A hedge that has no wording for "this is right" is cut at its "but"."""
+    opening = replace(load()["probably"], frames=(Frame("clause", "I am not sure, but {clause}"),))
+    done = _appended(replace(_request("It was Paris.", 0.3), hedges=(Match(opening, 0.0),)))
+    assert done.text == "It was Paris. I am not sure."
+
+
+def test_the_closing_sentence_of_a_longer_answer_is_a_paragraph() -> None:
+    draft = "It was Paris.\n\nThe treaty was signed there in 1783."
+    assert _appended(_request(draft)).text.startswith(draft + "\n\n")
+    assert _appended(_request("It was Paris")).text.startswith("It was Paris. ")
+
+
+class Refusing(FactGuard):
+    """A guard that refuses some wordings."""
+
+    def __init__(self, refuses: Callable[[Rewrite], bool]) -> None:
+        super().__init__()
+        self.refuses = refuses
+
+    def check_sync(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
+        if self.refuses(rewrite):
+            return Verdict(accepted=False, reason="numbers_changed")
+        return super().check_sync(request, rewrite)
+
+
+def _guarded(refuses: Callable[[Rewrite], bool], text: str = LONG) -> Rewording:
+    return reword_sentences(
+        "", text, [Beta(3, 7)] + [None] * (len(sentences(text)) - 1), template=TEMPLATE, guard=Refusing(refuses),
+        nearest=lambda target, avoid: RETRIEVER.nearest(target, 5, avoid=avoid),
+    )  # fmt: skip
+
+
+def test_a_sentence_whose_wording_is_refused_gets_the_next_or_none() -> None:
+    """The refusals are listed; where all are refused the answer stands as it was, with the reason."""
+    best = _guarded(lambda _: False)
+    second = _guarded(lambda rewrite: rewrite.hedge == best.hedge)
+    assert (second.status, second.attempts) == ("hedged", ("template:numbers_changed",))
+    assert second.hedge != best.hedge
+    none = _guarded(lambda _: True)
+    assert (none.text, none.status, none.reason) == (LONG, "unhedged", "numbers_changed")
+    assert [sentence.status for sentence in none.sentences] == ["unhedged", "plain", "plain", "plain"]
+
+
+def test_a_long_answer_in_an_unknown_language_stands() -> None:
+    draft = "東京は日本の首都です。大阪は西にあります。"
+    done = _guarded(lambda _: False, draft)
+    assert (done.text, done.status, done.reason) == (draft, "unhedged", "unknown_language")
