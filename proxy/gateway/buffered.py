@@ -16,6 +16,8 @@ from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
 
 STREAM_HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
+CHUNKS_A_TURN = 32
+"""Chunks of a stream after which other requests have their turn: a long answer has a thousand of them."""
 
 
 async def answer(exchange: Exchange, services: Services, run: Run, _body: bytes) -> None:
@@ -31,8 +33,10 @@ async def answer(exchange: Exchange, services: Services, run: Run, _body: bytes)
     else:
         if exchange.status is None:
             await exchange.start(200, [*STREAM_HEADERS, *headers(run.result)])
-        for chunk in chunks(final, include_usage=run.job.wants_usage):
+        for number, chunk in enumerate(chunks(final, include_usage=run.job.wants_usage)):
             await exchange.write(chunk)
+            if number % CHUNKS_A_TURN == CHUNKS_A_TURN - 1:
+                await asyncio.sleep(0)
         await exchange.write(sse.DONE, more=False)
 
 

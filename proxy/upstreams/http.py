@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 
 import aiohttp
 import orjson
-import stamina
 from yarl import URL
 
 from hedgerow.proxy.config import HttpUpstream
@@ -19,6 +19,7 @@ from hedgerow.proxy.errors import UpstreamError, UpstreamRejected, UpstreamTimeo
 from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.answers import checked_completion
+from hedgerow.proxy.upstreams.retries import with_retries
 
 HOP_BY_HOP = frozenset(
     [
@@ -37,8 +38,6 @@ NOT_FORWARDED = HOP_BY_HOP | {"host", "content-length", "expect", "x-hedgerow-mo
 OWN_HEADERS = "x-hedgerow-"
 """The proxy alone says what stands in headers that begin so; an upstream's own are not passed on."""
 LAST_STATUS = 599
-MAX_RETRY_AFTER_S = 30.0
-"""A longer `Retry-After` is not waited for: the answer goes to the client as it is, with that header."""
 
 
 @contextmanager
@@ -57,21 +56,6 @@ def _foreign_errors(name: str) -> Iterator[None]:
 def _is_passed_on(header: str) -> bool:
     """Whether a header of the upstream's answer, in lower case, reaches the client."""
     return header not in HOP_BY_HOP and not header.startswith(OWN_HEADERS)
-
-
-def _retry_wait(error: Exception) -> bool | float:
-    """Whether a call is worth repeating; seconds, where the upstream says how long to wait."""
-    if isinstance(error, UpstreamRejected):
-        if error.status != 429 and error.status < 500:
-            return False
-        if error.retry_after is None:
-            return True
-        try:
-            wait = float(error.retry_after)
-        except ValueError:  # an HTTP date: rare, and the clocks need not agree
-            return True
-        return wait if 0 <= wait <= MAX_RETRY_AFTER_S else False
-    return isinstance(error, UpstreamError) and error.code == "upstream_unreachable"
 
 
 async def open_http(name: str, settings: HttpUpstream) -> HttpModel:
@@ -103,13 +87,7 @@ class HttpModel:
         """See `Upstream`. Repeats after 429, 5xx and failed connections, with jitter; a call that waits for its next try leaves its slot to
         others.
         """
-        async for attempt in stamina.retry_context(
-            on=_retry_wait, attempts=self._retries + 1, timeout=None, wait_initial=0.2, wait_max=5.0, wait_jitter=0.3
-        ):
-            with attempt:
-                async with self._slots:
-                    return await self._complete_once(call)
-        raise AssertionError("unreachable: retry_context returns or raises")
+        return await with_retries(partial(self._complete_once, call), self._retries, self._slots)
 
     async def _complete_once(self, call: Call) -> Json:
         headers = self._headers(

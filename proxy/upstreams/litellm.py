@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio.to_thread
@@ -21,6 +22,7 @@ from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
 from hedgerow.proxy.upstreams.answers import checked_completion
+from hedgerow.proxy.upstreams.retries import with_retries
 
 INSTALL = "pip install 'hedgerow[litellm]'"
 
@@ -64,8 +66,10 @@ class LiteLLMModel:
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`."""
-        async with self._slots:
-            answer = await self._ask(call.path, call.body, call.headers)
+        return await with_retries(partial(self._complete_once, call), self._settings.retries, self._slots)
+
+    async def _complete_once(self, call: Call) -> Json:
+        answer = await self._ask(call.path, call.body, call.headers)
         return checked_completion(self._name, orjson.dumps(answer.model_dump(mode="json", exclude_none=True)))
 
     async def _ask(self, path: str, body: Json, headers: Mapping[str, str]) -> Any:
@@ -78,7 +82,8 @@ class LiteLLMModel:
         arguments = body | {
             "model": settings.model_prefix + str(body.get("model", "")),
             "timeout": settings.timeout_s,
-            "num_retries": settings.retries,
+            "num_retries": 0,  # a call that the library repeats would hold its slot while it waits
+            "max_retries": 0,
         }
         try:
             return await functions[path](**arguments, api_key=key, api_base=settings.api_base)
@@ -92,7 +97,9 @@ class LiteLLMModel:
             status = getattr(error, "status_code", None)
             if not isinstance(status, int) or status < 400:
                 raise UpstreamError(f"the upstream {self._name!r} failed") from error
-            raise UpstreamRejected(status, _error_body(error, status), "application/json") from error
+            raise UpstreamRejected(
+                status, _error_body(error, status), "application/json", _retry_after(error)
+            ) from error
 
     @asynccontextmanager
     async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
@@ -138,6 +145,13 @@ def _error_body(error: Any, status: int) -> bytes:
     return orjson.dumps(
         {"error": {"message": message, "type": kind, "param": None, "code": getattr(error, "code", None)}}
     )
+
+
+def _retry_after(error: Any) -> str | None:
+    """The provider's `Retry-After`, where LiteLLM kept its headers."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    value = headers.get("retry-after")
+    return str(value) if value is not None else None
 
 
 async def _once(data: bytes) -> AsyncIterator[bytes]:

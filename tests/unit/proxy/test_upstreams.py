@@ -148,6 +148,31 @@ def test_litellm_is_an_upstream_like_any_other(upstream: Upstream) -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::ResourceWarning")
 @pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="LiteLLM is not installed")
+def test_a_call_that_waits_for_its_next_try_leaves_its_slot(upstream: Upstream) -> None:
+    """One slot, and a call that is refused for the moment: another is answered before it is repeated."""
+    settings = LiteLLMUpstream(
+        provider="litellm", model_prefix="openai/", api_base=upstream.url, retries=1, max_sampling_calls=1
+    )
+
+    async def run() -> list[str]:
+        model, order = await open_litellm("lite", settings), list[str]()
+        upstream.enqueue(fails(429, {"error": {"message": "wait"}}))
+        upstream.default = says("Canberra.")
+
+        async def ask(name: str) -> None:
+            headers = {"authorization": "Bearer sk-client"}
+            await model.complete(Call("/chat/completions", {"model": "m", "messages": ASK}, headers))
+            order.append(name)
+
+        await asyncio.gather(ask("refused first"), ask("other"))
+        return order
+
+    assert asyncio.run(run()) == ["other", "refused first"]
+    assert len(upstream.headers) == 3
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::ResourceWarning")
+@pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="LiteLLM is not installed")
 def test_a_route_through_litellm(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """Calibrated, and passed through as a stream."""
     upstream.default = says("Canberra.", "Sydney.", "Canberra.")
