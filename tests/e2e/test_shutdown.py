@@ -33,21 +33,7 @@ def test_requests_under_way_end_with_their_answer(upstream: Upstream, tmp_path: 
         return answer(request, body)
 
     upstream.default = waiting
-    config = tmp_path / "config.yaml"
-    settings = {
-        "server": {"port": 0},
-        "upstreams": {"scripted": {"provider": "openai", "base_url": upstream.url}},
-        "routes": [{"name": "test", "upstream": "scripted", "mode": mode}],
-        "audit": {"url": f"sqlite:///{tmp_path}/audit.db"},
-        "log": {"format": "json"},
-    }
-    config.write_text(yaml.safe_dump(settings))
-    log = tmp_path / "log"
-    with log.open("wb") as out:
-        command = [sys.executable, "-m", "hedgerow.proxy.cli", "serve", "--config", str(config)]
-        running = subprocess.Popen(
-            command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=out, stderr=out
-        )
+    running, log = start(tmp_path, upstream, mode)
     try:
         address = wait_for_address(log, running)
         replies: list[httpx.Response] = []
@@ -67,6 +53,55 @@ def test_requests_under_way_end_with_their_answer(upstream: Upstream, tmp_path: 
         running.wait(timeout=30)
     assert [reply.status_code for reply in replies] == [200]
     assert re.search(r'"event":"request"', log.read_text())
+
+
+def test_a_shadow_job_that_hangs_is_cut_off(upstream: Upstream, tmp_path: Path) -> None:
+    """SIGTERM while the shadow's own calls get no answer: the process ends with 0 all the same, and its log says what it cut off."""
+    hangs, end = threading.Event(), threading.Event()
+    answer, asked = says("Canberra."), 0
+
+    def first_only(request: Any, body: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked > 1:
+            hangs.set()
+            end.wait(timeout=120)
+        return answer(request, body)
+
+    upstream.default = first_only
+    running, log = start(tmp_path, upstream, "shadow")
+    try:
+        reply = httpx.post(f"{wait_for_address(log, running)}/v1/chat/completions", json=ASK, timeout=60)
+        assert reply.status_code == 200
+        assert hangs.wait(timeout=60)
+        running.terminate()
+        assert running.wait(timeout=60) == 0, log.read_text()
+    finally:
+        end.set()
+        running.kill()
+        running.wait(timeout=30)
+    cut_off = [line for line in log.read_text().splitlines() if '"background_cut_off"' in line]
+    assert ['"job":"shadow"' in line for line in cut_off] == [True], log.read_text()
+
+
+def start(tmp_path: Path, upstream: Upstream, mode: str) -> tuple[subprocess.Popen[bytes], Path]:
+    """A serving process, and its log."""
+    config = tmp_path / "config.yaml"
+    settings = {
+        "server": {"port": 0},
+        "upstreams": {"scripted": {"provider": "openai", "base_url": upstream.url}},
+        "routes": [{"name": "test", "upstream": "scripted", "mode": mode}],
+        "audit": {"url": f"sqlite:///{tmp_path}/audit.db"},
+        "log": {"format": "json"},
+    }
+    config.write_text(yaml.safe_dump(settings))
+    log = tmp_path / "log"
+    with log.open("wb") as out:
+        command = [sys.executable, "-m", "hedgerow.proxy.cli", "serve", "--config", str(config)]
+        running = subprocess.Popen(
+            command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=out, stderr=out
+        )
+    return running, log
 
 
 def wait_for_address(log: Path, running: subprocess.Popen[bytes]) -> str:
