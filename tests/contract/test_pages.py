@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from typing import Any
 
 import httpx
@@ -234,3 +235,32 @@ def test_decisions_are_told_in_words() -> None:
     assert decision_words("undecided") == "not decided by the rules"
     assert decision_words("veto:number") == "apart by number"
     assert decision_words("judge_failed:timeout") == "decided by judge failed, timeout"
+
+
+def test_a_verdict_on_the_page_of_an_answer_counts(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
+    """Right or wrong is recorded as a person's; anything else records nothing. Both lead back to the answer."""
+    with httpx.Client(base_url=serve()) as client:
+        name = ask(str(client.base_url).rstrip("/"), upstream, AUSTRALIA, CAPITALS[AUSTRALIA])
+        page = f"/dashboard/answers/{name}"
+        fields = {"csrf": csrf_of(client.get(page).text)}
+        for verdict in ("perhaps", "wrong"):
+            reply = client.post(f"{page}/verdict", data=fields | {"verdict": verdict})
+            assert (reply.status_code, reply.headers["location"]) == (303, page)
+    with sqlite3.connect(tmp_path / "audit.db") as audit:
+        assert audit.execute("SELECT answer_id, correct, kind FROM verdicts").fetchall() == [(name, 0.0, "human")]
+
+
+def test_an_answer_that_is_skipped_comes_last(serve: Any, upstream: Upstream) -> None:
+    """The queue goes on with the others; a verdict takes an answer out of it."""
+    with httpx.Client(base_url=serve(), follow_redirects=True) as client:
+        address = str(client.base_url).rstrip("/")
+        names = {ask(address, upstream, question, answers) for question, answers in list(CAPITALS.items())[:2]}
+        shown = client.get("/dashboard/review").text
+        (first,) = set(re.findall(r'name="id" value="(\w+)"', shown))
+        (second,) = names - {first}
+        fields = {"csrf": csrf_of(shown), "skipped": ""}
+        after_skip = client.post("/dashboard/review/verdict", data=fields | {"id": first, "verdict": "skip"}).text
+        assert set(re.findall(r'name="id" value="(\w+)"', after_skip)) == {second}
+        fields["skipped"] = first
+        after_verdict = client.post("/dashboard/review/verdict", data=fields | {"id": second, "verdict": "right"}).text
+        assert set(re.findall(r'name="id" value="(\w+)"', after_verdict)) == {first}

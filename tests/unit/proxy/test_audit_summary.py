@@ -50,3 +50,14 @@ def test_what_is_not_there_is_said_in_one_sentence(tmp_path: Path) -> None:
     assert not (tmp_path / "audit.db").exists()
     wrong = run(tmp_path, "worst", "--since", "soon")
     assert (wrong.exit_code, "24h, 7d, 30d, all" in wrong.stderr) == (2, True)
+
+
+def test_an_audit_without_what_is_asked_for_says_so(serve: Any, upstream: Upstream, tmp_path: Path) -> None:
+    """No request on a route, none with a verdict: a sentence and 0, and an empty list where a program reads it."""
+    fill(serve(), upstream, rounds=1, judged=False)
+    nothing = run(tmp_path, "summary", "--route", "nowhere")
+    assert (nothing.exit_code, nothing.stdout.strip()) == (0, "no requests in 7 days on the route nowhere")
+    assert json.loads(run(tmp_path, "summary", "--route", "nowhere", "--json").stdout) == []
+    unjudged = run(tmp_path, "worst")
+    assert (unjudged.exit_code, unjudged.stdout.strip()) == (0, "no answer of this period has a verdict")
+    assert json.loads(run(tmp_path, "worst", "--json").stdout) == []

@@ -8,16 +8,25 @@ from typing import Any
 
 import aiohttp
 import openai
+import orjson
 import pytest
 
 from hedgerow.proxy.config import EmbeddedUpstream, LiteLLMUpstream
-from hedgerow.proxy.errors import ConfigError, Overloaded, ProxyError, UpstreamError, UpstreamRejected
-from hedgerow.proxy.protocols import Call
+from hedgerow.proxy.errors import (
+    BadRequest,
+    ConfigError,
+    NotFound,
+    Overloaded,
+    ProxyError,
+    UpstreamError,
+    UpstreamRejected,
+)
+from hedgerow.proxy.protocols import Call, RawCall
 from hedgerow.proxy.upstreams.answers import checked_completion, sample_of, usage_of
 from hedgerow.proxy.upstreams.embedded import open_embedded
 from hedgerow.proxy.upstreams.http import _foreign_errors
 from hedgerow.proxy.upstreams.litellm import open_litellm
-from hedgerow.proxy.upstreams.llama import model_file
+from hedgerow.proxy.upstreams.llama import _whole_characters, model_file
 from tests.support.upstream import Upstream, completion, fails, says
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
@@ -184,3 +193,99 @@ def test_a_route_through_litellm(serve: Any, client_of: Any, upstream: Upstream)
     off = {"x-hedgerow-mode": "off"}
     chunks = list(client.chat.completions.create(model="m", messages=ASK, stream=True, extra_headers=off))
     assert "".join(c.choices[0].delta.content or "" for c in chunks if c.choices).strip(". ") in ("Canberra", "Sydney")
+
+
+@embedded
+def test_the_embedded_model_serves_plain_completions_and_reads_parts() -> None:
+    """A prompt of text, a message in parts, a stop sequence, log-probabilities of both kinds; a stop sequence is not in the text."""
+
+    async def run() -> tuple[Any, Any, Any]:
+        model = await open_embedded("small", EmbeddedUpstream(provider="embedded"))
+        fixed = {"max_tokens": 12, "temperature": 0, "seed": 1, "logprobs": True}
+        parts = [{"type": "image_url", "image_url": {}}, {"type": "text", "text": "What is the capital of France?"}]
+        try:
+            plain = await model.complete(Call("/completions", {"prompt": "One, two, three,", **fixed}))
+            stopped = await model.complete(Call("/completions", {"prompt": "One, two, three,", "stop": ",", **fixed}))
+            chat = await model.complete(Call("/chat/completions", {"messages": [{"content": parts}], **fixed}))
+        finally:
+            await model.aclose()
+        return plain, stopped, chat
+
+    plain, stopped, chat = asyncio.run(run())
+    (choice,) = plain["choices"]
+    assert plain["object"] == "text_completion"
+    assert choice["text"].startswith("four")
+    assert len(choice["logprobs"]["tokens"]) == len(choice["logprobs"]["token_logprobs"]) == 12
+    (cut,) = stopped["choices"]
+    assert (cut["text"], cut["finish_reason"]) == ("four", "stop")
+    assert "Paris" in chat["choices"][0]["message"]["content"]
+    assert all(token["logprob"] <= 0 for token in chat["choices"][0]["logprobs"]["content"])
+
+
+UNSERVABLE: list[tuple[str, Any, type[ProxyError], str]] = [
+    ("/completions", {"prompt": ["a", "b"]}, BadRequest, "one string"),
+    ("/embeddings", {"input": "a"}, NotFound, "/v1/embeddings"),
+    ("/chat/completions", {"messages": ASK, "temperature": 9}, BadRequest, "`temperature`"),
+    ("/chat/completions", {"messages": ASK, "n": True}, BadRequest, "`n`"),
+]
+
+
+@embedded
+@pytest.mark.parametrize(("path", "body", "kind", "words"), UNSERVABLE)
+def test_what_the_embedded_model_cannot_do_is_refused(path: str, body: Any, kind: type[ProxyError], words: str) -> None:
+    async def run() -> None:
+        model = await open_embedded("small", EmbeddedUpstream(provider="embedded"))
+        try:
+            await model.complete(Call(path, body))
+        finally:
+            await model.aclose()
+
+    with pytest.raises(kind, match=words):
+        asyncio.run(run())
+
+
+def test_a_configured_model_file_that_is_not_there_is_named(tmp_path: Any) -> None:
+    with pytest.raises(ConfigError, match=r"nosuch\.gguf does not exist"):
+        model_file(tmp_path / "nosuch.gguf")
+
+
+def test_a_character_of_several_tokens_is_sent_when_it_is_complete() -> None:
+    """Bytes of a character that has only begun wait; bytes that are not text at all are not sent."""
+    assert [_whole_characters("é€".encode()[:length]) for length in range(6)] == [0, 0, 2, 2, 2, 5]
+    assert _whole_characters(b"\xff" * 6) == 0
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::ResourceWarning")
+@pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="LiteLLM is not installed")
+def test_failures_through_litellm_become_ours(upstream: Upstream) -> None:
+    """A path it does not serve, a server that is not there, a stream that breaks off, a whole answer passed on."""
+    asked = {"model": "m", "messages": ASK}
+
+    async def relayed(model: Any, body: Any, method: str = "POST") -> bytes:
+        data = orjson.dumps(body)
+        async with model.relay(
+            RawCall(method, "/chat/completions", (("authorization", "Bearer sk-client"),), data)
+        ) as reply:
+            return b"".join([piece async for piece in reply.chunks])
+
+    async def run() -> list[Any]:
+        here = LiteLLMUpstream(provider="litellm", model_prefix="openai/", api_base=upstream.url, retries=0)
+        model = await open_litellm("lite", here)
+        gone = await open_litellm("gone", here.model_copy(update={"api_base": "http://127.0.0.1:9/v1"}))
+        upstream.default = says("Canberra.")
+        headers = {"authorization": "Bearer sk-client"}
+        return [
+            orjson.loads(await relayed(model, asked)),
+            *await asyncio.gather(
+                model.complete(Call("/embeddings", {"input": "a"})),
+                gone.complete(Call("/chat/completions", asked, headers)),
+                relayed(model, asked, "GET"),
+                return_exceptions=True,
+            ),
+        ]
+
+    answer, path, unreachable, method = asyncio.run(run())
+    assert answer["choices"][0]["message"]["content"] == "Canberra."
+    assert isinstance(path, NotFound)
+    assert isinstance(unreachable, UpstreamError)
+    assert isinstance(method, NotFound)

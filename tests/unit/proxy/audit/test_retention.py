@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.retention import DAY_S, Purged, erase, purge
+from hedgerow.proxy.audit.store import AuditStore, purge_regularly
 from hedgerow.proxy.audit.verdicts import Verdict, add_verdicts
 from hedgerow.proxy.config import Settings
+from hedgerow.proxy.errors import StoreError
 from tests.unit.proxy.audit.conftest import Store, entry
 from tests.unit.proxy.audit.test_chain import verify
 
@@ -132,3 +135,28 @@ def test_erasing_by_id_and_by_user(filled: Store, which: Any, count: int) -> Non
         path = Path(filled.settings.url.removeprefix("sqlite:///"))
         content = b"".join(found.read_bytes() for found in path.parent.glob(path.name + "*"))
         assert SECRET.encode() not in content
+
+
+def test_a_purge_that_fails_is_tried_again(filled: Store, lines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A running proxy purges by itself: a store that is gone for a while is logged, and the next purge does the work."""
+    failures = [StoreError("The audit store cannot be written: OperationalError.")]
+
+    def purge_or_fail(engine: Any, told: Settings, *, actor: str) -> Purged:
+        if failures:
+            raise failures.pop()
+        return purge(engine, told, actor=actor)
+
+    monkeypatch.setattr("hedgerow.proxy.audit.store.purge", purge_or_fail)
+
+    async def work(opened: AuditStore) -> None:
+        every = settings(filled, purge_every_s=0.01, keep_rows_days=3)
+        running = asyncio.ensure_future(purge_regularly(opened, lambda: every))
+        async with asyncio.timeout(60):
+            while not lines.of("audit_purged"):  # noqa: ASYNC110 # log lines come without an event
+                await asyncio.sleep(0.01)
+        running.cancel()
+
+    filled.run(work)
+    assert len(lines.of("audit_purge_failed")) == 1
+    assert lines.of("audit_purged")[0]["rows"] == 4
+    assert sorted(filled.sql("SELECT id FROM answers")) == ["r0.05", "r2", "short0.05", "short2"]
