@@ -78,7 +78,7 @@ def sequential_test(
     Raises
     ------
     RangeError, ShapeError
-        If a value is out of range or the shapes do not fit together, or there is no null.
+        If a value is out of range or the shapes do not fit together, or `nulls` is empty.
 
     Notes
     -----

@@ -15,7 +15,8 @@ from hedgerow.calibration.fitted import FittedMap
 from hedgerow.calibration.fitting import fit_map
 from hedgerow.calibration.maps.base import apply_map
 from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
-from hedgerow.calibration.summary import METRICS, summarise
+from hedgerow.calibration.metrics.table import METRICS
+from hedgerow.calibration.summary import summarise
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +123,12 @@ def _intervals(
     rng: np.random.Generator,
     on_resample: Callable[[], None] | None,
 ) -> dict[str, Interval]:
-    found = {}
+    intervals = {}
     for name in summarise(a, b, y):
         try:
-            found[name] = bootstrap_interval(
+            intervals[name] = bootstrap_interval(
                 METRICS[name], a, b, y, rng=rng, resamples=resamples, on_resample=on_resample
             )
         except NotEnoughData:  # undefined on most resamples: no interval, which the report shows as such
             continue
-    return found
+    return intervals

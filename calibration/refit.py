@@ -15,11 +15,10 @@ from hedgerow.calibration.fitted import FittedMap
 from hedgerow.calibration.fitting import fit_map
 from hedgerow.calibration.maps.base import CalibrationMap, apply_map
 from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
-from hedgerow.calibration.summary import METRICS
+from hedgerow.calibration.metrics.table import COMPARED, METRICS
 
-DECIDING = "faithfulness_divergence"
+DECIDING = COMPARED[0]
 """The metric that says which map is better."""
-SHOWN = (DECIDING, "generalised_ece", "expected_brier", "expected_nll")
 MIN_REST = 50
 """Fewest answers that two maps are compared on."""
 
@@ -35,7 +34,7 @@ class Refit:
     n : int
         Answers compared on.
     active, new : Mapping[str, float]
-        Metrics of `SHOWN` under the map in use and under the new one; lower is better.
+        Metrics of `COMPARED` under the map in use and under the new one; lower is better.
     difference : Mapping[str, Interval]
         New minus active with a 95 % interval of the paired bootstrap; below 0 = the new one is better.
     """
@@ -118,9 +117,9 @@ def refit(
     return Refit(
         fitted=fitted,
         n=y.size,
-        active={name: METRICS[name](*old, y) for name in SHOWN},
-        new={name: METRICS[name](*new, y) for name in SHOWN},
-        difference={name: _difference(name, old, new, y, resamples, rng) for name in SHOWN},
+        active={name: METRICS[name](*old, y) for name in COMPARED},
+        new={name: METRICS[name](*new, y) for name in COMPARED},
+        difference={name: _difference(name, old, new, y, resamples, rng) for name in COMPARED},
     )
 
 

@@ -45,7 +45,7 @@ def fit_moments(scores: ArrayLike) -> Beta:
     Raises
     ------
     NotEnoughData
-        If there are no scores.
+        If `scores` is empty.
     RangeError, ShapeError
         If a score is out of range or the array is not one-dimensional.
 
@@ -89,7 +89,7 @@ def fit_likelihood(scores: ArrayLike) -> Beta:
     Raises
     ------
     NotEnoughData
-        If there are no scores.
+        If `scores` is empty.
     RangeError, ShapeError
         If a score is out of range or the array is not one-dimensional.
 

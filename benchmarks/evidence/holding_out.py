@@ -12,7 +12,7 @@ from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.fitting import fit_map
 from hedgerow.calibration.maps import DEFAULT, KINDS
 from hedgerow.calibration.maps.base import Learned, apply_map, map_class
-from hedgerow.calibration.summary import METRICS
+from hedgerow.calibration.metrics.table import METRICS
 
 FOLDS, FITTED_ON = 10, 3
 """Each tenth of a set is calibrated by a map fitted on three others: 30 %, as in the paper, and every answer is measured once."""
@@ -47,7 +47,7 @@ def transferred(source: Columns, outcomes: Floats, target: Columns) -> Columns:
 
 
 def metric(name: str, betas: Columns, correct: Floats) -> float:
-    """A metric of `hedgerow.calibration.summary.METRICS`."""
+    """A metric of `hedgerow.calibration.metrics.table.METRICS`."""
     return float(METRICS[name](*betas, correct))
 
 

@@ -6,6 +6,8 @@ A map is a frozen value that moves the mean of a Beta and keeps its concentratio
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 from hedgerow.calibration.kinds import Kind, table
 
 _HERE = "hedgerow.calibration.maps"
@@ -29,6 +31,11 @@ KINDS = table(
     Kind("identity", "the raw confidence as it is", f"{_HERE}.identity:IdentityMap"),
 )
 """Every kind of map; `load()` gives its class. The first is what `hedgerow fit` learns by default."""
+
+if TYPE_CHECKING:
+    MapName = str
+else:
+    MapName = Literal[tuple(KINDS)]  # settings and the command line derive the choices from it
 
 DEFAULT = next(iter(KINDS))
 """The kind that is fitted where none is named."""

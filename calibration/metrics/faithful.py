@@ -27,7 +27,7 @@ def faithfulness(decisiveness: ArrayLike, confidence: ArrayLike) -> FloatArray:
     Raises
     ------
     RangeError
-        If a value is out of range, or there is no assertion (a refusal has no faithfulness).
+        If a value is out of range, or nothing is asserted (a refusal has no faithfulness).
     ShapeError
         If the shapes do not fit together.
 

@@ -34,7 +34,7 @@ _CYRILLIC = (("uk", "іїєґ"), ("ru", "ыэё"))
 _PERSIAN = "پچژگ"
 CLEAR, ALONE = 1.5, 0.8
 """Score from which an answer shows its language whatever that of its question, a function word of one language alone counting 1; the same
-where there is no question."""
+where the question is missing."""
 TITLE, TITLE_CLEAR = 4, 2.5
 """Words up to which an answer may be a foreign title ("Der Ring des Nibelungen"), and the score from which it is taken for a sentence."""
 

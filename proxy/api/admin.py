@@ -167,7 +167,7 @@ def _route(reloader: ConfigReloader, name: str) -> Route:
     for route in reloader.configured.routes:
         if route.name == name:
             return route
-    raise NotFound(f"there is no route {name!r}", code="unknown_route")
+    raise NotFound(f"no route is called {name!r}", code="unknown_route")
 
 
 async def _set(reloader: ConfigReloader, name: str, what: Setting, value: str | None, act: Act) -> Json:

@@ -33,4 +33,4 @@ async def erase(name: str, store: StoreOf) -> Json:
 
 def unknown(name: str, param: str | None = None) -> NotFound:
     """The error for an id that no answer has."""
-    return NotFound(f"there is no answer with the id {name!r}", code="unknown_id", param=param)
+    return NotFound(f"no answer has the id {name!r}", code="unknown_id", param=param)

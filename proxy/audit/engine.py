@@ -83,12 +83,12 @@ def open_existing(settings: Audit) -> sa.Engine:
     """As `open_engine`, for commands that read and change a store but do not create one.
 
     Raises:
-        StoreError: there is no store yet, or it cannot be opened.
+        StoreError: the store does not exist yet, or it cannot be opened.
     """
     file = sqlite_file(settings)
     if file is not None and not file.exists():
         raise StoreError(
-            f"There is no audit store at {file}. Check `audit.url`, or start `hedgerow serve`, which creates the store."
+            f"No audit store exists at {file}. Check `audit.url`, or start `hedgerow serve`, which creates the store."
         )
     return open_engine(settings)
 

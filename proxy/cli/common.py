@@ -62,7 +62,11 @@ def calibrating_route(settings: Settings, name: str | None) -> Route:
         routes = [route for route in settings.routes if route.name == name]
     if not routes:
         known = ", ".join(route.name for route in settings.routes)
-        stop(f"there is no route {name!r}; there are {known}" if name else "no route calibrates; name one with --route")
+        stop(
+            f"no route is called {name!r}; the routes are {known}"
+            if name
+            else "no route calibrates; name one with --route"
+        )
     return routes[0]
 
 

@@ -16,9 +16,10 @@ from rich.table import Table
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.evaluation import Evaluation
 from hedgerow.calibration.evaluation import evaluate as run
-from hedgerow.calibration.summary import METRICS
+from hedgerow.calibration.maps import MapName
+from hedgerow.calibration.metrics.table import METRICS
 from hedgerow.proxy.cli.common import progress_bar, stop
-from hedgerow.proxy.cli.records import Clusters, Map, Signal, load_records
+from hedgerow.proxy.cli.records import Clusters, Signal, load_records
 from hedgerow.proxy.lab.measuring import Records
 from hedgerow.proxy.lab.report import render
 
@@ -30,7 +31,7 @@ def evaluate(
     data: Annotated[Path, typer.Option("--data", help="JSONL of labelled answers, plain or .gz.")],
     signal: Annotated[Signal, typer.Option(help="What measures the confidence.")] = "semantic",
     kind: Annotated[
-        Map, typer.Option("--map", help="The kind of map to fit: what `hedgerow fit` learns by default.")
+        MapName, typer.Option("--map", help="The kind of map to fit: what `hedgerow fit` learns by default.")
     ] = "platt-bounded",
     train_fraction: Annotated[
         float, typer.Option(help="Share of the rows, from the top, that the map is fitted on.")
@@ -66,7 +67,7 @@ def evaluate(
 
 
 def _evaluate(
-    records: Records, kind: Map, train_fraction: float, resamples: int, seed: int, signal: str, allow_negative: bool
+    records: Records, kind: MapName, train_fraction: float, resamples: int, seed: int, signal: str, allow_negative: bool
 ) -> Evaluation:
     options: dict[str, Any] = {"allow_negative_slope": allow_negative} if kind.startswith("platt") else {}
     rng: np.random.Generator = np.random.default_rng(seed)
@@ -122,7 +123,7 @@ def _look_up(document: dict[str, Any], key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         known = [name for name, held in document.items() if isinstance(held, dict) and "after" in held]
         stop(
-            f"--fail-if: there is no figure {key!r}; there are n, accuracy, auroc and .before, .after of {', '.join(known)}"
+            f"--fail-if: no figure is called {key!r}; the figures are n, accuracy, auroc and .before, .after of {', '.join(known)}"
         )
     return float(value)
 

@@ -51,7 +51,9 @@ def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
     settings = configuration(experiment.config)
     by_name = {route.name: route for route in settings.routes}
     if unknown := [name for name in experiment.routes if name not in by_name]:
-        raise ConfigError(f"{experiment.config}: there is no route {unknown[0]!r}; there are {', '.join(by_name)}")
+        raise ConfigError(
+            f"{experiment.config}: no route is called {unknown[0]!r}; the routes are {', '.join(by_name)}"
+        )
     if experiment.judge and experiment.judge.upstream not in settings.upstreams:
         raise ConfigError(f"judge.upstream: {experiment.config} has no upstream {experiment.judge.upstream!r}")
     # a route that is off has no pipeline of its own; here every one is worked through

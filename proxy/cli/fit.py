@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 
 from hedgerow.calibration import FittedMap
+from hedgerow.calibration.maps import MapName
+from hedgerow.calibration.metrics.table import HEADLINE
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, one_sentence, stop
 from hedgerow.proxy.cli.maps import map_registry
-from hedgerow.proxy.cli.records import Clusters, Map, Signal, load_records
+from hedgerow.proxy.cli.records import Clusters, Signal, load_records
 from hedgerow.proxy.cli.refit import finish_refit, refit_from_audit
 from hedgerow.proxy.lab.fitting import fit_records, version_of
 
@@ -37,7 +39,7 @@ def fit(
         str | None, typer.Option(help="With --from-audit --activate: who does it, for the record.")
     ] = None,
     signal: Annotated[Signal, typer.Option(help="What measures the confidence.")] = "semantic",
-    kind: Annotated[Map, typer.Option("--map", help="The kind of map to fit.")] = "platt-bounded",
+    kind: Annotated[MapName, typer.Option("--map", help="The kind of map to fit.")] = "platt-bounded",
     clusters: Annotated[
         Clusters, typer.Option(help="How answers are grouped: the proxy's rules, or equal text.")
     ] = "rules",
@@ -89,7 +91,7 @@ def fit(
 def _print(name: str, fitted: FittedMap, place: object, activated: bool) -> None:
     made = fitted.provenance
     typer.echo(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right; stored as {place}")
-    for metric in ("generalised_ece", "smooth_ece", "faithfulness_divergence"):
+    for metric in HEADLINE:
         if metric in made.cross_validation:
             held = made.cross_validation[metric]
             typer.echo(f"  {metric}: {held['before']:.3f} before, {held['after']:.3f} after (cross-validation)")

@@ -73,7 +73,7 @@ def _grader(by: By, upstream: str | None, model: str, config: Path) -> AbstractA
         settings = configuration(config)
         name = upstream or settings.routes[0].upstream
         if name not in settings.upstreams:
-            stop(f"there is no upstream {name!r}; there are {', '.join(settings.upstreams)}")
+            stop(f"no upstream is called {name!r}; the upstreams are {', '.join(settings.upstreams)}")
         return open_judge(name, settings.upstreams[name], model)
     return nullcontext(RULES[by])
 

@@ -185,7 +185,7 @@ def build(
     settings = configuration(config)
     names = [writer or next(iter(settings.upstreams), ""), *(evaluator or [])]
     if unknown := [name for name in names if name not in settings.upstreams]:
-        stop(f"there is no upstream {unknown[0]!r}; the configuration has {', '.join(settings.upstreams) or 'none'}")
+        stop(f"no upstream is called {unknown[0]!r}; the upstreams are {', '.join(settings.upstreams) or 'none'}")
     english = {hedge.phrase: hedge for hedge in load()}
     try:
         plan = Plan(_phrases(phrases, english), tuple(names[1:] or names[:1]), sentences, passes)

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import typer
 
-from hedgerow.calibration.maps import KINDS
 from hedgerow.proxy.cli.common import progress_bar, show_faults, stop, unreadable
 from hedgerow.proxy.lab.datasets import UNREADABLE, read_objects, read_rows
 from hedgerow.proxy.lab.measuring import SIGNALS, Records, combined, measure_each, measure_file
 from hedgerow.proxy.signals.combine import COMBINED, Weights
-
-if TYPE_CHECKING:
-    Map = str
-else:
-    Map = Literal[tuple(KINDS)]  # typer derives the choices from it
 
 Clusters = Literal["rules", "exact"]
 Signal = Literal["semantic", "token", "consistency", "combined"]

@@ -25,7 +25,7 @@ def refit_from_audit(config: Path, route: str, **how: Any) -> RouteRefit:
     with open_audit(config) as (settings, engine):
         chosen = next((r for r in effective(settings, states(engine)).routes if r.name == route), None)
         if chosen is None:
-            stop(f"there is no route {route!r}; there are {', '.join(r.name for r in settings.routes)}")
+            stop(f"no route is called {route!r}; the routes are {', '.join(r.name for r in settings.routes)}")
         try:
             return refit_route(engine, stored_maps(settings, engine), chosen, **how)
         except (NoVerdicts, CalibrationError, OSError) as error:

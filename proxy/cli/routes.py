@@ -114,7 +114,7 @@ def changes(
 def _route(settings: Settings, name: str) -> Route:
     routes = {route.name: route for route in settings.routes}
     if name not in routes:
-        stop(f"there is no route {name!r}; there are {', '.join(routes)}")
+        stop(f"no route is called {name!r}; the routes are {', '.join(routes)}")
     return routes[name]
 
 

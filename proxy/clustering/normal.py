@@ -53,7 +53,7 @@ class Normal:
             only where the answer holds no letter, digit or symbol at all.
         tokens: the key's parts.
         content: tokens that say something: no fillers, none of the question's own words unless nothing else is left.
-        numbers: the numbers in it; those that the question gave only where there are no others.
+        numbers: the numbers in it; those that the question gave only where it has no others.
         items: the content of each item where the answer is a list of two or more, else empty.
         heads: the content tokens that the rest describes: each the last of a phrase that no "of" opens.
         alias: the agreed name of what the answer names, where it is known by several; else "".

@@ -54,7 +54,7 @@ class SentenceSupport:
         """Support of each sentence, in [0, 1], higher = more likely right; a draft without sentences counts as one. In a worker thread.
 
         Raises:
-            StepFailed: `too_few_samples` where there is no other answer.
+            StepFailed: `too_few_samples` where only one answer came.
         """
         if not others:
             raise StepFailed("confidence", Reason.TOO_FEW_SAMPLES, "the draft has no other answer to be compared with")

@@ -62,8 +62,8 @@ def _inner(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
         return annotation, False
     if type(None) in get_args(annotation):
         return _inner(get_args(annotation)[0])
-    if get_origin(annotation) is tuple and (found := _inner(get_args(annotation)[0])[0]):
-        return found, True
+    if get_origin(annotation) is tuple and (section := _inner(get_args(annotation)[0])[0]):
+        return section, True
     return None, False
 
 
@@ -73,9 +73,9 @@ def _type(field: FieldInfo) -> str:
 
 
 def _limits(field: FieldInfo) -> Iterator[tuple[str, Any]]:
-    for found in field.metadata:
+    for limit in field.metadata:
         for attribute, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<")):
-            if (value := getattr(found, attribute, None)) is not None:
+            if (value := getattr(limit, attribute, None)) is not None:
                 yield sign, value
 
 

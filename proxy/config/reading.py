@@ -21,10 +21,10 @@ def _expand(value: Any, path: str) -> Any:
     if isinstance(value, str):
 
         def lookup(match: re.Match[str]) -> str:
-            found = os.environ.get(match[1])
-            if found is None:
+            setting = os.environ.get(match[1])
+            if setting is None:
                 raise ConfigError(f"{path}: the environment variable {match[1]} is not set")
-            return found
+            return setting
 
         return _VARIABLE.sub(lookup, value)
     if isinstance(value, dict):

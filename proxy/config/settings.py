@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from hedgerow.calibration.kinds import choices
 from hedgerow.proxy.config.kinds import SIGNALS
 from hedgerow.proxy.config.routes import Route, StoreText
 from hedgerow.proxy.config.sections import Section
@@ -149,42 +150,76 @@ class Settings(BaseSettings):
         return env_settings, init_settings
 
     @model_validator(mode="after")
-    def _names_exist(self) -> Settings:
-        for index, route in enumerate(self.routes):
-            named = (
-                ("upstream", route.upstream),
-                ("rewriting.upstream", route.rewriting.upstream),
-                ("judge.upstream", route.judge.upstream),
-                ("grading.upstream", route.grading.upstream),
-                ("policy.escalate_to", route.policy.escalate_to if route.policy else None),
-                *((f"linguistic.models.{i}.upstream", one.upstream) for i, one in enumerate(route.linguistic.models)),
-            )
-            for key, name in named:
-                if name is not None and name not in self.upstreams:
-                    known = ", ".join(sorted(self.upstreams)) or "none"
-                    raise ValueError(f"routes.{index}.{key} is {name!r}; the upstreams are: {known}")
-            if route.equivalence == "nli" and route.judge.model is None:
-                raise ValueError(
-                    f"routes.{index}.judge.model is unset; `equivalence: nli` needs a cross-encoder's name or folder"
-                )
-            cache = route.sampling.cache
-            if cache is not None and cache.store == "redis" and cache.url is None:
-                raise ValueError(f"routes.{index}.sampling.cache.url is unset; `store: redis` needs an address")
-            if route.sampling.min_n > route.sampling.n:
-                raise ValueError(
-                    f"routes.{index}.sampling.min_n is {route.sampling.min_n}; at most sampling.n ({route.sampling.n})"
-                )
-            if route.sampling.probe == "short" and route.signal == "consistency":
-                raise ValueError(
-                    f"routes.{index}.sampling.probe is 'short', which does not go with routes.{index}.signal 'consistency': short answers "
-                    "cannot support each sentence of a draft"
-                )
-            if route.stream == "append" and SIGNALS[route.signal].needs_logprobs:
-                raise ValueError(
-                    f"routes.{index}.stream is 'append', which needs routes.{index}.signal to be 'semantic': what is sent on as it "
-                    "comes brings no log-probabilities"
-                )
+    def _routes_fit(self) -> Settings:
         names = [route.name for route in self.routes]
-        if twice := {name for name in names if names.count(name) > 1}:
-            raise ValueError(f"routes: two routes are called {sorted(twice)[0]!r}; every route needs a name of its own")
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"routes: two routes are called {twice[0]!r}; every route needs a name of its own")
+        for index, route in enumerate(self.routes):
+            faults = (_unknown_upstream(route, self.upstreams), *(rule(route) for rule in _ROUTE_RULES))
+            for fault in faults:
+                if fault:
+                    raise ValueError(f"routes.{index}.{fault}")
         return self
+
+
+def _unknown_upstream(route: Route, upstreams: Collection[str]) -> str | None:
+    named = (
+        ("upstream", route.upstream),
+        ("rewriting.upstream", route.rewriting.upstream),
+        ("judge.upstream", route.judge.upstream),
+        ("grading.upstream", route.grading.upstream),
+        ("policy.escalate_to", route.policy.escalate_to if route.policy else None),
+        *((f"linguistic.models.{i}.upstream", model.upstream) for i, model in enumerate(route.linguistic.models)),
+    )
+    known = ", ".join(sorted(upstreams)) or "none"
+    faults = (
+        f"{key} is {name!r}; the upstreams are: {known}"
+        for key, name in named
+        if name is not None and name not in upstreams
+    )
+    return next(faults, None)
+
+
+def _nli_without_model(route: Route) -> str | None:
+    if route.equivalence != "nli" or route.judge.model is not None:
+        return None
+    return "judge.model is unset; `equivalence: nli` needs a cross-encoder's name or folder"
+
+
+def _redis_without_url(route: Route) -> str | None:
+    cache = route.sampling.cache
+    if cache is None or cache.store != "redis" or cache.url is not None:
+        return None
+    return "sampling.cache.url is unset; `store: redis` needs an address"
+
+
+def _more_needed_than_drawn(route: Route) -> str | None:
+    if route.sampling.min_n <= route.sampling.n:
+        return None
+    return f"sampling.min_n is {route.sampling.min_n}; at most sampling.n ({route.sampling.n})"
+
+
+def _short_probe_of_sentences(route: Route) -> str | None:
+    if route.sampling.probe != "short" or route.signal != "consistency":
+        return None
+    return "sampling.probe is 'short', which does not go with `signal: consistency`: a short answer cannot support each sentence of a draft"
+
+
+def _append_without_logprobs(route: Route) -> str | None:
+    if route.stream != "append" or not SIGNALS[route.signal].needs_logprobs:
+        return None
+    allowed = choices({name: kind for name, kind in SIGNALS.items() if not kind.needs_logprobs})
+    return (
+        f"stream is 'append', which does not go with `signal: {route.signal}`: what is sent on as it comes brings no "
+        f"log-probabilities; the signal may be {allowed}"
+    )
+
+
+_ROUTE_RULES: tuple[Callable[[Route], str | None], ...] = (
+    _nli_without_model,
+    _redis_without_url,
+    _more_needed_than_drawn,
+    _short_probe_of_sentences,
+    _append_without_logprobs,
+)
+"""What must hold between the values of one route; each rule gives the fault, from the key on, or None."""

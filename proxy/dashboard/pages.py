@@ -109,7 +109,7 @@ async def overview_page(cache: PageCache, request: Request, services: Services, 
     compute = partial(store_of(request).read, partial(overview, services.settings, maps, health, name, period))
     view: Overview = await cache.get((name or "", period), compute)
     if name is not None and not view.rows and all(line.name != name for line in view.routes):
-        return page("missing.html", status=404, visitor=visitor, here="", what=f"There is no route called {name}.")
+        return page("missing.html", status=404, visitor=visitor, here="", what=f"No route is called {name}.")
     return await rendered(
         "overview.html",
         visitor=visitor,
@@ -213,7 +213,7 @@ async def answer_page(request: Request, services: Services, visitor: Visitor) ->
     """One request, step by step."""
     row = await store_of(request).get(request.path_params["id"])
     if row is None:
-        return page("missing.html", status=404, visitor=visitor, here="", what="There is no answer with this id.")
+        return page("missing.html", status=404, visitor=visitor, here="", what="No answer has this id.")
     return await anyio.to_thread.run_sync(_answer, services.settings, row, visitor)
 
 

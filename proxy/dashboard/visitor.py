@@ -58,7 +58,7 @@ def admit(request: Request, admin_key: SecretStr | None) -> Visitor:
     """Let a visitor in.
 
     Raises:
-        Refused: it has not signed in, or there is no key to sign in with and it is not at this machine.
+        Refused: it has not signed in, or no key is configured to sign in with and it is not at this machine.
     """
     token = request.cookies.get(COOKIE, "")
     if admin_key is not None:

@@ -147,7 +147,7 @@ async def _ask(plan: Plan, question: Question, upstream: Upstream, ledger: Ledge
 def _answers(completion: Json) -> list[Json]:
     """The answers of one completion, with its cost on the first of them."""
     usage, model = usage_of(completion), completion.get("model")
-    found: list[Json] = []
+    answers: list[Json] = []
     for choice in completion["choices"]:
         sample = sample_of(choice)
         answer: Json = {"text": sample.text}
@@ -155,9 +155,9 @@ def _answers(completion: Json) -> list[Json]:
             answer["logprob_mean"] = round(sample.logprob_mean, 6)
         if sample.finish_reason not in (None, "stop"):
             answer["finish_reason"] = sample.finish_reason
-        found.append(answer)
-    found[0] |= {"usage": [usage.prompt, usage.completion], "model": model if isinstance(model, str) else ""}
-    return found
+        answers.append(answer)
+    answers[0] |= {"usage": [usage.prompt, usage.completion], "model": model if isinstance(model, str) else ""}
+    return answers
 
 
 def _row(plan: Plan, question: Question, answers: Sequence[Json]) -> Json:

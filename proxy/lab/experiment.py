@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from hedgerow.calibration.evaluation import Evaluation, evaluate
 from hedgerow.calibration.fitted import FittedMap
+from hedgerow.calibration.maps import DEFAULT, MapName
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.config import Route, Section, Settings, read_mapping, refused
 from hedgerow.proxy.errors import ConfigError, HedgerowError, ProxyError
@@ -79,9 +80,7 @@ class Experiment(Section):
     """Folder for everything that comes of it."""
     signals: Annotated[tuple[Literal["semantic", "token"], ...], Field(min_length=1)] = ("semantic",)
     """Signals that are measured; answers are reworded by the first."""
-    map: Literal["platt-bounded", "platt", "temperature", "isotonic", "histogram", "beta", "venn-abers"] = (
-        "platt-bounded"
-    )
+    map: MapName = DEFAULT
     """Kind of the map."""
     train_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """Share of each set, in an order made by `seed`, that the map is fitted on; the rest is measured and reworded."""

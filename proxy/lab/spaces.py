@@ -13,7 +13,8 @@ from hedgerow.calibration import Beta
 from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.evaluation import Evaluation
 from hedgerow.calibration.metrics import bootstrap_interval
-from hedgerow.calibration.summary import METRICS, summarise
+from hedgerow.calibration.metrics.table import METRICS
+from hedgerow.calibration.summary import summarise
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.lab.datasets import Sampled, parse_row

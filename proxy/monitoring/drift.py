@@ -130,7 +130,7 @@ def _examine(engine: Engine, drift: Drift, route: Route, active: ActiveMap) -> R
 
 
 def _outcomes(drift: Drift, fitted: FittedMap, labelled: Labelled) -> SequentialTest | None:
-    """The test of outcomes; half of its alpha goes to what the fit could not know. None where there are no verdicts."""
+    """The test of outcomes; half of its alpha goes to what the fit could not know. None without verdicts."""
     if labelled.correct.size == 0:
         return None
     known = fitted.provenance.information

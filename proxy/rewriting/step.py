@@ -87,7 +87,7 @@ async def _is_plain_already(request: RewriteRequest, reader: Reader | None) -> b
 
 
 async def _perceived(request: RewriteRequest, text: str, reader: Reader | None) -> Beta | None:
-    """The perceived confidence of a text; None where there is no reader, or nothing to read."""
+    """The perceived confidence of a text; None without a reader or anything to read."""
     if reader is None:
         return None
     if len(text) < LONG:

@@ -75,7 +75,7 @@ def weights_of(fitted: FittedMap | None) -> Weights:
     """The weights that are kept with a map of the combined signal.
 
     Raises:
-        StepFailed: `no_weights` where there is no map yet, or it was fitted without; `weights_unreadable` where they do not fit.
+        StepFailed: `no_weights` where no map is active yet, or its map was fitted without weights; `weights_unreadable` where they do not fit.
     """
     if fitted is None or not fitted.weights:
         raise StepFailed(

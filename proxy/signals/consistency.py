@@ -23,7 +23,7 @@ class ConsistencySignal:
         """Compare every sentence of the draft with every other sample.
 
         Raises:
-            StepFailed: `too_few_samples` where there is no other sample.
+            StepFailed: `too_few_samples` where only one sample came.
         """
         draft = clustering.draft_index
         others = [sample.text for i, sample in enumerate(samples) if i != draft and sample.text.strip()]

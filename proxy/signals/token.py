@@ -41,7 +41,9 @@ class TokenSignal:
 def _probability(logprob: float) -> float:
     """The probability behind a log-probability; what rounding lifted above 0 counts as 0."""
     if not logprob <= ROUNDING:
-        raise StepFailed("signal", Reason.BAD_LOGPROBS, f"a mean log-probability of {logprob} is no log-probability")
+        raise StepFailed(
+            "signal", Reason.BAD_LOGPROBS, f"a mean log-probability of {logprob} is not a log-probability (at most 0)"
+        )
     return exp(min(logprob, 0.0))
 
 

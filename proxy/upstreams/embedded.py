@@ -162,7 +162,7 @@ class EmbeddedModel:
 
     @asynccontextmanager
     async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
-        """See `Upstream`. There is no other server: the answer is made here, as a JSON object or as a stream."""
+        """See `Upstream`. The answer is made in this process, as a JSON object or as a stream."""
         if not isinstance(call.body, bytes) or call.method != "POST":
             raise NotFound(f"the embedded model serves no {call.method} /v1{call.path}", code="unknown_path")
         body = orjson.loads(call.body)

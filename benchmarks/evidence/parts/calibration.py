@@ -15,7 +15,7 @@ from hedgerow.calibration import quantile_nodes, w1_exact
 from hedgerow.calibration.evaluation import Evaluation, evaluate
 from hedgerow.calibration.metrics import bootstrap_interval
 from hedgerow.calibration.metrics.binned import generalised_reliability
-from hedgerow.calibration.summary import METRICS
+from hedgerow.calibration.metrics.table import METRICS
 from hedgerow.calibration.wasserstein import w1_nodes
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.lab.datasets import BadRow, Row, parse_row, read_rows

@@ -24,7 +24,7 @@ from hedgerow.calibration import CalibrationMap, MapRegistry
 from hedgerow.calibration.fitting import fit_map
 from hedgerow.calibration.maps.base import apply_map
 from hedgerow.calibration.metrics import bootstrap_interval
-from hedgerow.calibration.summary import METRICS
+from hedgerow.calibration.metrics.table import METRICS
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.config import load
 from hedgerow.proxy.grading.alias import alias_grade

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from hedgerow.calibration.metrics.table import HEADLINE
 from hedgerow.proxy.lab.experiment import Run
 from hedgerow.proxy.lab.report.page import render_experiment
 
-SHOWN = ("generalised_ece", "faithfulness_divergence", "smooth_ece", "expected_brier", "auroc")
+SHOWN = (*HEADLINE, "expected_brier", "auroc")
 """The metrics of the Markdown; JSON and HTML have all."""
 
 

@@ -46,7 +46,7 @@ def test_the_summary_says_what_happened(serve: Any, upstream: Upstream, tmp_path
 def test_what_is_not_there_is_said_in_one_sentence(tmp_path: Path) -> None:
     """No audit, or no such period: exit code 2; an audit is never made by looking at it."""
     none = run(tmp_path, "summary")
-    assert (none.exit_code, "There is no audit store" in none.stderr) == (2, True)
+    assert (none.exit_code, "No audit store exists" in none.stderr) == (2, True)
     assert not (tmp_path / "audit.db").exists()
     wrong = run(tmp_path, "worst", "--since", "soon")
     assert (wrong.exit_code, "24h, 7d, 30d, all" in wrong.stderr) == (2, True)

@@ -11,4 +11,4 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Nothing: there is no schema before this one."""
+    """Nothing to do: this is the first schema."""

@@ -109,7 +109,7 @@ def test_no_command_but_migrate_creates_a_store(config: Path, tmp_path: Path, co
     """A mistyped `audit.url` is one sentence and exit code 2, the same for all, and leaves no empty database behind."""
     (tmp_path / "verdicts.csv").write_text("id,correct\nhr_1,1\n")
     words = command.format(out=tmp_path / "out.jsonl", verdicts=tmp_path / "verdicts.csv").split()
-    expected = f"hedgerow: There is no audit store at {tmp_path}/a.db. Check `audit.url`"
+    expected = f"hedgerow: No audit store exists at {tmp_path}/a.db. Check `audit.url`"
     assert run(config, *words, code=2).stderr.startswith(expected)
     assert not (tmp_path / "a.db").exists()
 
@@ -153,7 +153,7 @@ def test_a_refit_is_activated_once_and_not_again(config: Path) -> None:
     ("arguments", "sentence"),
     [
         (("--from-audit",), "takes --route"),
-        (("--from-audit", "--route", "none"), "there is no route 'none'"),
+        (("--from-audit", "--route", "none"), "no route is called 'none'"),
         (("--from-audit", "--route", "test"), "no verdict on an answer"),
         ((), "--data names"),
     ],
@@ -173,7 +173,7 @@ def test_routes_are_listed_switched_and_rolled_back(config: Path) -> None:
     assert "has had no other map" in run(config, "routes", "rollback", "test", code=2).stderr
     run(config, "routes", "activate", "test", "identity", "--actor", "ada")
     assert "identity -> as configured" in run(config, "routes", "rollback", "test", "--actor", "bob").stdout
-    assert "there is no route 'x'" in run(config, "routes", "set-mode", "x", "on", code=2).stderr
+    assert "no route is called 'x'" in run(config, "routes", "set-mode", "x", "on", code=2).stderr
 
 
 def test_json_lines_of_every_kind_are_imported(config: Path, tmp_path: Path) -> None:
