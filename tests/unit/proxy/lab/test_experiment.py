@@ -95,7 +95,7 @@ def test_it_goes_on_where_the_upstream_died(experiment: Path, upstream: Upstream
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"routes": ["other"]}, "no route 'other'"),
+        ({"routes": ["other"]}, "no route is called 'other'"),
         ({"questions": [{"name": "x", "path": "missing.jsonl"}]}, "missing.jsonl"),
         ({"questions": [{"name": "x", "path": "rivers.jsonl", "grader": "judge"}]}, "name its upstream under `judge`"),
         ({"colour": 1}, "colour"),
