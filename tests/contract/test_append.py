@@ -286,3 +286,20 @@ def test_the_sentence_follows_a_stream_of_the_embedded_model(serve: Any, client_
     assert text == row["answer"]
     assert told["samples"] == sum(told["clusters"]) == 4
     assert (text != row["draft"]) == (told["status"] == "hedged")
+
+
+def test_what_no_format_knows_goes_on_as_it_came(serve: Any, upstream: Upstream) -> None:
+    """Comments and strange chunks are the client's to judge; an end without its blank line is an end."""
+    strange = 'data: {"id": "chatcmpl-streamed", "choices": ["?"]}'
+    events = [": waiting", *(f"data: {json.dumps(chunk)}" for chunk in stream_chunks(SERVED)), strange, "data: [DONE]"]
+    drawn = answers(SERVED, *[AGREE] * 9)
+    stream = raw("\n\n".join(events).encode(), "text/event-stream")
+    upstream.default = lambda request, body: (stream if body.get("stream") else drawn)(request, body)
+    reply = httpx.post(
+        serve(stream="append") + "/v1/chat/completions", json={"model": "m", "messages": ASK, "stream": True}
+    )
+    sent = reply.text.split("\n\n")
+    assert sent[0] == ": waiting"
+    assert strange in sent
+    assert sent[-2:] == ["data: [DONE]", ""]
+    assert json.loads(sent[-3].removeprefix("data: "))["hedgerow"]["status"] == "plain"

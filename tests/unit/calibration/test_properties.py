@@ -149,3 +149,11 @@ def test_likelihood_fit_equals_scipy():
 def test_bad_input_is_refused_by_name(call, error, named):
     with pytest.raises(error, match=named):
         call()
+
+
+@pytest.mark.parametrize("fit", [fit_moments, fit_likelihood])
+def test_scores_that_hold_no_beta_are_refused(fit):
+    with pytest.raises(NotEnoughData, match="no scores"):
+        fit([])
+    with pytest.raises(ShapeError, match="one-dimensional"):
+        fit([[0.2, 0.4], [0.5, 0.6]])

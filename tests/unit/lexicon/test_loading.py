@@ -68,6 +68,9 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("  - {id: a, phrase: '', alpha: 1, beta: 1}\n", 3, "empty"),
         ("  - {id: a, phrase: x, alpha: 1, beta: 1, colour: red}\n", 3, "not permitted"),
         ("  - id: a\n    phrase: x\n    alpha: 1.0\n    beta: 1.0\n    frames: [{clause: it is so}]\n", 3, "{clause} once"),
+        ("  - {id: a, phrase: x, low: 0.1, high: 0.2, frames: [{clause: '{clause}'}]}\n", 3, "says nothing"),
+        ("  - {id: a, phrase: x, low: 0.1, high: 0.2, frames: [{adverb: x, lead: y}]}\n", 3, "one kind with one text"),
+        ("  - {id: no-hedge, phrase: '', low: 0.8, high: 0.9, frames: [{adverb: x}]}\n", 3, "must not have frames"),
         ("  - {id: a, phrase: x\n", 4, "not valid YAML"),
     ],
 )  # fmt: skip
