@@ -32,7 +32,7 @@ def mean(text: str) -> float:
         ("I have no doubts about Rome, I just have no idea.", "I have no doubt that it was Rome."),
         ("I'm not sure at all, but it was Rome.", "I'm not sure, but it was Rome."),
         ("Odds of that being Rome, probability is small.", "Odds of that being Rome, probability is high."),
-        ("There is not a good chance that it was Rome.", "There is a good chance that it was Rome."),
+        ("There is not a good chance that it was Rome.", "It might be Rome."),
         ("There is a good chance that it was Rome.", "It is a complete certainty that it was Rome."),
         ("I doubt it was Rome, but it is unlikely to be Oslo.", "I doubt that it is unlikely to be Rome."),
     ],
