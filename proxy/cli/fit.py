@@ -12,7 +12,7 @@ from hedgerow.calibration import FittedMap
 from hedgerow.calibration.maps import MapName
 from hedgerow.calibration.metrics.table import HEADLINE
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, one_sentence, stop
-from hedgerow.proxy.cli.maps import map_registry
+from hedgerow.proxy.cli.maps import check_route, map_registry
 from hedgerow.proxy.cli.records import Clusters, Signal, load_records
 from hedgerow.proxy.cli.refit import finish_refit, refit_from_audit
 from hedgerow.proxy.lab.fitting import fit_records, version_of
@@ -72,6 +72,7 @@ def fit(
         stop("--data names the labelled answers; --from-audit --route takes a route's own verdicts")
     if (route or model) and not activate:
         stop("--route and --model say where a map is active; add --activate")
+    check_route(route, folder, config)
     records, weights = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
     with one_sentence():
         fitted = fit_records(records, kind, signal, weights, allow_negative_slope=allow_negative_slope)

@@ -66,6 +66,15 @@ def import_maps(
             typer.echo(f"{registry.add(file.stem, read_file(file))} imported")
 
 
+def check_route(route: str | None, folder: Path | None, config: Path) -> None:
+    """End the command where the configuration has no such route; a folder of its own goes with no configuration."""
+    if route is None or folder is not None or not config.exists():
+        return
+    names = [known.name for known in configuration(config).routes]
+    if route not in names:
+        stop(f"there is no route {route!r}; the routes are {', '.join(names)}")
+
+
 @app.command()
 def activate(
     version: str,
@@ -75,6 +84,7 @@ def activate(
     config: ConfigPath = CONFIG,
 ) -> None:
     """Use a stored map from now on: for a route, a model, both, or (neither given) as the default."""
+    check_route(route, folder, config)
     with map_registry(folder, config, create=True) as registry:
         registry.activate(version, route=route, model=model)
     typer.echo(f"{version} is active for {_place(route, model)}")

@@ -19,12 +19,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object a l
 
 
 def confidence(as_json: AsJson = True) -> None:
-    """Read {question, samples: [text]} a line from standard input, print {draft, mean, alpha, beta, groups}: raw, before any map."""
+    """Read {question, samples} a line from standard input (samples: a list of texts), print {draft, mean, alpha, beta, groups}: raw, before any map."""
     _each_line(lambda row: anyio.run(partial(reading.confidence, row)))
 
 
 def claims(as_json: AsJson = True) -> None:
-    """Read {question, answer, samples: [text], claims?: [text]} a line, print {claims: [{text, mean, alpha, beta, by}]}: raw, before any map."""
+    """Read {question, answer, samples, claims} a line (claims may be left out), print each claim with {text, mean, alpha, beta, by}: raw, before any map."""
     _each_line(reading.claims)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from pydantic import ValidationError
 from hedgerow.proxy.config.settings import Settings
 from hedgerow.proxy.errors import ConfigError
 
+_CREDENTIALS = re.compile(r"//[^/\s]*@")
+"""A name and password inside an address."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -68,19 +71,38 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 
 def refused(path: Path, error: ValidationError) -> ConfigError:
-    """Everything that is wrong with a file's values, a line a fault."""
-    return ConfigError("\n".join(f"{path}: {_describe(fault)}" for fault in error.errors()))
+    """Everything that is wrong with a file's values, a line a fault. That a list lacks items whose own faults are listed is left out."""
+    faults = error.errors()
+    kept = [fault for fault in faults if fault["type"] != "too_short" or not _has_faulty_items(fault, faults)]
+    return ConfigError("\n".join(f"{path}: {_describe(fault)}" for fault in kept))
+
+
+def _has_faulty_items(fault: Any, faults: Sequence[Any]) -> bool:
+    where = fault["loc"]
+    return any(other is not fault and other["loc"][: len(where)] == where for other in faults)
+
+
+_MESSAGES = {
+    "extra_forbidden": "there is no such key",
+    "missing": "this key is needed",
+    "finite_number": "must be a finite number",
+}
+"""What is said in place of the validator's words, by its kind of fault."""
 
 
 def _describe(fault: Any) -> str:
     """One fault as key, value and what is allowed. Secrets are never shown."""
-    key = ".".join(str(part) for part in fault["loc"])
-    message = str(fault["msg"]).removeprefix("Value error, ")
+    where = [str(part) for part in fault["loc"]]
+    if where[:1] == ["upstreams"] and len(where) > 2:
+        del where[2]  # the provider, which stands between the upstream and its key only for the validator
+    key = ".".join(where)
+    if fault["type"] == "union_tag_invalid":
+        return f"{key}.provider is {fault['ctx']['tag']!r}: allowed are {fault['ctx']['expected_tags']}"
+    message = _MESSAGES.get(fault["type"], str(fault["msg"]).removeprefix("Value error, "))
     if not key:
         return message
     value = fault.get("input")
-    if "key" in key.rsplit(".", 1)[-1] or isinstance(value, dict | list):
+    if fault["type"] in ("extra_forbidden", "missing") or "key" in where[-1] or isinstance(value, dict | list):
         return f"{key}: {message}"
-    if fault["type"] == "extra_forbidden":
-        return f"{key}: there is no such key"
-    return f"{key} is {value!r}: {message}"
+    shown = _CREDENTIALS.sub("//***@", value) if isinstance(value, str) else value
+    return f"{key} is {shown!r}: {message}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import anyio.to_thread
 import orjson
 import structlog
 
@@ -38,7 +39,9 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
         call_for(exchange, run.job, body, readable=True)
     ) as reply:
         await send_on(exchange, reply, copy=keep)
-    served, response_id = served_text(bytes(copy)) if exchange.status == 200 else (None, None)
+    served, response_id = None, None
+    if exchange.status == 200:
+        served, response_id = await anyio.to_thread.run_sync(served_text, bytes(copy))
     if served is None:
         run.end(Status.PASSED if exchange.status == 200 else Status.FAILED, Reason.NO_TEXT)
         await finish(services, exchange, run.result, http_status=exchange.status)

@@ -69,6 +69,7 @@ class ConfigReloader:
 
     def __init__(self, base: Services, config: Path | None, preload: Sequence[str] = ()) -> None:
         self.configured = base.settings
+        self._started_with = base.settings
         self.states: Mapping[str, RouteState] = {}
         self.problem: str | None = None
         self.health: Mapping[str, RouteHealth] = {}
@@ -184,7 +185,7 @@ class ConfigReloader:
             self._reject("config_rejected", str(error))
             return
         if await self._take_over(settings, "config_rejected"):
-            needs_restart = [key for key in _FIXED if _value(settings, key) != _value(self.configured, key)]
+            needs_restart = [key for key in _FIXED if _value(settings, key) != _value(self._started_with, key)]
             self.configured = settings
             log.info("config_reloaded", needs_restart=needs_restart, routes=modes(self.services.settings))
 

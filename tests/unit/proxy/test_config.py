@@ -218,3 +218,33 @@ def test_check_finds_a_missing_map(tmp_path: Path) -> None:
     changed = {"routes": [route], "maps": {"folder": str(tmp_path)}}
     done = CliRunner().invoke(app, ["config", "check", "-c", str(_written(tmp_path, changed))])
     assert (done.exit_code, "routes: r: map:" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("lexicon: {file: x}", "lexicon: there is no such key"),
+        ("api_key_env: X", "api_key_env: there is no such key"),
+        ("upstreams: {o: {provider: llama}}", "upstreams.o.provider is 'llama': allowed are"),
+        ("upstreams: {o: {provider: embedded, modell: x}}", "upstreams.o.modell: there is no such key"),
+        ("upstreams: {o: {provider: openai, base_url: 'http://bob:hunter2@h:99999/v1'}}", "upstreams.o.base_url is 'http://***@h:99999/v1'"),
+    ],
+)  # fmt: skip
+def test_a_fault_names_the_key_as_it_is_written_and_no_password(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(f"{text}\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert sentence in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_faulty_route_is_one_line(tmp_path: Path) -> None:
+    """And not also a complaint that there are no routes."""
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        "upstreams: {e: {provider: embedded}}\nroutes: [{name: a, upstream: e, calibration: {}}]\n", encoding="utf-8"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert str(caught.value).splitlines() == [f"{path}: routes.0.calibration: there is no such key"]

@@ -229,3 +229,15 @@ def test_a_file_that_only_calls_itself_parquet_is_refused(tmp_path):
     path = write(tmp_path / "d.parquet", rows(3))
     with pytest.raises(OSError, match="not a Parquet file"):
         list(read_rows(path))
+
+
+def test_a_map_is_activated_for_routes_that_there_are(tmp_path: Path) -> None:
+    """A typing error must not leave the real route uncalibrated without a word."""
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        f"upstreams: {{e: {{provider: embedded}}}}\nroutes: [{{name: support, upstream: e}}]\naudit: {{url: 'sqlite:///{tmp_path}/a.db'}}\n",
+        encoding="utf-8",
+    )
+    done = CliRunner().invoke(app, ["maps", "activate", "mine", "--route", "suport", "--config", str(config)])
+    assert done.exit_code == 2
+    assert "there is no route 'suport'; the routes are support" in done.stderr
