@@ -250,7 +250,10 @@ class MapRegistry:
             text = self._shared.read(version) if self._shared is not None else None
             if text is not None:
                 return f"map {version} of the shared store", text
-            raise MapFileError(f"{path}: no such map file") from None
+            also = " or in the audit store" if self._shared is not None else ""
+            raise MapFileError(
+                f"there is no map {version} in {path.parent}{also}; `hedgerow maps list` lists them"
+            ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise MapFileError(f"{path}: cannot be read: {error}") from error
 

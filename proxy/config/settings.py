@@ -65,7 +65,7 @@ class Maps(Section):
     """Where maps are read from beside the audit store, which keeps what is fitted."""
 
     folder: Path = Path("maps")
-    """Folder of maps under version control (`maps/NAME.json`, `active.json`), read beside those of the audit store; it need not exist."""
+    """Folder of maps under version control (in it `maps/NAME.json` and `active.json`), read beside those of the audit store; it need not exist."""
 
 
 class Tracing(Section):
