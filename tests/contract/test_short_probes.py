@@ -152,7 +152,7 @@ def test_the_wish_is_put_into_the_last_message_of_the_user() -> None:
 def test_short_answers_do_not_go_with_consistency() -> None:
     """Refused when the configuration is read, in a sentence that names both keys."""
     route = {"name": "r", "upstream": "u", "signal": "consistency", "sampling": {"probe": "short"}}
-    with pytest.raises(ValidationError, match=r"sampling\.probe is 'short'.*signal 'consistency'"):
+    with pytest.raises(ValidationError, match=r"sampling\.probe is 'short'.*`signal: consistency`"):
         Settings(upstreams={"u": {"provider": "openai", "base_url": "http://localhost"}}, routes=[route])  # type: ignore[arg-type]
 
 

@@ -217,7 +217,7 @@ def test_a_long_line_of_a_stream_is_read_in_linear_time() -> None:
         return time.perf_counter() - start
 
     seconds(100)
-    assert seconds(20_000) < 2.0
+    assert seconds(20_000) < 10.0
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])

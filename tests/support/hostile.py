@@ -72,7 +72,7 @@ NASTY = st.lists(
 ).map("".join)  # fmt: skip
 """Short texts of pieces that surprise whoever takes them apart."""
 
-LIMIT_S = 2.0
+LIMIT_S = 10.0
 """Generous: linear code takes a few hundredths of it."""
 RATIO = 3.5
 """Most by which time may grow where the length doubles; a square would give 4."""
