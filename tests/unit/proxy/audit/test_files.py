@@ -169,7 +169,7 @@ def test_routes_are_listed_switched_and_rolled_back(config: Path) -> None:
     run(config, "routes", "set-mode", "test", "shadow", "--actor", "ada", "--note", "holiday")
     assert "test  shadow  map auto: none  grey" in run(config, "routes", "list").stdout
     assert "ada  test: mode as configured -> shadow  (holiday)" in run(config, "routes", "changes").stdout
-    assert "no such map" in run(config, "routes", "activate", "test", "none", code=2).stderr
+    assert "there is no map" in run(config, "routes", "activate", "test", "none", code=2).stderr
     assert "has had no other map" in run(config, "routes", "rollback", "test", code=2).stderr
     run(config, "routes", "activate", "test", "identity", "--actor", "ada")
     assert "identity -> as configured" in run(config, "routes", "rollback", "test", "--actor", "bob").stdout

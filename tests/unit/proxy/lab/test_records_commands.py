@@ -90,7 +90,7 @@ def test_a_map_is_fitted_stored_activated_and_compared(tmp_path):
     ]
     assert json.loads(run("maps", "show", "one", "--folder", folder).stdout)["map"]["kind"] == "platt-bounded"
     assert "map.kind: platt-bounded -> isotonic" in run("maps", "diff", "one", "two", "--folder", folder).stdout
-    assert "no such map" in run("maps", "activate", "three", "--folder", folder, code=2).stderr
+    assert "there is no map" in run("maps", "activate", "three", "--folder", folder, code=2).stderr
 
 
 def test_an_audit_export_is_read_raw_and_only_where_signal_and_outcome_are_known(tmp_path):
