@@ -134,7 +134,6 @@ class _Wording:
             self._record(index, target, "plain")
             self.shared = None
         elif self.shared is not None and distance(self.shared, target) <= LIKE:
-            self.parts[index] = Piece(self.stripper.sentence(piece.text), True)
             self._record(index, target, "shared")
         elif (rewrite := self._hedged(index, target, matches)) is None:
             self._record(index, target, "unhedged")

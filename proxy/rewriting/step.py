@@ -15,14 +15,11 @@ from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Guard, Rewriter
-from hedgerow.proxy.rewriting.frames import distance
 from hedgerow.proxy.rewriting.guard import LONG, Reader, perceived_confidence
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage
 
 NOTHING_TO_HEDGE = frozenset({Reason.NO_ASSERTION})
 """Reasons for which the draft stands without being counted as a failure."""
-ALREADY_PLAIN = 0.1
-"""1-Wasserstein distance to the target within which a draft that needs no hedge is left alone, its own wording included."""
 
 
 @dataclass(slots=True)
@@ -52,14 +49,14 @@ async def reword(
     """Word the draft at its confidence.
 
     Rewriters are tried in order: an editor once more with the guard's complaint, the template once more with each other hedge.
-    Where all are refused the draft stands, marked "unhedged". Where no hedge is the nearest, the draft stands as "plain", unless
-    its own words are perceived as something else: then those come out. `usage` counts refused attempts too.
+    Where all are refused the draft stands, marked "unhedged". Where no hedge is the nearest, the draft stands as "plain" with the author's
+    own words of doubt: taken out without another put in, they would make a fact of a guess. `usage` counts refused attempts too.
     """
     tried = _Attempts()
     request = replace(request, language=request.language or known_language_of(request.draft, request.question))
     if request.language is None:
         return await tried.left_alone(request, "unhedged", Reason.UNKNOWN_LANGUAGE, None)
-    if request.hedges[0].hedge.is_plain and await _is_plain_already(request, reader):
+    if request.hedges[0].hedge.is_plain:
         return await tried.left_alone(request, "plain", Reason.NO_HEDGE_NEEDED, reader)
     for rewriter in rewriters:
         asked: RewriteRequest | None = request
@@ -81,11 +78,6 @@ async def reword(
     return await tried.left_alone(request, "unhedged", last, reader)
 
 
-async def _is_plain_already(request: RewriteRequest, reader: Reader | None) -> bool:
-    perceived = await _perceived(request, request.draft, reader)
-    return perceived is None or distance(perceived, request.target) <= ALREADY_PLAIN + request.hedges[0].distance
-
-
 async def _perceived(request: RewriteRequest, text: str, reader: Reader | None) -> Beta | None:
     """The perceived confidence of a text; None without a reader or anything to read."""
     if reader is None:
@@ -99,8 +91,6 @@ async def _accepted(
     request: RewriteRequest, rewrite: Rewrite, name: str, tried: _Attempts, reader: Reader | None
 ) -> Rewording:
     perceived = await _perceived(request, rewrite.text, reader)
-    if rewrite.text == request.draft and request.hedges[0].hedge.is_plain:
-        return await tried.left_alone(request, "plain", Reason.NO_HEDGE_NEEDED, reader)
     return Rewording(rewrite.text, "hedged", None, rewrite.hedge, name, tuple(tried.refused), perceived, tried.usage)
 
 

@@ -97,18 +97,20 @@ class TemplateRewriter:
         matches = tuple(match for match in matches if match.hedge.id not in request.refused)
         if not matches:
             raise StepFailed("rewrite", Reason.NO_FRAME, "every retrieved hedge was refused")
+        if matches[0].hedge.is_plain:
+            return Rewrite(request.draft, matches[0].hedge.id)
         stripper = self.strippers.of(language)
         originals = stripper.pieces(request.draft)
-        parts = [Piece(stripper.sentence(p.text), True) if p.is_sentence else p for p in originals]
-        where = main_sentence(parts, language)
+        where = main_sentence(
+            [Piece(stripper.sentence(p.text), True) if p.is_sentence else p for p in originals], language
+        )
         if where is None:
             raise StepFailed("rewrite", Reason.NO_ASSERTION, "the draft asserts nothing that could be hedged")
         if language == "en" and _OWN_DOUBT.search(originals[where].text):
             raise StepFailed(
                 "rewrite", Reason.ALREADY_HEDGED, "the draft hedges itself in words that are part of what it says"
             )
-        if matches[0].hedge.is_plain:
-            return Rewrite("".join(piece.text for piece in parts), matches[0].hedge.id)
+        parts = list(originals)
         if is_bare_list(parts):
             hedge, lead = introduction(matches)
             return Rewrite(f"{lead}\n\n{''.join(piece.text for piece in parts).lstrip()}", hedge.id)

@@ -88,10 +88,16 @@ def test_hedges_by_confidence_in_german() -> None:
     assert TEMPLATE.rewrite_sync(request).hedge in load(language="de")
 
 
-def test_no_hedge_takes_the_models_own_words_out() -> None:
+@pytest.mark.parametrize("draft", ["I think it was probably Paris.", "Edwin is likely the elder.", "Definitely Paris."])
+def test_where_no_hedge_is_due_the_authors_own_stay(draft: str) -> None:
+    """Taken out without another put in, they would make a fact of a guess."""
     plain = Match(load()["no-hedge"], 0.0)
-    request = RewriteRequest("", "I think it was probably Paris.", Beta(12, 1), (plain,))
-    assert TEMPLATE.rewrite_sync(request).text == "It was Paris."
+    assert TEMPLATE.rewrite_sync(RewriteRequest("", draft, Beta(12, 1), (plain,))).text == draft
+
+
+def test_the_authors_own_hedges_go_only_from_the_sentence_that_gets_another() -> None:
+    worded = _word("It was Paris. It was possibly built by Romans.", GOLDEN["frames"]["think"])
+    assert worded == "I think that it was Paris. It was possibly built by Romans."
 
 
 @given(st.text(max_size=300), st.floats(0.02, 0.98), st.floats(2, 40))
