@@ -18,13 +18,32 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens spent. Counts are what the upstream reported; an upstream that reports none counts 0."""
+    """Tokens spent. Counts are what the upstream reported; an upstream that reports none counts 0.
+
+    Attributes:
+        cached: those of the prompt that came from the upstream's cache.
+        reasoning: those of the completion that were thought and not said.
+    """
 
     prompt: int = 0
     completion: int = 0
+    cached: int = 0
+    reasoning: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(self.prompt + other.prompt, self.completion + other.completion)
+        return Usage(
+            self.prompt + other.prompt,
+            self.completion + other.completion,
+            self.cached + other.cached,
+            self.reasoning + other.reasoning,
+        )
+
+    def __sub__(self, other: Usage) -> Usage:
+        return self + Usage(-other.prompt, -other.completion, -other.cached, -other.reasoning)
+
+    def of_one(self, choices: int) -> Usage:
+        """The tokens of one of several choices of a call: the whole prompt, and what an average choice took."""
+        return Usage(self.prompt, round(self.completion / choices), self.cached, round(self.reasoning / choices))
 
     @property
     def total(self) -> int:

@@ -150,5 +150,5 @@ def _times(result: Result, console: Console) -> None:
     _heading(console, "Milliseconds")
     console.print(f"  {steps}")
     usage = result.usage
-    spent = f"{usage['answer'].total + usage['samples'].total} to answer, {usage['rewrite'].total} to reword"
+    spent = f"{sum(usage[name].total for name in ('answer', 'samples', 'judge'))} to answer, {usage['rewrite'].total} to reword"
     console.print(f"  tokens: {spent}", style="dim")

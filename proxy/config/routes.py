@@ -207,6 +207,9 @@ class Expose(Section):
     """The extra top-level field `hedgerow` of the answer."""
     headers: bool = True
     """The headers `x-hedgerow-*`."""
+    usage: Literal["answer", "sum"] = "answer"
+    """What stands in an answer's `usage`: the `answer`'s own tokens with their details, as a call without Hedgerow would report them, or the
+    `sum` of all calls. All tokens stand in the field `hedgerow` by purpose either way."""
 
 
 class Route(Section):

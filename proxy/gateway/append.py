@@ -37,6 +37,7 @@ class ServedStream:
         self._first: Json | None = None  # what all chunks of an answer share is taken from it
         self._finish: Json | None = None  # the chunk with the finish reason, held back
         self._usage: Json | None = None
+        self._usage_event = b""  # the chunk that holds nothing else, held back
         self._done = False
         self._texts: dict[str, list[str]] = {"content": [], "refusal": []}
         self._tool_calls: list[Json] = []
@@ -77,7 +78,10 @@ class ServedStream:
         self._usage = chunk.get("usage") or self._usage
         choices = chunk.get("choices")
         if not choices:
-            return b"" if chunk.get("usage") else raw
+            if not chunk.get("usage"):
+                return raw
+            self._usage_event = raw
+            return b""
         choice = choices[0] if isinstance(choices, list) else None
         if not isinstance(choice, dict):
             return raw  # the client's to judge
@@ -115,11 +119,16 @@ class ServedStream:
         answer = head | {"object": "chat.completion", "choices": [choice]}
         return answer | {"usage": self._usage} if self._usage else answer
 
-    def ending(self) -> Json:
-        """The chunk with the finish reason; `usage` counts one call of several, so it stays out."""
+    def ending(self, extra: Json, total: Json | None) -> bytes:
+        """The chunk with the finish reason and what we add to it, and the chunk of the tokens, which is the upstream's own unless a
+        `total` is to stand there.
+        """
         last = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"}
-        chunk = self._finish or (self._first or {}) | {"choices": [last]}
-        return {key: value for key, value in chunk.items() if key != "usage"}
+        chunk = (self._finish or (self._first or {}) | {"choices": [last]}) | extra
+        if total is None:
+            return sse.event(chunk) + self._usage_event
+        chunk.pop("usage", None)
+        return sse.event(chunk) + sse.usage(self._first or {}, total)
 
 
 async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) -> None:
@@ -207,7 +216,6 @@ async def _end(exchange: Exchange, services: Services, run: Run, served: ServedS
     for piece in natural_pieces((result.text or "").removeprefix(result.draft or "") if result.rewording else ""):
         await exchange.write(sse.content(completion, piece))
     extra = {"hedgerow": extra_field(result)} if run.job.route.expose.field else {}
-    await exchange.write(sse.event(served.ending() | extra))
-    if run.job.wants_usage:
-        await exchange.write(sse.usage(completion, usage(result)))
+    total = usage(result, None) if run.job.wants_usage else None
+    await exchange.write(served.ending(extra, total))
     await exchange.write(sse.DONE, more=False)

@@ -106,7 +106,9 @@ def _figures(result: Result, response_id: str | None) -> Row:
         "served_agrees": result.served_agrees,
         "story": story(result),
     }
-    row |= {f"tokens_{purpose}": spent.total for purpose, spent in result.usage.items()}
+    spent = {purpose: usage.total for purpose, usage in result.usage.items()}
+    spent["samples"] += spent.pop("judge")
+    row |= {f"tokens_{purpose}": tokens for purpose, tokens in spent.items()}
     if (confidence := result.confidence) is not None:
         raw, beta = confidence.raw, confidence.calibrated
         row |= {"raw_alpha": raw.alpha, "raw_beta": raw.beta, "alpha": beta.alpha, "beta": beta.beta}

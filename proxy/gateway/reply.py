@@ -8,15 +8,19 @@ from hedgerow.proxy.pipeline.result import Result, beta_figures, sentence_figure
 from hedgerow.proxy.rewriting import natural_pieces
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams import sse
+from hedgerow.proxy.upstreams.answers import own_usage
 
 
 def completion(result: Result) -> Json:
     """The completion object: the draft's own, with the final text, one choice, all tokens and our field."""
     envelope, choice = result.drawn.choices[result.draft_index]
     if result.escalated is not None:
-        answer = result.escalated | {"usage": usage(result)}
+        answer, own = result.escalated, result.escalated.get("usage")
     else:
-        answer = envelope | {"choices": [_worded(result, choice | {"index": 0})], "usage": usage(result)}
+        answer, own = envelope | {"choices": [_worded(result, choice | {"index": 0})]}, own_usage(envelope)
+    answer = {key: value for key, value in answer.items() if key != "usage"}
+    if (counts := usage(result, own)) is not None:
+        answer["usage"] = counts
     return answer | {"hedgerow": extra_field(result)} if result.job.route.expose.field else answer
 
 
@@ -30,14 +34,27 @@ def _worded(result: Result, choice: Json) -> Json:
     return choice | words | {"logprobs": None}
 
 
-def usage(result: Result) -> Json:
-    """`usage` with all tokens spent; the upstream's details describe one call of several, so they stay out."""
+def usage(result: Result, own: Json | None) -> Json | None:
+    """What stands in `usage`: the answer's own as the upstream wrote it, or on a route that wants it so the sum of all calls."""
+    if result.job.route.expose.usage == "answer":
+        return own
     spent = result.total_usage
-    return _counts(spent) | {"total_tokens": spent.total}
+    return {
+        "prompt_tokens": spent.prompt,
+        "completion_tokens": spent.completion,
+        "total_tokens": spent.total,
+        "prompt_tokens_details": {"cached_tokens": spent.cached},
+        "completion_tokens_details": {"reasoning_tokens": spent.reasoning},
+    }
 
 
 def _counts(spent: Usage) -> Json:
-    return {"prompt_tokens": spent.prompt, "completion_tokens": spent.completion}
+    return {
+        "prompt_tokens": spent.prompt,
+        "completion_tokens": spent.completion,
+        "cached_tokens": spent.cached,
+        "reasoning_tokens": spent.reasoning,
+    }
 
 
 def extra_field(result: Result) -> Json:
@@ -88,7 +105,7 @@ def chunks(answer: Json, *, include_usage: bool) -> Iterator[bytes]:
     if rest := _rest(message):
         yield sse.message(answer, rest)
     yield sse.finish(answer, choice.get("finish_reason"), extra=answer.get("hedgerow"))
-    if include_usage:
+    if include_usage and "usage" in answer:
         yield sse.usage(answer, answer["usage"])
 
 

@@ -31,29 +31,27 @@ class Drawn:
         choices: each with the completion object that it stands in.
         samples: the choices as samples, index by index.
         compared: indices of the samples that have something to compare, text or a refusal.
-        answer_usage: tokens of the answer that the client gets. Upstreams do not say how long each choice of a call is, so the answer
-            counts as an average one.
-        sample_usage: tokens of the other answers.
+        spent: tokens of all answers.
         source: "shared" or "cache" where an equal request drew them.
     """
 
     choices: tuple[Reply, ...] = ()
     samples: tuple[Sample, ...] = ()
     compared: tuple[int, ...] = ()
-    answer_usage: Usage = NO_TOKENS
-    sample_usage: Usage = NO_TOKENS
+    spent: Usage = NO_TOKENS
     source: Source = "upstream"
 
     def plus(self, answer: Json) -> Drawn:
         """These answers and those of one more completion object."""
-        spent, answer_usage = usage_of(answer), self.answer_usage
-        if not self.choices:
-            answer_usage = Usage(spent.prompt, round(spent.completion / len(answer["choices"])))
-            spent = Usage(0, spent.completion - answer_usage.completion)
         samples = (*self.samples, *map(sample_of, answer["choices"]))
         compared = tuple(i for i, sample in enumerate(samples) if sample.text.strip() or sample.refusal)
         choices = (*self.choices, *((answer, choice) for choice in answer["choices"]))
-        return Drawn(choices, samples, compared, answer_usage, self.sample_usage + spent, self.source)
+        return Drawn(choices, samples, compared, self.spent + usage_of(answer), self.source)
+
+    def usage_of(self, index: int) -> Usage:
+        """Tokens of one answer."""
+        envelope, _ = self.choices[index]
+        return usage_of(envelope).of_one(len(envelope["choices"]))
 
     @property
     def texts(self) -> list[str]:
@@ -98,7 +96,7 @@ class Result:
         served: what the client reads already: in shadow, the upstream's own answer.
         served_agrees: whether that means the same as the draft.
         perceived: perceived confidence of the final words, where nothing was reworded.
-        asked_usage: tokens that went into comparing answers or into asking about them; they stand with those of the samples.
+        asked_usage: tokens that went into comparing answers or into asking about them.
         timings_ms: milliseconds of each step, in the order of the steps.
         begun_ns: when each step began, nanoseconds since 1970.
     """
@@ -151,10 +149,13 @@ class Result:
 
     @property
     def usage(self) -> dict[str, Usage]:
-        """Tokens spent, by purpose."""
+        """Tokens spent, by purpose. Whoever shares answers that another request drew has not paid for the samples."""
+        drawn = self.drawn
+        answer = drawn.usage_of(self.draft_index) if drawn.choices else NO_TOKENS
         return {
-            "answer": self.drawn.answer_usage,
-            "samples": self.drawn.sample_usage + self.asked_usage,
+            "answer": answer,
+            "samples": drawn.spent - answer if drawn.source == "upstream" else NO_TOKENS,
+            "judge": self.asked_usage,
             "rewrite": self.rewording.usage if self.rewording else NO_TOKENS,
             "escalation": usage_of(self.escalated) if self.escalated else NO_TOKENS,
         }
@@ -219,11 +220,8 @@ class Run:
         self.learn(drawn=self.result.drawn.plus(answer))
 
     def drawn_from(self, source: Source) -> None:
-        """Say who drew the answers: whoever shares them has not paid for the samples."""
-        drawn = self.result.drawn
-        if source != "upstream":
-            drawn = replace(drawn, sample_usage=NO_TOKENS, source=source)
-        self.learn(drawn=drawn)
+        """Say who drew the answers."""
+        self.learn(drawn=replace(self.result.drawn, source=source))
 
     def spend(self, usage: Usage) -> None:
         """Count tokens that went into comparing answers or into asking about them."""

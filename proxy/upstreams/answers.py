@@ -41,7 +41,31 @@ def usage_of(answer: Json) -> Usage:
     usage = answer.get("usage")
     if not isinstance(usage, dict):
         return Usage()
-    return Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")))
+    return Usage(
+        _count(usage.get("prompt_tokens")),
+        _count(usage.get("completion_tokens")),
+        _count(_details(usage, "prompt").get("cached_tokens")),
+        _count(_details(usage, "completion").get("reasoning_tokens")),
+    )
+
+
+def own_usage(answer: Json) -> Json | None:
+    """The `usage` of one choice of an answer, with its details, as the upstream wrote it; None where it wrote none. Upstreams do not say how
+    long each choice of a call is, so one of several counts as an average one.
+    """
+    usage = answer.get("usage")
+    if not isinstance(usage, dict) or (several := len(answer["choices"])) == 1:
+        return usage if isinstance(usage, dict) else None
+    one = usage_of(answer).of_one(several)
+    own = usage | {"completion_tokens": one.completion, "total_tokens": one.prompt + one.completion}
+    if details := _details(usage, "completion"):
+        own["completion_tokens_details"] = {name: round(_count(value) / several) for name, value in details.items()}
+    return own
+
+
+def _details(usage: Json, part: str) -> Json:
+    details = usage.get(f"{part}_tokens_details")
+    return details if isinstance(details, dict) else {}
 
 
 def _count(value: object) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.upstream import Upstream, completion, fails, raw, says
+from tests.support.upstream import Upstream, completion, fails, raw, says, spent
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
 UNSURE = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.")
@@ -62,8 +62,8 @@ def test_a_stronger_model_is_asked(serve: Any, client_of: Any, upstream: Upstrea
     told = answer.model_extra["hedgerow"]
     assert answer.choices[0].message.content == "Canberra, since 1913."
     assert told["status"] == "escalated"
-    assert told["usage"]["escalation"] == {"prompt_tokens": 50, "completion_tokens": 9}
-    assert answer.usage.total_tokens == 37 + 59
+    assert told["usage"]["escalation"] == spent(50, 9)
+    assert answer.usage.total_tokens == 59
     assert upstream.calls[-1]["model"] == "big"
 
 

@@ -261,7 +261,7 @@ def test_the_request_line_has_the_figures(serve: Any, client_of: Any, upstream: 
     assert line["map"] == "uncalibrated"
     assert set(line["steps_ms"]) == {"sample", "cluster", "confidence", "calibrate", "decide", "retrieve", "rewrite"}
     assert line["fd_if_right"] < line["fd_if_wrong"]
-    assert line["tokens"] == {"answer": 10, "samples": 27, "rewrite": 0, "escalation": 0}
+    assert line["tokens"] == {"answer": 10, "samples": 27, "judge": 0, "rewrite": 0, "escalation": 0}
 
 
 def test_perceive_hears_how_sure_a_wording_sounds(serve: Any) -> None:

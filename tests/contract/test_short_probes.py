@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.pipeline.sampling.drawing import SHORT, shortened
 from tests.contract.test_failures import rows_of
-from tests.support.upstream import Upstream, completion, fails
+from tests.support.upstream import Upstream, completion, fails, spent
 
 QUESTION = "What is the capital of Australia?"
 ASK: list[Any] = [{"role": "user", "content": QUESTION}]
@@ -56,8 +56,8 @@ def test_the_draft_is_the_client_s_own_and_the_others_are_short(
     assert (others["n"], others["temperature"]) == (9, 1.0)
     assert "seed" not in others
     assert others["messages"][-1]["content"].startswith(QUESTION)
-    assert told["usage"]["answer"] == {"prompt_tokens": 7, "completion_tokens": 3}
-    assert told["usage"]["samples"] == {"prompt_tokens": 9, "completion_tokens": 9}
+    assert told["usage"]["answer"] == spent(7, 3)
+    assert told["usage"]["samples"] == spent(9, 9)
     (row,) = rows_of(tmp_path, 1)
     assert row["draft"] == DRAFT
 

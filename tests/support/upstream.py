@@ -36,6 +36,11 @@ def completion(*texts: str, usage: tuple[int, int] = (7, 3), **extra: Any) -> Js
     } | extra
 
 
+def spent(prompt: int, completion: int) -> Json:
+    """Tokens of one purpose as the field `hedgerow` tells them, where the upstream reports no details."""
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "cached_tokens": 0, "reasoning_tokens": 0}
+
+
 def says(*texts: str, **extra: Any) -> Reply:
     """Answers with these texts in turn, as many as `n` asks for, over and over."""
     turn = 0
