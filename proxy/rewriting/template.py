@@ -200,8 +200,16 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
 """What a wording loses against a better one, in units of distance, and where."""
 
 
-def choose(text: str, matches: Iterable[Match], around: Surroundings, original: str = "") -> tuple[Hedge, str] | None:
+def choose(
+    text: str,
+    matches: Iterable[Match],
+    around: Surroundings,
+    original: str = "",
+    kinds: Collection[FrameKind] | None = None,
+) -> tuple[Hedge, str] | None:
     """The hedge to use and the sentence with it; None where no frame fits.
+
+    `kinds` are the frames that may be used, which say where in the sentence a hedge goes; None: all.
 
     The `original`, from before its own confidence was taken out, stays where it is one of the wordings on offer: it costs no change.
 
@@ -212,7 +220,7 @@ def choose(text: str, matches: Iterable[Match], around: Surroundings, original: 
     options: list[tuple[float, int, Hedge, str]] = []
     for match in matches:
         for order, frame in enumerate(frames.usable(match.hedge)):
-            worded = frames.apply(frame, sentence, around)
+            worded = frames.apply(frame, sentence, around) if kinds is None or frame.kind in kinds else None
             if worded is None:
                 continue
             if original and capitalise(worded) == capitalise(original):
