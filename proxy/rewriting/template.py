@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from zlib import crc32
 
 import anyio.to_thread
 
-from hedgerow.lexicon import Frame, Hedge, Match, load
+from hedgerow.lexicon import Frame, FrameKind, Hedge, Match, load
 from hedgerow.lexicon.text.language import grammar, known_language_of
 from hedgerow.lexicon.text.sentences import Piece
 from hedgerow.lexicon.text.shape import Shape, shape
