@@ -9,8 +9,8 @@ confidence. Where not even a draft could be drawn, the upstream's error is the a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 import anyio.to_thread
 import structlog
@@ -20,13 +20,14 @@ from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.errors import Internal, ProxyError, StepFailed, UpstreamTimeout
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import answer_reason, comparable, draft_reason, skip_reason
-from hedgerow.proxy.pipeline.long import asserting_sentences, hedge_long
+from hedgerow.proxy.pipeline.long import asserting_sentences, measure_long
 from hedgerow.proxy.pipeline.result import Result, Run
 from hedgerow.proxy.pipeline.sampling.drawing import draw_answers, draw_own
-from hedgerow.proxy.pipeline.short import hedge_short
+from hedgerow.proxy.pipeline.short import measure_short
 from hedgerow.proxy.pipeline.steps import RoutePipeline, group
+from hedgerow.proxy.pipeline.wording import Measured, word
 from hedgerow.proxy.rewriting import perceived_confidence
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.types import Clustering, Json
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -44,10 +45,25 @@ async def calibrate(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] 
     Raises:
         ProxyError: no answer could be drawn at all; `run.result` says so too.
     """
+    await ended(run, _answer(run, pipeline, serving))
+
+
+def too_long(run: Run) -> Reason | None:
+    """Whether an answer is longer than the route compares."""
+    limit = run.job.route.rewriting.max_chars
+    return Reason.TOO_LONG if any(len(text) > limit for text in run.result.drawn.texts) else None
+
+
+async def ended(run: Run, work: Coroutine[Any, Any, None]) -> None:
+    """Do the work until the route's deadline; where it fails the draft stands.
+
+    Raises:
+        ProxyError: there is no draft.
+    """
     limit = asyncio.timeout(run.job.route.deadline_s)
     try:
         async with limit:
-            await _answer(run, pipeline, serving)
+            await work
     except Exception as error:  # the one place where a fault of the pipeline is caught
         if not limit.expired() and not isinstance(error, StepFailed | ProxyError):
             log.exception("step_failed", step=run.step_name, id=run.job.id)
@@ -69,8 +85,8 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
     drawn = run.result.drawn
     if (reason := answer_reason(drawn.samples, [choice for _, choice in drawn.choices])) is not None:
         return run.end(Status.PASSED, reason)
-    if any(len(text) > job.route.rewriting.max_chars for text in drawn.texts):
-        return run.end(Status.PASSED, Reason.TOO_LONG)
+    if (reason := too_long(run)) is not None:
+        return run.end(Status.PASSED, reason)
     if (not may_replace or job.route.sampling.probe == "short") and 0 not in drawn.compared:
         return run.end(Status.PASSED, Reason.NO_TEXT)
 
@@ -83,12 +99,18 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
     if job.route.claims_only and not await aside(sum(map(len, texts)), comparable, texts, wholes):
         return run.end(Status.PASSED, Reason.NOT_A_CLAIM)
 
+    measured = await _measure(run, pipeline, clustering, sample.text)
+    return await word(run, pipeline, measured, sample.text, may_replace=may_replace)
+
+
+async def _measure(run: Run, pipeline: RoutePipeline, clustering: Clustering, draft: str) -> Measured:
+    """Confidence and calibration, of a short answer or of a long one."""
     if (long := pipeline.by_sentence) is not None:
         with run.step("confidence"):
-            asserts = await asserting_sentences(long, job.question, sample.text)
+            asserts = await asserting_sentences(long, run.job.question, draft)
         if asserts is not None:
-            return await hedge_long(run, pipeline, long, clustering, sample.text, asserts, may_replace=may_replace)
-    return await hedge_short(run, pipeline, clustering, sample.text, may_replace=may_replace)
+            return await measure_long(run, long, clustering, draft, asserts)
+    return await measure_short(run, pipeline, clustering)
 
 
 def _degrade(run: Run, error: Exception, expired: bool) -> ProxyError:

@@ -51,17 +51,32 @@ class LongAnswerPipeline:
     guard: FactGuard
 
 
-@dataclass(frozen=True, slots=True)
-class RoutePipeline:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteWording:
+    """What puts a confidence into words on a route: everything that `hedgerow.proxy.pipeline.wording` needs, no upstream but an editor's.
+
+    Attributes:
+        decide: what to do at a calibrated mean.
+        stronger: the upstream that is asked when the decision is to escalate.
+        rewriters: makes the rewriters for one request, in the order they are tried.
+        by_sentence: what long answers go through; None where the route words them as one.
+    """
+
+    decide: Callable[[float], Action]
+    retriever: Retriever
+    rewriters: Callable[[Job], Sequence[Rewriter]]
+    guard: Guard
+    stronger: Upstream | None = None
+    by_sentence: LongAnswerPipeline | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutePipeline(RouteWording):
     """What a route's requests go through; made once at the start by `hedgerow.proxy.services.factories`.
 
     Attributes:
         equivalence, signal: made for one request; their second argument receives the tokens that they spend.
         active_map: the calibration map for a model, as the registry has it now.
-        decide: what to do at a calibrated mean.
-        stronger: the upstream that is asked when the decision is to escalate.
-        rewriters: makes the rewriters for one request, in the order they are tried.
-        by_sentence: what long answers go through; None where the route words them as one.
         grader: judges a share of the answers afterwards.
         sharing: equal requests draw once.
         needs_logprobs: whether the signal asks the upstream for log-probabilities.
@@ -71,13 +86,7 @@ class RoutePipeline:
     equivalence: Callable[[Job, Spent], Clusterer]
     signal: Callable[[Job, Spent], ConfidenceSignal]
     active_map: Callable[[str], ActiveMap]
-    decide: Callable[[float], Action]
-    retriever: Retriever
-    rewriters: Callable[[Job], Sequence[Rewriter]]
-    guard: Guard
     sharing: Sharing
-    stronger: Upstream | None = None
-    by_sentence: LongAnswerPipeline | None = None
     grader: RouteGrader | None = None
     needs_logprobs: bool = False
 
@@ -128,7 +137,7 @@ def calibrated(signal: str, raw: Beta, active: ActiveMap) -> Confidence:
     return Confidence(signal, raw, beta, right, wrong, active.version, active.warnings)
 
 
-async def decide(run: Run, pipeline: RoutePipeline, mean: float, *, may_replace: bool) -> bool:
+async def decide(run: Run, wording: RouteWording, mean: float, *, may_replace: bool) -> bool:
     """Whether the draft is to be hedged; otherwise what the client gets is decided here. An answer that the client reads
     already (`may_replace` is false) cannot be replaced: it is hedged instead.
 
@@ -138,20 +147,20 @@ async def decide(run: Run, pipeline: RoutePipeline, mean: float, *, may_replace:
     if is_machine_read(run.job.body, run.result.draft or ""):
         run.end(Status.PLAIN, Reason.MACHINE_READ)
         return False
-    action, policy = pipeline.decide(mean), run.job.route.policy
+    action, policy = wording.decide(mean), run.job.route.policy
     if action == "answer":
         run.end(Status.PLAIN, Reason.SURE_ENOUGH)
         return False
     if action == "hedge" or not may_replace:
         return True
-    if action == "abstain" or policy is None or pipeline.stronger is None:
+    if action == "abstain" or policy is None or wording.stronger is None:
         run.end(Status.ABSTAINED, Reason.NOT_SURE_ENOUGH)
         return False
     body = {key: value for key, value in run.job.body.items() if key not in ("stream", "stream_options")}
     if model := policy.escalate_model or run.job.model:
         body["model"] = model
     try:
-        run.learn(escalated=await pipeline.stronger.complete(Call(run.job.path, body, run.job.headers)))
+        run.learn(escalated=await wording.stronger.complete(Call(run.job.path, body, run.job.headers)))
     except ProxyError as error:
         raise StepFailed("decide", Reason.ESCALATION_FAILED, error.code) from error
     run.end(Status.ESCALATED, Reason.NOT_SURE_ENOUGH)

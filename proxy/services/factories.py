@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from math import inf
 
@@ -21,7 +22,7 @@ from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.sampling.cache import MemoryCache, RedisCache
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
-from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, LongAnswerPipeline, RoutePipeline
+from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, LongAnswerPipeline, RoutePipeline, RouteWording
 from hedgerow.proxy.protocols import Asker, Rewriter, Upstream
 from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
 from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment
@@ -42,6 +43,26 @@ def route_pipelines(
 
 
 def _pipeline(context: RouteContext) -> RoutePipeline:
+    route, wording = context.route, route_wording(context)
+    signal = SIGNALS[route.signal]
+    return RoutePipeline(
+        **{field.name: getattr(wording, field.name) for field in fields(wording)},
+        upstream=context.upstream(),
+        equivalence=JUDGES[route.equivalence].load()(context),
+        signal=signal.load()(context),
+        active_map=lambda model: context.active_map(model, route.signal),
+        sharing=_sharing(route),
+        grader=_grader(context),
+        needs_logprobs=signal.needs_logprobs,
+    )
+
+
+def route_wording(context: RouteContext) -> RouteWording:
+    """What words the answers of a route; it asks for no upstream but that of an editor or of a stronger model.
+
+    Raises:
+        ConfigError: the lexicon is missing or cannot be used.
+    """
     route = context.route
     try:
         lexicon, how = load(route.lexicon), route.rewriting
@@ -55,21 +76,13 @@ def _pipeline(context: RouteContext) -> RoutePipeline:
         )
     retriever = Retriever(written, shortlist=how.shortlist)
     guard = _guard(route, tuple(lexicon))
-    signal = SIGNALS[route.signal]
-    return RoutePipeline(
-        upstream=context.upstream(),
-        equivalence=JUDGES[route.equivalence].load()(context),
-        signal=signal.load()(context),
-        active_map=lambda model: context.active_map(model, route.signal),
+    return RouteWording(
         decide=_decide(route),
         stronger=context.upstream(route.policy.escalate_to) if route.policy and route.policy.escalate_to else None,
         retriever=retriever,
         rewriters=_rewriters(context),
-        sharing=_sharing(route),
         guard=guard,
         by_sentence=_by_sentence(context, retriever, guard),
-        grader=_grader(context),
-        needs_logprobs=signal.needs_logprobs,
     )
 
 

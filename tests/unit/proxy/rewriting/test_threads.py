@@ -12,8 +12,9 @@ import pytest
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Retriever, load
 from hedgerow.proxy.clustering.support import SentenceSupport
-from hedgerow.proxy.pipeline.long import asserting_sentences, reworded
+from hedgerow.proxy.pipeline.long import asserting_sentences
 from hedgerow.proxy.pipeline.steps import LongAnswerPipeline
+from hedgerow.proxy.pipeline.wording import reworded
 from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
 from hedgerow.proxy.rewriting.guard import perceived_confidence
 from hedgerow.proxy.types import Rewrite, RewriteRequest

@@ -1,0 +1,77 @@
+"""Wording an answer at a confidence that is known already: the pipeline's own gates and steps, without sampling and measuring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hedgerow.calibration import Beta
+from hedgerow.calibration.registry import UNCALIBRATED
+from hedgerow.lexicon.text.sentences import sentences
+from hedgerow.proxy.errors import InputError
+from hedgerow.proxy.outcomes import Reason, Status
+from hedgerow.proxy.pipeline.eligibility import draft_reason, skip_reason
+from hedgerow.proxy.pipeline.long import asserting_sentences
+from hedgerow.proxy.pipeline.result import Run
+from hedgerow.proxy.pipeline.run import ended, too_long
+from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, RouteWording, calibrated
+from hedgerow.proxy.pipeline.wording import Measured, word
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Calibrated confidences.
+
+    Attributes:
+        answer: in the whole answer.
+        sentences: in each of `sentences(answer)`, None for one that is left alone; None for all: they are not known, and a long answer stays plain.
+    """
+
+    answer: Beta
+    sentences: tuple[Beta | None, ...] | None = None
+
+
+async def word_given(run: Run, wording: RouteWording, answer: str, given: Given) -> None:
+    """Word an answer as the proxy would at this confidence; what became of it stands in `run.result`.
+
+    What only several answers show (that they cannot be compared) is not seen here.
+    """
+    run.arrived({"choices": [{"message": {"content": answer}, "finish_reason": "stop"}]})
+    await ended(run, _word(run, wording, answer, given))
+
+
+async def _word(run: Run, wording: RouteWording, answer: str, given: Given) -> None:
+    if (reason := skip_reason(run.job) or too_long(run) or draft_reason(run.result.drawn.samples[0])) is not None:
+        return run.end(Status.PASSED, reason)
+    if not answer.strip():
+        return run.end(Status.PASSED, Reason.NO_TEXT)
+    return await word(run, wording, await _measured(run, wording, answer, given), answer, may_replace=True)
+
+
+async def _measured(run: Run, wording: RouteWording, answer: str, given: Given) -> Measured:
+    long, question = wording.by_sentence, run.job.question
+    if long is None or await asserting_sentences(long, question, answer) is None:
+        return Measured(calibrated(run.job.route.signal, given.answer, UNCALIBRATED))
+    return Measured(calibrated(LONG_SIGNAL, given.answer, UNCALIBRATED), long, given.sentences)
+
+
+def in_sentences(answer: str, claims: Sequence[tuple[str, Beta]]) -> tuple[Beta | None, ...]:
+    """One confidence a sentence: that of the claim whose words stand in it, the least of several; None where none does.
+
+    >>> in_sentences("It is in Rome. It is old.", [("It is old", Beta(6, 4))])
+    (None, Beta(alpha=6, beta=4))
+
+    Raises:
+        InputError: a claim does not stand in the answer.
+    """
+    texts = list(sentences(answer))
+    found: dict[int, Beta] = {}
+    for claim, beta in claims:
+        words = claim.strip()
+        place = next((i for i, text in enumerate(texts) if words and words in text), None)
+        if place is None:
+            raise InputError(
+                f"the claim {claim!r} does not stand in a sentence of the answer; copy its words from there"
+            )
+        found[place] = min((found.get(place, beta), beta), key=lambda each: each.mean)
+    return tuple(found.get(i) for i in range(len(texts)))
