@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from hedgerow.calibration import Beta
-from hedgerow.proxy.types import Clustering, Json, Rewrite, RewriteRequest, Sample, Verdict
+from hedgerow.lexicon.text.claims import Claim
+from hedgerow.proxy.types import ClaimSupport, Clustering, Json, Rewrite, RewriteRequest, Sample, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,18 @@ class ConfidenceSignal(Protocol):
 
         Raises:
             StepFailed: where the samples do not carry what this signal needs (no log-probabilities, say).
+        """
+        ...
+
+
+class Supporter(Protocol):
+    """Says how far other answers bear out the claims of one."""
+
+    async def measure_claims(self, question: str, claims: Sequence[Claim], others: Sequence[str]) -> list[ClaimSupport]:
+        """The support of each claim among `others`, which are not empty.
+
+        Raises:
+            StepFailed: where it cannot be told (no other answer, a judge that could not be asked).
         """
         ...
 

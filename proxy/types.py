@@ -158,6 +158,40 @@ class Verdict:
     detail: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimSupport:
+    """How far the other answers bear out one claim.
+
+    Attributes:
+        mean: raw probability that the claim is right, as far as they tell; 0..1.
+        borne_out: for each other answer, whether it says so (True), contradicts it (False), or does neither (None).
+    """
+
+    mean: float
+    borne_out: tuple[bool | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimConfidence:
+    """One claim of a long answer, and how sure it is.
+
+    Attributes:
+        text: as it stands in the draft.
+        start, end: offsets of `text` in the draft.
+        sentence: index of the sentence or list item that says it; None for a table cell.
+        raw, calibrated: before and after the map for claims.
+        borne_out: for each other answer with text, in the order drawn, whether it says so, contradicts it (False), or does neither (None).
+    """
+
+    text: str
+    start: int
+    end: int
+    sentence: int | None
+    raw: Beta
+    calibrated: Beta
+    borne_out: tuple[bool | None, ...]
+
+
 SentenceStatus = Literal["hedged", "shared", "plain", "unhedged", "kept"]
 
 

@@ -20,15 +20,19 @@ from statistics import fmean
 
 import anyio.to_thread
 
+from hedgerow.lexicon.text.claims import Claim
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.normal import fold, stem
 from hedgerow.proxy.clustering.words import word_lists
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
+from hedgerow.proxy.types import ClaimSupport
 
 WEIGHTS = Path(__file__).with_name("support.json")
 AGREEMENT = (0.15, 0.8)
 """The range of agreement among the answers that the weights were fitted on; beyond it nothing is known, so nothing is extrapolated."""
+MOST_NAMES = 2 / 3
+"""Share of a claim's names and numbers that an answer holds which says so."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -61,6 +65,22 @@ class SentenceSupport:
         claims = sentences(draft) or (draft,)
         return await anyio.to_thread.run_sync(support, question, claims, others)
 
+    async def measure_claims(self, question: str, claims: Sequence[Claim], others: Sequence[str]) -> list[ClaimSupport]:
+        """Support of each claim, and which of the other answers bear it out. In a worker thread.
+
+        Raises:
+            StepFailed: `too_few_samples` where only one answer came.
+        """
+        if not others:
+            raise StepFailed("confidence", Reason.TOO_FEW_SAMPLES, "the draft has no other answer to be compared with")
+
+        def measure() -> list[ClaimSupport]:
+            texts = [claim.text for claim in claims]
+            told = zip(support(question, texts, others), borne_out(question, texts, others), strict=True)
+            return [ClaimSupport(mean, by) for mean, by in told]
+
+        return await anyio.to_thread.run_sync(measure)
+
 
 def support(question: str, claims: Sequence[str], others: Sequence[str]) -> list[float]:
     """Probability that each claim is right, as far as other answers to the question tell.
@@ -76,6 +96,25 @@ def support(question: str, claims: Sequence[str], others: Sequence[str]) -> list
         1.0 / (1.0 + exp(-(constant + numbers * f.numbers + names * f.names + agreement * f.agreement)))
         for f in features(question, claims, others)
     ]
+
+
+def borne_out(question: str, claims: Sequence[str], others: Sequence[str]) -> list[tuple[bool | None, ...]]:
+    """For each claim, which of the other answers say so: those that hold its numbers, and `MOST_NAMES` of its names and numbers.
+
+    The others do not speak of it (None): words alone do not tell a contradiction.
+    """
+    asked = {stem for stem, _ in _read(question)}
+    vocabularies = [frozenset(stem for stem, _ in _read(other)) for other in others]
+    return [_borne_out(_telling_words(claim, asked), vocabularies) for claim in claims]
+
+
+def _borne_out(words: dict[str, str], vocabularies: Sequence[frozenset[str]]) -> tuple[bool | None, ...]:
+    numbers = {stem for stem, written in words.items() if any(map(str.isdigit, written))}
+    core = numbers | {stem for stem, written in words.items() if written[0].isupper()} or set(words)
+    return tuple(
+        True if numbers <= vocabulary and len(core & vocabulary) >= MOST_NAMES * len(core) else None
+        for vocabulary in vocabularies
+    )
 
 
 def agreement_with(question: str, answer: str, others: Sequence[str]) -> list[float] | None:

@@ -11,7 +11,7 @@ from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import draft_reason, skip_reason
-from hedgerow.proxy.pipeline.long import asserting_sentences
+from hedgerow.proxy.pipeline.long import claims_of_long
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.run import ended, too_long
 from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, RouteWording, calibrated
@@ -50,7 +50,7 @@ async def _word(run: Run, wording: RouteWording, answer: str, given: Given) -> N
 
 async def _measured(run: Run, wording: RouteWording, answer: str, given: Given) -> Measured:
     long, question = wording.by_sentence, run.job.question
-    if long is None or await asserting_sentences(long, question, answer) is None:
+    if long is None or await claims_of_long(long, question, answer) is None:
         return Measured(calibrated(run.job.route.signal, given.answer, UNCALIBRATED))
     return Measured(calibrated(LONG_SIGNAL, given.answer, UNCALIBRATED), long, given.sentences)
 

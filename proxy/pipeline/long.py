@@ -1,4 +1,4 @@
-"""A long answer: a confidence for each sentence."""
+"""A long answer: a confidence for each claim, and from these one for each sentence."""
 
 from __future__ import annotations
 
@@ -8,46 +8,55 @@ from statistics import fmean
 import anyio.to_thread
 
 from hedgerow.calibration import Beta
+from hedgerow.lexicon.text.claims import Claim
+from hedgerow.proxy.pipeline.claims import claims_of, of_sentences, statements
 from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, LongAnswerPipeline, calibrated
+from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, LongAnswerPipeline, confident
 from hedgerow.proxy.pipeline.wording import Measured
-from hedgerow.proxy.rewriting import asserting, assertions
-from hedgerow.proxy.types import Clustering
+from hedgerow.proxy.rewriting import sentences
+from hedgerow.proxy.types import ClaimConfidence, Clustering
 
 
-async def asserting_sentences(long: LongAnswerPipeline, question: str, draft: str) -> tuple[bool, ...] | None:
-    """Which sentences of a long draft assert something; None for a short draft."""
+async def claims_of_long(long: LongAnswerPipeline, question: str, draft: str) -> tuple[Claim, ...] | None:
+    """What a long draft claims; None for a short draft."""
 
-    def read() -> tuple[bool, ...] | None:
-        return asserting(draft, question) if assertions(draft, question) >= long.minimum else None
+    def read() -> tuple[Claim, ...] | None:
+        found = claims_of(draft, question)
+        return found if statements(draft, question, found) >= long.minimum else None
 
     return await anyio.to_thread.run_sync(read)
 
 
 async def measure_long(
-    run: Run, long: LongAnswerPipeline, clustering: Clustering, draft: str, asserts: Sequence[bool]
+    run: Run, long: LongAnswerPipeline, clustering: Clustering, draft: str, claims: Sequence[Claim]
 ) -> Measured:
-    """The confidence in each sentence that asserts something, and in the answer: their mean. Without a map for the signal of long answers the
+    """The confidence in each claim, in each sentence that makes one, and in the answer. Without a map for the signal of long answers the
     sentences stay unmeasured, but where the route wants them hedged all the same.
+
+    Raises:
+        StepFailed: a step could not be done; the first of them, where no other answer came.
     """
     job = run.job
     with run.step("confidence"):
         texts = run.result.drawn.texts
         others = [text for i, text in enumerate(texts) if i != clustering.draft_index and text.strip()]
-        support = await long.support.measure(job.question, draft, others)
-        sentences = [
-            Beta.from_mean(share, len(others)) if claims else None
-            for claims, share in zip(asserts, support, strict=True)
-        ]
+        support = await long.support.measure_claims(job.question, claims, others)
     with run.step("calibrate"):
         active = long.active_map(job.model)
-        confidence = calibrated(LONG_SIGNAL, overall(sentences), active)
-        targets = tuple(None if raw is None else active.map.apply(raw) for raw in sentences)
+        raw = [Beta.from_mean(found.mean, len(others)) for found in support]
+        known = tuple(
+            ClaimConfidence(
+                claim.text, claim.start, claim.end, claim.sentence, beta, active.map.apply(beta), found.borne_out
+            )
+            for claim, beta, found in zip(claims, raw, support, strict=True)
+        )
+        run.learn(claims=known)
+        confidence = confident(LONG_SIGNAL, overall(raw), overall([claim.calibrated for claim in known]), active)
+        targets = tuple(of_sentences(known, len(sentences(draft))))
     is_known = active.version is not None or job.route.rewriting.hedge_uncalibrated_sentences
     return Measured(confidence, long, targets if is_known else None)
 
 
-def overall(sentences: Sequence[Beta | None]) -> Beta:
-    """The confidence in an answer from those in its sentences: their mean, with the concentration that they share."""
-    known = [beta for beta in sentences if beta is not None]
-    return Beta.from_mean(fmean(beta.mean for beta in known), known[0].concentration)
+def overall(claims: Sequence[Beta]) -> Beta:
+    """The confidence in an answer from those in its claims: the share of them that should be right, with the concentration that they share."""
+    return Beta.from_mean(fmean(beta.mean for beta in claims), claims[0].concentration)

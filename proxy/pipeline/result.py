@@ -15,7 +15,7 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
 from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.types import NO_TOKENS, Clustering, Json, Rewording, Sample, Usage, WordedSentence
+from hedgerow.proxy.types import NO_TOKENS, ClaimConfidence, Clustering, Json, Rewording, Sample, Usage, WordedSentence
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
 
 Source = Literal["upstream", "shared", "cache"]
@@ -68,7 +68,7 @@ class Confidence:
 
     Attributes:
         signal: what it was measured by; long answers have a signal of their own.
-        raw, calibrated: before and after the map. Of a long answer, the mean over its sentences.
+        raw, calibrated: before and after the map. Of a long answer, the mean over its claims: the share of them that should be right.
         if_right, if_wrong: Faithfulness Divergence of the calibrated Beta should the answer prove right, and should it prove wrong; nats.
         map_id: version of the map; None for the identity: the confidence is uncalibrated.
         warnings: doubts about the map.
@@ -91,6 +91,7 @@ class Result:
         reason: a code of `Reason`, or an upstream's own.
         detail: a sentence for the operator.
         clustering: a partition of the compared answers (its index i is `drawn.samples[drawn.compared[i]]`).
+        claims: of a long answer, what its draft claims and how sure each claim is.
         hedges: the retrieved hedges, nearest first.
         escalated: the stronger model's completion, where it was asked.
         served: what the client reads already: in shadow, the upstream's own answer.
@@ -108,6 +109,7 @@ class Result:
     drawn: Drawn = NOTHING_DRAWN
     clustering: Clustering | None = None
     confidence: Confidence | None = None
+    claims: tuple[ClaimConfidence, ...] = ()
     hedges: tuple[Match, ...] = ()
     rewording: Rewording | None = None
     escalated: Json | None = None

@@ -20,7 +20,7 @@ from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.errors import Internal, ProxyError, StepFailed, UpstreamTimeout
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import answer_reason, comparable, draft_reason, skip_reason
-from hedgerow.proxy.pipeline.long import asserting_sentences, measure_long
+from hedgerow.proxy.pipeline.long import claims_of_long, measure_long
 from hedgerow.proxy.pipeline.result import Result, Run
 from hedgerow.proxy.pipeline.sampling.drawing import draw_answers, draw_own
 from hedgerow.proxy.pipeline.short import measure_short
@@ -107,9 +107,9 @@ async def _measure(run: Run, pipeline: RoutePipeline, clustering: Clustering, dr
     """Confidence and calibration, of a short answer or of a long one."""
     if (long := pipeline.by_sentence) is not None:
         with run.step("confidence"):
-            asserts = await asserting_sentences(long, run.job.question, draft)
-        if asserts is not None:
-            return await measure_long(run, long, clustering, draft, asserts)
+            claims = await claims_of_long(long, run.job.question, draft)
+        if claims is not None:
+            return await measure_long(run, long, clustering, draft, claims)
     return await measure_short(run, pipeline, clustering)
 
 

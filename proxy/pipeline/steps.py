@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from hedgerow.calibration import ActiveMap, Beta, faithfulness_divergence
 from hedgerow.calibration.decision import Action
 from hedgerow.lexicon import Match, Retriever, spot
-from hedgerow.proxy.clustering.support import SentenceSupport
 from hedgerow.proxy.errors import ProxyError, StepFailed
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.machine_read import is_machine_read
 from hedgerow.proxy.pipeline.result import Confidence, Run
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
-from hedgerow.proxy.protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Upstream
+from hedgerow.proxy.protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Supporter, Upstream
 from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
 from hedgerow.proxy.types import Clustering, Usage
 
@@ -36,14 +35,14 @@ class LongAnswerPipeline:
     """What long answers go through in place of the signal, the map and the rewriter of short ones.
 
     Attributes:
-        minimum: sentences of running text that assert something, from which an answer is long.
-        support: how far the other answers support a sentence.
+        minimum: statements from which an answer is long.
+        support: how far the other answers bear out a claim.
         active_map: the calibration map for a model, fitted for the signal of long answers.
         k: hedges retrieved for a sentence.
     """
 
     minimum: int
-    support: SentenceSupport
+    support: Supporter
     active_map: Callable[[str], ActiveMap]
     retriever: Retriever
     k: int
@@ -132,7 +131,11 @@ def _complete_draft(clustering: Clustering, cut_off: Sequence[bool]) -> Clusteri
 
 def calibrated(signal: str, raw: Beta, active: ActiveMap) -> Confidence:
     """The confidence through the route's map."""
-    beta = active.map.apply(raw)
+    return confident(signal, raw, active.map.apply(raw), active)
+
+
+def confident(signal: str, raw: Beta, beta: Beta, active: ActiveMap) -> Confidence:
+    """A confidence before and after a map, with what it would cost on either outcome."""
     right, wrong = (float(faithfulness_divergence(beta.alpha, beta.beta, y)) for y in (1, 0))
     return Confidence(signal, raw, beta, right, wrong, active.version, active.warnings)
 

@@ -3,7 +3,7 @@
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.rewriting.editor import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter
 from hedgerow.proxy.rewriting.guard import Entailment, FactGuard, Reader, perceived_confidence
-from hedgerow.proxy.rewriting.long import asserting, assertions, reword_sentences
+from hedgerow.proxy.rewriting.long import assertions, reword_sentences
 from hedgerow.proxy.rewriting.step import Tally, reword
 from hedgerow.proxy.rewriting.stream import append_confidence_sentence, natural_pieces
 from hedgerow.proxy.rewriting.template import TemplateRewriter
@@ -19,7 +19,6 @@ __all__ = [
     "Tally",
     "TemplateRewriter",
     "append_confidence_sentence",
-    "asserting",
     "assertions",
     "natural_pieces",
     "perceived_confidence",

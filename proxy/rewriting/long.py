@@ -35,12 +35,6 @@ NEIGHBOURS = 24
 _QUOTED = re.compile(r"[*_]*[\"“«„].*[\"”»“][.!?*_]*", re.DOTALL)
 
 
-def asserting(draft: str, question: str = "") -> tuple[bool, ...]:
-    """Which of `sentences(draft)` assert something."""
-    language = known_language_of(draft, question)
-    return tuple(language is not None and asserts(piece.text, language) for piece in pieces(draft) if piece.is_sentence)
-
-
 def assertions(draft: str, question: str = "") -> int:
     """How many sentences make a claim in running text, where a hedge may go."""
     language = known_language_of(draft, question)

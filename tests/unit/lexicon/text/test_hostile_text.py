@@ -8,9 +8,11 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 
+from hedgerow.lexicon.text.claims import claims
+from hedgerow.lexicon.text.clauses import clauses
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.lexicon.text.opaque import first_difference, masked
-from hedgerow.lexicon.text.sentences import pieces, sentence_spans
+from hedgerow.lexicon.text.sentences import pieces, sentence_spans, sentences
 from hedgerow.lexicon.text.shape import shape
 from hedgerow.lexicon.text.words import tokenize
 from tests.support.hostile import HOSTILE, MARKED, NASTY, hold_linear
@@ -18,6 +20,7 @@ from tests.support.hostile import HOSTILE, MARKED, NASTY, hold_linear
 READERS: dict[str, Callable[[str], object]] = {
     "pieces": pieces, "sentence_spans": sentence_spans, "tokenize": tokenize, "shape": shape,
     "shape de": lambda text: shape(text, language="de"), "masked": masked, "language_of": lambda text: language_of(text, text),
+    "clauses": clauses, "clauses de": lambda text: clauses(text, "de"), "claims": claims,
     "first_difference": lambda text: first_difference(text, text + "."),
 }  # fmt: skip
 
@@ -36,6 +39,9 @@ def test_nothing_is_lost_and_nothing_is_raised(text: str) -> None:
     assert all(left[1] <= right[0] for left, right in itertools.pairwise(spans))
     assert len(masked(text)) == len(text)
     assert first_difference(text, text) is None
+    found = claims(text)
+    assert all(text[claim.start : claim.end] == claim.text for claim in found)
+    assert all(claim.sentence is None or claim.text in sentences(text)[claim.sentence] for claim in found)
     for language in ("en", "de", "fr", "es"):
         form = shape(text, language=language)
         assert form.head + form.body == text[: len(form.head + form.body)]

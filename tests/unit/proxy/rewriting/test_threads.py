@@ -12,7 +12,7 @@ import pytest
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Retriever, load
 from hedgerow.proxy.clustering.support import SentenceSupport
-from hedgerow.proxy.pipeline.long import asserting_sentences
+from hedgerow.proxy.pipeline.long import claims_of_long
 from hedgerow.proxy.pipeline.steps import LongAnswerPipeline
 from hedgerow.proxy.pipeline.wording import reworded
 from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
@@ -80,8 +80,9 @@ def test_sentence_by_sentence_works_in_a_worker() -> None:
     draft = "".join(SENTENCE.format(i) for i in range(4)).strip()
 
     async def run() -> Any:
-        asserts = await asserting_sentences(by_sentence, "", draft)
-        assert asserts == (True,) * 4
+        claims = await claims_of_long(by_sentence, "", draft)
+        assert claims is not None
+        assert len(claims) == 4
         return await reworded(by_sentence, "", draft, [Beta.from_mean(0.5, 2)] * 4, ())
 
     assert anyio.run(run).status == "hedged"

@@ -1,0 +1,154 @@
+"""A sentence that says several things, taken apart into the clauses that say them.
+
+English is split where a second clause with a finite verb of its own begins: after a semicolon, before ", and he ...", and where one
+subject has two verbs ("was born in Rome and died in Paris"). In doubt a sentence stays whole: a part that has lost its sense would
+be measured wrongly, a whole that says two things is only measured coarsely. Other languages are split at semicolons alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hedgerow.lexicon.text import english as w
+from hedgerow.lexicon.text.opaque import masked
+from hedgerow.lexicon.text.shape import shape
+from hedgerow.lexicon.text.words import word_set
+
+FEWEST_WORDS = 3
+"""Words of a part that stands on its own."""
+LONGEST = 1_000
+"""Characters up to which a sentence is taken apart."""
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_JOINT = re.compile(r";\s+(?:(?:and|but)\s+)?|,\s+(?:and|but|while|whereas)\s+|\s+(?:and|but)\s+")
+_SEMICOLON = re.compile(r";\s+")
+_GOVERNING = re.compile(
+    r"\W*(?:if|unless|although|though|when|while|because|since|as|after|before|until|once)\b|.*\b(?:if|unless|whether|not only|either|neither|both|between)\s",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A condition, a time or a pair holds its halves together: neither says by itself what the sentence says."""
+_SUBJECTS = w.SUBJECT_PRONOUNS - word_set("i we you who that")
+_FINITE = w.AUXILIARIES | w.FINITE_VERBS
+_PRESENT = w.PRESENT_VERBS | word_set("is are isn't aren't has have hasn't haven't do does can may will must")
+_INTRODUCING = w.PREPOSITIONS | w.PARTICIPLES | word_set("despite off upon according following based")
+_MOST_SUBJECT_WORDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A stretch of a sentence that says one thing.
+
+    Attributes:
+        start, end: offsets into the sentence.
+        subject: whom it is said of, where that stands in an earlier part; else "".
+    """
+
+    start: int
+    end: int
+    subject: str = ""
+
+
+def clauses(sentence: str, language: str = "en") -> tuple[Clause, ...]:
+    """The parts of a sentence, in order; one, the whole, where it says one thing or is not to be split. Linear in its length.
+
+    Examples
+    --------
+    >>> text = "Curie was born in Warsaw in 1867 and died in Passy in 1934."
+    >>> [(text[c.start:c.end], c.subject) for c in clauses(text)]
+    [('Curie was born in Warsaw in 1867', ''), ('died in Passy in 1934.', 'Curie')]
+    >>> len(clauses("She wrote novels and plays about women."))
+    1
+    """
+    whole = (Clause(0, len(sentence)),)
+    if len(sentence) > LONGEST:
+        return whole
+    hidden = masked(sentence)
+    if language != "en":
+        return _at_semicolons(hidden) or whole
+    if _GOVERNING.match(hidden):
+        return whole
+    found: list[Clause] = []
+    start, subject = 0, ""
+    for joint in _JOINT.finditer(hidden):
+        before = subject or subject_of(sentence[start : joint.start()])
+        left, right = hidden[start : joint.start()], hidden[joint.end() : joint.end() + LONGEST]
+        if not _has_predicate(left, continues=bool(subject)) or len(_WORD.findall(right)) < FEWEST_WORDS:
+            continue
+        if (has_own := _begins_clause(left, right, joint.group())) is not None:
+            found.append(Clause(start, joint.start(), subject))
+            start, subject = joint.end(), "" if has_own else before
+    return (*found, Clause(start, len(sentence), subject)) if found else whole
+
+
+def subject_of(sentence: str) -> str:
+    """The words before an English sentence's first finite verb, without an introduction or what stands between commas; "" where no verb is known.
+
+    >>> subject_of("Marie Curie, who was born in Warsaw, won two prizes."), subject_of("Born in 1876, in Karachi, Jinnah was a lawyer.")
+    ('Marie Curie', 'Jinnah')
+    """
+    text = masked(sentence[:LONGEST])
+    tokens = list(_WORD.finditer(text))
+    at = _verb_index(tokens)
+    if at is None:
+        return ""
+    start, end = 0, tokens[at].start()
+    first = tokens[0].group().lower()
+    if first in _INTRODUCING or first.endswith(("ed", "ing")):
+        start = text.rfind(",", 0, end) + 1
+    elif (aside := text.find(",", 0, end)) >= 0:
+        end = aside
+    named = [token for token in tokens if start <= token.start() and token.end() <= end]
+    while named and _is_adverb(named[-1].group()):
+        named.pop()
+    return sentence[named[0].start() : named[-1].end()] if 0 < len(named) <= _MOST_SUBJECT_WORDS else ""
+
+
+def _begins_clause(left: str, right: str, joint: str) -> bool | None:
+    """Whether the part after a joint names its own subject (True) or goes on with the one before it (False); None: it is not a clause."""
+    words = [match.group() for match in _WORD.finditer(right[:200])]
+    first, second = words[0].lower(), words[1].lower()
+    if first in _SUBJECTS:
+        return False if second in _FINITE or second.endswith("ed") or _is_adverb(second) else None
+    verb = next((word.lower() for word in words[:2] if not _is_adverb(word)), "")
+    if verb in _FINITE and words[0][0].islower() and ";" not in joint:
+        return False if _go_together(left, verb) else None
+    return True if joint[0] in ",;" and subject_of(right.partition(",")[0]) and shape(right).kind == "clause" else None
+
+
+def _has_predicate(part: str, *, continues: bool) -> bool:
+    """Whether a part has a finite verb with something after it; one that goes on with a subject may begin with the verb."""
+    tokens = list(_WORD.finditer(part))
+    at = 0 if continues and tokens and tokens[0].group().lower() in _FINITE else _verb_index(tokens)
+    return at is not None and len(tokens) - at > 2
+
+
+def _verb_index(tokens: Sequence[re.Match[str]]) -> int | None:
+    """The first finite verb after the first token that does not belong to a relative clause."""
+    pending = 0
+    for i, token in enumerate(tokens[1:], 1):
+        lower = token.group().lower().replace("’", "'")
+        if lower in w.RELATIVISERS:
+            pending += 1
+        elif token.group()[0].islower() and lower in _FINITE:
+            if pending == 0:
+                return i
+            pending -= 1
+    return None
+
+
+def _is_adverb(word: str) -> bool:
+    return word.lower() in w.ADVERBS or word.endswith("ly")
+
+
+def _go_together(left: str, verb: str) -> bool:
+    """Whether a second verb is in the tense of the first: "plays" after "wrote" is a noun."""
+    first = next((word for match in _WORD.finditer(left) if (word := match.group().lower()) in _FINITE), "")
+    return (first in _PRESENT) == (verb in _PRESENT)
+
+
+def _at_semicolons(hidden: str) -> tuple[Clause, ...]:
+    cuts = [match.span() for match in _SEMICOLON.finditer(hidden)]
+    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(hidden)]
+    parts = [Clause(start, end) for start, end in zip(starts, ends, strict=True)]
+    return tuple(parts) if all(len(_WORD.findall(hidden[p.start : p.end])) >= FEWEST_WORDS for p in parts) else ()

@@ -1,0 +1,54 @@
+"""The claims of a draft: where they stand (`lexicon/text/claims.py`), and which of them say anything (`rewriting/claims.py`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+
+from hedgerow.calibration import Beta
+from hedgerow.lexicon.text.claims import Claim, Kind, claims
+from hedgerow.lexicon.text.language import known_language_of
+from hedgerow.proxy.rewriting import assertions
+from hedgerow.proxy.rewriting.claims import is_claim
+from hedgerow.proxy.rewriting.template import asserts
+from hedgerow.proxy.types import ClaimConfidence
+
+_FACT = re.compile(r"\d|(?<!^)\b[A-Z][^\W\d_]|^[*_]*[A-Z][^\W\d_]+(?:\s+[A-Z]|[*_\s]*$)")
+"""A number or a name; a capital that opens an item is a name only where it stands alone or before another."""
+
+
+def claims_of(draft: str, question: str = "") -> tuple[Claim, ...]:
+    """What a draft claims, in order; () in a language that is not known."""
+    language = known_language_of(draft, question)
+    return () if language is None else claims(draft, partial(_says, language), language)
+
+
+def statements(draft: str, question: str, found: Sequence[Claim]) -> int:
+    """How many statements a draft makes: sentences of running text where a hedge may go, list items that are sentences, rows of tables."""
+    items = {claim.sentence for claim in found if claim.kind == "item" and is_claim(draft[claim.start : claim.end])}
+    rows = {draft.count("\n", 0, claim.start) for claim in found if claim.kind == "cell"}
+    return assertions(draft, question) + len(items) + len(rows)
+
+
+def _says(language: str, text: str, kind: Kind) -> bool:
+    if kind == "cell":
+        return True
+    if not asserts(text, language):
+        return False
+    return language != "en" or is_claim(text) or (kind == "item" and _FACT.search(text) is not None)
+
+
+def of_sentences(found: Sequence[ClaimConfidence], count: int) -> list[Beta | None]:
+    """The calibrated confidence of each of `count` sentences: that of its weakest claim, None where it claims nothing.
+
+    One hedge is read as being about the whole sentence, and a sentence is right only where all that it says is: at most as often as
+    the least sure part.
+    """
+    weakest: dict[int, Beta] = {}
+    for claim in found:
+        if claim.sentence is not None:
+            known = weakest.get(claim.sentence)
+            if known is None or claim.calibrated.mean < known.mean:
+                weakest[claim.sentence] = claim.calibrated
+    return [weakest.get(index) for index in range(count)]
