@@ -21,15 +21,17 @@ class Call:
 
     Attributes:
         path: "/chat/completions" or "/completions".
-        body: the request object; never a stream.
+        body: the request object. One that asks for a stream is read to its end.
         headers: the client's headers that go upstream (its key, its organisation, ...), lower-case names.
         on_text: callback that receives the index of a choice and each piece of it as it is written, where the upstream can say; from any thread.
+        target: path and query as the client sent them, where the call goes to the same place; "" for `path` alone.
     """
 
     path: str
     body: Json
     headers: Mapping[str, str] = field(default_factory=dict)
     on_text: Callable[[int, str], None] | None = None
+    target: str = ""
 
 
 class Asker(Protocol):

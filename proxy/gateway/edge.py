@@ -75,7 +75,7 @@ async def _serve(exchange: Exchange, services: Services) -> None:
 
 async def _settle(exchange: Exchange, services: Services) -> None:
     """Answer, in whichever way; the one place where requests fail and are cancelled. That is an answer, a row and a line too."""
-    run = Run(Job(new_id(), NO_ROUTE, exchange.path, {}, exchange.headers, mode=None))
+    run = Run(Job(new_id(), NO_ROUTE, exchange.path, {}, exchange.headers, mode=None, target=exchange.target))
     failure: ProxyError | None = None
     try:
         await _answer(exchange, services, run)

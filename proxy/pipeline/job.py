@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import orjson
 
 from hedgerow.proxy.config import Mode, Route
 from hedgerow.proxy.errors import BadRequest
+from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.types import Json
 
 GENERATING = {"/chat/completions": "messages", "/completions": "prompt"}
 """Paths that generate text, with the field that holds the prompt."""
+
+
+IDEMPOTENCY = "idempotency-key"
 
 
 def _random_words() -> Iterator[str]:
@@ -41,7 +46,9 @@ class Job:
         id: the audit id.
         path: relative to `/v1`, e.g. "/chat/completions".
         body: the request object as the client sent it.
-        headers: the client's headers, lower-case names.
+        headers: the client's headers, lower-case names, but for its key of idempotency: no two calls for one request may carry the same.
+        target: path and query as the client sent them, relative to `/v1`.
+        idempotency_key: the client's `Idempotency-Key`, if it sent one.
         question: the user's last message as plain text.
         last_answer: the assistant's message before it; its phrase is not repeated if another is about as near.
         mode: the route's mode, or the client's wish.
@@ -57,13 +64,32 @@ class Job:
     last_answer: str = ""
     mode: Mode | None = "on"
     started: float = field(default_factory=time.perf_counter)
+    target: str = ""
+    idempotency_key: str | None = None
 
     def routed(self, route: Route, mode: Mode, body: Json) -> Job:
         """The same request, once its body is read and its route is known. A route that is off has no use for the question."""
-        job = Job(self.id, route, self.path, body, self.headers, mode=mode, started=self.started)
+        job = Job(self.id, route, self.path, body, self.headers, mode=mode, started=self.started, target=self.target)
         if mode == "off":
             return job
-        return replace(job, question=question_of(self.path, body), last_answer=last_message(body, "assistant"))
+        headers = {name: value for name, value in self.headers.items() if name != IDEMPOTENCY}
+        return replace(
+            job,
+            headers=headers,
+            question=question_of(self.path, body),
+            last_answer=last_message(body, "assistant"),
+            idempotency_key=self.headers.get(IDEMPOTENCY),
+        )
+
+    def call(self, body: Json, number: int = 0, on_text: Callable[[int, str], None] | None = None) -> Call:
+        """A call for an answer to this request. Number 0 is the client's own; calls with other numbers are different ones to an upstream that
+        remembers keys of idempotency, and the same ones when the client repeats its request.
+        """
+        headers = self.headers
+        if (key := self.idempotency_key) is not None:
+            own = key if number == 0 else hashlib.sha256(f"{key}\n{number}".encode()).hexdigest()
+            headers = {**headers, IDEMPOTENCY: own}
+        return Call(self.path, body, headers, on_text, self.target)
 
     @property
     def model(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hedgerow.calibration import ActiveMap, Beta, faithfulness_divergence
@@ -14,6 +14,7 @@ from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.machine_read import is_machine_read
 from hedgerow.proxy.pipeline.result import Confidence, Run
+from hedgerow.proxy.pipeline.sampling.forms import Accepted
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
 from hedgerow.proxy.protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Supporter, Upstream
 from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
@@ -79,6 +80,7 @@ class RoutePipeline(RouteWording):
         grader: judges a share of the answers afterwards.
         sharing: equal requests draw once.
         needs_logprobs: whether the signal asks the upstream for log-probabilities.
+        accepted: what the upstream is known to take of sampling calls.
     """
 
     upstream: Upstream
@@ -88,6 +90,7 @@ class RoutePipeline(RouteWording):
     sharing: Sharing
     grader: RouteGrader | None = None
     needs_logprobs: bool = False
+    accepted: Accepted = field(default_factory=Accepted)
 
 
 async def group(run: Run, clusterer: Clusterer, *, may_replace: bool) -> Clustering:

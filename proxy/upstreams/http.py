@@ -18,6 +18,7 @@ from hedgerow.proxy.config import HttpUpstream
 from hedgerow.proxy.errors import UpstreamError, UpstreamRejected, UpstreamTimeout
 from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams import assembling
 from hedgerow.proxy.upstreams.answers import checked_completion
 from hedgerow.proxy.upstreams.retries import with_retries
 
@@ -94,9 +95,12 @@ class HttpModel:
             call.headers.items(), ("content-type", "application/json"), ("accept-encoding", "identity")
         )
         with _foreign_errors(self._name):
+            url = URL(self._base + (call.target or call.path), encoded=True)
             async with self._session.post(
-                self._base + call.path, data=orjson.dumps(call.body), headers=headers, allow_redirects=False
+                url, data=orjson.dumps(call.body), headers=headers, allow_redirects=False
             ) as answer:
+                if answer.status == 200 and answer.content_type == "text/event-stream":
+                    return await assembling.whole_answer(answer.content.iter_any(), call.on_text)
                 body = await answer.read()
         self._check_status(answer.status)
         if answer.status >= 300:

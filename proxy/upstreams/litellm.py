@@ -22,6 +22,7 @@ from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
 from hedgerow.proxy.upstreams.answers import checked_completion
+from hedgerow.proxy.upstreams.assembling import whole_answer
 from hedgerow.proxy.upstreams.retries import with_retries
 
 INSTALL = "pip install 'hedgerow[litellm]'"
@@ -70,6 +71,8 @@ class LiteLLMModel:
 
     async def _complete_once(self, call: Call) -> Json:
         answer = await self._ask(call.path, call.body, call.headers)
+        if call.body.get("stream"):
+            return await whole_answer(self._stream(answer), call.on_text)
         return checked_completion(self._name, orjson.dumps(answer.model_dump(mode="json", exclude_none=True)))
 
     async def _ask(self, path: str, body: Json, headers: Mapping[str, str]) -> Any:

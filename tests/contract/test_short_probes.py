@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from starlette.responses import JSONResponse
 
 from hedgerow.proxy.config import Settings
-from hedgerow.proxy.pipeline.sampling.drawing import SHORT, shortened
+from hedgerow.proxy.pipeline.sampling.forms import SHORT, shortened
 from tests.contract.test_failures import rows_of
 from tests.support.upstream import Upstream, completion, fails, spent
 

@@ -1,13 +1,15 @@
 """The sampling step: which answers are drawn, in which order, beside what, and how they are asked for.
 
-`n` answers come at once where the upstream honours it, topped up with parallel calls where it does not.
+`n` answers come at once where the upstream honours it, topped up with parallel calls where it does not. What an upstream refuses of
+such a call is left out of the next one, down to the client's own call (`forms`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
+from itertools import count
 
 import structlog
 
@@ -16,67 +18,42 @@ from hedgerow.proxy.pipeline.eligibility import answer_reason, offers_tools
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.result import Drawn, Run
 from hedgerow.proxy.pipeline.sampling.early_stopping import CalibratedMean, draw_until_settled
+from hedgerow.proxy.pipeline.sampling.forms import (
+    Accepted,
+    Form,
+    first_choice,
+    is_refusal,
+    lesser,
+    own_body,
+    sampling_body,
+)
 from hedgerow.proxy.pipeline.sampling.sharing import Arrived, key_of
 from hedgerow.proxy.pipeline.steps import RoutePipeline
-from hedgerow.proxy.protocols import Call, Upstream
+from hedgerow.proxy.protocols import Upstream
 from hedgerow.proxy.types import Json
 
 log = structlog.get_logger(__name__)
 
-SHORT = "Reply with the answer alone, in as few words as possible."
-"""What samples are asked for where the route wants them short."""
+HEAD_START_S = 0.2
+"""How long the first of several calls is ahead of the others: a request that the upstream does not take is refused by then, once."""
 
 First = Callable[[], Awaitable[Json]]
 """Gets the answer that is drawn apart from the others, and is the draft."""
 
 
-def own_body(job: Job, *, logprobs: bool) -> Json:
-    """The client's request as it stands, for one whole answer from the route's model."""
-    kept = {key: value for key, value in job.body.items() if key not in ("stream", "stream_options", "n")}
-    changed: Json = {"model": job.model} if job.model else {}
-    if logprobs:
-        changed["logprobs"] = True if job.path == "/chat/completions" else 0
-    return kept | changed
-
-
-def sampling_body(job: Job, *, logprobs: bool) -> Json:
-    """The client's request as a sampling call: its own fields, with the route's model and sampling in place of the client's."""
-    body, sampling = own_body(job, logprobs=logprobs), job.route.sampling
-    if sampling.temperature is not None:
-        body["temperature"] = sampling.temperature
-    if sampling.top_p is not None:
-        body["top_p"] = sampling.top_p
-    if isinstance(body.get("seed"), int):
-        del body["seed"]  # one seed for all answers would make them one answer
-    return shortened(job.path, body) if sampling.probe == "short" else body
-
-
-def shortened(path: str, body: Json) -> Json:
-    """The request with the wish for a short answer at the end of the user's last message: a system message there is not understood by every
-    model. A plain completion is a text to be continued, so nothing is added to it.
-    """
-    if path != "/chat/completions":
-        return body
-    messages = list(body["messages"])
-    last = max((i for i, message in enumerate(messages) if message["role"] == "user"), default=None)
-    if last is None:
-        return body
-    content = messages[last].get("content")
-    if isinstance(content, list):
-        content = [*content, {"type": "text", "text": SHORT}]
-    else:
-        content = f"{content or ''}\n\n{SHORT}".lstrip()
-    messages[last] = messages[last] | {"content": content}
-    return body | {"messages": messages}
-
-
 async def draw_own(job: Job, upstream: Upstream, *, logprobs: bool = False) -> Json:
-    """The answer to the client's own request, which is the draft where samples are short.
+    """The answer to the client's own request, which is the draft where samples are short. An upstream that refuses it gets it as it came:
+    some models answer in streams only.
 
     Raises:
         ProxyError: it could not be drawn.
     """
-    answer = await upstream.complete(Call(job.path, own_body(job, logprobs=logprobs), job.headers))
+    try:
+        answer = await upstream.complete(job.call(own_body(job, logprobs=logprobs)))
+    except UpstreamRejected as refusal:
+        if not is_refusal(refusal) or not (logprobs or job.body.get("stream")):
+            raise
+        answer = await upstream.complete(job.call(own_body(job, streamed=True)))
     answer["choices"] = answer["choices"][:1]
     return answer
 
@@ -84,19 +61,15 @@ async def draw_own(job: Job, upstream: Upstream, *, logprobs: bool = False) -> J
 async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> None:
     """Draw the answers of a run, beside the one that is being served if there is one.
 
-    Where tools are offered one answer comes first: a tool call needs no others. Equal requests draw once, but not beside an answer that
-    is served.
+    Where tools are offered the others wait until the first answer is seen to be text: a tool call needs no others. Equal requests draw once,
+    but not beside an answer that is served.
 
     Raises:
         ProxyError: no answer could be drawn.
     """
     job, sampling, first = run.job, run.job.route.sampling, _first(run.job, pipeline, serving)
-    drawing = _Drawing(job, pipeline, run.arrived)
     if offers_tools(job.body):
-        await (drawing.more(1) if first is None else drawing.take_first(first))
-        drawn = run.result.drawn
-        if answer_reason(drawn.samples, [choice for _, choice in drawn.choices]) is None:
-            await drawing.rest(sampling.n - 1)
+        await _Drawing(job, pipeline, run.arrived).if_text(first)
     elif serving is None and (sampling.share or sampling.cache is not None):
 
         def for_everybody(arrived: Arrived) -> Awaitable[None]:
@@ -104,7 +77,7 @@ async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Jso
 
         run.drawn_from(await pipeline.sharing.draw(key_of(job), for_everybody, run.arrived))
     else:
-        await drawing.all(first, serving)
+        await _Drawing(job, pipeline, run.arrived).all(first, serving)
 
 
 def _first(job: Job, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> First | None:
@@ -121,6 +94,7 @@ class _Drawing:
 
     def __init__(self, job: Job, pipeline: RoutePipeline, arrived: Arrived) -> None:
         self._job, self._pipeline, self._arrived = job, pipeline, arrived
+        self._asking = _Asking(job, pipeline.upstream, pipeline.accepted, logprobs=pipeline.needs_logprobs)
         self._drawn = Drawn()
 
     def _take(self, answer: Json) -> None:
@@ -133,7 +107,7 @@ class _Drawing:
 
     async def more(self, n: int) -> None:
         """Draw `n` answers."""
-        await draw(self._job, self._pipeline.upstream, n, self._take, logprobs=self._pipeline.needs_logprobs)
+        await _draw(self._asking, n, self._take, with_own=not self._drawn.choices)
 
     async def all(self, first: First | None, serving: Awaitable[Json] | None) -> None:
         """Draw as many answers as the route wants, the first of them apart where there is one."""
@@ -146,6 +120,27 @@ class _Drawing:
         else:
             await self._beside(first, n - 1)
 
+    async def if_text(self, first: First | None) -> None:
+        """Draw as many answers as the route wants if the first is text, and no others if it calls a tool. Where the upstream shows its text as it
+        is written, the others begin with it.
+        """
+        n, loop, is_text = self._job.route.sampling.n, asyncio.get_running_loop(), asyncio.Event()
+        if first is None:
+
+            def seen(_index: int, _piece: str) -> None:
+                loop.call_soon_threadsafe(is_text.set)
+
+            first = partial(self._asking.first, seen)
+        if self._job.route.sampling.stop_early:
+            await self.take_first(first)
+            if self._may_compare():
+                await self.rest(n - 1)
+        else:
+            await self._beside(first, n - 1, is_text)
+
+    def _may_compare(self) -> bool:
+        return answer_reason(self._drawn.samples, [choice for _, choice in self._drawn.choices]) is None
+
     async def rest(self, n: int) -> None:
         """Draw `n` answers, or fewer where more would hardly move the confidence."""
         if not self._job.route.sampling.stop_early:
@@ -153,8 +148,8 @@ class _Drawing:
         mean = _calibrated_mean(self._job, self._pipeline)
         return await draw_until_settled(self._job, self.more, lambda: self._drawn, mean)
 
-    async def _beside(self, first: First, n: int) -> None:
-        """Draw `n` answers beside the first one, which counts as the first whenever it comes.
+    async def _beside(self, first: First, n: int, is_text: asyncio.Event | None = None) -> None:
+        """Draw `n` answers beside the first one, which counts as the first whenever it comes; if it must be text, from when it is.
 
         Raises:
             ProxyError: the first did not come, or no other could be drawn.
@@ -166,7 +161,9 @@ class _Drawing:
 
         async def draw_others() -> None:
             try:
-                await draw(self._job, self._pipeline.upstream, n, others.append, logprobs=self._pipeline.needs_logprobs)
+                if is_text is not None:
+                    await is_text.wait()
+                await _draw(self._asking, n, others.append, with_own=False)
             except ProxyError as error:
                 failures.append(error)
 
@@ -178,6 +175,11 @@ class _Drawing:
                 failures.insert(0, error)
                 beside.cancel()
                 others = []
+            if is_text is not None:
+                if self._may_compare():
+                    is_text.set()
+                else:
+                    beside.cancel()
         for answer in others:
             self._take(answer)
         if failures:
@@ -192,57 +194,166 @@ def _calibrated_mean(job: Job, pipeline: RoutePipeline) -> CalibratedMean:
     return lambda share: active.apply(share).mean
 
 
-async def draw(job: Job, upstream: Upstream, n: int, arrived: Arrived, *, logprobs: bool = False) -> None:
+class _Asking:
+    """How one request asks for its samples.
+
+    Attributes:
+        accepted: what the route's models are known to take.
+        numbers: one for each sampling call, so that no two of them are the same to an upstream that remembers keys of idempotency.
+    """
+
+    def __init__(self, job: Job, upstream: Upstream, accepted: Accepted, *, logprobs: bool) -> None:
+        self.job, self.upstream, self.accepted = job, upstream, accepted
+        self._logprobs = logprobs
+        self._numbers: Iterator[int] = count(1)
+
+    @property
+    def form(self) -> Form:
+        """The form to ask in."""
+        first = first_choice(self.job, honours_n=self.upstream.honours_n, logprobs=self._logprobs)
+        return self.accepted.form(self.job) or first
+
+    async def one(self, form: Form, on_text: Callable[[int, str], None] | None = None) -> Json:
+        """One answer; read as it is written where `on_text` is to see it.
+
+        Raises:
+            ProxyError: it did not come.
+        """
+        body = sampling_body(self.job, form)
+        if on_text is not None:
+            options = body.get("stream_options")
+            counted = (options if isinstance(options, dict) else {}) | {"include_usage": True}
+            body |= {"stream": True, "stream_options": counted}
+        answer = await self.upstream.complete(self.job.call(body, next(self._numbers), on_text))
+        answer["choices"] = answer["choices"][:1]
+        return answer
+
+    async def first(self, on_text: Callable[[int, str], None]) -> Json:
+        """The first answer where tools are offered, read as it is written; an upstream that refuses that gets the client's own call.
+
+        Raises:
+            ProxyError: it did not come.
+        """
+        try:
+            return await self.one(self.form, on_text)
+        except UpstreamRejected as refusal:
+            if not is_refusal(refusal):
+                raise
+            return await draw_own_as_it_came(self.job, self.upstream)
+
+    async def several(self, form: Form, n: int) -> Json:
+        """Up to `n` answers of one call."""
+        body = sampling_body(self.job, form) | {"n": n}
+        answer = await self.upstream.complete(self.job.call(body, next(self._numbers)))
+        answer["choices"] = answer["choices"][:n]
+        return answer
+
+
+async def draw(
+    job: Job,
+    upstream: Upstream,
+    n: int,
+    arrived: Arrived,
+    *,
+    accepted: Accepted | None = None,
+    logprobs: bool = False,
+    with_own: bool = False,
+) -> None:
     """Draw `n` answers; each completion object goes to `arrived` as it comes.
 
+    Args:
+        job: the request.
+        upstream: who is asked.
+        n: how many.
+        arrived: receives each completion object.
+        accepted: what the route's models are known to take.
+        logprobs: whether the signal needs log-probabilities.
+        with_own: whether a refused sampling call is followed by the client's own: what the upstream refuses of both is the client's to mend.
+
     Raises:
-        ProxyError: no answer could be drawn at all. Where some came, the shortfall is the caller's to judge.
+        ProxyError: no answer could be drawn at all, or the upstream takes nothing but the client's own call. Where some answers came, the
+            shortfall is the caller's to judge.
     """
-    body = sampling_body(job, logprobs=logprobs)
-    missing = n
-    if upstream.honours_n and n > 1:
-        missing -= await _draw_at_once(job, upstream, body, n, arrived)
-    if missing > 0:
-        await _draw_in_parallel(job, upstream, body, missing, arrived, tolerate_all=missing < n)
+    await _draw(_Asking(job, upstream, accepted or Accepted(), logprobs=logprobs), n, arrived, with_own)
 
 
-async def _draw_at_once(job: Job, upstream: Upstream, body: Json, n: int, arrived: Arrived) -> int:
-    """One call for all; how many came. An upstream that refuses `n` as such is asked again, answer by answer."""
+async def _draw(asking: _Asking, n: int, arrived: Arrived, with_own: bool) -> None:
+    form = asking.form
     try:
-        answer = await upstream.complete(Call(job.path, body | {"n": n}, job.headers))
+        return await _draw_as(asking, form, n, arrived)
     except UpstreamRejected as refusal:
-        if refusal.status not in (400, 422):
+        own = Form(frozenset(), bool(asking.job.body.get("stream")))
+        if not is_refusal(refusal) or form == own:
             raise
-        log.warning("upstream_refuses_n", route=job.route.name, upstream=job.route.upstream, status=refusal.status)
-        return 0
-    answer["choices"] = answer["choices"][:n]
-    arrived(answer)
-    came = len(answer["choices"])
-    if came < n:
-        log.warning("upstream_ignores_n", route=job.route.name, upstream=job.route.upstream, asked=n, came=came)
-    return came
+        _tell_refused(asking, form, refusal)
+        if with_own:
+            arrived(await draw_own_as_it_came(asking.job, asking.upstream))
+            n -= 1
+        for less in lesser(asking.job, form, refusal) if n else ():
+            try:
+                await _draw_as(asking, less, n, arrived)
+            except UpstreamRejected as again:
+                if not is_refusal(again):
+                    raise
+            else:
+                return asking.accepted.learn(asking.job, less)
+        if n:
+            raise
 
 
-async def _draw_in_parallel(
-    job: Job, upstream: Upstream, body: Json, n: int, arrived: Arrived, *, tolerate_all: bool
-) -> None:
-    """`n` calls for one answer each; the upstream bounds how many run at once. Failures count only when nothing came."""
+async def draw_own_as_it_came(job: Job, upstream: Upstream) -> Json:
+    """The answer to the client's own call, stream and all.
+
+    Raises:
+        ProxyError: it could not be drawn.
+    """
+    answer = await upstream.complete(job.call(own_body(job, streamed=True)))
+    answer["choices"] = answer["choices"][:1]
+    return answer
+
+
+def _tell_refused(asking: _Asking, form: Form, refusal: UpstreamRejected) -> None:
+    route = asking.job.route
+    ours = ", ".join(sorted(form.ours))
+    log.warning("upstream_refuses", route=route.name, upstream=route.upstream, status=refusal.status, fields=ours)
+
+
+async def _draw_as(asking: _Asking, form: Form, n: int, arrived: Arrived) -> None:
+    missing = n
+    if "n" in form.ours and n > 1:
+        answer = await asking.several(form, n)
+        arrived(answer)
+        missing -= len(answer["choices"])
+        if missing:
+            route = asking.job.route
+            log.warning("upstream_ignores_n", route=route.name, upstream=route.upstream, asked=n, came=n - missing)
+    if missing > 0:
+        await _draw_in_parallel(asking, form, missing, arrived, tolerate_all=missing < n)
+
+
+async def _draw_in_parallel(asking: _Asking, form: Form, n: int, arrived: Arrived, *, tolerate_all: bool) -> None:
+    """`n` calls for one answer each, the first of them a little ahead; the upstream bounds how many run at once. Failures count only when
+    nothing came.
+    """
     failures: list[ProxyError] = []
 
     async def one() -> None:
         try:
-            answer = await upstream.complete(Call(job.path, body, job.headers))
+            answer = await asking.one(form)
         except ProxyError as failure:
             failures.append(failure)
         else:
-            answer["choices"] = answer["choices"][:1]
             arrived(answer)
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(n):
+        first = group.create_task(one())
+        if n > 1 and not tolerate_all:
+            await asyncio.wait({first}, timeout=HEAD_START_S)
+        refused = any(map(is_refusal, failures))
+        for _ in range(0 if refused else n - 1):
             group.create_task(one())
-    if len(failures) == n and not tolerate_all:
+    if (refused or len(failures) == n) and not tolerate_all:
         # what the client can act on comes first: a refusal over a full queue over a broken connection
         raise min(failures, key=lambda f: (not isinstance(f, UpstreamRejected), not isinstance(f, Overloaded)))
     if failures:
-        log.warning("samples_lost", route=job.route.name, lost=len(failures), code=failures[0].code)
+        log.warning("samples_lost", route=asking.job.route.name, lost=len(failures), code=failures[0].code)

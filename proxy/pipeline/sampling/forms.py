@@ -1,0 +1,141 @@
+"""The form of a sampling call: what of it is ours, and what remains of that where an upstream refuses it.
+
+The client's own call is the last resort: what it takes as the client sent it, an upstream is asked in that form. What was taken is
+remembered for each model, so that the search is made once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hedgerow.proxy.errors import ProxyError, UpstreamRejected
+from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.types import Json
+
+SHORT = "Reply with the answer alone, in as few words as possible."
+"""What samples are asked for where the route wants them short."""
+REFUSALS = (400, 422)
+"""Statuses by which upstreams say that they do not take a request as it is."""
+READ_OF_A_REFUSAL = 4_000
+"""Bytes of an error in which the names of refused fields are looked for."""
+_STREAMED = ("stream", "stream_options")
+_MOST_MODELS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a sampling call differs from the client's own.
+
+    Attributes:
+        ours: fields in which the route's value stands in place of the client's.
+        streamed: whether it asks for a stream, as the client did.
+    """
+
+    ours: frozenset[str]
+    streamed: bool = False
+
+
+class Accepted:
+    """The form that each model took last; of one route."""
+
+    def __init__(self) -> None:
+        self._forms: dict[tuple[object, ...], Form] = {}
+
+    def form(self, job: Job) -> Form | None:
+        """What was taken of calls like this one; None where the first choice is, or nothing is known."""
+        return self._forms.get(_kind(job))
+
+    def learn(self, job: Job, form: Form) -> None:
+        """Ask for answers in this form from now on."""
+        if len(self._forms) >= _MOST_MODELS:
+            del self._forms[next(iter(self._forms))]
+        self._forms[_kind(job)] = form
+
+
+def _kind(job: Job) -> tuple[object, ...]:
+    """What an upstream's taste depends on: the model, and the client's own sampling that ours would stand beside."""
+    own = tuple(name for name in ("temperature", "top_p", "top_k", "stream") if job.body.get(name) is not None)
+    return job.path, job.model, own
+
+
+def first_choice(job: Job, *, honours_n: bool, logprobs: bool) -> Form:
+    """The form in which answers are asked for where nothing is known of the model."""
+    sampling = job.route.sampling
+    wanted = {
+        "n": honours_n,
+        "temperature": sampling.temperature is not None,
+        "top_p": sampling.top_p is not None,
+        "logprobs": logprobs,
+    }
+    return Form(frozenset(name for name, ours in wanted.items() if ours))
+
+
+def lesser(job: Job, form: Form, refusal: UpstreamRejected) -> Iterator[Form]:
+    """What to try in place of a refused form, the likeliest first and the client's own call last. A form that draws the same answer over and
+    over is none.
+    """
+    streams = bool(job.body.get("stream"))
+    blamed = _named_in(refusal, (*form.ours, "stream"))
+    less = [Form(form.ours, streams)] if "stream" in blamed else []
+    less += [Form(form.ours - blamed, form.streamed)] if blamed else []
+    less += [Form(form.ours - {"n"}), Form(frozenset()), Form(frozenset(), streams)]
+    for one in dict.fromkeys(less):
+        if one != form and ("temperature" in one.ours or job.body.get("temperature") != 0):
+            yield one
+
+
+def _named_in(refusal: UpstreamRejected, names: tuple[str, ...]) -> frozenset[str]:
+    """Which of the fields an upstream's error names."""
+    said = refusal.raw_body[:READ_OF_A_REFUSAL].decode("utf-8", "replace")
+    return frozenset(name for name in names if re.search(rf"(?<![\w.]){name}(?![\w.]\w)", said))
+
+
+def is_refusal(error: ProxyError) -> bool:
+    """Whether an upstream does not take the request as it is."""
+    return isinstance(error, UpstreamRejected) and error.status in REFUSALS
+
+
+def own_body(job: Job, *, logprobs: bool = False, streamed: bool = False) -> Json:
+    """The client's request as it stands, for one whole answer from the route's model."""
+    left_out = ("n",) if streamed else ("n", *_STREAMED)
+    kept = {key: value for key, value in job.body.items() if key not in left_out}
+    changed: Json = {"model": job.model} if job.model else {}
+    if logprobs:
+        changed["logprobs"] = True if job.path == "/chat/completions" else 0
+    return kept | changed
+
+
+def sampling_body(job: Job, form: Form) -> Json:
+    """The client's request as a sampling call for one answer: its own fields, with the route's model, and the route's sampling as far as the
+    form has it.
+    """
+    sampling = job.route.sampling
+    body = own_body(job, logprobs="logprobs" in form.ours, streamed=form.streamed)
+    if "temperature" in form.ours:
+        body["temperature"] = sampling.temperature
+    if "top_p" in form.ours:
+        body["top_p"] = sampling.top_p
+    if isinstance(body.get("seed"), int):
+        del body["seed"]  # one seed for all answers would make them one answer
+    return shortened(job.path, body) if sampling.probe == "short" else body
+
+
+def shortened(path: str, body: Json) -> Json:
+    """The request with the wish for a short answer at the end of the user's last message: a system message there is not understood by every
+    model. A plain completion is a text to be continued, so nothing is added to it.
+    """
+    if path != "/chat/completions":
+        return body
+    messages = list(body["messages"])
+    last = max((i for i, message in enumerate(messages) if message["role"] == "user"), default=None)
+    if last is None:
+        return body
+    content = messages[last].get("content")
+    if isinstance(content, list):
+        content = [*content, {"type": "text", "text": SHORT}]
+    else:
+        content = f"{content or ''}\n\n{SHORT}".lstrip()
+    messages[last] = messages[last] | {"content": content}
+    return body | {"messages": messages}

@@ -1,0 +1,164 @@
+"""A completion object put together from the chunks of its stream. Takes time in proportion to the stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import orjson
+
+from hedgerow.proxy.errors import UpstreamError
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams import sse
+
+SAID_ONCE = frozenset(["role", "type", "id", "name", "index", "object", "signature"])
+"""Texts of a delta that are not pieces of a longer one."""
+
+
+class _Pieces(list[str]):
+    """A text as it came."""
+
+
+class _Indexed(dict[int, Json]):
+    """Parts that say which one they belong to: tool calls."""
+
+
+class Assembly:
+    """The chunks of one answer, chat or plain, of any number of choices.
+
+    Attributes:
+        first: the first chunk, which holds what all chunks of an answer share.
+        usage: the tokens, where a chunk told them.
+        done: whether the stream said that it is complete.
+    """
+
+    def __init__(self) -> None:
+        self.first: Json | None = None
+        self.usage: Json | None = None
+        self.done = False
+        self._choices: dict[int, Json] = {}
+
+    @property
+    def finished(self) -> bool:
+        """Whether the answer came to its end: it says so, or each of its choices does."""
+        return self.done or (bool(self._choices) and all(c.get("finish_reason") for c in self._choices.values()))
+
+    def add(self, chunk: Json) -> None:
+        """Take over a chunk. What has another form than a chunk's is left out."""
+        self.first = self.first or chunk
+        if isinstance(usage := chunk.get("usage"), dict) and usage:
+            self.usage = usage
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict):
+                index = choice.get("index")
+                kept = self._choices.setdefault(index if isinstance(index, int) else 0, {})
+                _merge(kept, {key: value for key, value in choice.items() if key != "finish_reason"})
+                kept["finish_reason"] = choice.get("finish_reason") or kept.get("finish_reason")
+
+    def completion(self) -> Json:
+        """The completion object.
+
+        Raises:
+            UpstreamError: the stream broke off, or held no choice.
+        """
+        if self.first is None or not self._choices or not self.finished:
+            raise UpstreamError("the upstream broke off its answer", code="upstream_broken")
+        head = {key: value for key, value in self.first.items() if key not in ("choices", "usage")}
+        chat = self.first.get("object") != "text_completion"
+        choices = [_whole(index, self._choices[index], chat) for index in sorted(self._choices)]
+        answer = head | {"object": "chat.completion" if chat else "text_completion", "choices": choices}
+        return answer | {"usage": self.usage} if self.usage else answer
+
+
+async def whole_answer(stream: AsyncIterator[bytes], on_text: Callable[[int, str], None] | None = None) -> Json:
+    """Read a stream of chunks to its end; `on_text` receives each piece of text with the number of its choice.
+
+    Raises:
+        UpstreamError: it broke off, holds an error, or is not a stream of chunks.
+    """
+    reader, assembly = sse.Reader(), Assembly()
+    async for data in stream:
+        for event in reader.feed(data):
+            _take(event, assembly, on_text)
+    for event in reader.feed(b"\n\n"):  # the last event may lack its blank line
+        _take(event, assembly, on_text)
+    return assembly.completion()
+
+
+def _take(event: bytes, assembly: Assembly, on_text: Callable[[int, str], None] | None) -> None:
+    if not (data := sse.data_of(event)):
+        return
+    if data == b"[DONE]":
+        assembly.done = True
+        return
+    try:
+        chunk = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise UpstreamError("the upstream's stream holds an event that is not JSON", code="upstream_broken") from error
+    if not isinstance(chunk, dict) or "error" in chunk:
+        raise UpstreamError("the upstream's stream ended with an error", code="upstream_broken")
+    assembly.add(chunk)
+    if on_text is not None:
+        _show(chunk, on_text)
+
+
+def _show(chunk: Json, on_text: Callable[[int, str], None]) -> None:
+    choices = chunk.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        delta = choice.get("delta") if isinstance(choice, dict) else None
+        text = delta.get("content") if isinstance(delta, dict) else None
+        if isinstance(text, str) and text:
+            on_text(choice.get("index", 0), text)
+
+
+def _whole(index: int, kept: Json, chat: bool) -> Json:
+    choice: Json = _joined({key: value for key, value in kept.items() if key != "delta"})
+    choice |= {"index": index, "finish_reason": kept["finish_reason"] or "stop"}
+    choice.setdefault("logprobs", None)
+    if chat:
+        delta = kept.get("delta")
+        message: Json = {"role": "assistant", "content": None} | (_joined(delta) if isinstance(delta, dict) else {})
+        return choice | {"message": message}
+    choice.setdefault("text", "")
+    return choice
+
+
+def _merge(kept: Json, more: Json) -> None:
+    """Add a part of an object to what is kept of it: texts and lists grow, numbered parts each by themselves."""
+    for key, value in more.items():
+        old = kept.get(key)
+        if isinstance(value, str) and key not in SAID_ONCE:
+            if isinstance(old, _Pieces):
+                old.append(value)
+            else:
+                kept[key] = _Pieces([value])
+        elif isinstance(value, dict):
+            if not isinstance(old, dict):
+                old = kept[key] = {}
+            _merge(old, value)
+        elif isinstance(value, list):
+            kept[key] = _longer(old, value)
+        elif value is not None or key not in kept:
+            kept[key] = value
+
+
+def _longer(old: object, more: list[Any]) -> _Indexed | list[Any]:
+    if more and all(isinstance(part, dict) and isinstance(part.get("index"), int) for part in more):
+        numbered = old if isinstance(old, _Indexed) else _Indexed()
+        for part in more:
+            _merge(numbered.setdefault(part["index"], {}), part)
+        return numbered
+    if isinstance(old, list) and not isinstance(old, _Pieces):
+        old.extend(more)
+        return old
+    return old if isinstance(old, _Indexed) else list(more)
+
+
+def _joined(value: Any) -> Any:
+    """What was kept, with texts in one piece. Numbered parts lose their numbers, which only streams have."""
+    if isinstance(value, _Pieces):
+        return "".join(value)
+    if isinstance(value, _Indexed):
+        return [{k: _joined(v) for k, v in value[i].items() if k != "index"} for i in sorted(value)]
+    return {key: _joined(part) for key, part in value.items()} if isinstance(value, dict) else value
