@@ -1,90 +1,108 @@
-"""`hedgerow rewrite --json`: the rewriter as a Unix filter."""
+"""`hedgerow rewrite`: an answer worded at a given confidence as a route would word it, for a person or one JSON object a line."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import anyio
 import orjson
 import typer
 
 from hedgerow.calibration import Beta
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.lexicon import LexiconError, Retriever, load, offered
-from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
-from hedgerow.proxy.types import RewriteRequest
-
-_MISSING = (
-    "each line is an object with answer (text), alpha and beta (numbers > 0), and question (text, may be left out)"
-)
+from hedgerow.proxy.cli.common import calibrating_route, configuration, one_sentence, stop
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.errors import InputError
+from hedgerow.proxy.lab.rewording import DEFAULT_ROUTE, WANTED, GivenAnswer, figures, open_reworder
+from hedgerow.proxy.outcomes import Reason, Status
+from hedgerow.proxy.pipeline.result import Result
 
 
 def rewrite(
+    answer: Annotated[str | None, typer.Argument(help="The answer to word. Left out with --json.")] = None,
+    question: Annotated[str, typer.Option("--question", "-q", help="What was asked.")] = "",
+    confidence: Annotated[
+        float | None, typer.Option(help="How probably the answer is right, calibrated; between 0 and 1.")
+    ] = None,
+    observations: Annotated[
+        float, typer.Option(min=0.1, help="On how many samples the confidence rests: alpha + beta.")
+    ] = 10.0,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Read and print one JSON object a line. The only form there is.")
+        bool, typer.Option("--json", help="Read one JSON object a line from standard input, and print one.")
     ] = False,
-    k: Annotated[int, typer.Option(min=1, max=50, help="Hedges retrieved for each answer.")] = 5,
-    lexicon: Annotated[Path | None, typer.Option(help="A lexicon file; the shipped English one by default.")] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="Word as a route of this configuration. Default: no settings.")
+    ] = None,
+    route: Annotated[str | None, typer.Option(help="Name of the route. Default: the first that calibrates.")] = None,
+    k: Annotated[int | None, typer.Option(min=1, max=50, help="Hedges retrieved for each answer.")] = None,
+    lexicon: Annotated[Path | None, typer.Option(help="A lexicon file in the place of the route's.")] = None,
 ) -> None:
-    """Word answers at a confidence: reads {question, answer, alpha, beta} a line, prints {text, status, reason, hedge, perceived}."""
-    if not as_json:
-        raise _refuse("add --json: it reads one object a line and prints one object a line")
-
-    try:
-        hedges = load(lexicon)
-    except LexiconError as error:
-        raise _refuse(str(error)) from error
-    retriever, template, guard = Retriever(offered(hedges)), TemplateRewriter(hedges.hedges), FactGuard(hedges.hedges)
-    for number, row in _rows():
-        request = _request(number, row, retriever, k)
-        result = anyio.run(_reword, request, template, guard)
-        sys.stdout.buffer.write(orjson.dumps(result) + b"\n")
-        sys.stdout.buffer.flush()
+    """Word an answer at a confidence. With --json: reads {question, answer, alpha, beta, claims} a line, prints {text, status, reason, hedges, perceived}."""
+    settings = None if config is None else configuration(config)
+    chosen = _with(DEFAULT_ROUTE if settings is None else calibrating_route(settings, route), k, lexicon)
+    with one_sentence():
+        if as_json:
+            anyio.run(_filter, settings, chosen)
+        else:
+            anyio.run(_one, settings, chosen, _answer(answer, question, confidence, observations))
 
 
-async def _reword(request: Any, template: TemplateRewriter, guard: FactGuard) -> dict[str, Any]:
-    done = await reword(request, rewriters=[template], guard=guard)
-    perceived = done.perceived
-    return {
-        "text": done.text,
-        "status": done.status,
-        "reason": done.reason,
-        "hedge": done.hedge,
-        "perceived": None
-        if perceived is None
-        else {"alpha": perceived.alpha, "beta": perceived.beta, "mean": perceived.mean},
-    }
+def _with(route: Route, k: int | None, lexicon: Path | None) -> Route:
+    rewriting = route.rewriting if k is None else route.rewriting.model_copy(update={"k": k})
+    return route.model_copy(update={"rewriting": rewriting, "lexicon": str(lexicon or route.lexicon)})
 
 
-def _rows() -> Iterator[tuple[int, dict[str, Any]]]:
+async def _one(settings: Settings | None, route: Route, answer: GivenAnswer) -> None:
+    """The text on standard output, what became of it on standard error."""
+    async with open_reworder(settings, route) as reworder:
+        result = await reworder.reword(answer)
+    typer.echo(result.text)
+    typer.echo(_note(result), err=True)
+
+
+async def _filter(settings: Settings | None, route: Route) -> None:
+    async with open_reworder(settings, route) as reworder:
+        for number, row in _rows():
+            try:
+                result = await reworder.reword(GivenAnswer.of(row))
+            except InputError as error:
+                stop(f"line {number}: {error}")
+            sys.stdout.buffer.write(orjson.dumps(figures(result)) + b"\n")
+            sys.stdout.buffer.flush()
+
+
+def _answer(answer: str | None, question: str, confidence: float | None, observations: float) -> GivenAnswer:
+    if answer is None or confidence is None:
+        stop('give an answer and --confidence, e.g. hedgerow rewrite "Jupiter." --confidence 0.6; or --json and lines')
+    if not 0.0 < confidence < 1.0:
+        stop(f"--confidence {confidence:g} is not between 0 and 1")
+    beta = Beta.from_mean(confidence, observations)
+    return GivenAnswer(question=question, answer=answer, alpha=beta.alpha, beta=beta.beta)
+
+
+def _note(result: Result) -> str:
+    """One line on how it ended."""
+    told, perceived = figures(result), result.perceived_confidence
+    parts = [f"{result.status}" + (f" with {', '.join(told['hedges'])}" if told["hedges"] else "")]
+    if result.reason == Reason.NOT_MEASURED:
+        parts.append("a long answer is worded by the confidence in its claims: give them with --json")
+    elif result.status != Status.HEDGED and result.reason is not None:
+        parts.append(Reason(result.reason).sentence if result.reason in list(Reason) else result.reason)
+    if perceived is not None:
+        parts.append(f"perceived confidence {perceived.mean:.2f}")
+    return "; ".join(part.rstrip(".") for part in parts)
+
+
+def _rows() -> Iterator[tuple[int, object]]:
     for number, line in enumerate(sys.stdin.buffer, start=1):
         if not line.strip():
             continue
         try:
             row = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise _refuse(f"line {number} is not valid JSON: {error}") from error
+            stop(f"line {number} is not valid JSON: {error}")
         if not isinstance(row, dict):
-            raise _refuse(f"line {number} is not a JSON object; {_MISSING}")
+            stop(f"line {number} is not a JSON object; {WANTED}")
         yield number, row
-
-
-def _request(number: int, row: dict[str, Any], retriever: Retriever, k: int) -> Any:
-    question, answer = row.get("question") or "", row.get("answer")
-    alpha, beta = row.get("alpha"), row.get("beta")
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (alpha, beta))
-    if not (isinstance(question, str) and isinstance(answer, str) and numbers):
-        raise _refuse(f"line {number}: {_MISSING}")
-    try:
-        target = Beta(float(alpha), float(beta))  # type: ignore[arg-type] # both are numbers, see above
-    except CalibrationError as error:
-        raise _refuse(f"line {number}: {error}") from error
-    return RewriteRequest(question, answer, target, retriever.nearest(target, k))
-
-
-def _refuse(sentence: str) -> typer.Exit:
-    typer.echo(f"hedgerow: {sentence}", err=True)
-    return typer.Exit(2)

@@ -1,0 +1,138 @@
+"""Answers worded at confidences that are given, by the pipeline's own function: what `hedgerow rewrite` prints is what a route would serve."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hedgerow.calibration import Beta
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.registry import UNCALIBRATED
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.errors import InputError
+from hedgerow.proxy.outcomes import Status
+from hedgerow.proxy.pipeline.given import Given, in_sentences, word_given
+from hedgerow.proxy.pipeline.job import job_of
+from hedgerow.proxy.pipeline.result import Result, Run, beta_figures, sentence_figures
+from hedgerow.proxy.pipeline.steps import RouteWording
+from hedgerow.proxy.services.factories import route_wording
+from hedgerow.proxy.services.services import open_pipelines
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams.asking import RouteContext
+
+DEFAULT_ROUTE = Route(name="rewrite", upstream="none", mode="on")
+"""A route as it is without any setting."""
+WANTED = (
+    "each line is an object with answer (text), alpha and beta (numbers > 0), and, where they are known, question (text) and claims "
+    "(a list of objects with text, alpha and beta; the text stands in the answer)"
+)
+
+
+class GivenClaim(BaseModel):
+    """The calibrated confidence in a sentence of an answer, or in a part of one."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    text: str
+    alpha: float
+    beta: float
+
+
+class GivenAnswer(BaseModel):
+    """An answer with its calibrated confidence, and those in its claims where it is long."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    question: str | None = None
+    answer: str
+    alpha: float
+    beta: float
+    claims: tuple[GivenClaim, ...] | None = None
+
+    @classmethod
+    def of(cls, row: object) -> GivenAnswer:
+        """Read a row.
+
+        Raises:
+            InputError: it has not this form.
+        """
+        try:
+            return cls.model_validate(row)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise InputError(f"{where + ': ' if where else ''}{first['msg']}; {WANTED}") from error
+
+    def given(self) -> Given:
+        """The confidences.
+
+        Raises:
+            InputError: a number is no parameter of a Beta, or a claim does not stand in the answer.
+        """
+        try:
+            claims = [(claim.text, Beta(claim.alpha, claim.beta)) for claim in self.claims or ()]
+            return Given(Beta(self.alpha, self.beta), in_sentences(self.answer, claims) if claims else None)
+        except CalibrationError as error:
+            raise InputError(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Reworder:
+    """A route's wording, without its sampling and measuring."""
+
+    route: Route
+    wording: RouteWording
+
+    async def reword(self, answer: GivenAnswer) -> Result:
+        """What a request for this answer would have ended with.
+
+        Raises:
+            InputError: the confidences cannot be used.
+        """
+        given = answer.given()
+        body = {"model": "", "messages": [{"role": "user", "content": answer.question or ""}]}
+        run = Run(job_of(self.route, "/chat/completions", body, {}))
+        await word_given(run, self.wording, answer.answer, given)
+        return run.result
+
+
+def default_reworder(route: Route = DEFAULT_ROUTE) -> Reworder:
+    """Words answers as a route does that asks no model for it.
+
+    Raises:
+        ConfigError: the route's lexicon cannot be used.
+    """
+    return Reworder(route, route_wording(RouteContext(route, {}, lambda _model, _signal: UNCALIBRATED)))
+
+
+@asynccontextmanager
+async def open_reworder(settings: Settings | None, route: Route) -> AsyncIterator[Reworder]:
+    """Words answers as a route does, of a configuration or of none; its upstreams are opened where an editor or a stronger model is asked.
+
+    Raises:
+        ConfigError: what the route names is missing or cannot be used.
+    """
+    asks_a_model = route.rewriting.rewriter != "template" or (route.policy and route.policy.escalate_to)
+    if settings is None or not asks_a_model:
+        yield default_reworder(route)
+        return
+    async with open_pipelines(settings.model_copy(update={"routes": (route,)})) as opened:
+        yield Reworder(route, opened.steps[route.name])
+
+
+def figures(result: Result) -> Json:
+    """The outcome as JSON: the text, why it is so, the ids of the hedges in it, and how sure it sounds."""
+    words = result.rewording
+    of_sentences = [sentence_figures(sentence) for sentence in words.sentences] if words else []
+    hedges = [one["hedge"] for one in of_sentences if one["hedge"]] or [words.hedge if words else None]
+    return {
+        "text": result.text,
+        "status": result.status,
+        "reason": result.reason,
+        "hedges": [hedge for hedge in hedges if hedge] if result.status == Status.HEDGED else [],
+        "perceived": beta_figures(result.perceived_confidence),
+        **({"sentences": of_sentences} if of_sentences else {}),
+    }
