@@ -15,18 +15,18 @@ from pathlib import Path
 
 from benchmarks import DATA, ROOT
 from hedgerow.calibration import Beta
-from hedgerow.lexicon import Retriever, load
-from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
-from hedgerow.proxy.types import Rewording, RewriteRequest
+from hedgerow.proxy.lab.rewording import GivenAnswer, default_reworder
+from hedgerow.proxy.outcomes import Status
+from hedgerow.proxy.pipeline.result import Result
 
 PAGE = ROOT / "docs" / "examples.md"
 SEED = 60
 PAIRS = 60
 HEAD = """# Examples
 
-Sixty real answers, worded at confidences from 2 % to 98 % by the template rewriter (no model call). Nothing was chosen by hand and
-nothing touched up: `python -m benchmarks.evidence.examples` writes this page. *Target* is the mean of the Beta that was asked for, *perceived* what
-the lexicon's reader hears in the result.
+Sixty real answers, worded at confidences from 2 % to 98 % as a route with its defaults words them (no model call), by the function that serves requests. Nothing was
+chosen by hand and nothing touched up: `python -m benchmarks.evidence.examples` writes this page. *Target* is the mean of the Beta that was asked for, *perceived*
+the confidence that the lexicon's reader finds in the result. Why an answer stands as it is: [reasons](api.md).
 
 Questions and answers: TriviaQA answered by LLaMA-13B (UQ-NLG, MIT) and EVOUNA (Wang et al. 2023, Apache-2.0).
 
@@ -49,24 +49,24 @@ def _lines(file: Path) -> list[bytes]:
     return gzip.decompress(file.read_bytes()).splitlines()
 
 
-async def pairs(data: Path) -> list[tuple[float, str, str, Rewording]]:
-    """The sixty, least sure first."""
-    retriever, template, guard = Retriever(load()), TemplateRewriter(), FactGuard()
-    found: list[tuple[float, str, str, Rewording]] = []
-    for question, answer in answers(data):
-        mean = 0.02 + 0.96 * len(found) / (PAIRS - 1)
-        target = Beta.from_mean(mean, 10.0)
-        request = RewriteRequest(question, answer, target, retriever.nearest(target, 5))
-        done = await reword(request, rewriters=[template], guard=guard)
-        if done.reason != "no_assertion":
-            found.append((mean, question, answer, done))
-        if len(found) == PAIRS:
-            break
+async def pairs(data: Path) -> list[tuple[float, str, str, Result]]:
+    """The sixty, least sure first; an answer that is left alone counts like any other."""
+    reworder = default_reworder()
+    found: list[tuple[float, str, str, Result]] = []
+    for number, (question, answer) in enumerate(answers(data)[:PAIRS]):
+        mean = 0.02 + 0.96 * number / (PAIRS - 1)
+        beta = Beta.from_mean(mean, 10.0)
+        asked = GivenAnswer(question=question, answer=answer, alpha=beta.alpha, beta=beta.beta)
+        found.append((mean, question, answer, await reworder.reword(asked)))
     return found
 
 
 def _cell(text: str) -> str:
     return text.strip().replace("|", "\\|").replace("\n", "<br>")
+
+
+def _perceived(done: Result) -> str:
+    return "" if done.perceived_confidence is None else f"{done.perceived_confidence.mean:.0%}"
 
 
 def main() -> int:
@@ -75,8 +75,8 @@ def main() -> int:
         print("the recorded answers are not beside the checkout", file=sys.stderr)
         return 2
     rows = [
-        f"| {mean:.0%} | {'' if done.perceived is None else f'{done.perceived.mean:.0%}'} | {_cell(question)} | {_cell(answer)} | "
-        f"{_cell(done.text) if done.status == 'hedged' else f'*stands as it is: {done.reason}*'} |"
+        f"| {mean:.0%} | {_perceived(done)} | {_cell(question)} | {_cell(answer)} | "
+        f"{_cell(done.text or '') if done.status == Status.HEDGED else f'*stands as it is: {done.reason}*'} |"
         for mean, question, answer, done in asyncio.run(pairs(DATA))
     ]
     PAGE.parent.mkdir(exist_ok=True)

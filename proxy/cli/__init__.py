@@ -36,7 +36,7 @@ COMMANDS = {
     "serve": Command("hedgerow.proxy.cli.serve:serve", "Run the proxy."),
     "ask": Command("hedgerow.proxy.cli.ask:ask", "Show what the proxy does with one question."),
     "rewrite": Command(
-        "hedgerow.proxy.cli.rewrite:rewrite", "Word answers at given confidences, one JSON object a line."
+        "hedgerow.proxy.cli.rewrite:rewrite", "Word an answer at a given confidence; with --json one object a line."
     ),
     "same-meaning": Command("hedgerow.proxy.cli.same_meaning:same_meaning", "Say whether two answers mean the same."),
     "confidence": Command(

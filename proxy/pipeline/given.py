@@ -56,7 +56,7 @@ async def _measured(run: Run, wording: RouteWording, answer: str, given: Given) 
 
 
 def in_sentences(answer: str, claims: Sequence[tuple[str, Beta]]) -> tuple[Beta | None, ...]:
-    """One confidence a sentence: that of the claim whose words stand in it, the least of several; None where none does.
+    """One confidence a sentence: that of the claim whose words stand in it, the least of several; None where none does. A table cell is in no sentence.
 
     >>> in_sentences("It is in Rome. It is old.", [("It is old", Beta(6, 4))])
     (None, Beta(alpha=6, beta=4))
@@ -68,10 +68,9 @@ def in_sentences(answer: str, claims: Sequence[tuple[str, Beta]]) -> tuple[Beta 
     found: dict[int, Beta] = {}
     for claim, beta in claims:
         words = claim.strip()
-        place = next((i for i, text in enumerate(texts) if words and words in text), None)
-        if place is None:
-            raise InputError(
-                f"the claim {claim!r} does not stand in a sentence of the answer; copy its words from there"
-            )
-        found[place] = min((found.get(place, beta), beta), key=lambda each: each.mean)
+        if not words or words not in answer:
+            raise InputError(f"the claim {claim!r} does not stand in the answer; copy its words from there")
+        place = next((i for i, text in enumerate(texts) if words in text), None)
+        if place is not None:
+            found[place] = min((found.get(place, beta), beta), key=lambda each: each.mean)
     return tuple(found.get(i) for i in range(len(texts)))

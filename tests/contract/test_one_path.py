@@ -159,4 +159,4 @@ def test_a_claim_that_is_not_in_the_answer_is_named() -> None:
     row = {"answer": "It is in Rome.", "alpha": 4, "beta": 6, "claims": [{"text": "in Paris", "alpha": 1, "beta": 1}]}
     done = CliRunner().invoke(app, ["rewrite", "--json"], input=json.dumps(row))
     assert done.exit_code == 2
-    assert "line 1: the claim 'in Paris' does not stand in a sentence of the answer" in done.stderr
+    assert "line 1: the claim 'in Paris' does not stand in the answer" in done.stderr

@@ -245,7 +245,7 @@ def test_the_command_is_a_filter() -> None:
     result = CliRunner().invoke(app, ["rewrite", "--json"], input=lines)
     assert result.exit_code == 0, result.output
     rows = [orjson.loads(line) for line in result.stdout.splitlines()]
-    assert [set(row) for row in rows] == [{"text", "status", "reason", "hedge", "perceived"}] * 2
+    assert [set(row) for row in rows] == [{"text", "status", "reason", "hedges", "perceived"}] * 2
     assert "definitely" not in rows[0]["text"]
     assert rows[1]["perceived"]["mean"] < 0.4
 
@@ -255,7 +255,7 @@ def test_the_command_is_a_filter() -> None:
     [
         ("nonsense", "line 1 is not valid JSON"),
         ("[1]", "line 1 is not a JSON object"),
-        ('{"answer":3}', "line 1: each line"),
+        ('{"answer":3}', "line 1: answer: Input should be a valid string; each line"),
         ('{"answer":"x","alpha":-1,"beta":1}', "line 1: alpha must be"),
     ],
 )
