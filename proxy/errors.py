@@ -23,6 +23,8 @@ Foreign exceptions are turned into these at the border file that talks to the fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hedgerow.proxy.outcomes import Reason
 
 
@@ -142,12 +144,20 @@ class UpstreamTimeout(UpstreamError):
 class UpstreamRejected(UpstreamError):
     """The upstream answered with an error of its own; status and body reach the client as they were."""
 
-    def __init__(self, status: int, body: bytes, content_type: str, retry_after: str | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        body: bytes,
+        content_type: str,
+        retry_after: str | None = None,
+        headers: Sequence[tuple[bytes, bytes]] = (),
+    ) -> None:
         super().__init__(f"the upstream answered with status {status}", code="upstream_rejected")
         self.status = status
         self.raw_body = body
         self.content_type = content_type
         self.retry_after = retry_after
+        self.headers = headers
 
 
 class Internal(ProxyError):

@@ -5,7 +5,7 @@ Frozen, small, and free of I/O: every step takes some of these and gives some ba
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,6 +14,20 @@ from hedgerow.lexicon import Match
 
 Json = dict[str, Any]
 """A decoded JSON object as a client or an upstream sent it: unknown fields are kept and forwarded."""
+
+
+KEY_HEADERS = ("authorization", "x-api-key", "api-key")
+"""Headers that carry a client's key: OpenAI's, Anthropic's, Azure's."""
+
+
+class Completion(Json):
+    """A completion object as it came, with the headers of the answer that brought it.
+
+    Attributes:
+        headers: those that would reach a client; none where the object came from elsewhere.
+    """
+
+    headers: Sequence[tuple[bytes, bytes]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ class HttpUpstream(Section):
     """Address up to and including the version, e.g. `https://api.openai.com/v1`."""
     api_key: SecretStr | None = None
     """Key sent upstream in place of the client's. Unset: the client's own key passes through."""
+    key_header: Literal["authorization", "x-api-key", "api-key"] | None = None
+    """Header that carries `api_key`: `authorization` (as a bearer token), `x-api-key` (Anthropic) or `api-key` (Azure). Unset: the one in which
+    the client sent its own key, else `authorization`."""
     honours_n: bool = True
     """Whether the server returns `n` choices for one call. Answers that are missing are topped up with parallel calls either way."""
     max_connections: Annotated[int, Field(ge=1)] = 256

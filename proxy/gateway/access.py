@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from pydantic import SecretStr
 
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import Forbidden, Unauthorized
+from hedgerow.proxy.types import KEY_HEADERS
 
 
 def client_key_hash(headers: Mapping[str, str], settings: Settings) -> str | None:
@@ -18,13 +19,24 @@ def client_key_hash(headers: Mapping[str, str], settings: Settings) -> str | Non
     Raises:
         Unauthorized: keys are listed in the configuration and this one is not among them.
     """
-    kind, _, key = headers.get("authorization", "").partition(" ")
     if not settings.keys and not any(route.match.keys for route in settings.routes):
         return None
-    key_hash = hashlib.sha256(key.strip().encode()).hexdigest() if kind.lower() == "bearer" and key else None
-    if settings.keys and key_hash not in settings.keys:
-        raise Unauthorized("no API key was sent" if key_hash is None else "this API key is not known here")
-    return key_hash
+    sent = [hashlib.sha256(key.encode()).hexdigest() for key in _keys(headers)]
+    listed = next((key_hash for key_hash in sent if key_hash in settings.keys), None)
+    if settings.keys and listed is None:
+        raise Unauthorized("this API key is not known here" if sent else "no API key was sent")
+    return listed or next(iter(sent), None)
+
+
+def _keys(headers: Mapping[str, str]) -> Iterator[str]:
+    """The keys that a request carries, in each of the headers in which clients send them (`KEY_HEADERS`)."""
+    for name in KEY_HEADERS:
+        value = headers.get(name, "").strip()
+        if name == "authorization":
+            kind, _, value = value.partition(" ")
+            value = value.strip() if kind.lower() == "bearer" else ""
+        if value:
+            yield value
 
 
 def is_admin_key(sent: str, admin_key: SecretStr) -> bool:

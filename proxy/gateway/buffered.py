@@ -7,7 +7,7 @@ import asyncio
 from hedgerow.proxy.errors import Internal, ProxyError
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.gateway.finish import finish, headers
-from hedgerow.proxy.gateway.reply import chunks, completion
+from hedgerow.proxy.gateway.reply import chunks, completion, upstream_headers
 from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.run import calibrate
@@ -29,10 +29,10 @@ async def answer(exchange: Exchange, services: Services, run: Run, _body: bytes)
     if isinstance(final, ProxyError):
         await exchange.send_error(final, headers(run.result))
     elif not stream:
-        await exchange.send_json(200, final, headers(run.result))
+        await exchange.send_json(200, final, [*upstream_headers(run.result), *headers(run.result)])
     else:
         if exchange.status is None:
-            await exchange.start(200, [*STREAM_HEADERS, *headers(run.result)])
+            await exchange.start(200, [*STREAM_HEADERS, *upstream_headers(run.result), *headers(run.result)])
         for number, chunk in enumerate(chunks(final, include_usage=run.job.wants_usage)):
             await exchange.write(chunk)
             if number % CHUNKS_A_TURN == CHUNKS_A_TURN - 1:

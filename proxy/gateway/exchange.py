@@ -180,7 +180,8 @@ class Exchange:
             return
         extra = list(headers)
         if isinstance(error, UpstreamRejected):
-            if error.retry_after is not None:
+            extra += error.headers
+            if error.retry_after is not None and not error.headers:
                 extra.append((b"retry-after", error.retry_after.encode("latin-1", "replace")))
             kind = error.content_type.encode("latin-1", "replace")
             await self.send_bytes(error.status, error.raw_body, kind, extra)

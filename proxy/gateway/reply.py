@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hedgerow.proxy.pipeline.result import Result, beta_figures, sentence_figures
 from hedgerow.proxy.rewriting import natural_pieces
-from hedgerow.proxy.types import Json, Usage
+from hedgerow.proxy.types import Completion, Json, Usage
 from hedgerow.proxy.upstreams import sse
 from hedgerow.proxy.upstreams.answers import own_usage
 
@@ -22,6 +22,12 @@ def completion(result: Result) -> Json:
     if (counts := usage(result, own)) is not None:
         answer["usage"] = counts
     return answer | {"hedgerow": extra_field(result)} if result.job.route.expose.field else answer
+
+
+def upstream_headers(result: Result) -> Sequence[tuple[bytes, bytes]]:
+    """The headers of the call that brought the answer: its request id, the rate limits that are left."""
+    envelope = result.escalated or result.drawn.choices[result.draft_index][0]
+    return envelope.headers if isinstance(envelope, Completion) else ()
 
 
 def _worded(result: Result, choice: Json) -> Json:

@@ -17,7 +17,7 @@ from yarl import URL
 from hedgerow.proxy.config import HttpUpstream
 from hedgerow.proxy.errors import UpstreamError, UpstreamRejected, UpstreamTimeout
 from hedgerow.proxy.protocols import Call, RawCall, Relay
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.types import KEY_HEADERS, Completion, Json
 from hedgerow.proxy.upstreams import assembling
 from hedgerow.proxy.upstreams.answers import checked_completion
 from hedgerow.proxy.upstreams.retries import with_retries
@@ -38,6 +38,18 @@ HOP_BY_HOP = frozenset(
 NOT_FORWARDED = HOP_BY_HOP | {"host", "content-length", "expect", "x-hedgerow-mode"}
 OWN_HEADERS = "x-hedgerow-"
 """The proxy alone says what stands in headers that begin so; an upstream's own are not passed on."""
+OF_THE_BODY = (
+    "content-",
+    "etag",
+    "last-modified",
+    "digest",
+    "repr-digest",
+    "accept-ranges",
+    "cache-control",
+    "expires",
+    "vary",
+)
+"""How the headers begin that describe a body: those of another one are no use."""
 LAST_STATUS = 599
 
 
@@ -59,6 +71,18 @@ def _is_passed_on(header: str) -> bool:
     return header not in HOP_BY_HOP and not header.startswith(OWN_HEADERS)
 
 
+def _of_the_call(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer that reach a client although it gets another body: request id, rate limits, time taken, when to retry."""
+    names = ((name.decode("latin-1").lower(), name, value) for name, value in headers)
+    return [(name, value) for low, name, value in names if _is_passed_on(low) and not low.startswith(OF_THE_BODY)]
+
+
+def _with_headers(answer: Json, response: aiohttp.ClientResponse) -> Completion:
+    completion = Completion(answer)
+    completion.headers = _of_the_call(response.raw_headers)
+    return completion
+
+
 async def open_http(name: str, settings: HttpUpstream) -> HttpModel:
     """The upstream; connections are opened by its calls."""
     return HttpModel(name, settings)
@@ -73,6 +97,7 @@ class HttpModel:
         self._retries = settings.retries
         self._base = settings.base_url.rstrip("/")
         self._key = settings.api_key.get_secret_value() if settings.api_key else None
+        self._key_header = settings.key_header
         self._slots = asyncio.Semaphore(settings.max_sampling_calls)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=settings.max_connections),
@@ -100,13 +125,16 @@ class HttpModel:
                 url, data=orjson.dumps(call.body), headers=headers, allow_redirects=False
             ) as answer:
                 if answer.status == 200 and answer.content_type == "text/event-stream":
-                    return await assembling.whole_answer(answer.content.iter_any(), call.on_text)
+                    whole = await assembling.whole_answer(answer.content.iter_any(), call.on_text)
+                    return _with_headers(whole, answer)
                 body = await answer.read()
         self._check_status(answer.status)
         if answer.status >= 300:
             kind = answer.headers.get("content-type", "application/json")
-            raise UpstreamRejected(answer.status, body, kind, answer.headers.get("retry-after"))
-        return checked_completion(self._name, body)
+            raise UpstreamRejected(
+                answer.status, body, kind, answer.headers.get("retry-after"), _of_the_call(answer.raw_headers)
+            )
+        return _with_headers(checked_completion(self._name, body), answer)
 
     @asynccontextmanager
     async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
@@ -148,8 +176,11 @@ class HttpModel:
 
     def _headers(self, pairs: Iterable[tuple[str, str]], *set_here: tuple[str, str]) -> list[tuple[str, str]]:
         """The end-to-end headers, with our own key in place of the client's where one is configured."""
-        replaced = {name for name, _ in set_here} | ({"authorization"} if self._key is not None else set())
+        replaced = {name for name, _ in set_here}
         kept = [(name, value) for name, value in pairs if name not in NOT_FORWARDED and name not in replaced]
         if self._key is not None:
-            kept.append(("authorization", f"Bearer {self._key}"))
+            sent = [name for name, _ in kept if name in KEY_HEADERS]
+            kept = [pair for pair in kept if pair[0] not in KEY_HEADERS]
+            name: str = self._key_header or (sent[0] if sent else "authorization")
+            kept.append((name, f"Bearer {self._key}" if name == "authorization" else self._key))
         return [*kept, *set_here]

@@ -81,7 +81,7 @@ class LiteLLMModel:
         if path not in functions:
             raise NotFound(f"LiteLLM upstreams serve chat and plain completions, not /v1{path}", code="unknown_path")
         settings = self._settings
-        key = settings.api_key.get_secret_value() if settings.api_key else _bearer(headers)
+        key = settings.api_key.get_secret_value() if settings.api_key else _key(headers)
         arguments = body | {
             "model": settings.model_prefix + str(body.get("model", "")),
             "timeout": settings.timeout_s,
@@ -133,9 +133,11 @@ class LiteLLMModel:
         """Nothing is held open between calls."""
 
 
-def _bearer(headers: Mapping[str, str]) -> str | None:
+def _key(headers: Mapping[str, str]) -> str | None:
+    """The client's own key, in whichever header it came."""
     kind, _, key = headers.get("authorization", "").partition(" ")
-    return key if kind.lower() == "bearer" and key else None
+    bearer = key if kind.lower() == "bearer" else None
+    return bearer or headers.get("x-api-key") or headers.get("api-key")
 
 
 def _error_body(error: Any, status: int) -> bytes:
