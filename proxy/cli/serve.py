@@ -18,6 +18,7 @@ from hedgerow.proxy.cli.common import CONFIG, ConfigPath, stop
 from hedgerow.proxy.cli.workers import supervise
 from hedgerow.proxy.config import Settings, load
 from hedgerow.proxy.errors import ConfigError, HedgerowError
+from hedgerow.proxy.gateway.protocol import Http11
 from hedgerow.proxy.monitoring.logs import set_up_logging
 
 SHUTDOWN_S = 30
@@ -67,7 +68,7 @@ def _serve(settings: Settings, config: Path, listener: socket.socket, on_ready: 
     options = uvicorn.Config(
         edge,
         loop="uvloop",
-        http="httptools",
+        http=Http11,
         lifespan="on",
         log_config=None,
         log_level="critical",

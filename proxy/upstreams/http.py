@@ -25,6 +25,7 @@ from hedgerow.proxy.upstreams.retries import with_retries
 HOP_BY_HOP = frozenset(
     [
         "connection",
+        "http2-settings",
         "keep-alive",
         "proxy-authenticate",
         "proxy-authorization",

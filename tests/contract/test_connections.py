@@ -1,0 +1,105 @@
+"""HTTP/1.1 as real clients speak it: offers of another protocol, chunked bodies, several requests on a connection."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.support.upstream import Upstream, says
+
+BODY = json.dumps(
+    {"model": "m", "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
+).encode()
+JDK_HEAD = (
+    b"POST /v1/chat/completions HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nContent-Length: %d\r\nHost: %s\r\n"
+    b"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\nUpgrade: h2c\r\nUser-Agent: Java-http-client/17.0.15\r\n"
+    b"Content-Type: application/json\r\n\r\n"
+)
+"""What JDK 17's HttpClient sends, as read from the wire."""
+JAVA = """
+import java.net.URI;
+import java.net.http.*;
+public class Ask {
+    public static void main(String[] a) throws Exception {
+        HttpClient client = HttpClient.newHttpClient();
+        for (int i = 0; i < 2; i++) {
+            HttpRequest ask = HttpRequest.newBuilder(URI.create(a[0])).header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(a[1])).build();
+            HttpResponse<String> got = client.send(ask, HttpResponse.BodyHandlers.ofString());
+            System.out.println(got.statusCode() + " " + got.body().contains("Canberra"));
+        }
+    }
+}
+"""
+
+
+def _answers(connection: socket.socket, count: int) -> list[tuple[bytes, bytes]]:
+    """Status line and body of so many answers on a connection."""
+    file, answers = connection.makefile("rb"), []
+    for _ in range(count):
+        status, length = file.readline().strip(), 0
+        while line := file.readline().strip():
+            name, _, value = line.partition(b":")
+            length = int(value) if name.lower() == b"content-length" else length
+        answers.append((status, file.read(length)))
+    return answers
+
+
+def _connect(address: str) -> socket.socket:
+    parts = urlsplit(address)
+    return socket.create_connection((parts.hostname, parts.port), timeout=20)
+
+
+@pytest.mark.parametrize("mode", ["off", "on"])
+@pytest.mark.parametrize("cut", ["together", "head first", "byte by byte"])
+def test_an_offer_of_http2_does_not_cost_the_body(serve: Any, upstream: Upstream, cut: str, mode: str) -> None:
+    """However the bytes arrive, and for the second request on the connection too."""
+    upstream.default = says("Canberra.")
+    address = serve(mode=mode)
+    request = JDK_HEAD % (len(BODY), urlsplit(address).netloc.encode()) + BODY
+    pieces = {
+        "together": [request],
+        "head first": [request[: -len(BODY)], request[-len(BODY) :]],
+        "byte by byte": [request[i : i + 1] for i in range(len(request))],
+    }[cut]
+    with _connect(address) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for _ in range(2):
+            for piece in pieces:
+                connection.sendall(piece)
+            ((status, body),) = _answers(connection, 1)
+            assert status == b"HTTP/1.1 200 OK"
+            assert b"Canberra." in body
+    assert [json.loads(sent)["messages"] for sent in upstream.raw_bodies] == [json.loads(BODY)["messages"]] * 2
+    assert not {"upgrade", "http2-settings"} & set(upstream.headers[0])
+
+
+def test_requests_behind_an_offer_are_answered_in_order(serve: Any, upstream: Upstream) -> None:
+    """Three requests in one piece, the middle one with a chunked body and an offer."""
+    upstream.default = says("Canberra.")
+    address = serve(mode="off")
+    host = urlsplit(address).netloc.encode()
+    plain = b"POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n" % (host, len(BODY)) + BODY
+    offer = b"POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nUpgrade: h2c\r\nConnection: upgrade\r\n" % host
+    offer += b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
+    with _connect(address) as connection:
+        connection.sendall(plain + offer + plain)
+        assert [status for status, _ in _answers(connection, 3)] == [b"HTTP/1.1 200 OK"] * 3
+    assert upstream.raw_bodies == [BODY] * 3
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java on this machine")
+def test_a_stock_java_client(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
+    """The JDK's own HttpClient, as it comes."""
+    upstream.default = says("Canberra.")
+    (tmp_path / "Ask.java").write_text(JAVA)
+    target = serve(mode="on") + "/v1/chat/completions"
+    command = ["java", "-XX:TieredStopAtLevel=1", str(tmp_path / "Ask.java"), target, BODY.decode()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.split("\n")[:2] == ["200 true", "200 true"], done.stderr
