@@ -50,6 +50,11 @@ def event(data: Any) -> bytes:
     return b"data: " + orjson.dumps(data) + b"\n\n"
 
 
+def named_event(name: str, data: Any) -> bytes:
+    """One event with a name, as Responses and Messages have them."""
+    return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(data) + b"\n\n"
+
+
 def _chunk(answer: Json, choices: list[Json]) -> Json:
     """The head that every chunk of one answer shares: whatever the completion object holds beside choices and usage."""
     kind = "chat.completion.chunk" if is_chat(answer) else "text_completion"

@@ -1,0 +1,65 @@
+"""`/v1/chat/completions` and `/v1/completions`: the words that the pipeline itself thinks in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams import sse
+
+
+def with_logprobs(body: Json) -> Json:
+    """The request with the wish for log-probabilities."""
+    return body | {"logprobs": True if "messages" in body else 0}
+
+
+def sample(body: Json) -> Json:
+    """The request for one more answer: one seed for all answers would make them one answer."""
+    return {key: value for key, value in body.items() if key != "seed" or not isinstance(value, int)}
+
+
+def shortened(body: Json, wish: str) -> Json:
+    """The request with a wish at the end of the user's last message: a system message there is not understood by every model. A plain
+    completion is a text to be continued, so nothing is added to it.
+    """
+    messages = list(body.get("messages") or ())
+    last = max((i for i, message in enumerate(messages) if message["role"] == "user"), default=None)
+    if last is None:
+        return body
+    content = messages[last].get("content")
+    if isinstance(content, list):
+        content = [*content, {"type": "text", "text": wish}]
+    else:
+        content = f"{content or ''}\n\n{wish}".lstrip()
+    messages[last] = messages[last] | {"content": content}
+    return body | {"messages": messages}
+
+
+def reworded(answer: Json, text: str) -> Json:
+    """The answer with another text in its only choice; log-probabilities of other words go."""
+    choice = answer["choices"][0]
+    words = {"message": choice["message"] | {"content": text}} if "message" in choice else {"text": text}
+    return answer | {"choices": [choice | words | {"logprobs": None}]}
+
+
+def events(answer: Json, pieces: Callable[[str], Iterable[str]]) -> Iterator[bytes]:
+    """A completion object as the events of a stream, without the last `[DONE]`; `pieces` cuts a text up."""
+    choice = answer["choices"][0]
+    message = choice.get("message")
+    message = message if isinstance(message, dict) else {}
+    text = message.get("content") or choice.get("text") or ""
+    yield sse.opening(answer)
+    for piece in pieces(text):
+        yield sse.content(answer, piece)
+    if rest := _rest(message):
+        yield sse.message(answer, rest)
+    yield sse.finish(answer, choice.get("finish_reason"), extra=answer.get("hedgerow"))
+
+
+def _rest(message: Json) -> Json:
+    """What a message holds beside role and text: tool calls get the index that streams want."""
+    rest = {key: value for key, value in message.items() if key not in ("role", "content") and value is not None}
+    calls = rest.get("tool_calls")
+    if isinstance(calls, list):
+        rest["tool_calls"] = [{"index": i} | call for i, call in enumerate(calls) if isinstance(call, dict)]
+    return rest

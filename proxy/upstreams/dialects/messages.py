@@ -1,0 +1,184 @@
+"""`/v1/messages`, Anthropic's: an answer is one message of blocks (thinking, text, calls of tools); its last text block is what answers.
+
+Everything here is a pure function of JSON objects. What a client or an upstream sends in a form that we do not know is ignored here and
+kept in the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import orjson
+
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams.sse import named_event
+
+FINISH_REASONS = {"max_tokens": "length", "model_context_window_exceeded": "length", "tool_use": "tool_calls"}
+"""Why an answer ended, in the words of chat completions; "stop" for all others."""
+
+
+ENDING = ("stop_reason", "stop_sequence", "stop_details", "container")
+"""Fields of a message that a stream tells at its end."""
+
+
+def as_chat(body: Json) -> Json:
+    """What is read of a request, in the words of a chat request."""
+    messages = [
+        {"role": message["role"], "content": message.get("content")}
+        for message in body.get("messages") or ()
+        if isinstance(message, dict) and isinstance(message.get("role"), str)
+    ]
+    if body.get("system"):
+        messages.insert(0, {"role": "system", "content": body["system"]})
+    chat: Json = {"messages": messages}
+    for name in ("max_tokens", "tools"):
+        if body.get(name) is not None:
+            chat[name] = body[name]
+    choice = body.get("tool_choice")
+    if isinstance(choice, dict):
+        chat["tool_choice"] = {"any": "required", "auto": "auto", "none": "none"}.get(str(choice.get("type")), choice)
+    output = body.get("output_config")
+    form = body.get("output_format") or (output.get("format") if isinstance(output, dict) else None)
+    if form is not None:
+        chat["response_format"] = form
+    return chat
+
+
+def shortened(body: Json, wish: str) -> Json:
+    """The request with a wish at the end of the user's last message."""
+    messages = list(body.get("messages") or ())
+    if not messages or not isinstance(messages[-1], dict) or messages[-1].get("role") != "user":
+        return body
+    content = messages[-1].get("content")
+    if isinstance(content, list):
+        content = [*content, {"type": "text", "text": wish}]
+    else:
+        content = f"{content or ''}\n\n{wish}".lstrip()
+    return body | {"messages": [*messages[:-1], messages[-1] | {"content": content}]}
+
+
+def completion(answer: Json) -> Json:
+    """An answer as a completion object of one choice; the answer itself stands under `original`.
+
+    Raises:
+        ValueError: it has no list of content blocks.
+    """
+    if not isinstance(answer.get("content"), list):
+        raise ValueError("without a list of content blocks")
+    blocks = [block for block in answer["content"] if isinstance(block, dict)]
+    place = _place(answer)
+    block = {} if place is None else answer["content"][place]
+    message: Json = {"role": "assistant", "content": block.get("text", "")}
+    if calls := [block for block in blocks if block.get("type") == "tool_use"]:
+        message["tool_calls"] = calls
+    if block.get("citations"):
+        message["annotations"] = block["citations"]
+    if answer.get("stop_reason") == "refusal":
+        message["refusal"] = block.get("text") or "refused"
+    finish = FINISH_REASONS.get(str(answer.get("stop_reason")), "stop")
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    return {"id": answer.get("id"), "model": answer.get("model"), "choices": [choice], "original": answer} | _usage(
+        answer
+    )
+
+
+def _usage(answer: Json) -> Json:
+    """The tokens spent, in the words of chat completions: what was read from and written to the cache are tokens of the prompt."""
+    usage = answer.get("usage")
+    if not isinstance(usage, dict):
+        return {}
+    cached, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
+    prompt = sum(count for count in (usage.get("input_tokens"), cached, written) if isinstance(count, int))
+    return {
+        "usage": {
+            "prompt_tokens": prompt,
+            "completion_tokens": usage.get("output_tokens"),
+            "prompt_tokens_details": {"cached_tokens": cached},
+        }
+    }
+
+
+def _place(answer: Json) -> int | None:
+    """The index of the last text block that says something; of the last one where none does."""
+    texts = [
+        i
+        for i, block in enumerate(answer["content"])
+        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+    ]
+    speaking = [i for i in texts if answer["content"][i]["text"].strip()]
+    return (speaking or texts or [None])[-1]
+
+
+def reworded(answer: Json, text: str) -> Json:
+    """The answer with another text in place of its last one."""
+    place = _place(answer)
+    if place is None:
+        return answer
+    content = list(answer["content"])
+    content[place] = content[place] | {"text": text}
+    return answer | {"content": content}
+
+
+def events(answer: Json, pieces: Callable[[str], Iterable[str]]) -> Iterator[bytes]:
+    """An answer as the events of a stream; `pieces` cuts a text up. Our field stands in the message and in the event that ends it."""
+    usage = answer.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    begun = answer | {"content": []} | dict.fromkeys((name for name in ENDING if name in answer), None)
+    if usage:
+        begun["usage"] = usage | {"output_tokens": 0}
+    yield _event("message_start", message=begun)
+    for index, block in enumerate(answer["content"]):
+        if isinstance(block, dict):
+            yield from _block_events(block, index, pieces)
+    ending = {name: answer[name] for name in ENDING if name in answer}
+    extra = {"hedgerow": answer["hedgerow"]} if "hedgerow" in answer else {}
+    yield _event("message_delta", delta=ending, usage={"output_tokens": 0} | usage, **extra)
+    yield _event("message_stop")
+
+
+def _block_events(block: Json, index: int, pieces: Callable[[str], Iterable[str]]) -> Iterator[bytes]:
+    """The events of one block; one of a kind that we do not know comes whole with its beginning."""
+    kind = block.get("type")
+    deltas: list[Json] = []
+    begun = block
+    if kind == "text" and isinstance(block.get("text"), str):
+        begun = {"type": "text", "text": ""} | ({"citations": []} if "citations" in block else {})
+        deltas = [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
+        deltas += [{"type": "citations_delta", "citation": citation} for citation in block.get("citations") or ()]
+    elif kind == "thinking":
+        begun = block | {"thinking": "", "signature": ""}
+        deltas = [{"type": "thinking_delta", "thinking": block.get("thinking") or ""}]
+        deltas.append({"type": "signature_delta", "signature": block.get("signature") or ""})
+    elif kind in ("tool_use", "server_tool_use"):
+        begun = block | {"input": {}}
+        deltas = [{"type": "input_json_delta", "partial_json": _json(block.get("input"))}]
+    yield _event("content_block_start", index=index, content_block=begun)
+    for delta in deltas:
+        yield _event("content_block_delta", index=index, delta=delta)
+    yield _event("content_block_stop", index=index)
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value if value is not None else {}).decode()
+
+
+def _event(kind: str, **fields: Any) -> bytes:
+    return named_event(kind, {"type": kind} | fields)
+
+
+def error(message: str, status: int) -> Json:
+    """An error object in Anthropic's form."""
+    kind = ERROR_KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+ERROR_KINDS = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+"""Anthropic's names for errors, by HTTP status."""

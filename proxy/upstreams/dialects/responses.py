@@ -1,0 +1,250 @@
+"""`/v1/responses`: an answer is a list of items (reasoning, calls of tools, messages); the last text of a message is what answers.
+
+Everything here is a pure function of JSON objects. What a client or an upstream sends in a form that we do not know is ignored here and
+kept in the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams.sse import named_event
+
+LOGPROBS = "message.output_text.logprobs"
+"""What a request includes to get log-probabilities."""
+CLIENT_ACTS = frozenset(
+    [
+        "function_call",
+        "custom_tool_call",
+        "computer_call",
+        "local_shell_call",
+        "shell_call",
+        "apply_patch_call",
+        "mcp_approval_request",
+    ]
+)
+"""Items that ask the client to do something; calls of tools that the upstream runs itself are not among them."""
+FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+"""Why an answer is incomplete, in the words of chat completions."""
+
+
+def as_chat(body: Json) -> Json:
+    """What is read of a request, in the words of a chat request."""
+    chat: Json = {"messages": [*_instructions(body.get("instructions")), *_messages(body.get("input"))]}
+    for name, theirs in (("max_tokens", "max_output_tokens"), ("tools", "tools"), ("tool_choice", "tool_choice")):
+        if body.get(theirs) is not None:
+            chat[name] = body[theirs]
+    text, include = body.get("text"), body.get("include")
+    if isinstance(text, dict) and text.get("format") is not None:
+        chat["response_format"] = text["format"]
+    if body.get("top_logprobs") or (isinstance(include, list) and LOGPROBS in include):
+        chat["logprobs"] = True
+    return chat
+
+
+def _instructions(text: object) -> list[Json]:
+    return [{"role": "system", "content": text}] if isinstance(text, str) and text else []
+
+
+def _messages(given: object) -> list[Json]:
+    """The messages among the items of an input; a string is a message of the user."""
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    items = given if isinstance(given, list) else []
+    return [
+        {"role": item["role"], "content": _text_parts(item.get("content"))}
+        for item in items
+        if isinstance(item, dict) and isinstance(item.get("role"), str)
+    ]
+
+
+def _text_parts(content: object) -> str | list[Json]:
+    """The content of a message as chat has it: a string, or its parts, of which those with a text keep it."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else ""
+    return [part for part in content if isinstance(part, dict)]
+
+
+def with_logprobs(body: Json) -> Json:
+    """The request with the wish for log-probabilities."""
+    include = body.get("include")
+    return body | {"include": [*(include if isinstance(include, list) else []), LOGPROBS]}
+
+
+def sample(body: Json) -> Json:
+    """The request for one more answer, of which the upstream keeps nothing."""
+    return body | {"store": False}
+
+
+def stores(body: Json) -> bool:
+    """Whether the upstream keeps the answer, so that the client may refer to it: then it is the first answer that the client gets."""
+    return body.get("store") is not False
+
+
+def shortened(body: Json, wish: str) -> Json:
+    """The request with a wish at its end."""
+    given = body.get("input")
+    if isinstance(given, str):
+        return body | {"input": f"{given}\n\n{wish}".lstrip()}
+    items = given if isinstance(given, list) else []
+    return body | {"input": [*items, {"role": "user", "content": wish}]}
+
+
+def completion(answer: Json) -> Json:
+    """An answer as a completion object of one choice; the answer itself stands under `original`.
+
+    Raises:
+        ValueError: it has no list of output items.
+    """
+    output = answer.get("output")
+    if not isinstance(output, list):
+        raise ValueError("without a list of output items")
+    items = [item for item in output if isinstance(item, dict)]
+    at = _place(answer)
+    part = _parts(output[at[0]])[at[1]] if at else {}
+    message: Json = {"role": "assistant", "content": part.get("text", ""), "refusal": _refusal(items)}
+    if calls := [item for item in items if item.get("type") in CLIENT_ACTS]:
+        message["tool_calls"] = calls
+    if part.get("annotations"):
+        message["annotations"] = part["annotations"]
+    details = answer.get("incomplete_details")
+    why = details.get("reason") if isinstance(details, dict) else None
+    finish = FINISH_REASONS.get(str(why), "stop")
+    choice: Json = {"index": 0, "message": message, "finish_reason": finish}
+    if part.get("logprobs"):
+        choice["logprobs"] = {"content": part["logprobs"]}
+    return {"id": answer.get("id"), "model": answer.get("model"), "choices": [choice], "original": answer} | _usage(
+        answer
+    )
+
+
+def _usage(answer: Json) -> Json:
+    """The tokens spent, in the words of chat completions."""
+    usage = answer.get("usage")
+    if not isinstance(usage, dict):
+        return {}
+    return {
+        "usage": {
+            "prompt_tokens": usage.get("input_tokens"),
+            "completion_tokens": usage.get("output_tokens"),
+            "prompt_tokens_details": usage.get("input_tokens_details"),
+            "completion_tokens_details": usage.get("output_tokens_details"),
+        }
+    }
+
+
+def _parts(item: object) -> list[Json]:
+    content = item.get("content") if isinstance(item, dict) and item.get("type") == "message" else None
+    return [part if isinstance(part, dict) else {} for part in content] if isinstance(content, list) else []
+
+
+def _place(answer: Json) -> tuple[int, int] | None:
+    """Where the last text of a message stands: the item's index and the part's."""
+    for i in reversed(range(len(answer["output"]))):
+        parts = _parts(answer["output"][i])
+        for k in reversed(range(len(parts))):
+            if parts[k].get("type") == "output_text" and isinstance(parts[k].get("text"), str):
+                return i, k
+    return None
+
+
+def _refusal(items: Iterable[Json]) -> str | None:
+    refusals = (part.get("refusal") for item in items for part in _parts(item) if part.get("type") == "refusal")
+    return next((text for text in refusals if isinstance(text, str) and text), None)
+
+
+def reworded(answer: Json, text: str) -> Json:
+    """The answer with another text in place of its last one; log-probabilities of other words go."""
+    place = _place(answer)
+    if place is None:
+        return answer
+    output = list(answer["output"])
+    item = output[place[0]]
+    content = list(item["content"])
+    part = content[place[1]]
+    content[place[1]] = part | {"text": text} | ({"logprobs": []} if part.get("logprobs") else {})
+    output[place[0]] = item | {"content": content}
+    changed = answer | {"output": output}
+    if answer.get("output_text") == part["text"]:
+        changed["output_text"] = text
+    return changed
+
+
+def events(answer: Json, pieces: Callable[[str], Iterable[str]]) -> Iterator[bytes]:
+    """An answer as the events of a stream, numbered from 0; `pieces` cuts a text up."""
+    number = 0
+
+    def event(kind: str, **fields: Any) -> bytes:
+        nonlocal number
+        number += 1
+        return named_event(kind, {"type": kind, "sequence_number": number - 1} | fields)
+
+    begun = {key: value for key, value in answer.items() if key not in ("hedgerow", "output_text")}
+    begun |= {"status": "in_progress", "output": [], "usage": None, "completed_at": None, "incomplete_details": None}
+    begun = {key: value for key, value in begun.items() if key in answer}
+    yield event("response.created", response=begun)
+    yield event("response.in_progress", response=begun)
+    for index, item in enumerate(answer["output"]):
+        yield from _item_events(item, index, pieces, event)
+    status = answer.get("status")
+    ending = status if status in ("incomplete", "failed") else "completed"
+    yield event(f"response.{ending}", response=answer)
+
+
+def _item_events(
+    item: Any, index: int, pieces: Callable[[str], Iterable[str]], event: Callable[..., bytes]
+) -> Iterator[bytes]:
+    """The events of one item: its beginning, its texts piece by piece, its end."""
+    if not isinstance(item, dict):
+        return
+    kind = item.get("type")
+    begun = item | ({"status": "in_progress"} if "status" in item else {})
+    begun |= {"message": {"content": []}, "reasoning": {"summary": []}, "function_call": {"arguments": ""}}.get(
+        str(kind), {}
+    )
+    yield event("response.output_item.added", output_index=index, item=begun)
+    at = {"item_id": item.get("id"), "output_index": index}
+    if kind == "message":
+        for number, part in enumerate(_parts(item)):
+            yield from _part_events(part, at | {"content_index": number}, pieces, event)
+    elif kind == "reasoning":
+        for number, part in enumerate(item.get("summary") or ()):
+            if isinstance(part, dict):
+                yield from _summary_events(part, at | {"summary_index": number}, event)
+    elif kind == "function_call" and isinstance(item.get("arguments"), str):
+        yield event("response.function_call_arguments.delta", **at, delta=item["arguments"])
+        named = {"name": item["name"]} if "name" in item else {}
+        yield event("response.function_call_arguments.done", **at, **named, arguments=item["arguments"])
+    yield event("response.output_item.done", output_index=index, item=item)
+
+
+def _part_events(
+    part: Json, at: Json, pieces: Callable[[str], Iterable[str]], event: Callable[..., bytes]
+) -> Iterator[bytes]:
+    name = {"output_text": "text", "refusal": "refusal"}.get(str(part.get("type")), "")
+    text = part.get(name)
+    if not isinstance(text, str):
+        yield event("response.content_part.added", **at, part=part)
+        yield event("response.content_part.done", **at, part=part)
+        return
+    spoken = "response.output_text" if name == "text" else "response.refusal"
+    probabilities = {"logprobs": []} if name == "text" else {}
+    yield event(
+        "response.content_part.added", **at, part=part | {name: ""} | ({"annotations": []} if name == "text" else {})
+    )
+    for piece in pieces(text):
+        yield event(f"{spoken}.delta", **at, delta=piece, **probabilities)
+    for number, annotation in enumerate(part.get("annotations") or ()):
+        yield event("response.output_text.annotation.added", **at, annotation_index=number, annotation=annotation)
+    yield event(f"{spoken}.done", **at, **{name: text}, **probabilities)
+    yield event("response.content_part.done", **at, part=part)
+
+
+def _summary_events(part: Json, at: Json, event: Callable[..., bytes]) -> Iterator[bytes]:
+    text = part.get("text") if isinstance(part.get("text"), str) else ""
+    yield event("response.reasoning_summary_part.added", **at, part=part | {"text": ""})
+    yield event("response.reasoning_summary_text.delta", **at, delta=text)
+    yield event("response.reasoning_summary_text.done", **at, text=text)
+    yield event("response.reasoning_summary_part.done", **at, part=part)

@@ -1,0 +1,89 @@
+"""Streams of an upstream, read on their way to the client; the end is held back until the confidence is known."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+
+import orjson
+
+from hedgerow.proxy.errors import UpstreamError
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams import sse
+
+
+class ServedStream(ABC):
+    """One answer as it is relayed.
+
+    Attributes:
+        failed: whether the upstream sent an error; the event went on to the client as it was.
+    """
+
+    def __init__(self) -> None:
+        self.failed = False
+        self._reader = sse.Reader()
+
+    def take(self, data: bytes) -> bytes:
+        """Read what came; returns what may go on to the client now.
+
+        Raises:
+            UpstreamError: an event is not JSON.
+        """
+        return b"".join(map(self._take_event, self._reader.feed(data)))
+
+    def _take_event(self, raw: bytes) -> bytes:
+        data = sse.data_of(raw)
+        if not data:
+            return raw  # a comment that keeps the connection open
+        if data == b"[DONE]":
+            return self._done()
+        try:
+            event = orjson.loads(data)
+        except orjson.JSONDecodeError as error:
+            message = "the upstream's stream holds an event that is not valid JSON"
+            raise UpstreamError(message, code="upstream_broken") from error
+        if not isinstance(event, dict) or event.get("error"):
+            self.failed = True
+            return raw
+        return self._read(event, raw)
+
+    def _done(self) -> bytes:
+        """`[DONE]` came. It is ours to send."""
+        return b""
+
+    @property
+    @abstractmethod
+    def response_id(self) -> str | None:
+        """The answer's own id."""
+
+    @abstractmethod
+    def _read(self, event: Json, raw: bytes) -> bytes:
+        """Keep what an event says; returns what may go on."""
+
+    @abstractmethod
+    def completion(self) -> Json:
+        """The answer as one completion object, once the stream has ended.
+
+        Raises:
+            UpstreamError: it broke off.
+        """
+
+    @abstractmethod
+    def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
+        """What was held back, behind the pieces of a text of ours.
+
+        Args:
+            pieces: what is said after the answer; empty where nothing is.
+            extra: fields of ours for the event that ends the answer.
+            usage: tokens spent, where the client asked for an event with them.
+        """
+
+
+def broken_off() -> UpstreamError:
+    """The error of a stream that ended before its answer did."""
+    return UpstreamError("the upstream broke off its answer", code="upstream_broken")
+
+
+def short_id(name: object) -> str | None:
+    """An id as the audit keeps it."""
+    return name[:128] if isinstance(name, str) else None
