@@ -107,7 +107,7 @@ def _place(answer: Json) -> int | None:
         if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
     ]
     speaking = [i for i in texts if answer["content"][i]["text"].strip()]
-    return (speaking or texts or [None])[-1]
+    return max(speaking or texts, default=None)
 
 
 def reworded(answer: Json, text: str) -> Json:

@@ -29,6 +29,9 @@ CLIENT_ACTS = frozenset(
 FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """Why an answer is incomplete, in the words of chat completions."""
 
+BEGUN: dict[str, Json] = {"message": {"content": []}, "reasoning": {"summary": []}, "function_call": {"arguments": ""}}
+"""What an item holds when its stream begins, by kind."""
+
 
 def as_chat(body: Json) -> Json:
     """What is read of a request, in the words of a chat request."""
@@ -201,9 +204,7 @@ def _item_events(
         return
     kind = item.get("type")
     begun = item | ({"status": "in_progress"} if "status" in item else {})
-    begun |= {"message": {"content": []}, "reasoning": {"summary": []}, "function_call": {"arguments": ""}}.get(
-        str(kind), {}
-    )
+    begun |= BEGUN.get(str(kind), {})
     yield event("response.output_item.added", output_index=index, item=begun)
     at = {"item_id": item.get("id"), "output_index": index}
     if kind == "message":
@@ -230,7 +231,7 @@ def _part_events(
         yield event("response.content_part.done", **at, part=part)
         return
     spoken = "response.output_text" if name == "text" else "response.refusal"
-    probabilities = {"logprobs": []} if name == "text" else {}
+    probabilities: Json = {"logprobs": []} if name == "text" else {}
     yield event(
         "response.content_part.added", **at, part=part | {name: ""} | ({"annotations": []} if name == "text" else {})
     )
