@@ -23,8 +23,9 @@ from benchmarks.data.equivalence import Row, read
 from benchmarks.evidence.signals import interval
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.pipeline.sampling.drawing import shortened
+from hedgerow.proxy.pipeline.sampling.drawing import SHORT
 from hedgerow.proxy.protocols import Call
+from hedgerow.proxy.upstreams.dialects.chat import shortened
 from hedgerow.proxy.upstreams.embedded import EmbeddedModel, open_embedded
 
 KEPT = RECORDED / "probes.jsonl.gz"
@@ -68,7 +69,7 @@ async def draw(rows: list[Row]) -> None:
     for row in track([row for row in rows if row["id"] not in done], "asking", disable=not sys.stderr.isatty()):
         body = {"messages": [{"role": "user", "content": row["question"]}]}
         full = await _ask(model, body, SAMPLES)
-        short = await _ask(model, shortened("/chat/completions", body), SAMPLES - 1)
+        short = await _ask(model, shortened(body, SHORT), SAMPLES - 1)
         text += json.dumps({"id": row["id"], "full": full, "short": short}, ensure_ascii=False) + "\n"
         KEPT.write_bytes(gzip.compress(text.encode(), mtime=0))
     await model.aclose()

@@ -1,6 +1,6 @@
 """`stream: append`: the upstream's own tokens at once, then one sentence that says how sure the answer is.
 
-While the client reads, the other answers are drawn. The end of the stream (finish reason, usage, `[DONE]`) is held back until the
+While the client reads, the other answers are drawn. The end of the stream (finish reason, usage, what follows the last text) is held back until the
 confidence is known and its audit row is durable. Whatever fails on our side leaves the upstream's stream complete, and marked.
 """
 
@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 
-import orjson
-
-from hedgerow.proxy.errors import ProxyError, UpstreamError
+from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.gateway.finish import finish
 from hedgerow.proxy.gateway.pass_through import call_for, send_on
-from hedgerow.proxy.gateway.reply import extra_field, usage
+from hedgerow.proxy.gateway.reply import ENDS_WITH_DONE, extra_field
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.run import calibrate
@@ -22,113 +20,8 @@ from hedgerow.proxy.rewriting import natural_pieces
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
-
-
-class ServedStream:
-    """The upstream's stream, read on its way to the client.
-
-    Attributes:
-        failed: whether the upstream sent an error; the event went on to the client as it was.
-    """
-
-    def __init__(self) -> None:
-        self.failed = False
-        self._reader = sse.Reader()
-        self._first: Json | None = None  # what all chunks of an answer share is taken from it
-        self._finish: Json | None = None  # the chunk with the finish reason, held back
-        self._usage: Json | None = None
-        self._usage_event = b""  # the chunk that holds nothing else, held back
-        self._done = False
-        self._texts: dict[str, list[str]] = {"content": [], "refusal": []}
-        self._tool_calls: list[Json] = []
-
-    @property
-    def response_id(self) -> str | None:
-        """The completion's own id."""
-        name = (self._first or {}).get("id")
-        return name[:128] if isinstance(name, str) else None
-
-    def take(self, data: bytes) -> bytes:
-        """Read what came; returns what may go on to the client now.
-
-        Raises:
-            UpstreamError: an event is not JSON.
-        """
-        return b"".join(map(self._event, self._reader.feed(data)))
-
-    def _event(self, raw: bytes) -> bytes:
-        data = sse.data_of(raw)
-        if not data:
-            return raw  # a comment that keeps the connection open
-        if data == b"[DONE]":
-            self._done = True
-            return b""
-        try:
-            chunk = orjson.loads(data)
-        except orjson.JSONDecodeError as error:
-            message = "the upstream's stream holds an event that is not JSON"
-            raise UpstreamError(message, code="upstream_broken") from error
-        if not isinstance(chunk, dict) or "error" in chunk:
-            self.failed = True
-            return raw
-        return self._chunk(chunk, raw)
-
-    def _chunk(self, chunk: Json, raw: bytes) -> bytes:
-        self._first = self._first or chunk
-        self._usage = chunk.get("usage") or self._usage
-        choices = chunk.get("choices")
-        if not choices:
-            if not chunk.get("usage"):
-                return raw
-            self._usage_event = raw
-            return b""
-        choice = choices[0] if isinstance(choices, list) else None
-        if not isinstance(choice, dict):
-            return raw  # the client's to judge
-        delta = choice.get("delta")
-        delta = delta if isinstance(delta, dict) else {}
-        self._read(delta)
-        if choice.get("finish_reason") is None:
-            return raw
-        self._finish = chunk | {"choices": [choice | {"delta": {}}]}
-        if not delta:
-            return b""
-        rest = {key: value for key, value in chunk.items() if key != "usage"}
-        return sse.event(rest | {"choices": [choice | {"finish_reason": None}]})
-
-    def _read(self, delta: Json) -> None:
-        for name, pieces in self._texts.items():
-            if isinstance(delta.get(name), str):
-                pieces.append(delta[name])
-        if isinstance(calls := delta.get("tool_calls"), list):
-            self._tool_calls += calls
-
-    def completion(self) -> Json:
-        """The answer as one completion object, once the stream has ended.
-
-        Raises:
-            UpstreamError: it broke off.
-        """
-        if self._first is None or not (self._finish or self._done):
-            raise UpstreamError("the upstream broke off its answer", code="upstream_broken")
-        message: Json = {"role": "assistant"} | {name: "".join(pieces) for name, pieces in self._texts.items()}
-        message |= {"refusal": message["refusal"] or None, "tool_calls": self._tool_calls}
-        reason = self._finish["choices"][0]["finish_reason"] if self._finish else "stop"
-        choice = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
-        head = {key: value for key, value in self._first.items() if key != "usage"}
-        answer = head | {"object": "chat.completion", "choices": [choice]}
-        return answer | {"usage": self._usage} if self._usage else answer
-
-    def ending(self, extra: Json, total: Json | None) -> bytes:
-        """The chunk with the finish reason and what we add to it, and the chunk of the tokens, which is the upstream's own unless a
-        `total` is to stand there.
-        """
-        last = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"}
-        chunk = (self._finish or (self._first or {}) | {"choices": [last]}) | extra
-        if total is None:
-            return sse.event(chunk) + self._usage_event
-        chunk.pop("usage", None)
-        return sse.event(chunk) + sse.usage(self._first or {}, total)
+from hedgerow.proxy.upstreams.dialects.served import ServedStream
+from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 
 async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) -> None:
@@ -138,7 +31,8 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
         ProxyError: the upstream could not be reached or broke off.
         ClientGone: the client left before it had all there was.
     """
-    served, serving = ServedStream(), asyncio.get_running_loop().create_future()
+    served = DIALECTS[run.job.path].served()
+    serving: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
     failure: ProxyError | None = None  # raised after the group, which would wrap it
     is_stream = False
     try:
@@ -213,9 +107,11 @@ async def _end(exchange: Exchange, services: Services, run: Run, served: ServedS
         run.arrived(completion)  # the deadline came before the answer
     result = run.result
     await finish(services, exchange, result, http_status=exchange.status, response_id=served.response_id)
-    for piece in natural_pieces((result.text or "").removeprefix(result.draft or "") if result.rewording else ""):
-        await exchange.write(sse.content(completion, piece))
+    said = (result.text or "").removeprefix(result.draft or "") if result.rewording else ""
     extra = {"hedgerow": extra_field(result)} if run.job.route.expose.field else {}
-    total = usage(result, None) if run.job.wants_usage else None
-    await exchange.write(served.ending(extra, total))
-    await exchange.write(sse.DONE, more=False)
+    total = None
+    if run.job.route.expose.usage == "sum" and (run.job.wants_usage or run.job.path not in ENDS_WITH_DONE):
+        total = DIALECTS[run.job.path].spent_in_all(result.total_usage)
+    for piece in served.closing(natural_pieces(said), extra, total):
+        await exchange.write(piece)
+    await exchange.end()

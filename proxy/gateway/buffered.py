@@ -7,7 +7,7 @@ import asyncio
 from hedgerow.proxy.errors import Internal, ProxyError
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.gateway.finish import finish, headers
-from hedgerow.proxy.gateway.reply import chunks, completion, upstream_headers
+from hedgerow.proxy.gateway.reply import client_answer, stream, upstream_headers
 from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.run import calibrate
@@ -22,22 +22,22 @@ CHUNKS_A_TURN = 32
 
 async def answer(exchange: Exchange, services: Services, run: Run, _body: bytes) -> None:
     """Run the pipeline and answer. The audit row is durable before the answer leaves."""
-    stream = bool(run.job.body.get("stream"))
-    final = await (_kept_alive(exchange, services, run) if stream else _answer(services, run))
+    streams = bool(run.job.body.get("stream"))
+    final = await (_kept_alive(exchange, services, run) if streams else _answer(services, run))
     status = exchange.status or (final.status if isinstance(final, ProxyError) else 200)
     final = await finish(services, exchange, run.result, http_status=status) or final
     if isinstance(final, ProxyError):
         await exchange.send_error(final, headers(run.result))
-    elif not stream:
+    elif not streams:
         await exchange.send_json(200, final, [*upstream_headers(run.result), *headers(run.result)])
     else:
         if exchange.status is None:
             await exchange.start(200, [*STREAM_HEADERS, *upstream_headers(run.result), *headers(run.result)])
-        for number, chunk in enumerate(chunks(final, include_usage=run.job.wants_usage)):
+        for number, chunk in enumerate(stream(final, run.job)):
             await exchange.write(chunk)
             if number % CHUNKS_A_TURN == CHUNKS_A_TURN - 1:
                 await asyncio.sleep(0)
-        await exchange.write(sse.DONE, more=False)
+        await exchange.end()
 
 
 async def _kept_alive(exchange: Exchange, services: Services, run: Run) -> Json | ProxyError:
@@ -54,7 +54,7 @@ async def _kept_alive(exchange: Exchange, services: Services, run: Run) -> Json 
 
 
 async def _answer(services: Services, run: Run) -> Json | ProxyError:
-    """The completion object for the client; an error as a value, because a task group would wrap it: no answer could be drawn, or a
+    """The answer for the client; an error as a value, because a task group would wrap it: no answer could be drawn, or a
     step failed on a route whose `on_failure` is `error`.
     """
     try:
@@ -65,4 +65,4 @@ async def _answer(services: Services, run: Run) -> Json | ProxyError:
     if result.status is Status.DEGRADED and result.job.route.on_failure == "error":
         run.end(Status.FAILED, result.reason, result.detail)
         return Internal(f"the answer could not be calibrated: {result.reason}", code=result.reason)
-    return completion(result)
+    return client_answer(result)

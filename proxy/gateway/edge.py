@@ -21,9 +21,10 @@ from hedgerow.proxy.gateway.finish import finish
 from hedgerow.proxy.gateway.pass_through import forward
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import nested_too_deep, skip_reason
-from hedgerow.proxy.pipeline.job import GENERATING, Job, checked_body, new_id
+from hedgerow.proxy.pipeline.job import Job, checked_body, new_id
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.services.services import Services
+from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 log = structlog.get_logger(__name__)
 
@@ -100,7 +101,7 @@ async def _settle(exchange: Exchange, services: Services) -> None:
 async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
     """Authorise, read, decide, answer."""
     key_hash = client_key_hash(exchange.headers, services.settings)
-    generates = exchange.method == "POST" and exchange.path in GENERATING
+    generates = exchange.method == "POST" and exchange.path in DIALECTS
     if not generates:
         model, data = await _peek(exchange, services)
         route = _route(services, exchange.headers, model, key_hash)
@@ -131,7 +132,7 @@ def _way(job: Job) -> str:
     """How a request is calibrated, by its key in `CALIBRATING`."""
     if job.mode == "shadow":
         return "shadow"
-    appends = job.route.stream == "append" and job.body.get("stream") and job.path == "/chat/completions"
+    appends = job.route.stream == "append" and job.body.get("stream")
     return "append" if appends else "buffered"
 
 

@@ -1,57 +1,40 @@
-"""What the client gets of a result: the completion object with the extra field, the headers, and the same as a stream. Pure functions."""
+"""What the client gets of a result: its answer with the extra field, the headers, and the same as a stream. Pure functions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.result import Result, beta_figures, sentence_figures
 from hedgerow.proxy.rewriting import natural_pieces
 from hedgerow.proxy.types import Completion, Json, Usage
 from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.answers import own_usage
+from hedgerow.proxy.upstreams.dialects.table import DIALECTS
+
+ENDS_WITH_DONE = ("/chat/completions", "/completions")
+"""Endpoints whose streams end with `[DONE]`, after a chunk of the tokens where the client asked for one."""
 
 
-def completion(result: Result) -> Json:
-    """The completion object: the draft's own, with the final text, one choice, all tokens and our field."""
-    envelope, choice = result.drawn.choices[result.draft_index]
+def client_answer(result: Result) -> Json:
+    """What the client gets in the words of its endpoint: the draft's own object with the final text, its tokens and our field."""
+    job, dialect = result.job, DIALECTS[result.job.path]
+    completion, choice = result.drawn.choices[result.draft_index]
     if result.escalated is not None:
-        answer, own = result.escalated, result.escalated.get("usage")
-    else:
-        answer, own = envelope | {"choices": [_worded(result, choice | {"index": 0})]}, own_usage(envelope)
+        completion, choice = result.escalated, result.escalated["choices"][0]
+    text = None if result.escalated is not None or result.text == result.draft else result.text
+    answer = dialect.answer(completion, choice, text, logprobs="logprobs" in job.chat)
+    sums = job.route.expose.usage == "sum"
+    usage = dialect.spent_in_all(result.total_usage) if sums else dialect.own_usage(completion)
     answer = {key: value for key, value in answer.items() if key != "usage"}
-    if (counts := usage(result, own)) is not None:
-        answer["usage"] = counts
-    return answer | {"hedgerow": extra_field(result)} if result.job.route.expose.field else answer
+    if usage is not None:
+        answer["usage"] = usage
+    return answer | {"hedgerow": extra_field(result)} if job.route.expose.field else answer
 
 
 def upstream_headers(result: Result) -> Sequence[tuple[bytes, bytes]]:
     """The headers of the call that brought the answer: its request id, the rate limits that are left."""
     envelope = result.escalated or result.drawn.choices[result.draft_index][0]
     return envelope.headers if isinstance(envelope, Completion) else ()
-
-
-def _worded(result: Result, choice: Json) -> Json:
-    """The draft's choice with the final text; log-probabilities of other words, or that nobody asked for, stay out."""
-    if "logprobs" not in result.job.body:
-        choice.pop("logprobs", None)
-    if (text := result.text) == result.draft:
-        return choice
-    words = {"message": choice["message"] | {"content": text}} if "message" in choice else {"text": text}
-    return choice | words | {"logprobs": None}
-
-
-def usage(result: Result, own: Json | None) -> Json | None:
-    """What stands in `usage`: the answer's own as the upstream wrote it, or on a route that wants it so the sum of all calls."""
-    if result.job.route.expose.usage == "answer":
-        return own
-    spent = result.total_usage
-    return {
-        "prompt_tokens": spent.prompt,
-        "completion_tokens": spent.completion,
-        "total_tokens": spent.total,
-        "prompt_tokens_details": {"cached_tokens": spent.cached},
-        "completion_tokens_details": {"reasoning_tokens": spent.reasoning},
-    }
 
 
 def _counts(spent: Usage) -> Json:
@@ -99,26 +82,10 @@ def extra_field(result: Result) -> Json:
     return field | {"usage": {purpose: _counts(spent) for purpose, spent in result.usage.items()}}
 
 
-def chunks(answer: Json, *, include_usage: bool) -> Iterator[bytes]:
-    """A completion object as the events of a stream, without the last `[DONE]`."""
-    choice = answer["choices"][0]
-    message = choice.get("message")
-    message = message if isinstance(message, dict) else {}
-    text = message.get("content") or choice.get("text") or ""
-    yield sse.opening(answer)
-    for piece in natural_pieces(text):
-        yield sse.content(answer, piece)
-    if rest := _rest(message):
-        yield sse.message(answer, rest)
-    yield sse.finish(answer, choice.get("finish_reason"), extra=answer.get("hedgerow"))
-    if include_usage and "usage" in answer:
-        yield sse.usage(answer, answer["usage"])
-
-
-def _rest(message: Json) -> Json:
-    """What a message holds beside role and text: tool calls get the index that streams want."""
-    rest = {key: value for key, value in message.items() if key not in ("role", "content") and value is not None}
-    calls = rest.get("tool_calls")
-    if isinstance(calls, list):
-        rest["tool_calls"] = [{"index": i} | call for i, call in enumerate(calls) if isinstance(call, dict)]
-    return rest
+def stream(answer: Json, job: Job) -> Iterator[bytes]:
+    """An answer as the events of a stream, as its endpoint has them."""
+    yield from DIALECTS[job.path].events(answer, natural_pieces)
+    if job.path in ENDS_WITH_DONE:
+        if job.wants_usage and "usage" in answer:
+            yield sse.usage(answer, answer["usage"])
+        yield sse.DONE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import anyio.to_thread
-import orjson
 import structlog
 
 from hedgerow.proxy.errors import ProxyError
@@ -15,7 +14,8 @@ from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.run import calibrate
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.sse import Reader, data_of
+from hedgerow.proxy.upstreams.answers import checked_completion, sample_of
+from hedgerow.proxy.upstreams.dialects.table import DIALECTS, Dialect
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +41,7 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
         await send_on(exchange, reply, copy=keep)
     served, response_id = None, None
     if exchange.status == 200:
-        served, response_id = await anyio.to_thread.run_sync(served_text, bytes(copy))
+        served, response_id = await anyio.to_thread.run_sync(served_text, run.job.path, bytes(copy))
     if served is None:
         run.end(Status.PASSED if exchange.status == 200 else Status.FAILED, Reason.NO_TEXT)
         await finish(services, exchange, run.result, http_status=exchange.status)
@@ -60,28 +60,30 @@ async def _work(services: Services, run: Run, http_status: int | None, response_
     await finish(services, None, run.result, http_status=http_status, response_id=response_id)
 
 
-def served_text(data: bytes) -> tuple[str | None, str | None]:
-    """The text of an answer as it was relayed, JSON or stream, and the completion's id; None where it has none or is cut short."""
+def served_text(path: str, data: bytes) -> tuple[str | None, str | None]:
+    """The text of an answer as it was relayed, whole or as a stream, and its id; None where it has none, is cut short or is an error."""
     if len(data) > MAX_CAPTURED_BYTES:
         return None, None
     try:
-        if not data.lstrip().startswith((b"data:", b":")):
-            completion = orjson.loads(data)
-            return _choice_text(completion, "message"), _id(completion)
-        events = map(data_of, Reader().feed(data + b"\n\n"))
-        chunks = [orjson.loads(event) for event in events if event and event != b"[DONE]"]
-        text = "".join(_choice_text(chunk, "delta") or "" for chunk in chunks)
-        return text or None, _id(chunks[0]) if chunks else None
-    except (orjson.JSONDecodeError, AttributeError, TypeError, KeyError):
+        completion = _completion(DIALECTS[path], data)
+    except (ProxyError, ValueError):
         return None, None
-
-
-def _choice_text(completion: Json, part: str) -> str | None:
-    choices = completion.get("choices") or [{}]
-    content = (choices[0].get(part) or {}).get("content", choices[0].get("text"))
-    return content if isinstance(content, str) and content else None
-
-
-def _id(completion: Json) -> str | None:
     name = completion.get("id")
-    return name[:128] if isinstance(name, str) else None
+    return sample_of(completion["choices"][0]).text or None, name[:128] if isinstance(name, str) else None
+
+
+def _completion(dialect: Dialect, data: bytes) -> Json:
+    """The completion object of what was relayed.
+
+    Raises:
+        ProxyError: it is not an answer, or broke off.
+        ValueError: the same.
+    """
+    if not data.lstrip().startswith((b"data:", b"event:", b":")):
+        return checked_completion("", data, dialect.completion)
+    stream = dialect.served()
+    stream.take(data + b"\n\n")
+    completion = stream.completion()
+    if stream.failed:
+        raise ValueError("an error ended the stream")
+    return completion

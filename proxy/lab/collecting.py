@@ -12,7 +12,7 @@ from hedgerow.proxy.config import Route
 from hedgerow.proxy.errors import ConfigError, ProxyError, UpstreamError
 from hedgerow.proxy.lab.ledger import Ledger
 from hedgerow.proxy.lab.questions import Question
-from hedgerow.proxy.pipeline.job import Job, new_id
+from hedgerow.proxy.pipeline.job import Job, job_of
 from hedgerow.proxy.pipeline.sampling.drawing import draw
 from hedgerow.proxy.protocols import Call, RawCall, Relay, Upstream
 from hedgerow.proxy.types import Json
@@ -69,9 +69,7 @@ class Plan:
         """A question as a request."""
         messages = [{"role": "system", "content": self.system}] if self.system else []
         messages.append({"role": "user", "content": question.text})
-        return Job(
-            new_id(), self.route, "/chat/completions", {"model": self.model, "messages": messages}, {}, question.text
-        )
+        return job_of(self.route, "/chat/completions", {"model": self.model, "messages": messages}, {})
 
 
 @dataclass(frozen=True, slots=True)

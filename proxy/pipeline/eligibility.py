@@ -67,7 +67,7 @@ _SENTENCE = re.compile(r"(?<=[.!?。!?])\s+|\n+")
 
 def skip_reason(job: Job) -> Reason | None:
     """Why an answer to this request is never hedged; None where it may be."""
-    if (reason := request_reason(job.path, job.body)) is not None:
+    if (reason := request_reason(job.path, job.chat)) is not None:
         return reason
     return Reason.NOT_A_CLAIM if job.route.claims_only and not asks_for_claim(job.question) else None
 

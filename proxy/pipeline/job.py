@@ -14,9 +14,7 @@ from hedgerow.proxy.config import Mode, Route
 from hedgerow.proxy.errors import BadRequest
 from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.types import Json
-
-GENERATING = {"/chat/completions": "messages", "/completions": "prompt"}
-"""Paths that generate text, with the field that holds the prompt."""
+from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 
 IDEMPOTENCY = "idempotency-key"
@@ -46,10 +44,11 @@ class Job:
         id: the audit id.
         path: relative to `/v1`, e.g. "/chat/completions".
         body: the request object as the client sent it.
+        chat: what is read of it, in the words of a chat request.
         headers: the client's headers, lower-case names, but for its key of idempotency: no two calls for one request may carry the same.
         target: path and query as the client sent them, relative to `/v1`.
         idempotency_key: the client's `Idempotency-Key`, if it sent one.
-        question: the user's last message as plain text.
+        question: the user's last message, or the prompt, as plain text.
         last_answer: the assistant's message before it; its phrase is not repeated if another is about as near.
         mode: the route's mode, or the client's wish.
         started: when the request came in, on the clock of `time.perf_counter`.
@@ -60,6 +59,7 @@ class Job:
     path: str
     body: Json
     headers: Mapping[str, str]
+    chat: Json = field(default_factory=dict)
     question: str = ""
     last_answer: str = ""
     mode: Mode | None = "on"
@@ -73,11 +73,13 @@ class Job:
         if mode == "off":
             return job
         headers = {name: value for name, value in self.headers.items() if name != IDEMPOTENCY}
+        chat = DIALECTS[self.path].as_chat(body)
         return replace(
             job,
             headers=headers,
-            question=question_of(self.path, body),
-            last_answer=last_message(body, "assistant"),
+            chat=chat,
+            question=last_message(chat, "user"),
+            last_answer=last_message(chat, "assistant"),
             idempotency_key=self.headers.get(IDEMPOTENCY),
         )
 
@@ -97,9 +99,16 @@ class Job:
         return self.route.model or str(self.body.get("model") or "")
 
     @property
+    def draws_draft_first(self) -> bool:
+        """Whether the client gets the answer to its own request: samples are short, or the upstream keeps that answer under its id."""
+        return self.route.sampling.probe == "short" or DIALECTS[self.path].keeps(self.body)
+
+    @property
     def user(self) -> str | None:
-        """The client's own name for its user, where it gives one: `safety_identifier`, or `user` as it was called before."""
-        names = (self.body.get(field) for field in ("safety_identifier", "user"))
+        """The client's own name for its user, where it gives one: `safety_identifier`, `user` as it was called before, or `metadata.user_id`."""
+        metadata = self.body.get("metadata")
+        names = [self.body.get(field) for field in ("safety_identifier", "user")]
+        names.append(metadata.get("user_id") if isinstance(metadata, dict) else None)
         return next((name for name in names if isinstance(name, str) and name), None)
 
     @property
@@ -111,7 +120,7 @@ class Job:
 
 def job_of(route: Route, path: str, body: Json, headers: Mapping[str, str], mode: Mode = "on") -> Job:
     """The job of a checked request for text."""
-    return Job(new_id(), route, path, body, headers, question_of(path, body), last_message(body, "assistant"), mode)
+    return Job(new_id(), route, path, body, headers).routed(route, mode, body)
 
 
 def checked_body(path: str, data: bytes, max_messages: int) -> Json:
@@ -128,8 +137,8 @@ def checked_body(path: str, data: bytes, max_messages: int) -> Json:
         ) from error
     if not isinstance(body, dict):
         raise BadRequest("the body must be a JSON object", code="invalid_json")
-    field = GENERATING[path]
-    if field not in body:
+    field = DIALECTS[path].prompt
+    if field is not None and field not in body:
         raise BadRequest(f"`{field}` is missing", param=field, code="missing_field")
     if field == "messages":
         _check_messages(body["messages"], max_messages)
@@ -164,13 +173,6 @@ def _check_messages(messages: object, limit: int) -> None:
         raise BadRequest(f"`{wrong}` must be {wanted}", param=wrong, code="invalid_type")
 
 
-def question_of(path: str, body: Json) -> str:
-    """The user's last message as plain text; "" where there is none."""
-    if path == "/completions":
-        return body["prompt"] if isinstance(body["prompt"], str) else ""
-    return last_message(body, "user")
-
-
 def last_message(body: Json, role: str) -> str:
     """The last chat message of a role as plain text; "" where there is none."""
     for message in reversed(body.get("messages", ())):
@@ -179,5 +181,5 @@ def last_message(body: Json, role: str) -> str:
             if isinstance(content, list):
                 parts = [part.get("text") for part in content if isinstance(part, dict)]
                 return "\n".join(part for part in parts if isinstance(part, str))
-            return content or ""
+            return content if isinstance(content, str) else ""
     return ""

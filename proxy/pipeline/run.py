@@ -87,7 +87,7 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
         return run.end(Status.PASSED, reason)
     if (reason := too_long(run)) is not None:
         return run.end(Status.PASSED, reason)
-    if (not may_replace or job.route.sampling.probe == "short") and 0 not in drawn.compared:
+    if (not may_replace or job.draws_draft_first) and 0 not in drawn.compared:
         return run.end(Status.PASSED, Reason.NO_TEXT)
 
     with run.step("cluster"):

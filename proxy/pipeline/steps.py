@@ -96,7 +96,7 @@ class RoutePipeline(RouteWording):
 async def group(run: Run, clusterer: Clusterer, *, may_replace: bool) -> Clustering:
     """Group the answers by meaning. In shadow the answer that was served is compared too, but counts in no cluster.
 
-    Where the first answer is the draft (it was drawn in full beside short samples, or is being read), its cluster leads, whatever its
+    Where the first answer is the draft (it was drawn in full beside short samples, is kept by the upstream, or is being read), its cluster leads, whatever its
     size: the confidence is in what is read.
 
     Raises:
@@ -115,7 +115,7 @@ async def group(run: Run, clusterer: Clusterer, *, may_replace: bool) -> Cluster
         ordered = tuple(sorted(filter(None, without), key=lambda cluster: (-len(cluster), cluster[0])))
         draft = clustering.draft if clustering.draft in ordered[0] else None
         clustering = Clustering(ordered, clustering.decided_by, draft)
-    if sampling.probe == "short" or not may_replace:
+    if run.job.draws_draft_first or not may_replace:
         clusters = sorted(clustering.clusters, key=lambda cluster: 0 not in cluster)
         clustering = Clustering(tuple(clusters), clustering.decided_by, draft=0)
     else:
@@ -150,7 +150,7 @@ async def decide(run: Run, wording: RouteWording, mean: float, *, may_replace: b
     Raises:
         StepFailed: the stronger model could not be asked; the plain draft is better than nothing.
     """
-    if is_machine_read(run.job.body, run.result.draft or ""):
+    if is_machine_read(run.job.chat, run.result.draft or ""):
         run.end(Status.PLAIN, Reason.MACHINE_READ)
         return False
     action, policy = wording.decide(mean), run.job.route.policy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
@@ -13,8 +13,8 @@ from hedgerow.proxy.types import Json, Sample, Usage
 MAX_TOKENS = 2**31 - 1
 
 
-def checked_completion(name: str, body: bytes) -> Json:
-    """Decode a completion object.
+def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] | None = None) -> Json:
+    """Decode a completion object; `convert` makes one of another endpoint's answer, or raises ValueError with what is missing.
 
     Raises:
         UpstreamError: the body is not JSON, not an object, or has no choice; the message says which, and never quotes the body.
@@ -28,6 +28,11 @@ def checked_completion(name: str, body: bytes) -> Json:
         raise UpstreamError(
             f"the upstream {name!r} answered with JSON that is not an object", code="upstream_not_completion"
         )
+    if convert is not None:
+        try:
+            return convert(answer)
+        except ValueError as error:
+            raise UpstreamError(f"the upstream {name!r} answered {error}", code="upstream_not_completion") from error
     choices = answer.get("choices")
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
         raise UpstreamError(f"the upstream {name!r} answered without choices", code="upstream_not_completion")

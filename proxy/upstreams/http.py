@@ -20,6 +20,7 @@ from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import KEY_HEADERS, Completion, Json
 from hedgerow.proxy.upstreams import assembling
 from hedgerow.proxy.upstreams.answers import checked_completion
+from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 from hedgerow.proxy.upstreams.retries import with_retries
 
 HOP_BY_HOP = frozenset(
@@ -135,7 +136,7 @@ class HttpModel:
             raise UpstreamRejected(
                 answer.status, body, kind, answer.headers.get("retry-after"), _of_the_call(answer.raw_headers)
             )
-        return _with_headers(checked_completion(self._name, body), answer)
+        return _with_headers(checked_completion(self._name, body, DIALECTS[call.path].completion), answer)
 
     @asynccontextmanager
     async def relay(self, call: RawCall) -> AsyncIterator[Relay]:

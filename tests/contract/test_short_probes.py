@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from starlette.responses import JSONResponse
 
 from hedgerow.proxy.config import Settings
-from hedgerow.proxy.pipeline.sampling.forms import SHORT, shortened
+from hedgerow.proxy.pipeline.sampling.forms import SHORT
+from hedgerow.proxy.upstreams.dialects.chat import shortened
 from tests.contract.test_failures import rows_of
 from tests.support.upstream import Upstream, completion, fails, spent
 
@@ -138,15 +139,15 @@ def test_the_wish_is_put_into_the_last_message_of_the_user() -> None:
     """Text or parts, nothing of the client's is changed; a plain completion stays as it is."""
     parts = [{"type": "text", "text": QUESTION}, {"type": "image_url", "image_url": {"url": "data:,"}}]
     body = {"messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": parts, "name": "a"}]}
-    made = shortened("/chat/completions", body)["messages"]
+    made = shortened(body, SHORT)["messages"]
     assert made[0] == body["messages"][0]
     assert made[1] == {"role": "user", "content": [*parts, {"type": "text", "text": SHORT}], "name": "a"}
     assert len(parts) == 2
     followed = {"messages": [*ASK, {"role": "assistant", "content": "Let me"}]}
-    assert shortened("/chat/completions", followed)["messages"][0]["content"] == f"{QUESTION}\n\n{SHORT}"
+    assert shortened(followed, SHORT)["messages"][0]["content"] == f"{QUESTION}\n\n{SHORT}"
     alone = {"messages": [{"role": "system", "content": "Say something."}]}
-    assert shortened("/chat/completions", alone) == alone
-    assert shortened("/completions", {"prompt": "Q: 1+1? A:"}) == {"prompt": "Q: 1+1? A:"}
+    assert shortened(alone, SHORT) == alone
+    assert shortened({"prompt": "Q: 1+1? A:"}, SHORT) == {"prompt": "Q: 1+1? A:"}
 
 
 def test_short_answers_do_not_go_with_consistency() -> None:

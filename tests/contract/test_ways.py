@@ -180,12 +180,12 @@ def test_a_fault_in_a_stream_that_has_begun_is_its_last_event(
     serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client raises an error, never takes the piece for the answer; the row names the route and the fault."""
-    from hedgerow.proxy.gateway.append import ServedStream
+    from hedgerow.proxy.upstreams.dialects.chat_stream import ServedChat
 
     def broken(_self: Any) -> Any:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr(ServedStream, "completion", broken)
+    monkeypatch.setattr(ServedChat, "completion", broken)
     upstream.default = _answers([*stream_chunks(SERVED), "[DONE]"])
     with pytest.raises(openai.APIError, match="inside the proxy"):
         list(client_of(serve(stream="append")).chat.completions.create(model="m", messages=ASK, stream=True))

@@ -42,7 +42,7 @@ First = Callable[[], Awaitable[Json]]
 
 
 async def draw_own(job: Job, upstream: Upstream, *, logprobs: bool = False) -> Json:
-    """The answer to the client's own request, which is the draft where samples are short. An upstream that refuses it gets it as it came:
+    """The answer to the client's own request, which is the draft where samples are short or the upstream keeps the answer. An upstream that refuses it gets it as it came:
     some models answer in streams only.
 
     Raises:
@@ -68,7 +68,7 @@ async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Jso
         ProxyError: no answer could be drawn.
     """
     job, sampling, first = run.job, run.job.route.sampling, _first(run.job, pipeline, serving)
-    if offers_tools(job.body):
+    if offers_tools(job.chat):
         await _Drawing(job, pipeline, run.arrived).if_text(first)
     elif serving is None and (sampling.share or sampling.cache is not None):
 
@@ -81,10 +81,10 @@ async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Jso
 
 
 def _first(job: Job, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> First | None:
-    """What is drawn apart: the answer that is being served, or a full one where samples are short. A deadline must not cancel the former."""
+    """What is drawn apart: the answer that is being served, or the client's own where it is the draft. A deadline must not cancel the former."""
     if serving is not None:
         return lambda: asyncio.shield(serving)
-    if job.route.sampling.probe == "short":
+    if job.draws_draft_first:
         return partial(draw_own, job, pipeline.upstream, logprobs=pipeline.needs_logprobs)
     return None
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hedgerow.proxy.errors import ProxyError, UpstreamRejected
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 SHORT = "Reply with the answer alone, in as few words as possible."
 """What samples are asked for where the route wants them short."""
@@ -64,7 +65,7 @@ def first_choice(job: Job, *, honours_n: bool, logprobs: bool) -> Form:
     """The form in which answers are asked for where nothing is known of the model."""
     sampling = job.route.sampling
     wanted = {
-        "n": honours_n,
+        "n": honours_n and DIALECTS[job.path].completion is None,
         "temperature": sampling.temperature is not None,
         "top_p": sampling.top_p is not None,
         "logprobs": logprobs,
@@ -101,41 +102,18 @@ def own_body(job: Job, *, logprobs: bool = False, streamed: bool = False) -> Jso
     """The client's request as it stands, for one whole answer from the route's model."""
     left_out = ("n",) if streamed else ("n", *_STREAMED)
     kept = {key: value for key, value in job.body.items() if key not in left_out}
-    changed: Json = {"model": job.model} if job.model else {}
-    if logprobs:
-        changed["logprobs"] = True if job.path == "/chat/completions" else 0
-    return kept | changed
+    own = kept | ({"model": job.model} if job.model else {})
+    return DIALECTS[job.path].with_logprobs(own) if logprobs else own
 
 
 def sampling_body(job: Job, form: Form) -> Json:
     """The client's request as a sampling call for one answer: its own fields, with the route's model, and the route's sampling as far as the
     form has it.
     """
-    sampling = job.route.sampling
-    body = own_body(job, logprobs="logprobs" in form.ours, streamed=form.streamed)
+    dialect, sampling = DIALECTS[job.path], job.route.sampling
+    body = dialect.sample(own_body(job, logprobs="logprobs" in form.ours, streamed=form.streamed))
     if "temperature" in form.ours:
         body["temperature"] = sampling.temperature
     if "top_p" in form.ours:
         body["top_p"] = sampling.top_p
-    if isinstance(body.get("seed"), int):
-        del body["seed"]  # one seed for all answers would make them one answer
-    return shortened(job.path, body) if sampling.probe == "short" else body
-
-
-def shortened(path: str, body: Json) -> Json:
-    """The request with the wish for a short answer at the end of the user's last message: a system message there is not understood by every
-    model. A plain completion is a text to be continued, so nothing is added to it.
-    """
-    if path != "/chat/completions":
-        return body
-    messages = list(body["messages"])
-    last = max((i for i, message in enumerate(messages) if message["role"] == "user"), default=None)
-    if last is None:
-        return body
-    content = messages[last].get("content")
-    if isinstance(content, list):
-        content = [*content, {"type": "text", "text": SHORT}]
-    else:
-        content = f"{content or ''}\n\n{SHORT}".lstrip()
-    messages[last] = messages[last] | {"content": content}
-    return body | {"messages": messages}
+    return dialect.shortened(body, SHORT) if sampling.probe == "short" else body

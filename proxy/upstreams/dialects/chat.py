@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams import sse
+
+
+def as_chat(body: Json) -> Json:
+    """What is read of a request: the request itself."""
+    return body
+
+
+def prompt_as_chat(body: Json) -> Json:
+    """What is read of a plain completion's request: its prompt is what the user says."""
+    prompt = body.get("prompt")
+    return body | {"messages": [{"role": "user", "content": prompt}] if isinstance(prompt, str) else []}
 
 
 def with_logprobs(body: Json) -> Json:
     """The request with the wish for log-probabilities."""
-    return body | {"logprobs": True if "messages" in body else 0}
+    return body | {"logprobs": True if "prompt" not in body else 0}
 
 
 def sample(body: Json) -> Json:
@@ -35,11 +46,28 @@ def shortened(body: Json, wish: str) -> Json:
     return body | {"messages": messages}
 
 
-def reworded(answer: Json, text: str) -> Json:
-    """The answer with another text in its only choice; log-probabilities of other words go."""
-    choice = answer["choices"][0]
-    words = {"message": choice["message"] | {"content": text}} if "message" in choice else {"text": text}
-    return answer | {"choices": [choice | words | {"logprobs": None}]}
+def answer(completion: Json, choice: Json, text: str | None, *, logprobs: bool) -> Json:
+    """What the client gets: a completion object with one choice, and with another text where one is given.
+
+    Args:
+        logprobs: whether the client asked for log-probabilities; those of other words, or that nobody asked for, stay out.
+    """
+    choice = {key: value for key, value in choice.items() if key != "logprobs" or logprobs} | {"index": 0}
+    if text is not None:
+        words = {"message": choice["message"] | {"content": text}} if "message" in choice else {"text": text}
+        choice |= words | {"logprobs": None}
+    return completion | {"choices": [choice]}
+
+
+def spent_in_all(spent: Usage) -> Json:
+    """Tokens spent, in the words of these endpoints."""
+    return {
+        "prompt_tokens": spent.prompt,
+        "completion_tokens": spent.completion,
+        "total_tokens": spent.total,
+        "prompt_tokens_details": {"cached_tokens": spent.cached},
+        "completion_tokens_details": {"reasoning_tokens": spent.reasoning},
+    }
 
 
 def events(answer: Json, pieces: Callable[[str], Iterable[str]]) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""A stream of `/v1/chat/completions` on its way to the client: its finish reason, usage and `[DONE]` are held back."""
+"""A stream of `/v1/chat/completions` or `/v1/completions` on its way to the client: its finish reason, usage and `[DONE]` are held back."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class ServedChat(ServedStream):
         self._first: Json | None = None  # what all chunks of an answer share is taken from it
         self._finish: Json | None = None  # the chunk with the finish reason, held back
         self._usage: Json | None = None
+        self._usage_event = b""  # the chunk that holds nothing else, held back
         self._is_done = False
         self._texts: dict[str, list[str]] = {"content": [], "refusal": []}
         self._tool_calls: list[Json] = []
@@ -35,17 +36,21 @@ class ServedChat(ServedStream):
         self._usage = event.get("usage") or self._usage
         choices = event.get("choices")
         if not choices:
-            return b"" if event.get("usage") else raw
+            if not event.get("usage"):
+                return raw
+            self._usage_event = raw
+            return b""
         choice = choices[0] if isinstance(choices, list) else None
         if not isinstance(choice, dict):
             return raw  # the client's to judge
-        delta = choice.get("delta")
+        delta = choice.get("delta", {"content": choice.get("text")})
         delta = delta if isinstance(delta, dict) else {}
         self._take_delta(delta)
         if choice.get("finish_reason") is None:
             return raw
-        self._finish = event | {"choices": [choice | {"delta": {}}]}
-        if not delta:
+        silent = {"delta": {}} if "delta" in choice else {"text": ""}
+        self._finish = event | {"choices": [choice | silent]}
+        if not any(delta.values()):
             return b""
         rest = {key: value for key, value in event.items() if key != "usage"}
         return sse.event(rest | {"choices": [choice | {"finish_reason": None}]})
@@ -61,22 +66,30 @@ class ServedChat(ServedStream):
         """See `ServedStream`."""
         if self._first is None or not (self._finish or self._is_done):
             raise broken_off()
-        message: Json = {"role": "assistant"} | {name: "".join(pieces) for name, pieces in self._texts.items()}
-        message |= {"refusal": message["refusal"] or None, "tool_calls": self._tool_calls}
+        texts = {name: "".join(pieces) for name, pieces in self._texts.items()}
         reason = self._finish["choices"][0]["finish_reason"] if self._finish else "stop"
-        choice = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
-        head = {key: value for key, value in self._first.items() if key != "usage"}
-        answer = head | {"object": "chat.completion", "choices": [choice]}
+        choice: Json = {"index": 0, "finish_reason": reason, "logprobs": None}
+        head = {key: value for key, value in self._first.items() if key not in ("usage", "object")}
+        if sse.is_chat(self._first):
+            message = {"role": "assistant", "content": texts["content"], "refusal": texts["refusal"] or None}
+            choice["message"] = message | {"tool_calls": self._tool_calls}
+            head["object"] = "chat.completion"
+        else:
+            choice["text"], head["object"] = texts["content"], "text_completion"
+        answer = head | {"choices": [choice]}
         return answer | {"usage": self._usage} if self._usage else answer
 
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
-        """See `ServedStream`; `usage` of the stream's own counts one call of several, so it stays out."""
-        head = {key: value for key, value in (self._first or {}).items() if key not in ("choices", "usage", "object")}
+        """See `ServedStream`; the chunk of the tokens is the upstream's own unless `usage` is to stand there."""
+        first = self._first or {}
         for piece in pieces:
-            yield sse.content(head, piece)
-        last = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"}
-        chunk = self._finish or (self._first or {}) | {"choices": [last]}
-        yield sse.event({key: value for key, value in chunk.items() if key != "usage"} | extra)
-        if usage is not None:
-            yield sse.usage(head, usage)
+            yield sse.content(first, piece)
+        last: Json = {"index": 0, "logprobs": None, "finish_reason": "stop"}
+        last |= {"delta": {}} if sse.is_chat(first) else {"text": ""}
+        chunk = (self._finish or first | {"choices": [last]}) | extra
+        if usage is None:
+            yield sse.event(chunk) + self._usage_event
+        else:
+            chunk.pop("usage", None)
+            yield sse.event(chunk) + sse.usage(first, usage)
         yield sse.DONE

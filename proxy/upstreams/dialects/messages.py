@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.sse import named_event
 
 FINISH_REASONS = {"max_tokens": "length", "model_context_window_exceeded": "length", "tool_use": "tool_calls"}
@@ -43,6 +43,11 @@ def as_chat(body: Json) -> Json:
     if form is not None:
         chat["response_format"] = form
     return chat
+
+
+def without_effect(body: Json) -> Json:
+    """The request as it is: one more answer leaves no trace, and log-probabilities are not to be had."""
+    return body
 
 
 def shortened(body: Json, wish: str) -> Json:
@@ -99,6 +104,21 @@ def _usage(answer: Json) -> Json:
     }
 
 
+def spent_in_all(spent: Usage) -> Json:
+    """Tokens spent, in the words of this endpoint: those that came from the cache are not among the others."""
+    return {
+        "input_tokens": max(0, spent.prompt - spent.cached),
+        "cache_read_input_tokens": spent.cached,
+        "output_tokens": spent.completion,
+    }
+
+
+def own_usage(completion: Json) -> Json | None:
+    """What the upstream said of the tokens of its answer."""
+    usage: Json | None = completion["original"].get("usage")
+    return usage
+
+
 def _place(answer: Json) -> int | None:
     """The index of the last text block that says something; of the last one where none does."""
     texts = [
@@ -108,6 +128,13 @@ def _place(answer: Json) -> int | None:
     ]
     speaking = [i for i in texts if answer["content"][i]["text"].strip()]
     return max(speaking or texts, default=None)
+
+
+def answer(completion: Json, _choice: Json, text: str | None, *, logprobs: bool) -> Json:
+    """What the client gets: the answer that a completion object was made of, with another text where one is given."""
+    del logprobs  # there are none here
+    original: Json = completion["original"]
+    return original if text is None else reworded(original, text)
 
 
 def reworded(answer: Json, text: str) -> Json:

@@ -79,7 +79,7 @@ class ServedMessage(ServedStream):
 
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
         """See `ServedStream`."""
-        del usage  # stands in the event that ends the answer, always
+        extra = extra | ({} if usage is None else {"usage": usage})
         if self._held and self._held[0][0].get("type") == "content_block_stop":
             index = self._held[0][0].get("index")
             for piece in pieces:

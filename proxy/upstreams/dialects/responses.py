@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.sse import named_event
 
 LOGPROBS = "message.output_text.logprobs"
@@ -138,6 +138,23 @@ def _usage(answer: Json) -> Json:
     }
 
 
+def spent_in_all(spent: Usage) -> Json:
+    """Tokens spent, in the words of this endpoint."""
+    return {
+        "input_tokens": spent.prompt,
+        "input_tokens_details": {"cached_tokens": spent.cached},
+        "output_tokens": spent.completion,
+        "output_tokens_details": {"reasoning_tokens": spent.reasoning},
+        "total_tokens": spent.total,
+    }
+
+
+def own_usage(completion: Json) -> Json | None:
+    """What the upstream said of the tokens of its answer."""
+    usage: Json | None = completion["original"].get("usage")
+    return usage
+
+
 def _parts(item: object) -> list[Json]:
     content = item.get("content") if isinstance(item, dict) and item.get("type") == "message" else None
     return [part if isinstance(part, dict) else {} for part in content] if isinstance(content, list) else []
@@ -158,8 +175,21 @@ def _refusal(items: Iterable[Json]) -> str | None:
     return next((text for text in refusals if isinstance(text, str) and text), None)
 
 
+def answer(completion: Json, _choice: Json, text: str | None, *, logprobs: bool) -> Json:
+    """What the client gets: the answer that a completion object was made of, with another text where one is given.
+
+    Args:
+        logprobs: whether the client asked for log-probabilities; those of other words, or that nobody asked for, stay out.
+    """
+    original: Json = completion["original"]
+    place = _place(original)
+    if place is None or (text is None and logprobs):
+        return original
+    return reworded(original, original["output"][place[0]]["content"][place[1]]["text"] if text is None else text)
+
+
 def reworded(answer: Json, text: str) -> Json:
-    """The answer with another text in place of its last one; log-probabilities of other words go."""
+    """The answer with another text in place of its last one, without log-probabilities."""
     place = _place(answer)
     if place is None:
         return answer

@@ -58,8 +58,8 @@ class ServedResponse(ServedStream):
             raise broken_off() from error
 
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
-        """See `ServedStream`; the events are numbered on, and tell the text with ours at its end."""
-        del usage  # stands in the event that ends the answer, always
+        """See `ServedStream`; the events are numbered on, and hold the text with ours at its end."""
+        extra = extra | ({} if usage is None else {"usage": usage})
         added = list(pieces)
         if not self._held:
             return

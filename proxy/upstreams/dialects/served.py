@@ -75,7 +75,7 @@ class ServedStream(ABC):
         Args:
             pieces: what is said after the answer; empty where nothing is.
             extra: fields of ours for the event that ends the answer.
-            usage: tokens spent, where the client asked for an event with them.
+            usage: what the answer is to say of the tokens spent; None: what the upstream says.
         """
 
 

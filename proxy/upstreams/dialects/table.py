@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.types import Json, Usage
+from hedgerow.proxy.upstreams import answers
+from hedgerow.proxy.upstreams.dialects import chat, messages, responses
+from hedgerow.proxy.upstreams.dialects.chat_stream import ServedChat
+from hedgerow.proxy.upstreams.dialects.messages_stream import ServedMessage
+from hedgerow.proxy.upstreams.dialects.responses_stream import ServedResponse
 from hedgerow.proxy.upstreams.dialects.served import ServedStream
+
+
+class MakesAnswer(Protocol):
+    """What the client gets of a completion object and one of its choices; `text` is None where the words stay."""
+
+    def __call__(self, completion: Json, choice: Json, text: str | None, /, *, logprobs: bool) -> Json:
+        """Make it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,30 +28,80 @@ class Dialect:
     """How an endpoint words a request for text and its answer. The pipeline thinks in the words of chat completions.
 
     Attributes:
-        prompt: the field that must be there; None where a request may do without.
         as_chat: what is read of a request, in the words of a chat request.
         sample: the request for one more answer beside the client's own.
         shortened: the request with a wish for a short answer.
         with_logprobs: the request with the wish for log-probabilities.
-        completion: an upstream's answer as a completion object with choices; raises ValueError where it is not an answer.
-        reworded: an answer with another text.
+        completion: an upstream's answer as a completion object with one choice and the answer itself under `original`; raises ValueError
+            where it is not an answer. None for the words of chat completions.
+        answer: what the client gets.
+        own_usage: what the upstream said of the tokens of one answer.
+        spent_in_all: tokens spent in all calls, as `usage`.
         events: an answer as the events of a stream; the second argument cuts texts up.
-        served: reads a stream on its way to the client; None where streams are always buffered.
-        several: whether one call may ask for several answers (`n`).
+        served: reads a stream on its way to the client.
+        prompt: the field that a request must have; None where it may do without.
         keeps: whether the upstream keeps the answer to a request, so that the client gets that very answer.
-        ends_with_done: whether streams end with `[DONE]`.
-        error: an error object from its message, code, HTTP status and parameter; None: OpenAI's.
     """
 
-    prompt: str | None
     as_chat: Callable[[Json], Json]
     sample: Callable[[Json], Json]
     shortened: Callable[[Json, str], Json]
     with_logprobs: Callable[[Json], Json]
-    completion: Callable[[Json], Json]
-    reworded: Callable[[Json, str], Json]
+    completion: Callable[[Json], Json] | None
+    answer: MakesAnswer
+    own_usage: Callable[[Json], Json | None]
+    spent_in_all: Callable[[Usage], Json]
     events: Callable[[Json, Callable[[str], Iterable[str]]], Iterator[bytes]]
-    served: Callable[[], ServedStream] | None
-    several: bool = False
+    served: Callable[[], ServedStream]
+    prompt: str | None = None
     keeps: Callable[[Json], bool] = lambda _body: False
-    ends_with_done: bool = False
+
+
+def _openai(prompt: str, as_chat: Callable[[Json], Json]) -> Dialect:
+    """Chat and plain completions."""
+    return Dialect(
+        as_chat,
+        chat.sample,
+        chat.shortened,
+        chat.with_logprobs,
+        None,
+        chat.answer,
+        answers.own_usage,
+        chat.spent_in_all,
+        chat.events,
+        ServedChat,
+        prompt,
+    )
+
+
+DIALECTS: Mapping[str, Dialect] = {
+    "/chat/completions": _openai("messages", chat.as_chat),
+    "/completions": _openai("prompt", chat.prompt_as_chat),
+    "/responses": Dialect(
+        responses.as_chat,
+        responses.sample,
+        responses.shortened,
+        responses.with_logprobs,
+        responses.completion,
+        responses.answer,
+        responses.own_usage,
+        responses.spent_in_all,
+        responses.events,
+        ServedResponse,
+        keeps=responses.stores,
+    ),
+    "/messages": Dialect(
+        messages.as_chat,
+        messages.without_effect,
+        messages.shortened,
+        messages.without_effect,
+        messages.completion,
+        messages.answer,
+        messages.own_usage,
+        messages.spent_in_all,
+        messages.events,
+        ServedMessage,
+        prompt="messages",
+    ),
+}
+"""By path relative to `/v1`."""

@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.proxy.errors import BadRequest
-from hedgerow.proxy.gateway.reply import chunks
 from hedgerow.proxy.gateway.shadow import served_text
 from hedgerow.proxy.pipeline.eligibility import draft_reason, request_reason
-from hedgerow.proxy.pipeline.job import checked_body, last_message, question_of
+from hedgerow.proxy.pipeline.job import checked_body, last_message
+from hedgerow.proxy.rewriting import natural_pieces
 from hedgerow.proxy.types import Sample
 from hedgerow.proxy.upstreams import sse
+from hedgerow.proxy.upstreams.dialects import chat
+from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 from tests.support.upstream import completion, stream_chunks
 
 CHAT = "/chat/completions"
@@ -34,7 +36,7 @@ def test_any_json_is_either_refused_or_understood(body: Any) -> None:
         except BadRequest:
             continue
         assert checked == body
-        assert isinstance(question_of(path, checked), str)
+        assert isinstance(last_message(DIALECTS[path].as_chat(checked), "user"), str)
         assert request_reason(path, checked) is None or request_reason(path, checked)
 
 
@@ -59,7 +61,7 @@ def test_the_question_is_the_last_message_of_the_user() -> None:
             {"role": "assistant", "content": "Oslo."},
         ]
     }
-    assert question_of(CHAT, body) == "Which city?\nNow."
+    assert last_message(body, "user") == "Which city?\nNow."
     assert last_message(body, "assistant") == "Oslo."
     assert last_message({"messages": []}, "assistant") == ""
 
@@ -88,14 +90,14 @@ def test_a_stream_says_what_the_object_says(text: str, finish: str) -> None:
     """Encoding an answer as a stream and reading it back gives its text."""
     answer = completion(text)
     answer["choices"][0]["finish_reason"] = finish
-    stream = b"".join([*chunks(answer, include_usage=True), sse.DONE])
+    stream = b"".join([*chat.events(answer, natural_pieces), sse.usage(answer, answer["usage"]), sse.DONE])
     events = [json.loads(line[6:]) for line in stream.splitlines() if line.startswith(b"data: {")]
     deltas = [event["choices"][0]["delta"] for event in events if event["choices"]]
     assert "".join(delta.get("content", "") for delta in deltas) == text
     assert deltas[0]["role"] == "assistant"
     assert [e["choices"][0]["finish_reason"] for e in events if e["choices"]][-1] == finish
     assert events[-1]["usage"] == answer["usage"]
-    assert served_text(stream)[0] == (text or None)
+    assert served_text(CHAT, stream)[0] == (text or None)
 
 
 @pytest.mark.parametrize(
@@ -104,10 +106,10 @@ def test_a_stream_says_what_the_object_says(text: str, finish: str) -> None:
 )
 def test_a_copy_that_holds_no_text_is_no_answer(data: bytes) -> None:
     """Shadow then says `no_text` instead of comparing with nothing."""
-    assert served_text(data)[0] is None
+    assert served_text(CHAT, data)[0] is None
 
 
 def test_a_relayed_stream_is_read_back() -> None:
     """As an upstream sends it."""
     data = b"".join(sse.event(chunk) for chunk in stream_chunks("It is Oslo.")) + sse.DONE
-    assert served_text(b": keep-alive\n\n" + data) == ("It is Oslo.", "chatcmpl-streamed")
+    assert served_text(CHAT, b": keep-alive\n\n" + data) == ("It is Oslo.", "chatcmpl-streamed")
