@@ -47,6 +47,8 @@ class Reason(_Code):
     MEDIA = "media", "The request or the answer holds pictures or sound."
     TOOL_CALLS = "tool_calls", "The answer is a tool call, or must be one."
     RAW_PROMPT = "raw_prompt", "The plain completion is not for a single prompt, or echoes or continues it."
+    CONVERSATION = "conversation", "The upstream writes every answer into a conversation that it keeps."
+    BACKGROUND = "background", "The upstream works in the background, and the client fetches its answer later."
     NESTED_TOO_DEEP = "nested_too_deep", "The request's JSON is nested deeper than can be sent again."
     NOT_A_CLAIM = "not_a_claim", "Nothing is asked that could be right or wrong (a greeting, an opinion, a poem)."
     # passed: read from the answers

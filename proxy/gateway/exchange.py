@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import orjson
 
 from hedgerow.proxy.errors import PayloadTooLarge, ProxyError, UpstreamRejected
-from hedgerow.proxy.upstreams.sse import event
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams.dialects import messages
+from hedgerow.proxy.upstreams.sse import event, named_event
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -176,7 +178,7 @@ class Exchange:
         """
         if self.status is not None:
             if self.missing is None and not self._ended:
-                await self.write(error_event(error), more=False)
+                await self.write(error_event(self.path, error), more=False)
             return
         extra = list(headers)
         if isinstance(error, UpstreamRejected):
@@ -188,16 +190,27 @@ class Exchange:
             return
         if error.retry_after_s is not None:
             extra.append((b"retry-after", str(max(1, round(error.retry_after_s))).encode()))
-        await self.send_json(error.status, error.body(), extra)
+        await self.send_json(error.status, error_body(self.path, error), extra)
 
 
-def error_event(error: ProxyError) -> bytes:
-    """The event of an error inside a stream; an upstream's own error keeps its object."""
+def error_body(path: str, error: ProxyError) -> Json:
+    """The error object of an endpoint: Anthropic's for its paths, OpenAI's for all others; an upstream's own as it came."""
     if isinstance(error, UpstreamRejected):
         try:
             body = orjson.loads(error.raw_body)
         except orjson.JSONDecodeError:
             body = None
         if isinstance(body, dict) and "error" in body:
-            return event(body)
-    return event(error.body())
+            return body
+    return messages.error(error.message, error.status) if path.startswith("/messages") else dict(error.body())
+
+
+def error_event(path: str, error: ProxyError) -> bytes:
+    """The event of an error inside a stream."""
+    body = error_body(path, error)
+    if path == "/responses":
+        inner = body["error"] if isinstance(body["error"], dict) else {}
+        return named_event(
+            "error", {name: inner.get(name) for name in ("code", "message", "param")} | body | {"type": "error"}
+        )
+    return named_event("error", body) if path.startswith("/messages") else event(body)

@@ -14,6 +14,7 @@ import orjson
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.types import Json, Sample
+from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 MAX_DEPTH = 200
 """Brackets up to which a body cannot be nested too deeply, whatever it holds."""
@@ -67,7 +68,8 @@ _SENTENCE = re.compile(r"(?<=[.!?。!?])\s+|\n+")
 
 def skip_reason(job: Job) -> Reason | None:
     """Why an answer to this request is never hedged; None where it may be."""
-    if (reason := request_reason(job.path, job.chat)) is not None:
+    reason = DIALECTS[job.path].reason(job.body) or request_reason(job.path, job.chat)
+    if reason is not None:
         return reason
     return Reason.NOT_A_CLAIM if job.route.claims_only and not asks_for_claim(job.question) else None
 

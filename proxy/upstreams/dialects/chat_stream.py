@@ -48,7 +48,7 @@ class ServedChat(ServedStream):
         self._take_delta(delta)
         if choice.get("finish_reason") is None:
             return raw
-        silent = {"delta": {}} if "delta" in choice else {"text": ""}
+        silent: Json = {"delta": {}} if "delta" in choice else {"text": ""}
         self._finish = event | {"choices": [choice | silent]}
         if not any(delta.values()):
             return b""
@@ -84,8 +84,8 @@ class ServedChat(ServedStream):
         first = self._first or {}
         for piece in pieces:
             yield sse.content(first, piece)
-        last: Json = {"index": 0, "logprobs": None, "finish_reason": "stop"}
-        last |= {"delta": {}} if sse.is_chat(first) else {"text": ""}
+        silent: Json = {"delta": {}} if sse.is_chat(first) else {"text": ""}
+        last: Json = {"index": 0, "logprobs": None, "finish_reason": "stop"} | silent
         chunk = (self._finish or first | {"choices": [last]}) | extra
         if usage is None:
             yield sse.event(chunk) + self._usage_event

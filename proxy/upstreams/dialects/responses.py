@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.sse import named_event
 
@@ -79,6 +80,13 @@ def with_logprobs(body: Json) -> Json:
 def sample(body: Json) -> Json:
     """The request for one more answer, of which the upstream keeps nothing."""
     return body | {"store": False}
+
+
+def skip_reason(body: Json) -> Reason | None:
+    """Why answers to a request are not calibrated: every sample would be written into the conversation, or the client fetches its answer later."""
+    if body.get("conversation") is not None:
+        return Reason.CONVERSATION
+    return Reason.BACKGROUND if body.get("background") else None
 
 
 def stores(body: Json) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams import answers
 from hedgerow.proxy.upstreams.dialects import chat, messages, responses
@@ -40,6 +41,7 @@ class Dialect:
         events: an answer as the events of a stream; the second argument cuts texts up.
         served: reads a stream on its way to the client.
         prompt: the field that a request must have; None where it may do without.
+        reason: why answers to a request are not calibrated, whatever they say.
         keeps: whether the upstream keeps the answer to a request, so that the client gets that very answer.
     """
 
@@ -54,6 +56,7 @@ class Dialect:
     events: Callable[[Json, Callable[[str], Iterable[str]]], Iterator[bytes]]
     served: Callable[[], ServedStream]
     prompt: str | None = None
+    reason: Callable[[Json], Reason | None] = lambda _body: None
     keeps: Callable[[Json], bool] = lambda _body: False
 
 
@@ -88,6 +91,7 @@ DIALECTS: Mapping[str, Dialect] = {
         responses.spent_in_all,
         responses.events,
         ServedResponse,
+        reason=responses.skip_reason,
         keeps=responses.stores,
     ),
     "/messages": Dialect(

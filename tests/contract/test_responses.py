@@ -1,0 +1,198 @@
+"""The real openai client on `/v1/responses`: calibrated like a chat, and every item that is not the answer's text stays as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import openai
+import pytest
+from starlette.responses import JSONResponse
+
+from hedgerow.proxy.upstreams.dialects.responses import events
+from tests.contract.test_failures import rows_of
+from tests.support.upstream import Upstream, completion
+
+ASK = "What is the capital of Australia?"
+UNSURE = ["Canberra."] * 6 + ["Sydney."] * 2 + ["Melbourne.", "Perth."]
+REASONING = {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "I recall maps."}]}
+CALL = {"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "c", "name": "find", "arguments": "{}"}
+TOOL: Any = {"type": "function", "name": "find", "parameters": {"type": "object", "properties": {}}, "strict": False}
+
+
+def message(text: str) -> dict[str, Any]:
+    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    return {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+
+
+def response(*output: dict[str, Any], number: int = 0) -> dict[str, Any]:
+    details = {"input_tokens_details": {"cached_tokens": 4}, "output_tokens_details": {"reasoning_tokens": 2}}
+    return {
+        "id": f"resp_{number}",
+        "object": "response",
+        "created_at": 1700000000,
+        "status": "completed",
+        "error": None,
+        "incomplete_details": None,
+        "model": "scripted-1",
+        "output": list(output),
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10} | details,
+    }
+
+
+def responds(*texts: str, before: tuple[dict[str, Any], ...] = ()) -> Any:
+    """One text a call, in turn; as a stream where one is asked for."""
+    turn = 0
+
+    def reply(_request: Any, body: dict[str, Any]) -> Any:
+        nonlocal turn
+        answer = response(*before, message(texts[turn % len(texts)]), number=turn)
+        turn += 1
+        if not body.get("stream"):
+            return JSONResponse(answer)
+        from starlette.responses import Response
+
+        return Response(b"".join(events(answer, lambda text: [text])), media_type="text/event-stream")
+
+    return reply
+
+
+def test_an_unsure_response_is_hedged(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any) -> None:
+    """The text is reworded; reasoning, id and tokens are the upstream's, whose kept answer is the one that is worded."""
+    upstream.default = responds(*UNSURE, before=(REASONING,))
+    answer = client_of(serve()).responses.create(model="m", input=ASK, instructions="Be brief.")
+    assert "Canberra" in answer.output_text
+    assert answer.output_text != "Canberra."
+    assert answer.output[0].summary[0].text == "I recall maps."
+    assert answer.id == "resp_0"
+    assert answer.usage.output_tokens_details.reasoning_tokens == 2
+    assert answer.usage.total_tokens == 10
+    field = answer.model_extra["hedgerow"]
+    assert (field["status"], field["clusters"]) == ("hedged", [6, 2, 1, 1])
+    assert field["usage"]["samples"]["completion_tokens"] == 27
+    assert {call.get("instructions") for call in upstream.calls} == {"Be brief."}
+    assert rows_of(tmp_path, 1)[0]["response_id"] == "resp_0"
+
+
+def test_samples_leave_no_trace_and_the_conversation_goes_on(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Only the client's own answer is kept by the upstream, so that the next request can refer to it."""
+    upstream.default = responds(*UNSURE)
+    client = client_of(serve())
+    first = client.responses.create(model="m", input=ASK)
+    client.responses.create(model="m", input="And of Austria?", previous_response_id=first.id)
+    calls = upstream.calls[10:]
+    assert [call.get("previous_response_id") for call in calls] == ["resp_0"] * 10
+    assert sorted(str(call.get("store")) for call in calls) == ["False"] * 9 + ["None"]
+
+
+def test_what_the_client_does_not_want_kept_is_not_kept(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """With `store: false` all answers are equal, and the largest group's is worded."""
+    upstream.default = responds("Sydney.", *["Canberra."] * 9)
+    answer = client_of(serve()).responses.create(model="m", input=ASK, store=False)
+    assert "Canberra" in answer.output_text
+    assert {call["store"] for call in upstream.calls} == {False}
+
+
+@pytest.mark.parametrize("stream", ["buffer", "append"])
+def test_a_stream_is_what_its_client_accumulates(
+    serve: Any, client_of: Any, upstream: Upstream, stream: str, tmp_path: Any
+) -> None:
+    """Deltas, done events and the final response agree with each other, and hold the hedged text."""
+    upstream.default = responds(*UNSURE, before=(REASONING,))
+    with client_of(serve(stream=stream)).responses.stream(model="m", input=ASK) as events_:
+        seen = list(events_)
+        final = events_.get_final_response()
+    deltas = "".join(event.delta for event in seen if event.type == "response.output_text.delta")
+    done = [event.text for event in seen if event.type == "response.output_text.done"]
+    assert deltas == done[0] == final.output_text
+    assert "Canberra" in deltas
+    assert deltas != "Canberra."
+    assert [event.sequence_number for event in seen] == list(range(len(seen)))
+    assert final.output[0].type == "reasoning"
+    assert final.model_extra["hedgerow"]["status"] == "hedged"
+    assert rows_of(tmp_path, 1)[0]["status"] == "hedged"
+
+
+def test_calls_of_functions_stay_as_they_are(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """One answer is drawn, to see; it is a call, and goes on."""
+    upstream.default = lambda *_: JSONResponse(response(message("Let me look."), CALL))
+    answer = client_of(serve()).responses.create(model="m", input=ASK, tools=[TOOL])
+    assert answer.output[1].name == "find"
+    assert answer.output_text == "Let me look."
+    assert answer.model_extra["hedgerow"]["reason"] == "tool_calls"
+    assert len(upstream.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"conversation": "conv_1"}, "conversation"),
+        ({"background": True}, "background"),
+        ({"text": {"format": {"type": "json_object"}}}, "structured_output"),
+        ({"include": ["message.output_text.logprobs"]}, "logprobs"),
+        ({"tools": [TOOL], "tool_choice": "required"}, "tool_calls"),
+    ],
+)
+def test_what_is_passed_on_says_why(
+    serve: Any, client_of: Any, upstream: Upstream, more: dict[str, Any], reason: str
+) -> None:
+    """One call, untouched."""
+    upstream.default = responds("Canberra.")
+    reply = client_of(serve()).responses.with_raw_response.create(model="m", input=ASK, **more)
+    assert reply.headers["x-hedgerow-status"] == "passed"
+    assert reply.headers["x-hedgerow-reason"] == reason
+    assert reply.parse().output_text == "Canberra."
+    assert len(upstream.calls) == 1
+
+
+def test_shadow_compares_what_was_served(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any) -> None:
+    """The client sees no trace; the row holds the confidence, for a stream too."""
+    upstream.default = responds("Canberra.", *UNSURE)
+    with client_of(serve(mode="shadow")).responses.stream(model="m", input=ASK) as events_:
+        final = events_.get_final_response()
+    assert final.output_text == "Canberra."
+    assert "hedgerow" not in (final.model_extra or {})
+    (row,) = rows_of(tmp_path, 1)
+    assert (row["mode"], row["served_agrees"], row["response_id"]) == ("shadow", True, "resp_0")
+
+
+def test_an_upstream_that_answers_with_a_chat_is_named(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """The client reads what is wrong; nothing is guessed."""
+    upstream.default = lambda *_: JSONResponse(completion("Canberra."))
+    with pytest.raises(openai.APIStatusError, match="without a list of output items"):
+        client_of(serve()).responses.create(model="m", input=ASK)
+
+
+def test_an_error_after_the_stream_began_reaches_the_client(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Comment lines kept the stream open; the error is its last event, and the client raises it."""
+    import time
+
+    def slow(_request: Any, _body: Any) -> Any:
+        time.sleep(0.3)
+        return JSONResponse({"error": {"message": "no such model", "type": "invalid_request_error"}}, 404)
+
+    upstream.default = slow
+    address = serve(settings={"server": {"keep_alive_s": 0.1}})
+    with pytest.raises(openai.APIError, match="no such model"):
+        list(client_of(address).responses.create(model="m", input=ASK, stream=True))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"input": 5},
+        {"input": [None, {"type": "item_reference", "id": "x"}, {"type": "new_kind"}]},
+        {"input": ASK, "tools": [TOOL] * 200},
+        {"input": [{"role": "user", "content": {"a": 1}}], "text": 4, "include": "x", "metadata": [1]},
+    ],
+)
+def test_odd_requests_are_the_upstreams_to_judge(
+    serve: Any, client_of: Any, upstream: Upstream, body: dict[str, Any]
+) -> None:
+    """Unknown items and odd types go on, and what comes back is an answer."""
+    upstream.default = responds("Canberra.")
+    answer = client_of(serve()).post("/responses", body={"model": "m"} | body, cast_to=object)
+    assert answer["output"][0]["content"][0]["text"].startswith("Canberra")  # type: ignore[index]
+    assert all(call["input"] == body["input"] for call in upstream.calls)
