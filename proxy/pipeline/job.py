@@ -16,7 +16,6 @@ from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
-
 IDEMPOTENCY = "idempotency-key"
 
 

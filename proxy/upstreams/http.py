@@ -20,6 +20,7 @@ from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import KEY_HEADERS, Completion, Json
 from hedgerow.proxy.upstreams import assembling
 from hedgerow.proxy.upstreams.answers import checked_completion
+from hedgerow.proxy.upstreams.dialects.served import whole
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 from hedgerow.proxy.upstreams.retries import with_retries
 
@@ -85,6 +86,14 @@ def _with_headers(answer: Json, response: aiohttp.ClientResponse) -> Completion:
     return completion
 
 
+async def _whole(call: Call, stream: AsyncIterator[bytes]) -> Json:
+    """The completion object of an answer that comes as a stream."""
+    dialect = DIALECTS[call.path]
+    if dialect.several:
+        return await assembling.whole_answer(stream, call.on_text)
+    return await whole(stream, dialect.served())
+
+
 async def open_http(name: str, settings: HttpUpstream) -> HttpModel:
     """The upstream; connections are opened by its calls."""
     return HttpModel(name, settings)
@@ -127,8 +136,7 @@ class HttpModel:
                 url, data=orjson.dumps(call.body), headers=headers, allow_redirects=False
             ) as answer:
                 if answer.status == 200 and answer.content_type == "text/event-stream":
-                    whole = await assembling.whole_answer(answer.content.iter_any(), call.on_text)
-                    return _with_headers(whole, answer)
+                    return _with_headers(await _whole(call, answer.content.iter_any()), answer)
                 body = await answer.read()
         self._check_status(answer.status)
         if answer.status >= 300:

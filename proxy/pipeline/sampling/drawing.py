@@ -31,6 +31,7 @@ from hedgerow.proxy.pipeline.sampling.sharing import Arrived, key_of
 from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.protocols import Upstream
 from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 log = structlog.get_logger(__name__)
 
@@ -130,7 +131,8 @@ class _Drawing:
             def seen(_index: int, _piece: str) -> None:
                 loop.call_soon_threadsafe(is_text.set)
 
-            first = partial(self._asking.first, seen)
+            shows = DIALECTS[self._job.path].several
+            first = partial(self._asking.first, seen) if shows else partial(self._asking.one, self._asking.form)
         if self._job.route.sampling.stop_early:
             await self.take_first(first)
             if self._may_compare():

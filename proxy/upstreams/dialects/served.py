@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 
 import orjson
 
@@ -87,3 +87,17 @@ def broken_off() -> UpstreamError:
 def short_id(name: object) -> str | None:
     """An id as the audit keeps it."""
     return name[:128] if isinstance(name, str) else None
+
+
+async def whole(stream: AsyncIterator[bytes], served: ServedStream) -> Json:
+    """The completion object of a stream that nobody else reads.
+
+    Raises:
+        UpstreamError: it broke off, holds an error, or is not a stream of events.
+    """
+    async for data in stream:
+        served.take(data)
+    served.take(b"\n\n")  # the last event may lack its blank line
+    if served.failed:
+        raise UpstreamError("the upstream's stream ended with an error", code="upstream_broken")
+    return served.completion()

@@ -41,6 +41,7 @@ class Dialect:
         events: an answer as the events of a stream; the second argument cuts texts up.
         served: reads a stream on its way to the client.
         prompt: the field that a request must have; None where it may do without.
+        several: whether one call may ask for several answers (`n`), and shows its text as it is written (`stream_options`).
         reason: why answers to a request are not calibrated, whatever they say.
         keeps: whether the upstream keeps the answer to a request, so that the client gets that very answer.
     """
@@ -56,6 +57,7 @@ class Dialect:
     events: Callable[[Json, Callable[[str], Iterable[str]]], Iterator[bytes]]
     served: Callable[[], ServedStream]
     prompt: str | None = None
+    several: bool = False
     reason: Callable[[Json], Reason | None] = lambda _body: None
     keeps: Callable[[Json], bool] = lambda _body: False
 
@@ -74,6 +76,7 @@ def _openai(prompt: str, as_chat: Callable[[Json], Json]) -> Dialect:
         chat.events,
         ServedChat,
         prompt,
+        several=True,
     )
 
 
