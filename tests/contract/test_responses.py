@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import openai
 import pytest
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from hedgerow.proxy.upstreams.dialects.responses import events
 from tests.contract.test_failures import rows_of
@@ -43,17 +44,14 @@ def response(*output: dict[str, Any], number: int = 0) -> dict[str, Any]:
 
 
 def responds(*texts: str, before: tuple[dict[str, Any], ...] = ()) -> Any:
-    """One text a call, in turn; as a stream where one is asked for."""
-    turn = 0
+    """The first text for what is to be kept, the others in turn; as a stream where one is asked for."""
+    samples = itertools.cycle(enumerate(texts[1:] or texts, start=1))
 
     def reply(_request: Any, body: dict[str, Any]) -> Any:
-        nonlocal turn
-        answer = response(*before, message(texts[turn % len(texts)]), number=turn)
-        turn += 1
+        number, text = (0, texts[0]) if body.get("store") is not False else next(samples)
+        answer = response(*before, message(text), number=number)
         if not body.get("stream"):
             return JSONResponse(answer)
-        from starlette.responses import Response
-
         return Response(b"".join(events(answer, lambda text: [text])), media_type="text/event-stream")
 
     return reply
@@ -89,7 +87,7 @@ def test_samples_leave_no_trace_and_the_conversation_goes_on(serve: Any, client_
 
 def test_what_the_client_does_not_want_kept_is_not_kept(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """With `store: false` all answers are equal, and the largest group's is worded."""
-    upstream.default = responds("Sydney.", *["Canberra."] * 9)
+    upstream.default = responds("Perth.", "Sydney.", *["Canberra."] * 9)
     answer = client_of(serve()).responses.create(model="m", input=ASK, store=False)
     assert "Canberra" in answer.output_text
     assert {call["store"] for call in upstream.calls} == {False}
