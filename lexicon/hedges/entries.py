@@ -9,7 +9,7 @@ from typing import Literal
 
 from hedgerow.calibration import Beta
 
-FrameKind = Literal["clause", "fragment", "adverb", "parenthetical", "closing", "lead"]
+FrameKind = Literal["clause", "fragment", "adverb", "modal", "parenthetical", "closing", "lead"]
 Register = Literal["plain", "formal", "casual"]
 Source = Literal["people", "modelled", "standard"]
 
@@ -27,6 +27,8 @@ class Frame:
         clause: governs a whole clause, `text` holds "{clause}" ("I think that {clause}", "It is unlikely that {clause}").
         fragment: governs a bare answer without a verb, `text` holds "{fragment}" ("Probably {fragment}").
         adverb: goes beside the finite verb ("probably": "It was probably Harold Pinter.").
+        modal: takes the place of a form of "be" or "have", which follows it in the infinitive: "may" ("It may have been Harold Pinter.") or a
+        verb with "to" ("be likely to", "appear to").
         parenthetical: between commas after the subject or first phrase ("as far as I know").
         closing: hangs on the end of the sentence before its full stop ("though I am far from certain").
         lead: a sentence or opening of its own that precedes the answer, `text` holds "{answer}"

@@ -5,14 +5,22 @@ Every entry is read (an answer's own words are perceived through all of them); f
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator
 from dataclasses import replace
+from typing import Literal
 
 from hedgerow.lexicon.errors import LexiconError
-from hedgerow.lexicon.hedges.entries import NO_HEDGE, Lexicon, Register
+from hedgerow.lexicon.hedges.entries import NO_HEDGE, Hedge, Lexicon, Register
+from hedgerow.lexicon.hedges.loading import builtin_names, load
+from hedgerow.lexicon.hedges.written import written
+
+Wordings = Literal["vetted", "all"]
+Voice = Literal["impersonal", "first_person"]
+IMPERSONAL: tuple[Voice, ...] = ("impersonal",)
 
 REGISTERS: tuple[Register, ...] = ("plain", "formal")
-"""Tones that are written by default: "I reckon" suits no product."""
+"""Tones of the long lexicon that are written by default: "I reckon" suits no product."""
 _CONTRADICT = """i-do-not-know i-do-not-really-know i-have-no-idea i-cannot-recall i-barely-remember
     almost-no-chance hardly-any-chance inconceivable very-unlikely highly-unlikely extremely-unlikely highly-improbable improbable
     i-seriously-doubt i-do-not-think chances-are-slight little-chance barely-possible remotely-possible with-low-probability
@@ -29,21 +37,35 @@ UNSUITED = frozenset(f"{_CONTRADICT} {_OVERSTATE} {_INVENT} {_CONCLUDE}".split()
 """Ids of shipped entries that are read and, by default, not written."""
 
 
+_SPEAKER = {
+    "en": re.compile(r"\b(?:I|my|me|we|our|mine)\b"),
+    "de": re.compile(r"\b(?:ich|mein\w*|mir|mich|wir)\b", re.IGNORECASE),
+    "fr": re.compile(r"\b(?:je|j|mon|ma|me|moi|nous)\b", re.IGNORECASE),
+    "es": re.compile(r"\b(?:yo|creo|me|sepa|recuerdo|estoy|tengo|diría)\b", re.IGNORECASE),
+}
+"""Words of who speaks, by language."""
+
+
 def offered(
     lexicon: Lexicon,
     *,
+    wordings: Wordings = "vetted",
+    voices: Collection[Voice] = IMPERSONAL,
     boosters: bool = False,
-    registers: Collection[Register] = REGISTERS,
+    registers: Collection[Register] | None = None,
     never: Collection[str] | None = None,
 ) -> Lexicon:
     """The lexicon with the hedges that may be written, `no-hedge` always among them where it is there.
 
     Parameters
     ----------
+    wordings : "vetted" keeps of the shipped entries those that a product would say, each in the forms that read well; "all" keeps every entry
+        in every form. Entries of the user's own stay in both.
+    voices : who may speak; "I think" is first person.
     boosters : whether entries read as surer than the plain assertion stay; without them a surer answer is left plain, because `no-hedge` is
         the nearest entry there is.
-    registers : tones that stay.
-    never : ids that go; None: `UNSUITED`.
+    registers : tones that stay. None: plain ones, with "all" formal ones too.
+    never : ids that go. None: `UNSUITED`.
 
     Raises
     ------
@@ -55,20 +77,43 @@ def offered(
     >>> from hedgerow.lexicon import load
     >>> "i-reckon" in load(), "i-reckon" in offered(load())
     (True, False)
+    >>> "i-think" in offered(load()), "i-think" in offered(load(), voices=("impersonal", "first_person"))
+    (False, True)
     """
     plain, never = lexicon.get(NO_HEDGE), UNSUITED if never is None else never
+    tones = registers or (REGISTERS if wordings == "all" else ("plain",))
     most = 1.0 if boosters or plain is None else plain.beta.mean
     hedges = tuple(
         hedge
-        for hedge in lexicon
+        for hedge in (_vetted(lexicon) if wordings == "vetted" else lexicon)
         if hedge.is_plain
         or (
-            hedge.register in registers
+            hedge.register in tones
+            and voice_of(hedge) in voices
             and hedge.beta.mean <= most
             and hedge.id not in never
             and hedge.basis.partition("en:")[2] not in never  # a translation is as unsuited as what it translates
         )
     )
     if not any(hedge.is_sayable and not hedge.is_plain for hedge in hedges):
-        raise LexiconError(f"no hedge is left: none has a register of {', '.join(registers)} and is allowed")
+        raise LexiconError(f"no hedge is left: none has a register of {', '.join(tones)} and is allowed")
     return replace(lexicon, hedges=hedges)
+
+
+def voice_of(hedge: Hedge) -> Voice:
+    """Whether a phrase is said by someone ("I think", "to my knowledge")."""
+    speaker = _SPEAKER.get(hedge.language)
+    return "first_person" if speaker is not None and speaker.search(hedge.phrase) else "impersonal"
+
+
+def _vetted(lexicon: Lexicon) -> Iterator[Hedge]:
+    """The shipped entries in their vetted forms, and the user's own as they are."""
+    if lexicon.language not in builtin_names():
+        yield from lexicon
+        return
+    shipped, vetted = load(language=lexicon.language), written(lexicon.language).wordings
+    for hedge in lexicon:
+        if hedge.is_plain or shipped.get(hedge.id) != hedge:
+            yield hedge
+        elif (wording := vetted.get(hedge.id)) is not None:
+            yield replace(hedge, frames=wording.frames, register=wording.register)

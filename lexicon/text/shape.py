@@ -219,7 +219,7 @@ def _verb_at(tokens: list[re.Match[str]], i: int, lower: str, introduced: bool) 
     small = token.group()[0].islower()
     if _CONTRACTED.fullmatch(lower) and (i == 0 or small):
         return _Verb(token.end())
-    if i == 0 or not small:
+    if i == 0 or not small or token.string[token.start() - 1] == "-":  # "co-wrote"
         return None
     if lower in w.AUXILIARIES:
         return _auxiliary(token, lower, _word(tokens, i + 1))
@@ -227,6 +227,12 @@ def _verb_at(tokens: list[re.Match[str]], i: int, lower: str, introduced: bool) 
         return _Verb(None if introduced else token.start())
     if lower in w.PRESENT_VERBS and i + 1 == len(tokens):
         return None  # "judicial functions"
+    if (
+        lower in w.PRESENT_VERBS
+        and not lower.endswith("s")
+        and not (previous.endswith("s") or previous in w.SUBJECT_PRONOUNS)
+    ):
+        return None  # "the television show", but "bones contain"
     if lower in w.FINITE_VERBS and previous not in w.DETERMINERS | w.PREPOSITIONS | {"and", "or"} | w.BE:
         return _Verb(token.start())
     past = lower.endswith("ed") and len(lower) > 4 and i + 1 < len(tokens) and _after_subject(tokens, i)

@@ -38,7 +38,8 @@ def _section(model: type[BaseModel], name: str) -> Iterator[str]:
     """One table for the plain keys of a section, then its sub-sections."""
     inner: list[tuple[str, type[BaseModel]]] = []
     rows = []
-    for key, field in model.model_fields.items():
+    for attribute, field in model.model_fields.items():
+        key = field.alias or attribute
         section, repeated = _inner(field.annotation)
         if section is not None:
             if field.default is None:

@@ -150,10 +150,17 @@ class Rewriting(Section):
     """
     max_chars: Annotated[int, Field(ge=1)] = 20_000
     """Longest answer that is compared and reworded, in characters; where one is longer, the answer passes as it is (reason `too_long`)."""
+    wordings: Literal["vetted", "all"] = "vetted"
+    """Hedges that are written: `vetted` is a short list of wordings that a product would say ("probably", "it appears", "may"), `all` the whole
+    lexicon. Entries of the route's own lexicon are written in both."""
+    voice: Literal["impersonal", "first_person"] = "impersonal"
+    """Who speaks: `impersonal` says "I think" only where the answer itself says "I"; `first_person` always does, in English."""
+    register_: Annotated[Literal["neutral", "formal", "casual"], Field(alias="register")] = "neutral"
+    """Tone. `formal` has "in all probability" too, `casual` "maybe" and "I reckon"; their own wordings come first among those as near."""
     boosters: bool = False
     """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
-    registers: tuple[Literal["plain", "formal", "casual"], ...] = ("plain", "formal")
-    """Tones of the hedges that are written; `casual` has "I reckon" and "do not quote me on this"."""
+    registers: tuple[Literal["plain", "formal", "casual"], ...] | None = None
+    """Tones of the lexicon's entries that are written. Unset: those that `register` implies; `plain` and `formal` for `wordings: all`."""
     never: tuple[str, ...] | None = None
     """Ids of hedges that are never written. Unset: the shipped list of those that contradict the answer, overstate it or invent evidence."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25

@@ -67,7 +67,7 @@ async def word_drafts(
     for draft, target in zip(drafts, targets, strict=True):
         if draft.key not in ledger.done:
             job = job_of(draft)
-            hedges = steps.retriever.nearest(target, job.route.rewriting.k)
+            hedges = steps.retriever.nearest(target, job.route.rewriting.k, draft.text)
             request = RewriteRequest(draft.question, draft.text, target, hedges)
             done = await reword(request, rewriters=steps.rewriters(job), guard=steps.guard)
             row: Json = {

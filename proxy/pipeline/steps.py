@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hedgerow.calibration import ActiveMap, Beta, faithfulness_divergence
 from hedgerow.calibration.decision import Action
-from hedgerow.lexicon import Match, Retriever, spot
+from hedgerow.lexicon import Match, spot
 from hedgerow.proxy.errors import ProxyError, StepFailed
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.job import Job
@@ -17,7 +17,7 @@ from hedgerow.proxy.pipeline.result import Confidence, Run
 from hedgerow.proxy.pipeline.sampling.forms import Accepted
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
 from hedgerow.proxy.protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Supporter, Upstream
-from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
+from hedgerow.proxy.rewriting import Choice, FactGuard, TemplateRewriter
 from hedgerow.proxy.types import Clustering, Usage
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class LongAnswerPipeline:
     minimum: int
     support: Supporter
     active_map: Callable[[str], ActiveMap]
-    retriever: Retriever
+    retriever: Choice
     k: int
     template: TemplateRewriter
     guard: FactGuard
@@ -63,7 +63,7 @@ class RouteWording:
     """
 
     decide: Callable[[float], Action]
-    retriever: Retriever
+    retriever: Choice
     rewriters: Callable[[Job], Sequence[Rewriter]]
     guard: Guard
     stronger: Upstream | None = None
@@ -173,9 +173,9 @@ async def decide(run: Run, wording: RouteWording, mean: float, *, may_replace: b
     return False
 
 
-def retrieve(run: Run, retriever: Retriever, target: Beta) -> tuple[Match, ...]:
+def retrieve(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ...]:
     """The nearest hedges; that of the conversation's last answer only where no other is about as near."""
-    return retriever.nearest(target, run.job.route.rewriting.k, avoid=hedges_in(run.job.last_answer))
+    return retriever.nearest(target, run.job.route.rewriting.k, run.result.draft or "", hedges_in(run.job.last_answer))
 
 
 def hedges_in(answer: str) -> frozenset[str]:

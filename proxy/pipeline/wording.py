@@ -70,7 +70,7 @@ async def reworded(
     """Each sentence at its calibrated confidence, in a worker thread."""
 
     def nearest(target: Beta, used: Collection[str]) -> tuple[Match, ...]:
-        return long.retriever.nearest(target, long.k, avoid={*used, *avoid})
+        return long.retriever.nearest(target, long.k, draft, {*used, *avoid})
 
     work = partial(reword_sentences, nearest=nearest, template=long.template, guard=long.guard)
     return await anyio.to_thread.run_sync(work, question, draft, targets)

@@ -7,9 +7,11 @@ from hedgerow.proxy.rewriting.long import assertions, reword_sentences
 from hedgerow.proxy.rewriting.step import Tally, reword
 from hedgerow.proxy.rewriting.stream import append_confidence_sentence, natural_pieces
 from hedgerow.proxy.rewriting.template import TemplateRewriter
+from hedgerow.proxy.rewriting.wordings import Choice
 
 __all__ = [
     "Ask",
+    "Choice",
     "DirectBetaRewriter",
     "EditorRewriter",
     "Entailment",

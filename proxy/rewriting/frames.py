@@ -6,17 +6,22 @@ Also which hedges there are for a language, and how far they are from a target.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from hedgerow.calibration import Beta, quantile_nodes
-from hedgerow.lexicon import Frame, Hedge, Lexicon, Match, load, offered
+from hedgerow.lexicon import NO_HEDGE, Frame, Hedge, Lexicon, Match, load, offered
 from hedgerow.lexicon.text.english import CLOSED_CLASS, PLAIN_OPENERS, SUBJECT_PRONOUNS
 from hedgerow.lexicon.text.language import grammar
 from hedgerow.lexicon.text.shape import Shape
 
 _FIRST_WORD = re.compile(r"^([*_\"“”'‘«„(\[]*)([^\W\d_]+)(['’][^\W\d_]+)?")
 _TITLE = re.compile(r"^[*_]*An?\s+(?:[A-Z][\w'’-]*\s+(?:(?:of|the|and|in|to|for|on)\s+)*)+[A-Z][\w'’-]*[*_]*[.!]?$")
+_GERUND = re.compile(
+    r"[*_]*[A-Z][a-z]+ing (?:a|an|the|this|that|these|your|their|its|to|with|more|too|enough|such|both|all|for|regularly)\b"
+)
+"""An "-ing" word with an object after it ("Managing a patient ...") is a verb, not a name ("Beijing is ...")."""
 _DENIAL = re.compile(
     r"\b(?:doubt|doubtful|not|surprised|unlikely|improbable|inconceivable|remotely|barely|whether|"
     r"(?:little|slight|small|slim|remote|low|outside|no|any|tiny|faint) (?:chance|probability|possibility)|slight)\b"
@@ -34,6 +39,19 @@ cause"): neither put in nor taken out there, only at the start."""
 
 NOT_PUT_INSIDE = KEPT_INSIDE | {"maybe"}
 """Taken out where a draft has them, but not put in: "it will maybe die" is not good English."""
+
+
+PLAIN_FROM = 0.9
+"""Calibrated mean from which an answer stands as it is: the statement alone says as much."""
+LOW = 0.25
+"""Calibrated mean up to which no hedge goes into an answer: a statement with a denial beside it contradicts itself."""
+
+
+def is_plain(target: Beta, matches: Sequence[Match]) -> bool:
+    """Whether an answer of this confidence stands as it is."""
+    nearest = matches[0].hedge
+    is_booster = nearest.beta.mean > lexicon_of("en")[NO_HEDGE].beta.mean
+    return nearest.is_plain or (target.mean >= PLAIN_FROM and not is_booster)
 
 
 @lru_cache(maxsize=8)
@@ -89,6 +107,8 @@ def lowers(text: str, around: Surroundings) -> bool | None:
         return False
     if word.lower() in PLAIN_OPENERS:
         return word.lower() in CLOSED_CLASS or not re.match(r"\s+[A-Z]", text[match.end() :])  # "Red" in "Red Sea"
+    if _GERUND.match(text):
+        return True
     return _witness(word, "\n".join(text for text in (around.question, around.rest) if _minds_case(text)))
 
 
@@ -138,6 +158,7 @@ def apply(frame: Frame, shape: Shape, around: Surroundings) -> str | None:
         "clause": _clause,
         "fragment": _fragment,
         "adverb": _adverb,
+        "modal": _modal,
         "parenthetical": _parenthetical,
         "closing": _closing,
         "lead": _lead,
@@ -176,17 +197,62 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
         closed = shape.stopped and not shape.end and not shape.body.endswith(".")
         return None if closed or _is_list(shape) else shape.body + rest + (shape.end or ".")
     end = _full_stop(shape) if " " in opening.strip() else shape.end
+    manner = opening.rstrip()
+    if shape.unsure and around.language == "en" and " " in manner and not manner.endswith((",", "is", "be", ":")):
+        opening = f"{manner}, "
     return capitalise(opening) + decapitalise(shape.body, around) + rest + end
 
 
 def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
     if shape.kind == "fragment" and not shape.head:
         end = _full_stop(shape) if " " in text else shape.end
-        return capitalise(f"{text} {decapitalise(shape.body, around)}") + end
+        comma = (
+            "," if shape.unsure and " " in text and around.language == "en" else ""
+        )  # "Most likely, new crust forms there."
+        return capitalise(f"{text}{comma} {decapitalise(shape.body, around)}") + end
     if shape.adverb_at is None or text in NOT_PUT_INSIDE:
         return None
     left, right = shape.body[: shape.adverb_at].rstrip(), shape.body[shape.adverb_at :]
     return shape.head + f"{left} {text} {right}".rstrip() + shape.end
+
+
+_INFINITIVES = {"is": "be", "are": "be", "'s": "be", "'re": "be", "was": "have been", "were": "have been"}
+_BE = re.compile(r"(?<![\w'’])(is|are|was|were)\s+$|(?<=\w)['’](s|re)\s+$")
+
+
+def _modal(text: str, shape: Shape, around: Surroundings) -> str | None:
+    """For "may": "It was Paris." -> "It may have been Paris."; for "be likely to": "It is likely to have been Paris." Only beside "be"."""
+    del around
+    if shape.kind != "clause" or shape.adverb_at is None:
+        return None
+    left, right = shape.body[: shape.adverb_at], shape.body[shape.adverb_at :]
+    if (verb := _BE.search(left)) is None or _NO_INFINITIVE.match(right) or _SAID_BY_ONE.search(left[: verb.start()]):
+        return None
+    form = (verb.group(1) or f"'{verb.group(2)}").lower()
+    subject = left[: verb.start()].rstrip()
+    if form == "'s" and not _CONTRACTING.search(subject):
+        return None  # "Paris's", "what's"
+    plural = form in ("are", "were", "'re")
+    verb_phrase = f"{_conjugated(text, plural)} {_INFINITIVES[form]}"
+    if denied := re.match(r"not\s+", right):
+        verb_phrase = re.sub(r"(?= (?:to )?(?:be|have been)$)", " not", verb_phrase, count=1)
+        right = right[denied.end() :]
+    return f"{shape.head}{subject} {verb_phrase} {right}".rstrip() + shape.end
+
+
+_NO_INFINITIVE = re.compile(
+    r"(?:to|able|going|about|there|it|been|both|all|each|likely|probably|possibly|perhaps|certainly)\b", re.IGNORECASE
+)
+_SAID_BY_ONE = re.compile(r"(?:^|\s)(?:I|who|which|that|what|where|when|how|here)\s*$", re.IGNORECASE)
+_CONTRACTING = re.compile(r"(?:^|\s)(?:it|he|she|there)$", re.IGNORECASE)
+
+
+def _conjugated(text: str, plural: bool) -> str:
+    """The verb that governs an infinitive, in the present: "may", "are likely to", "appears to"."""
+    first, _, rest = text.partition(" ")
+    if first == "be":
+        return f"{'are' if plural else 'is'} {rest}"
+    return text if plural or first not in ("appear", "seem") else f"{first}s {rest}"
 
 
 def _parenthetical(text: str, shape: Shape, around: Surroundings) -> str | None:

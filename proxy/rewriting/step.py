@@ -15,9 +15,13 @@ from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Guard, Rewriter
+from hedgerow.proxy.rewriting.frames import LOW, is_plain
 from hedgerow.proxy.rewriting.guard import LONG, Reader, perceived_confidence
+from hedgerow.proxy.rewriting.stream import append_confidence_sentence
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage
 
+BASELINES = frozenset({"direct_beta", "hedged_qa"})
+"""Rewriters of the paper's experiments: they word every answer by themselves, at any confidence."""
 NOTHING_TO_HEDGE = frozenset({Reason.NO_ASSERTION})
 """Reasons for which the draft stands without being counted as a failure."""
 
@@ -34,8 +38,7 @@ class _Attempts:
     ) -> Rewording:
         """The draft as it was."""
         perceived = await _perceived(request, request.draft, reader)
-        nearest = request.hedges[0].hedge
-        plain = nearest.id if status == "plain" and nearest.is_plain else None
+        plain = NO_HEDGE if status == "plain" and is_plain(request.target, request.hedges) else None
         return Rewording(request.draft, status, reason, plain, None, tuple(self.refused), perceived, self.usage)
 
 
@@ -50,14 +53,17 @@ async def reword(
 
     Rewriters are tried in order: an editor once more with the guard's complaint, the template once more with each other hedge.
     Where all are refused the draft stands, marked "unhedged". Where no hedge is the nearest, the draft stands as "plain" with the author's
-    own words of doubt: taken out without another put in, they would make a fact of a guess. `usage` counts refused attempts too.
+    own words of doubt: taken out without another put in, they would make a fact of a guess. At little confidence no hedge goes into it:
+    a note follows. The baselines word everything. `usage` counts refused attempts too.
     """
     tried = _Attempts()
     request = replace(request, language=request.language or known_language_of(request.draft, request.question))
     if request.language is None:
         return await tried.left_alone(request, "unhedged", Reason.UNKNOWN_LANGUAGE, None)
-    if request.hedges[0].hedge.is_plain:
+    if is_plain(request.target, request.hedges):
         return await tried.left_alone(request, "plain", Reason.NO_HEDGE_NEEDED, reader)
+    if request.target.mean <= LOW and not any(rewriter.name in BASELINES for rewriter in rewriters):
+        return await append_confidence_sentence(request)
     for rewriter in rewriters:
         asked: RewriteRequest | None = request
         while asked is not None:

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import anyio.to_thread
 
-from hedgerow.lexicon import Frame, Hedge, Match
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import NO_HEDGE, Match
+from hedgerow.lexicon.hedges.written import Closing, written
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.lexicon.text.shape import Shape
 from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.frames import Surroundings, apply, capitalise, lexicon_of
+from hedgerow.proxy.rewriting.frames import LOW, distance, is_plain
 from hedgerow.proxy.rewriting.guard import perceived_confidence
 from hedgerow.proxy.rewriting.template import asserts
 from hedgerow.proxy.types import Rewording, RewriteRequest
@@ -23,14 +24,6 @@ WORDS_A_PIECE = 4
 """About what a model's server sends at once when it is quick."""
 _LONGEST = 48
 """Characters after which even a text without spaces is cut."""
-
-_CONCESSIONS = (" but", " aber", " mais", " pero")
-_THIS_IS_RIGHT = {
-    "en": Shape("clause", "", "this is right", ".", True, len("this is ")),
-    "de": Shape("clause", "", "das stimmt", ".", True, len("das stimmt")),
-    "fr": Shape("clause", "", "c'est exact", ".", True, len("c'est ")),
-    "es": Shape("clause", "", "esto es correcto", ".", True, len("esto es ")),
-}
 
 
 def natural_pieces(text: str) -> Iterator[str]:
@@ -62,45 +55,26 @@ def append_confidence_sentence_sync(request: RewriteRequest) -> Rewording:
     plain = Rewording(request.draft, "plain", Reason.NO_HEDGE_NEEDED, None, None)
     if language is None:
         return replace(plain, status="unhedged", reason=Reason.UNKNOWN_LANGUAGE)
-    if request.hedges[0].hedge.is_plain:
-        return replace(plain, hedge=request.hedges[0].hedge.id)
+    if is_plain(request.target, request.hedges):
+        return replace(plain, hedge=NO_HEDGE)
     if not any(asserts(sentence, language) for sentence in sentences(request.draft)):
         return replace(plain, reason=Reason.NO_ASSERTION)
-    if (closing := _closing(request.draft, request.hedges, language)) is None:
-        return replace(plain, status="unhedged", reason=Reason.NO_FRAME)
-    hedge, sentence = closing
-    perceived = perceived_confidence(sentence, language)
-    return Rewording(request.draft + sentence, "hedged", None, hedge.id, "closing", perceived=perceived)
+    closing = closing_sentence(request.target, request.hedges, language)
+    if any(each.text in request.draft for each in (*written(language).closings, *written(language).notes)):
+        return replace(plain, reason=Reason.ALREADY_HEDGED)
+    perceived = perceived_confidence(closing.text, language) if language == "en" else closing.beta
+    text = request.draft + _break(request.draft) + closing.text
+    return Rewording(text, "hedged", None, closing.hedge, "closing", perceived=perceived)
 
 
-def _closing(answer: str, matches: Sequence[Match], language: str) -> tuple[Hedge, str] | None:
-    hedges = [match.hedge for match in matches] if language == "en" else _like(matches[0].hedge, language)
-    wordings = ((hedge, worded) for hedge in hedges for worded in _wordings(hedge, language))
-    hedge, worded = next(wordings, (None, ""))
-    return (hedge, _break(answer) + capitalise(worded)) if hedge else None
-
-
-def _wordings(hedge: Hedge, language: str) -> Iterator[str]:
-    """Sentences that say how sure the answer before them is. They may doubt it outright: the answer itself is not taken back."""
-    shape, around = _THIS_IS_RIGHT[language], Surroundings(language=language)
-    for kind in ("clause", "adverb"):
-        for frame in hedge.frames:
-            if frame.kind == kind and not _concedes(frame) and (worded := apply(frame, shape, around)) is not None:
-                yield worded
-    for frame in hedge.frames:
-        if frame.kind == "lead" or _concedes(frame):
-            yield re.split(r",? (?:but|aber|mais|pero)\b| ?[:{]|, würde", frame.text)[0] + "."
-
-
-def _concedes(frame: Frame) -> bool:
-    """True for "I am not sure, but {clause}"."""
-    return frame.kind == "clause" and frame.text.partition("{")[0].rstrip().endswith(_CONCESSIONS)
-
-
-def _like(hedge: Hedge, language: str) -> list[Hedge]:
-    """The hedges of another language, the one nearest in mean first."""
-    sayable = (other for other in lexicon_of(language).hedges if other.frames)
-    return sorted(sayable, key=lambda other: abs(other.beta.mean - hedge.beta.mean))
+def closing_sentence(target: Beta, matches: Sequence[Match], language: str) -> Closing:
+    """The sentence that says how sure the answer before it is: a note at little confidence, else that of the best hedge that has one."""
+    known = written(language)
+    by_hedge = {closing.hedge: closing for closing in known.closings}
+    retrieved = (by_hedge[match.hedge.id] for match in matches if match.hedge.id in by_hedge)
+    if target.mean > LOW and language == "en" and (closing := next(retrieved, None)) is not None:
+        return closing
+    return min(known.notes if target.mean <= LOW else known.closings, key=lambda each: distance(each.beta, target))
 
 
 def _break(answer: str) -> str:

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import anyio.to_thread
 
-from hedgerow.lexicon import Frame, FrameKind, Hedge, Match, load
+from hedgerow.lexicon import NO_HEDGE, Frame, FrameKind, Hedge, Match, load
 from hedgerow.lexicon.text.language import grammar, known_language_of
 from hedgerow.lexicon.text.sentences import Piece
 from hedgerow.lexicon.text.shape import Shape, shape
@@ -24,12 +24,12 @@ from hedgerow.proxy.rewriting.strip import Strippers
 from hedgerow.proxy.types import Rewrite, RewriteRequest
 from hedgerow.proxy.upstreams.asking import RewriterFactory, RouteContext
 
-NEAR_TIE = 0.012
+NEAR_TIE = 0.025
 """Wordings whose costs differ by less than this are equally good; which is taken depends on the answer, so that they vary."""
 
 NO_ASSERTION = re.compile(
     r"(?:(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
-    r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|There is no (?:reliable|verified|record)|"
+    r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|(?:There is )?no (?:reliable |verified |specific )?(?:record|information|data|details|evidence)\b|"
     r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|I don['’]t know)",
     re.IGNORECASE,
 )
@@ -97,8 +97,8 @@ class TemplateRewriter:
         matches = tuple(match for match in matches if match.hedge.id not in request.refused)
         if not matches:
             raise StepFailed("rewrite", Reason.NO_FRAME, "every retrieved hedge was refused")
-        if matches[0].hedge.is_plain:
-            return Rewrite(request.draft, matches[0].hedge.id)
+        if frames.is_plain(request.target, matches):
+            return Rewrite(request.draft, NO_HEDGE)
         stripper = self.strippers.of(language)
         originals = stripper.pieces(request.draft)
         where = main_sentence(
@@ -124,7 +124,9 @@ class TemplateRewriter:
         return Rewrite("".join(piece.text for piece in parts), hedge.id)
 
 
-_OWN_DOUBT = re.compile(r"(?<!\bI )\b(?:might|may|could)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b")
+_OWN_DOUBT = re.compile(
+    r"(?<!\bI )\b(?:might|may|could)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared|likely) (?:not )?to (?:be|have)\b"
+)
 """Doubt that is part of what a sentence says ("It might be X, possibly Y"): without it the sentence would say something else."""
 
 
@@ -174,9 +176,22 @@ class _Option:
 
 
 _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
-    # "I think that Humans ...", "Perhaps Constitutional monarchy": or is it a name?
-    (0.03, lambda o: (o.sentence.kind == "clause" or _COMMON_NOUN.match(o.sentence.body))
+    # "I think that Managing a patient ...": or is it a name? What stands beside the verb or at the end does not ask
+    (0.1, lambda o: o.sentence.kind == "clause" and o.around.language == "en" and _COMMON_NOUN.match(o.sentence.body)
         and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),
+    # "Perhaps Constitutional monarchy"
+    (0.03, lambda o: o.sentence.kind == "fragment" and _COMMON_NOUN.match(o.sentence.body)
+        and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),
+    # beside the verb a hedge reads more naturally than before the sentence
+    (0.015, lambda o: o.frame.kind == "clause" and o.sentence.adverb_at is not None),
+    # "A was probably born in 1950, and B was born in 1960" doubts the one and not the other
+    (0.06, lambda o: o.frame.kind in ("adverb", "modal") and _has_two_clauses(o.sentence.body)),
+    # "In all likelihood Greek." against "Greek, in all likelihood."
+    (0.03, lambda o: o.frame.kind == "adverb" and o.sentence.kind == "fragment" and o.frame.text.startswith("in all ")),
+    # "It is likely to have been born"
+    (0.008, lambda o: o.frame.kind == "modal" and o.frame.text.endswith(" to") and " to have been " in o.worded),
+    # "New crust forms there, it seems." rather than "It seems the answer is new crust forms there."
+    (0.015, lambda o: o.sentence.unsure and o.frame.kind == "fragment" and not o.frame.text.startswith("{")),
     # a label before the answer reads less naturally than a hedge in it
     (0.03, lambda o: o.frame.kind == "lead" and o.sentence.kind != "imperative"),
     # "I think the answer is because ...", "I think the answer is Einstein flunked maths."
@@ -235,6 +250,15 @@ def choose(
     best = min(cost for cost, *_ in options)
     _, _, hedge, worded = min((o for o in options if o[0] <= best + NEAR_TIE), key=lambda option: option[1])
     return hedge, worded
+
+
+_SECOND_CLAUSE = re.compile(r",? (?:and|but|while|whereas) (?=[^,]*\b(?:is|are|was|were|has|have|had)\b)")
+
+
+def _has_two_clauses(body: str) -> bool:
+    """Whether a second statement with a subject of its own follows a conjunction."""
+    second = _SECOND_CLAUSE.search(body)
+    return second is not None and shape(body[second.end() :]).kind == "clause"
 
 
 def _lot(body: str, frame: str) -> int:

@@ -12,7 +12,7 @@ from functools import partial
 from math import inf
 
 from hedgerow.calibration.decision import Action, Costs, decide, thresholds
-from hedgerow.lexicon import Hedge, LexiconError, Retriever, load, offered
+from hedgerow.lexicon import Hedge, LexiconError, load
 from hedgerow.proxy.clustering.support import SentenceSupport
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.config.kinds import JUDGES, REWRITERS, SIGNALS
@@ -24,7 +24,7 @@ from hedgerow.proxy.pipeline.sampling.cache import MemoryCache, RedisCache
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
 from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, LongAnswerPipeline, RoutePipeline, RouteWording
 from hedgerow.proxy.protocols import Asker, Rewriter, Upstream
-from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
+from hedgerow.proxy.rewriting import Choice, FactGuard, TemplateRewriter
 from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment
 from hedgerow.proxy.services.active_map import ActiveMaps
 from hedgerow.proxy.upstreams.asking import Prompting, RouteContext
@@ -66,7 +66,16 @@ def route_wording(context: RouteContext) -> RouteWording:
     route = context.route
     try:
         lexicon, how = load(route.lexicon), route.rewriting
-        written = offered(lexicon, boosters=how.boosters, registers=how.registers, never=how.never)
+        retriever = Choice.of(
+            lexicon,
+            wordings=how.wordings,
+            voice=how.voice,
+            tone=how.register_,
+            registers=how.registers,
+            never=how.never,
+            boosters=how.boosters,
+            shortlist=how.shortlist,
+        )
     except LexiconError as error:
         raise ConfigError(f"routes: {route.name}: lexicon: {error}") from error
     if lexicon.language != "en":
@@ -74,7 +83,6 @@ def route_wording(context: RouteContext) -> RouteWording:
             f"routes: {route.name}: lexicon: {route.lexicon} is in {lexicon.language!r}, but a route's lexicon words English answers; "
             "answers in German, French and Spanish take the shipped lexicons, those in other languages are left as they are"
         )
-    retriever = Retriever(written, shortlist=how.shortlist)
     guard = _guard(route, tuple(lexicon))
     return RouteWording(
         decide=_decide(route),
@@ -96,7 +104,7 @@ def _guard(route: Route, hedges: tuple[Hedge, ...]) -> FactGuard:
     )
 
 
-def _by_sentence(context: RouteContext, retriever: Retriever, guard: FactGuard) -> LongAnswerPipeline | None:
+def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> LongAnswerPipeline | None:
     """What the route's long answers go through; None where they are worded as one."""
     route = context.route
 

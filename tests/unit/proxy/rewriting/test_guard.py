@@ -203,7 +203,7 @@ def test_other_languages_are_heard_too(question: str, draft: str, booster: str) 
     request = replace(_request(draft, 0.1), question=question)
     assert GUARD.check_sync(request, Rewrite(booster, None)).reason == "confidence_off"
     done = anyio.run(lambda: reword(request, rewriters=[TemplateRewriter()], guard=GUARD))
-    assert (done.status, done.rewriter) == ("hedged", "template")
+    assert (done.status, done.rewriter) == ("hedged", "closing")
     assert done.perceived is not None
     assert done.perceived.mean < 0.4
 

@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from hedgerow.calibration import Beta
-from hedgerow.lexicon import Frame, Match, Retriever, load
+from hedgerow.lexicon import Match, Retriever, load
+from hedgerow.lexicon.hedges.written import written
 from hedgerow.lexicon.text.sentences import pieces
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting import (
+    Choice,
     DirectBetaRewriter,
     EditorRewriter,
     FactGuard,
@@ -137,7 +139,7 @@ def test_the_baselines_see_what_the_paper_lets_them_see() -> None:
         ("", "Acupuncture has been proven to help. It may also harm. Others are possibly useful.", 0.12),
         ("Are both healthy?", "Yes.", 0.62),
         ("", "No, not all Jews are actually Jews.", 0.41),
-        ("", "It is possible to become addicted after a single use.", 0.9),
+        ("", "It is possible to become addicted after a single use.", 0.8),
         ("", "Panama, it seems likely.", 0.62),
     ],
 )
@@ -285,17 +287,40 @@ def test_nothing_is_appended_to_what_cannot_be_qualified(draft: str, reason: str
     assert (done.text, done.reason) == (draft, reason)
 
 
-def test_nothing_is_appended_where_no_hedge_has_a_wording() -> None:
-    silent = replace(load()["probably"], frames=())
-    done = _appended(replace(_request("It was Paris."), hedges=(Match(silent, 0.0),)))
-    assert (done.text, done.status, done.reason) == ("It was Paris.", "unhedged", "no_frame")
+def test_a_hedge_without_a_closing_sentence_is_closed_by_the_nearest() -> None:
+    own = replace(load()["probably"], id="i-dare-say")
+    assert (
+        _appended(replace(_request("It was Paris."), hedges=(Match(own, 0.0),))).text
+        == "It was Paris. It seems likely that this is right."
+    )
 
 
-def test_an_opening_hedge_closes_an_answer_as_a_sentence() -> None:
-    """A hedge that has no wording for "this is right" is cut at its "but"."""
-    opening = replace(load()["probably"], frames=(Frame("clause", "I am not sure, but {clause}"),))
-    done = _appended(replace(_request("It was Paris.", 0.3), hedges=(Match(opening, 0.0),)))
-    assert done.text == "It was Paris. I am not sure."
+@pytest.mark.parametrize("mean", [0.03, 0.12, 0.25])
+def test_at_little_confidence_a_note_follows_the_answer_and_nothing_in_it_is_touched(mean: float) -> None:
+    """A statement with a denial beside it ("It is Paris, though I doubt it.") contradicts itself."""
+    for draft in ("It is Paris.", "Yes.", "**Paris** is the capital.\n\n- It lies on the Seine."):
+        done = _reword(_request(draft, mean))
+        assert done.text.startswith(draft)
+        note = done.text.removeprefix(draft).strip()
+        assert note in {known.text for known in written().notes}
+        assert done.perceived is not None
+        assert done.perceived.mean <= 0.25
+        assert _reword(_request(done.text, mean)).text == done.text
+
+
+@pytest.mark.parametrize(("draft", "question", "word"), [
+    ("Die Hauptstadt ist Wien.", "Was ist die Hauptstadt?", "unsicher"), ("La capitale est Vienne.", "Quelle est la capitale ?", "incertaine"),
+    ("La capital es Viena.", "¿Cuál es la capital?", "incierta"),
+])  # fmt: skip
+def test_the_note_is_in_the_language_of_the_answer(draft: str, question: str, word: str) -> None:
+    assert word in _reword(replace(_request(draft, 0.1), question=question)).text
+
+
+@pytest.mark.parametrize("mean", [0.9, 0.96])
+def test_a_sure_answer_stands(mean: float) -> None:
+    target = Beta.from_mean(mean, 10)
+    done = _reword(RewriteRequest("", "It was Paris.", target, Choice.of(load()).nearest(target, 5)))
+    assert (done.text, done.status, done.hedge) == ("It was Paris.", "plain", "no-hedge")
 
 
 def test_the_closing_sentence_of_a_longer_answer_is_a_paragraph() -> None:

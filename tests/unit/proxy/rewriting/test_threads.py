@@ -15,7 +15,7 @@ from hedgerow.proxy.clustering.support import SentenceSupport
 from hedgerow.proxy.pipeline.long import claims_of_long
 from hedgerow.proxy.pipeline.steps import LongAnswerPipeline
 from hedgerow.proxy.pipeline.wording import reworded
-from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter, reword
+from hedgerow.proxy.rewriting import Choice, FactGuard, TemplateRewriter, reword
 from hedgerow.proxy.rewriting.guard import perceived_confidence
 from hedgerow.proxy.types import Rewrite, RewriteRequest
 
@@ -74,7 +74,7 @@ def test_sentence_by_sentence_works_in_a_worker() -> None:
     watched = Watched()
 
     by_sentence = LongAnswerPipeline(
-        minimum=3, support=SentenceSupport(), active_map=lambda _: pytest.fail("not asked"), retriever=RETRIEVER, k=5,
+        minimum=3, support=SentenceSupport(), active_map=lambda _: pytest.fail("not asked"), retriever=Choice.of(load()), k=5,
         template=TemplateRewriter(), guard=FactGuard(reader=watched.on("guard", perceived_confidence)),
     )  # fmt: skip
     draft = "".join(SENTENCE.format(i) for i in range(4)).strip()

@@ -1,0 +1,97 @@
+"""What a product writes: vetted wordings of the lexicon's entries, sentences that close an answer, and short marks for items of lists.
+
+Data beside the lexicons (`data/written/<language>.json`). An entry says how sure a phrase sounds; this says in which of its forms a careful
+editor would write it and in which tone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from hedgerow.calibration import Beta
+from hedgerow.lexicon.hedges.entries import Frame, Register
+from hedgerow.lexicon.hedges.loading import DATA, load
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How an entry of the lexicon is written.
+
+    Attributes
+    ----------
+    register : {"plain", "formal", "casual"}
+    frames : tuple[Frame, ...]
+        The forms that read well, best first.
+    """
+
+    register: Register
+    frames: tuple[Frame, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """Words that stand apart from the claim that they are about: a sentence after an answer, or a mark after an item of a list.
+
+    Attributes
+    ----------
+    text : str
+    beta : Beta
+        Its perceived confidence.
+    hedge : str or None
+        The lexicon's entry whose words it says; None where it has a figure of its own.
+    """
+
+    text: str
+    beta: Beta
+    hedge: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The vetted wordings of one language.
+
+    Attributes
+    ----------
+    wordings : mapping of str to Wording
+        By the id of the lexicon's entry.
+    closings : tuple[Closing, ...]
+        Sentences after an answer, by rising confidence.
+    notes : tuple[Closing, ...]
+        Sentences for answers that deserve next to no confidence.
+    marks : tuple[Closing, ...]
+        What stands in brackets after an item of a list or in a cell of a table.
+    """
+
+    wordings: Mapping[str, Wording]
+    closings: tuple[Closing, ...]
+    notes: tuple[Closing, ...]
+    marks: tuple[Closing, ...]
+
+
+@cache
+def written(language: str = "en") -> Written:
+    """The vetted wordings of a language that has a shipped lexicon.
+
+    Examples
+    --------
+    >>> written().wordings["probably"].register, written().notes[0].text
+    ('plain', 'There is very little confidence in this answer.')
+    """
+    raw = json.loads((DATA / "written" / f"{language}.json").read_text(encoding="utf-8"))
+    hedges = load(language=language)
+
+    def closing(row: dict[str, str | float]) -> Closing:
+        if "hedge" in row:
+            hedge = hedges[str(row["hedge"])]
+            return Closing(str(row["text"]), hedge.beta, hedge.id)
+        return Closing(str(row["text"]), Beta.from_mean(float(row["mean"]), float(row["concentration"])), None)
+
+    wordings = {
+        row["id"]: Wording(row["register"], tuple(Frame(kind, text) for f in row["frames"] for kind, text in f.items()))
+        for row in raw["wordings"]
+    }
+    closings, notes, marks = (tuple(map(closing, raw[name])) for name in ("closings", "notes", "marks"))
+    return Written(wordings, closings, notes, marks)

@@ -1,0 +1,87 @@
+"""Which hedges a route words its answers with: those of its voice and tone, and in the first person where the answer speaks so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Lexicon, Match, Register, Retriever, offered
+from hedgerow.lexicon.hedges.offered import Voice, Wordings
+from hedgerow.lexicon.text.opaque import masked
+
+Tone = Literal["neutral", "formal", "casual"]
+
+_TONES: dict[Tone, tuple[Register, ...] | None] = {
+    "neutral": None,
+    "formal": ("plain", "formal"),
+    "casual": ("plain", "formal", "casual"),
+}
+_PREFERRED: dict[Tone, Register] = {"neutral": "plain", "formal": "formal", "casual": "casual"}
+_SPEAKS = re.compile(
+    r"(?<![\w.] )(?<![\w.])I(?:['’](?:m|ve|d|ll)\b| (?:am|was|have|had|think|believe|know|can|could|would|will|do|don|did|cannot|guess|suspect|recall|"
+    r"remember|understand|found|see|say|need|want|should|might|may)\b)|\b[Mm]y (?:best |own )?(?:guess|knowledge|understanding|opinion|view|answer|memory)\b"
+)
+_LOOKED_AT = 2_000
+"""Characters of an answer in which its voice is looked for."""
+
+
+def speaks_in_first_person(answer: str) -> bool:
+    """Whether the answer says "I" of its own, not in a quotation.
+
+    >>> speaks_in_first_person("I think it was Pinter."), speaks_in_first_person("Francis I was king."), speaks_in_first_person('"I am" ends it.')
+    (True, False, False)
+    """
+    return _SPEAKS.search(masked(answer[:_LOOKED_AT])) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What may be written on a route, and the tone that is preferred among near-ties.
+
+    Attributes:
+        usual: for answers that do not say "I".
+        spoken: for those that do.
+    """
+
+    usual: Retriever
+    spoken: Retriever
+    register: Register
+
+    @classmethod
+    def of(
+        cls,
+        lexicon: Lexicon,
+        *,
+        wordings: Wordings = "vetted",
+        voice: Voice = "impersonal",
+        tone: Tone = "neutral",
+        registers: Collection[Register] | None = None,
+        never: Collection[str] | None = None,
+        boosters: bool = False,
+        shortlist: int | None = 30,
+    ) -> Choice:
+        """Of a lexicon.
+
+        Raises:
+            LexiconError: no hedge is left.
+        """
+        tones = registers or _TONES[tone]
+
+        def retriever(*voices: Voice) -> Retriever:
+            hedges = offered(lexicon, wordings=wordings, voices=voices, boosters=boosters, registers=tones, never=never)
+            return Retriever(hedges, shortlist)
+
+        if voice == "first_person":
+            spoken = retriever("first_person")
+            return cls(spoken, spoken, _PREFERRED[tone])
+        return cls(retriever("impersonal"), retriever("impersonal", "first_person"), _PREFERRED[tone])
+
+    def nearest(
+        self, target: Beta, k: int, answer: str = "", avoid: Collection[str] = frozenset()
+    ) -> tuple[Match, ...]:
+        """The hedges for an answer at a confidence, best first."""
+        retriever = self.spoken if speaks_in_first_person(answer) else self.usual
+        return retriever.nearest(target, k, register=self.register, avoid=avoid)
