@@ -1,7 +1,7 @@
 """Fit proxy/clustering/support.json on judged claims of long answers: `python -m benchmarks.fits.claims [--check]`.
 
 Claims of four models' biographies and facts with judged claims and samples beside the checkout (long_form/). Each answer is measured
-against 2, 4, 9 and all of its samples, so that the weights serve any number. Reported by folds of whole prompts, never on a prompt
+against 2, 4, 9 and all of its samples, so that the weights serve any number; the judged claims of the samples are fitted on too. Reported by folds of whole prompts, never on a prompt
 that the weights have seen.
 """
 
@@ -21,17 +21,17 @@ import numpy as np
 from benchmarks import DATA
 from hedgerow.calibration.logistic import fit_logistic
 from hedgerow.calibration.metrics import auroc
-from hedgerow.proxy.clustering.support import WEIGHTS, features
+from hedgerow.proxy.clustering.support import WEIGHTS, Features, features, read_answer
 
 SETS = ("graph_uncertainty_bios", "graph_uncertainty_popqa", "wikibio_gpt3")
 COUNTS = (2, 4, 9, 20)
 FOLDS = 5
-NAMES = ("numbers", "names", "agreement")
+NAMES = Features.__slots__
 
 
 @dataclass(frozen=True)
 class Claims:
-    """Features (n, 3), outcomes, the group (set and model) of each claim, its prompt, and how many answers it was held against."""
+    """Features (n, 6), outcomes, the group (set and model) of each claim, its prompt, and how many answers it was held against."""
 
     features: np.ndarray
     correct: np.ndarray
@@ -40,25 +40,49 @@ class Claims:
     count: np.ndarray
 
 
-def read(folder: Path, names: tuple[str, ...] = SETS, counts: tuple[int, ...] = COUNTS) -> Claims:
-    """Measure every judged claim against each number of other answers."""
+def read(
+    folder: Path, names: tuple[str, ...] = SETS, counts: tuple[int, ...] = COUNTS, *, of_samples: bool = False
+) -> Claims:
+    """Measure every judged claim of the answers, or of their samples, against each number of other answers."""
     rows = []
     for name in names:
         with lzma.open(folder / "long_form" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
             for line in lines:
-                rows += list(_measure(json.loads(line), name, counts))
+                row = json.loads(line)
+                for claims, others in _of_samples(row) if of_samples else _of_answer(row):
+                    rows += _measure(row, name, claims, others, counts)
     columns = list(zip(*rows, strict=True))
     return Claims(*(np.array(column, dtype=float if i < 2 else None) for i, column in enumerate(columns)))
 
 
-def _measure(row: dict, name: str, counts: tuple[int, ...]):
-    claims = [claim for claim in row["claims"] if claim.get("from_answer", True)]
-    question = (
-        row["question"] or re.split(r" (?:\(|was |is )|,", row["answer"])[0]
-    )  # the subject, where the prompt is not kept
-    shuffled = random.Random(row["id"]).sample(row["samples"], len(row["samples"]))
+def _of_answer(row: dict):
+    """The answer's claims and the samples."""
+    yield [claim for claim in row["claims"] if claim.get("from_answer", True)], row["samples"]
+
+
+def _of_samples(row: dict):
+    """The claims of each sample with the answer and the other samples. A claim's sample is not published: it is the one with a sentence
+    that holds most of its words."""
+    read = [read_answer(sample, set()) for sample in row["samples"]]
+    of: dict[int, list[dict]] = {}
+    for claim in row["claims"]:
+        if not claim.get("from_answer", True):
+            words = read_answer(claim["text"], set()).content
+            held = [max(len(words & sentence) for sentence in sample.sentences) for sample in read]
+            of.setdefault(int(np.argmax(held)), []).append(claim)
+    for i, claims in of.items():
+        yield claims, [row["answer"], *row["samples"][:i], *row["samples"][i + 1 :]]
+
+
+def subject(row: dict) -> str:
+    """The question, or the subject of the answer where the prompt is not kept."""
+    return row["question"] or re.split(r" (?:\(|was |is )|,", row["answer"])[0]
+
+
+def _measure(row: dict, name: str, claims: list[dict], others: list[str], counts: tuple[int, ...]):
+    shuffled = random.Random(row["id"]).sample(others, len(others))
     for count in sorted({min(count, len(shuffled)) for count in counts}) if claims else ():
-        measured = features(question, [claim["text"] for claim in claims], shuffled[:count])
+        measured = features(subject(row), [claim["text"] for claim in claims], shuffled[:count])
         for claim, of_claim in zip(claims, measured, strict=True):
             if claim["label"] is not None:
                 yield astuple(of_claim), claim["label"], f"{name} {row['model']}", row["prompt_id"], count
@@ -67,23 +91,33 @@ def _measure(row: dict, name: str, counts: tuple[int, ...]):
 def fit(features: np.ndarray, correct: np.ndarray) -> np.ndarray:
     """Constant and weights of the logistic."""
     columns = [np.ones(len(correct)), *features.T]
-    return fit_logistic(columns, correct, prior_mean=np.zeros(4), prior_precision=1e-3).coefficients
+    prior = np.zeros(len(columns))
+    return fit_logistic(columns, correct, prior_mean=prior, prior_precision=1e-3).coefficients
 
 
-def held_out(claims: Claims) -> np.ndarray:
-    """Each claim's confidence by weights fitted on other prompts."""
-    fold = np.array([int(hashlib.sha256(str(p).encode()).hexdigest(), 16) % FOLDS for p in claims.prompt])
+def folds(prompts: np.ndarray) -> np.ndarray:
+    """The fold of each prompt."""
+    return np.array([int(hashlib.sha256(str(p).encode()).hexdigest(), 16) % FOLDS for p in prompts])
+
+
+def held_out(claims: Claims, further: Claims) -> np.ndarray:
+    """Each claim's confidence by weights fitted on other prompts, and on further claims of those."""
+    fold, of_further = folds(claims.prompt), folds(further.prompt)
     confidence = np.zeros(len(fold))
     for k in range(FOLDS):
-        weights = fit(claims.features[fold != k], claims.correct[fold != k])
+        seen, also = fold != k, of_further != k
+        weights = fit(
+            np.concatenate([claims.features[seen], further.features[also]]),
+            np.concatenate([claims.correct[seen], further.correct[also]]),
+        )
         z = weights[0] + claims.features[fold == k] @ weights[1:]
         confidence[fold == k] = 1.0 / (1.0 + np.exp(-z))
     return confidence
 
 
 def main() -> None:
-    claims = read(DATA)
-    confidence = held_out(claims)
+    claims, further = read(DATA), read(DATA, SETS[:2], of_samples=True)
+    confidence = held_out(claims, further)
     table = {}
     for group in sorted(set(claims.group)):
         by_count = {}
@@ -92,11 +126,13 @@ def main() -> None:
             by_count[int(count)] = round(float(auroc(confidence[chosen], claims.correct[chosen])), 3)
         table[group] = by_count
         print(f"{group:48} AUROC by number of other answers {by_count}")
-    weights = fit(claims.features, claims.correct)
+    weights = fit(
+        np.concatenate([claims.features, further.features]), np.concatenate([claims.correct, further.correct])
+    )
     fitted = {
         "weights": {name: round(float(w), 4) for name, w in zip(("constant", *NAMES), weights, strict=True)},
         "fitted_on": "judged claims of " + ", ".join(SETS) + "; no text of them is in here",
-        "claims": len({(p, tuple(f)) for p, f in zip(claims.prompt, claims.features, strict=True)}),
+        "claims": sum(int((of.count == 9).sum()) for of in (claims, further)),
         "auroc_on_other_prompts": table,
     }
     print(fitted["weights"])

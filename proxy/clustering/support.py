@@ -1,17 +1,18 @@
 """How far other answers bear out each claim of one: what long answers are hedged by, without a model.
 
-Three figures of a claim against the other answers, put together by a logistic whose four numbers were fitted on judged claims of four
-chat models (`benchmarks/fits/claims.py`, `support.json`): the share of the other answers that hold its numbers, the share that hold its
-names, and how much the other answers agree among themselves. Names and numbers are what a model makes up; the words around them come
-easily, right or wrong. An answer that does not speak of a claim counts against it as much as the fit says, not as half a support.
+Six figures of a claim against the other answers, put together by a logistic whose numbers were fitted on judged claims of four chat
+models (`benchmarks/fits/claims.py`, `support.json`). Three are the claim's own: do the others hold its numbers and its rarest word, and how
+many speak of it with other names and numbers. Three are the answer's: how much the answers have in common, in all words, in names, in numbers.
+A model that knows its subject tells the same story every time; names and numbers are what it makes up. An answer that does not speak of a claim
+counts against it as much as the fit says, not as half a support.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass
 from functools import cache
 from itertools import combinations
 from math import exp, log
@@ -33,22 +34,50 @@ AGREEMENT = (0.15, 0.8)
 """The range of agreement among the answers that the weights were fitted on; beyond it nothing is known, so nothing is extrapolated."""
 MOST_NAMES = 2 / 3
 """Share of a claim's names and numbers that an answer holds which says so."""
+NO_NUMBERS = 0.3
+"""Agreement in numbers where no two answers have any: about the mean of answers that do."""
+COMPARED = 12
+"""Most answers that are compared with one another; claims are held against all."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+Words = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What is measured of a claim; higher = better borne out.
+    """What is measured of a claim; higher = better borne out, but for `disputed`.
 
     Attributes:
         numbers: log-odds of the mean share of the other answers that hold its numbers; of all its words where it has none.
-        names: the same for its capitalised words.
-        agreement: mean overlap of the other answers' words, pair by pair, the same for every claim of an answer; cut to `AGREEMENT`.
+        rarest: log-odds of the share of the other answers that hold the word of it that fewest hold.
+        disputed: share of the other answers with a sentence that holds half of its plain words, but not half of its names and numbers.
+        agreement: mean overlap of two answers' words, pair by pair, the same for every claim of an answer; cut to `AGREEMENT`.
+        names_alike, numbers_alike: the same of their names and of their numbers, in [0, 1].
     """
 
     numbers: float
-    names: float
+    rarest: float
+    disputed: float
     agreement: float
+    names_alike: float
+    numbers_alike: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer's words by their stems, without those of the question.
+
+    Attributes:
+        words: all.
+        content: those that say something.
+        names, numbers: those written with a capital or a digit.
+        sentences: the words of each sentence.
+    """
+
+    words: Words
+    content: Words
+    names: Words
+    numbers: Words
+    sentences: tuple[Words, ...]
 
 
 class SentenceSupport:
@@ -82,7 +111,7 @@ class SentenceSupport:
         return await anyio.to_thread.run_sync(measure)
 
 
-def support(question: str, claims: Sequence[str], others: Sequence[str]) -> list[float]:
+def support(question: str, claims: Sequence[str], others: Sequence[str], answer: str | None = None) -> list[float]:
     """Probability that each claim is right, as far as other answers to the question tell.
 
     Parameters
@@ -90,12 +119,15 @@ def support(question: str, claims: Sequence[str], others: Sequence[str]) -> list
     question: its words say nothing of a claim ("" where it is not known).
     claims: sentences or parts of sentences of one answer.
     others: the other answers, at least one.
+    answer: what the claims were taken from; the claims themselves, where they are all of it.
     """
-    constant, numbers, names, agreement = _weights()
-    return [
-        1.0 / (1.0 + exp(-(constant + numbers * f.numbers + names * f.names + agreement * f.agreement)))
-        for f in features(question, claims, others)
-    ]
+    constant, *weights = _weights()
+    logits = (constant + _dot(weights, astuple(f)) for f in features(question, claims, others, answer))
+    return [1.0 / (1.0 + exp(-logit)) for logit in logits]
+
+
+def _dot(weights: Iterable[float], figures: Iterable[float]) -> float:
+    return sum(weight * figure for weight, figure in zip(weights, figures, strict=True))
 
 
 def borne_out(question: str, claims: Sequence[str], others: Sequence[str]) -> list[tuple[bool | None, ...]]:
@@ -123,33 +155,82 @@ def agreement_with(question: str, answer: str, others: Sequence[str]) -> list[fl
     None for an answer without a name or a number that the question does not hold: nothing in it says which words answer. Two sentences rarely
     mean the same as wholes; the names and numbers are what was asked for.
     """
-    words = _telling_words(answer, {stem for stem, _ in _read(question)})
-    core = {stem for stem, written in words.items() if written[0].isupper() or any(map(str.isdigit, written))}
+    core = _core(_telling_words(answer, {stem for stem, _ in _read(question)}))
     if not core:
         return None
     return [len(core & {stem for stem, _ in _read(other)}) / len(core) for other in others]
 
 
-def features(question: str, claims: Sequence[str], others: Sequence[str]) -> list[Features]:
-    """The figures of each claim against the other answers. Linear in the lengths of the texts."""
+def features(
+    question: str, claims: Sequence[str], others: Sequence[str], answer: str | None = None
+) -> list[Features]:
+    """The figures of each claim against the other answers. Bounded by sentences of the others times claims, and by `COMPARED` answers squared."""
     asked = {stem for stem, _ in _read(question)}
-    vocabularies = [frozenset(stem for stem, _ in _read(other)) for other in others]
-    agreement = min(max(_agreement(vocabularies), AGREEMENT[0]), AGREEMENT[1])
-    return [_features(_telling_words(claim, asked), vocabularies, agreement) for claim in claims]
+    read = [read_answer(other, asked) for other in others]
+    own = " ".join(claims) if answer is None else answer
+    compared = [read_answer(own, asked), *read][:COMPARED]
+    alike = (
+        _clip(_overlap(compared, lambda a: a.content, 1.0), *AGREEMENT),
+        _overlap(compared, lambda a: a.names, 0.0),
+        _overlap(compared, lambda a: a.numbers, NO_NUMBERS),
+    )
+    return [Features(*_of_claim(_telling_words(claim, asked), read), *alike) for claim in claims]
 
 
-def _features(words: dict[str, str], vocabularies: Sequence[frozenset[str]], agreement: float) -> Features:
-    shares = {word: fmean(word in vocabulary for vocabulary in vocabularies) for word in words}
-    share = fmean(shares.values())
-    numbers = [shares[word] for word, written in words.items() if any(map(str.isdigit, written))]
-    names = [shares[word] for word, written in words.items() if written[0].isupper()]
-    n = len(vocabularies)
-    return Features(_log_odds(fmean(numbers or [share]), n), _log_odds(fmean(names or [share]), n), agreement)
+def read_answer(text: str, asked: set[str]) -> Answer:
+    """Take an answer apart."""
+    told = [_read(sentence) for sentence in sentences(text) or (text,)]
+    words = [pair for sentence in told for pair in sentence if pair[0] not in asked]
+    content = frozenset(stem for stem, _ in words) - word_lists().fillers
+    names = frozenset(stem for stem, written in words if _is_name(written)) & content
+    numbers = frozenset(stem for stem, written in words if _is_number(written))
+    by_sentence = tuple(frozenset(stem for stem, _ in sentence) for sentence in told)
+    return Answer(frozenset().union(*by_sentence), content, names, numbers, by_sentence)
+
+
+def _of_claim(words: dict[str, str], others: Sequence[Answer]) -> tuple[float, float, float]:
+    """`numbers`, `rarest` and `disputed`."""
+    shares = {word: fmean(word in other.words for other in others) for word in words}
+    numbers = [shares[word] for word, written in words.items() if _is_number(written)]
+    core, n = _core(words), len(others)
+    plain = words.keys() - core
+    disputed = fmean(_disputes(other, core, plain) for other in others) if core and plain else 0.0
+    return _log_odds(fmean(numbers or shares.values()), n), _log_odds(min(shares.values()), n), disputed
+
+
+def _disputes(other: Answer, core: set[str], plain: set[str]) -> bool:
+    """Whether the sentence of an answer that is nearest to a claim holds half of its plain words, but not half of its names and numbers."""
+    near, held = max((len(plain & sentence), len(core & sentence)) for sentence in other.sentences)
+    return 2 * near >= len(plain) and 2 * held < len(core)
+
+
+def _overlap(answers: Sequence[Answer], words: Callable[[Answer], Words], otherwise: float) -> float:
+    """Mean share of the smaller set of words that two answers have in common; `otherwise` where no two have any."""
+    sets = [found for answer in answers if (found := words(answer))]
+    overlaps = [len(a & b) / min(len(a), len(b)) for a, b in combinations(sets, 2)]
+    return fmean(overlaps) if overlaps else otherwise
+
+
+def _clip(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)
 
 
 def _log_odds(share: float, n: int) -> float:
     """Log-odds of a share of n answers with half an answer added on either side, so that none and all stay finite."""
     return log((share * n + 0.5) / ((1.0 - share) * n + 0.5))
+
+
+def _is_name(written: str) -> bool:
+    return written[0].isupper()
+
+
+def _is_number(written: str) -> bool:
+    return any(map(str.isdigit, written))
+
+
+def _core(words: dict[str, str]) -> set[str]:
+    """Names and numbers."""
+    return {stem for stem, written in words.items() if _is_name(written) or _is_number(written)}
 
 
 def _telling_words(claim: str, asked: set[str]) -> dict[str, str]:
@@ -164,15 +245,8 @@ def _read(text: str) -> list[tuple[str, str]]:
     return [(stem(fold(word).removesuffix("'s")), word) for word in _WORD.findall(text)]
 
 
-def _agreement(vocabularies: Sequence[frozenset[str]]) -> float:
-    """Mean share of the smaller vocabulary that two answers have in common; 1 for a single answer, which nothing contradicts."""
-    content = [vocabulary - word_lists().fillers for vocabulary in vocabularies]
-    overlaps = [len(a & b) / max(1, min(len(a), len(b))) for a, b in combinations(content, 2)]
-    return fmean(overlaps) if overlaps else 1.0
-
-
 @cache
-def _weights() -> tuple[float, float, float, float]:
-    """Constant and weights of the logistic, read once."""
+def _weights() -> tuple[float, ...]:
+    """Constant and weights of the logistic in the order of `Features`, read once."""
     fitted = json.loads(WEIGHTS.read_text(encoding="utf-8"))["weights"]
-    return fitted["constant"], fitted["numbers"], fitted["names"], fitted["agreement"]
+    return tuple(fitted[name] for name in ("constant", *Features.__slots__))

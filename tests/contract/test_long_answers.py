@@ -47,7 +47,7 @@ def test_only_what_the_answers_disagree_on_is_hedged(
     place, author, height, year = told["sentences"]
     assert (place["status"], author["status"], height["status"]) == ("plain", "plain", "hedged")
     assert height["confidence"] < year["confidence"] < place["confidence"]
-    assert place["confidence"] > 0.95
+    assert place["confidence"] > 0.9
     hedged = final[height["start"] : height["end"]]
     assert hedged != HEIGHT.format(102)
     assert "102 metres" in hedged

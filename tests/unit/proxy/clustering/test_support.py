@@ -56,7 +56,17 @@ def test_support_is_a_probability_for_any_text(question: str, claims: list[str],
 def test_features_of_one_answer_that_says_the_same() -> None:
     """One answer of one holds every number and name: log-odds of 1.5 to 0.5."""
     (only,) = features("", ("Paris was founded in 1900.",), ("Paris was founded in 1900.",))
-    assert only.numbers == only.names == pytest.approx(np.log(3.0))
+    assert only.numbers == only.rarest == pytest.approx(np.log(3.0))
+    assert (only.disputed, only.names_alike, only.numbers_alike) == (0.0, 1.0, 1.0)
+
+
+def test_an_answer_that_says_the_same_of_another_year_disputes_a_claim() -> None:
+    """It speaks of it and holds neither its name nor its number; an answer about something else does not dispute."""
+    claim = ("The bridge was designed by Arrol in 1890.",)
+    (disputed,) = features("", claim, ("A bridge. The bridge was designed by Baker in 1882.",))
+    (elsewhere,) = features("", claim, ("It carries two tracks across the firth.",))
+    assert (disputed.disputed, elsewhere.disputed) == (1.0, 0.0)
+    assert disputed.rarest == elsewhere.rarest
 
 
 @pytest.mark.slow
@@ -68,4 +78,4 @@ def test_claims_of_chat_models_are_told_apart(data: Path) -> None:
     half = np.array([hashlib.sha256(str(p).encode()).digest()[0] % 2 == 0 for p in claims.prompt])
     for group in sorted(set(claims.group)):
         chosen = (claims.group == group) & half
-        assert auroc(confidence[chosen], claims.correct[chosen]) > 0.66, group
+        assert auroc(confidence[chosen], claims.correct[chosen]) > 0.69, group
