@@ -62,7 +62,8 @@ def _of_answer(row: dict):
 
 def _of_samples(row: dict):
     """The claims of each sample with the answer and the other samples. A claim's sample is not published: it is the one with a sentence
-    that holds most of its words."""
+    that holds most of its words.
+    """
     read = [read_answer(sample, set()) for sample in row["samples"]]
     of: dict[int, list[dict]] = {}
     for claim in row["claims"]:

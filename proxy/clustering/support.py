@@ -34,8 +34,6 @@ AGREEMENT = (0.15, 0.8)
 """The range of agreement among the answers that the weights were fitted on; beyond it nothing is known, so nothing is extrapolated."""
 MOST_NAMES = 2 / 3
 """Share of a claim's names and numbers that an answer holds which says so."""
-NO_NUMBERS = 0.3
-"""Agreement in numbers where no two answers have any: about the mean of answers that do."""
 COMPARED = 12
 """Most answers that are compared with one another; claims are held against all."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -51,7 +49,7 @@ class Features:
         rarest: log-odds of the share of the other answers that hold the word of it that fewest hold.
         disputed: share of the other answers with a sentence that holds half of its plain words, but not half of its names and numbers.
         agreement: mean overlap of two answers' words, pair by pair, the same for every claim of an answer; cut to `AGREEMENT`.
-        names_alike, numbers_alike: the same of their names and of their numbers, in [0, 1].
+        names_alike, numbers_alike: the same of their names and of their numbers, in [0, 1]; `agreement` where no two answers have any.
     """
 
     numbers: float
@@ -161,20 +159,16 @@ def agreement_with(question: str, answer: str, others: Sequence[str]) -> list[fl
     return [len(core & {stem for stem, _ in _read(other)}) / len(core) for other in others]
 
 
-def features(
-    question: str, claims: Sequence[str], others: Sequence[str], answer: str | None = None
-) -> list[Features]:
+def features(question: str, claims: Sequence[str], others: Sequence[str], answer: str | None = None) -> list[Features]:
     """The figures of each claim against the other answers. Bounded by sentences of the others times claims, and by `COMPARED` answers squared."""
     asked = {stem for stem, _ in _read(question)}
     read = [read_answer(other, asked) for other in others]
     own = " ".join(claims) if answer is None else answer
     compared = [read_answer(own, asked), *read][:COMPARED]
-    alike = (
-        _clip(_overlap(compared, lambda a: a.content, 1.0), *AGREEMENT),
-        _overlap(compared, lambda a: a.names, 0.0),
-        _overlap(compared, lambda a: a.numbers, NO_NUMBERS),
-    )
-    return [Features(*_of_claim(_telling_words(claim, asked), read), *alike) for claim in claims]
+    agreement = _clip(_overlap(compared, lambda a: a.content, 1.0), *AGREEMENT)
+    names = _overlap(compared, lambda a: a.names, agreement)
+    numbers = _overlap(compared, lambda a: a.numbers, agreement)
+    return [Features(*_of_claim(_telling_words(claim, asked), read), agreement, names, numbers) for claim in claims]
 
 
 def read_answer(text: str, asked: set[str]) -> Answer:

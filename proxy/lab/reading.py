@@ -63,7 +63,9 @@ def claims(row: object) -> Json:
     """
     read = _read(LongAnswer, row)
     texts = read.claims or [text for text in sentences(read.answer) if is_claim(text)]
-    betas = [Beta.from_mean(mean, len(read.samples)) for mean in support(read.question, texts, read.samples, read.answer)]
+    betas = [
+        Beta.from_mean(mean, len(read.samples)) for mean in support(read.question, texts, read.samples, read.answer)
+    ]
     return {"claims": [{"text": text, **_figures(b), "by": "lexical"} for text, b in zip(texts, betas, strict=True)]}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.evidence.goals import Goal, table
 from benchmarks.evidence.holding_out import Estimate, bootstrap
-from benchmarks.fits.claims import Claims, held_out, read
+from benchmarks.fits.claims import SETS, Claims, held_out, read
 from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.metrics import auroc, generalised_ece
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules
@@ -44,9 +44,9 @@ def _gece(count: int) -> Callable[[np.ndarray, np.ndarray], float]:
     return lambda mean, correct: float(generalised_ece(mean * count, (1.0 - mean) * count, correct))
 
 
-def claims_table(claims: Claims) -> tuple[str, list[Goal]]:
+def claims_table(claims: Claims, further: Claims) -> tuple[str, list[Goal]]:
     """AUROC and calibration of single claims, by set and model; weights fitted on other prompts."""
-    confidence = held_out(claims)
+    confidence = held_out(claims, further)
     lines = [
         "| claims of | n | right | AUROC | generalised ECE | AUROC at 2 / 4 / 9 other answers |",
         "|---|---|---|---|---|---|",
@@ -119,7 +119,7 @@ def _estimate(values: np.ndarray, correct: np.ndarray) -> Estimate:
 def section(data: Path) -> str:
     """The part on sentences, lists and paragraphs."""
     claims = read(data, counts=(2, 4, OTHERS))
-    of_claims, claim_goals = claims_table(claims)
+    of_claims, claim_goals = claims_table(claims, read(data, SETS[:2], of_samples=True))
     of_sentences, sentence_goals = sentences_table(data)
     return f"""## Sentences and claims
 

@@ -26,7 +26,7 @@ def test_each_sentence_has_its_own_support() -> None:
     draft = "It opened in 1969. It has 12 rooms."
     others = ["It opened in 1969. It has 15 rooms.", "It opened in 1969."]
     first, second = anyio.run(SentenceSupport().measure, "", draft, others)
-    assert first > 0.9
+    assert first > 0.7
     assert second < first - 0.1
 
 
