@@ -194,7 +194,7 @@ class ClaimConfidence:
         start, end: offsets of `text` in the draft.
         sentence: index of the sentence or list item that says it; None for a table cell.
         raw, calibrated: before and after the map for claims.
-        borne_out: for each other answer with text, in the order drawn, whether it says so, contradicts it (False), or does neither (None).
+        borne_out: for each other answer with text, in the order drawn, whether it says so (True), contradicts it (False), or does neither (None).
     """
 
     text: str

@@ -1,7 +1,8 @@
-"""`POST /v1/feedback`: whether answers were right, one at a time or many."""
+"""`POST /v1/feedback`: whether answers, or single claims of long ones, were right, one at a time or many."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
@@ -10,57 +11,79 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 from hedgerow.proxy.api.access import Admitted, ServicesOf, StoreOf
 from hedgerow.proxy.api.audit import unknown
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult
-from hedgerow.proxy.errors import BadRequest, ProxyError
+from hedgerow.proxy.errors import BadRequest, NotFound, ProxyError
 from hedgerow.proxy.services.verdicts import record_verdicts
 from hedgerow.proxy.types import Json
 
 router = APIRouter(prefix="/v1/feedback", dependencies=[Admitted])
 
 
+Grade = StrictBool | StrictInt | StrictFloat
+Position = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,3})$")]
+
+
 class Feedback(BaseModel):
-    """A verdict on an answer."""
+    """A verdict on an answer, on claims of it, or on both."""
 
     model_config = ConfigDict(extra="forbid")
 
     id: Annotated[str, Field(min_length=1, max_length=128, description="Audit id, or the completion's own id.")]
     correct: Annotated[
-        StrictBool | StrictInt | StrictFloat,
-        Field(description="true or false, or a grade from 0 (wrong) to 1 (right)."),
-    ]
+        Grade | None,
+        Field(description="true or false, or a grade from 0 (wrong) to 1 (right); of the answer as a whole."),
+    ] = None
+    claims: Annotated[
+        dict[Position, Grade] | list[Grade | None] | None,
+        Field(
+            description="The same for claims of a long answer: by their place in the field `claims`, or one each, null for unjudged."
+        ),
+    ] = None
     source: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$", description="Who says so.")] = "client"
     note: Annotated[str, Field(max_length=2000, description="Kept with the verdict.")] | None = None
 
-    def verdict(self) -> Verdict:
-        """The verdict as the audit takes it.
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts as the audit takes them: that on the answer first, then those on its claims.
 
         Raises:
-            BadRequest: the grade lies outside 0..1.
+            BadRequest: a grade lies outside 0..1, or nothing is said.
         """
-        if not 0.0 <= float(self.correct) <= 1.0:
-            raise BadRequest(
-                f"`correct` is {self.correct}; it must be true, false or a number from 0 to 1", param="correct"
-            )
-        return Verdict(self.id, float(self.correct), source=self.source, note=self.note)
+        told = [] if self.correct is None else [self._verdict(self.correct, None)]
+        numbered = enumerate(self.claims) if isinstance(self.claims, list) else (self.claims or {}).items()
+        told += [self._verdict(grade, int(place)) for place, grade in numbered if grade is not None]
+        if not told:
+            raise BadRequest("a verdict needs `correct`, or `claims` with at least one of them judged", param="correct")
+        return told
+
+    def _verdict(self, grade: float, claim: int | None) -> Verdict:
+        if not 0.0 <= float(grade) <= 1.0:
+            name = "correct" if claim is None else "claims"
+            place = "" if claim is None else f" of claim {claim}"
+            raise BadRequest(f"`{name}`{place} is {grade}; it must be true, false or a number from 0 to 1", param=name)
+        return Verdict(self.id, float(grade), source=self.source, note=self.note, claim=claim)
 
 
 @router.post("")
 async def feedback(store: StoreOf, services: ServicesOf, sent: Annotated[Any, Body()]) -> Json:
-    """Say whether an answer was right, or many: their divergence and scores are computed. A repeated verdict changes nothing.
+    """Say whether an answer, or single claims of it, were right, or many: their divergence and scores are computed. A repeated verdict
+    changes nothing.
 
     One object gives its verdict or an error; a list gives `results`, one for each in its place, an error beside the verdicts that stand.
     """
-    if not isinstance(sent, list):
-        verdict = _parse(sent)
-        (result,) = await record_verdicts(store, services.metrics, [verdict])
-        if result is None:
-            raise unknown(verdict.name, "id")
-        return described(result)
-    if len(sent) > MAX_VERDICTS:
+    many = isinstance(sent, list)
+    if many and len(sent) > MAX_VERDICTS:
         raise BadRequest(f"{len(sent)} verdicts at once; at most {MAX_VERDICTS} are taken", code="too_many")
-    parsed = [_parsed(item) for item in sent]
-    verdicts = [item for item in parsed if isinstance(item, Verdict)]
+    parsed = [_parsed(item) for item in sent] if many else [_parse(sent)]
+    verdicts = [verdict for told in parsed if isinstance(told, list) for verdict in told]
+    if len(verdicts) > MAX_VERDICTS:
+        raise BadRequest(
+            f"{len(verdicts)} verdicts on answers and claims at once; at most {MAX_VERDICTS} are taken", code="too_many"
+        )
     stored = iter(await record_verdicts(store, services.metrics, verdicts))
-    results = [_result(item, next(stored)) if isinstance(item, Verdict) else item.body() for item in parsed]
+    results = [_told(item, [next(stored) for _ in item]) if isinstance(item, list) else item.body() for item in parsed]
+    if not many:
+        if "error" in results[0]:
+            raise _unknown(verdicts[0])
+        return results[0]
     return {
         "results": results,
         "changed": sum(result.get("changed", False) for result in results),
@@ -68,31 +91,52 @@ async def feedback(store: StoreOf, services: ServicesOf, sent: Annotated[Any, Bo
     }
 
 
-def _parsed(item: Any) -> Verdict | ProxyError:
+def _parsed(item: Any) -> list[Verdict] | ProxyError:
     try:
         return _parse(item)
     except BadRequest as error:
         return error
 
 
-def _parse(item: Any) -> Verdict:
-    """One verdict.
+def _parse(item: Any) -> list[Verdict]:
+    """What one object says.
 
     Raises:
         BadRequest: it is not a verdict; the message names the field.
     """
     if not isinstance(item, dict):
-        raise BadRequest("a verdict is a JSON object with `id` and `correct`", code="invalid_type")
+        raise BadRequest("a verdict is a JSON object with `id` and `correct` or `claims`", code="invalid_type")
     try:
-        return Feedback.model_validate(item).verdict()
+        return Feedback.model_validate(item).verdicts()
     except ValidationError as error:
         fault = error.errors()[0]
         param = str(fault["loc"][0]) if fault["loc"] else None
         raise BadRequest(f"{param or 'the body'}: {fault['msg']}", param=param, code="invalid_type") from error
 
 
-def _result(verdict: Verdict, result: VerdictResult | None) -> Json:
-    return {"id": verdict.name} | dict(unknown(verdict.name, "id").body()) if result is None else described(result)
+def _told(verdicts: Sequence[Verdict], stored: Sequence[VerdictResult | None]) -> Json:
+    """What became of what one object said: of the answer, with its claims under `claims`; an error where none of it stands."""
+    name = verdicts[0].name
+    if all(result is None for result in stored):
+        return {"id": name} | dict(_unknown(verdicts[0]).body())
+    pairs = list(zip(verdicts, stored, strict=True))
+    whole = [described(result) for verdict, result in pairs if verdict.claim is None and result is not None]
+    told = [
+        {"claim": verdict.claim} | (described(result) if result is not None else dict(_unknown(verdict).body()))
+        for verdict, result in pairs
+        if verdict.claim is not None
+    ]
+    if not told:
+        return whole[0]
+    answer = whole[0] if whole else {"id": next(result.id for result in stored if result is not None), "changed": False}
+    return answer | {"changed": any(each.get("changed") for each in (answer, *told)), "claims": told}
+
+
+def _unknown(verdict: Verdict) -> NotFound:
+    if verdict.claim is None:
+        return unknown(verdict.name, "id")
+    message = f"no answer with the id {verdict.name!r} has a claim {verdict.claim}"
+    return NotFound(message, code="unknown_claim", param="claims")
 
 
 def described(result: VerdictResult) -> Json:

@@ -20,6 +20,7 @@ class Texts:
         answer: the final words; in shadow, what would have been served.
         served: shadow: what the client got.
         samples: the answers drawn, in order.
+        claims: of a long answer, the words of each claim.
     """
 
     question: str | None = None
@@ -27,6 +28,7 @@ class Texts:
     answer: str | None = None
     served: str | None = None
     samples: tuple[str, ...] | None = None
+    claims: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.tables import answers, texts, verdicts
+from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
 
 Columns = NDArray[np.float64]
 _AT_A_TIME = 2000
-_COUNTED = verdicts.c.current & verdicts.c.fd.is_not(None)
-"""The verdicts that count and are about the confidence of their row."""
+Subject = Literal["answers", "claims"]
+"""What a verdict is on: whole answers, or single claims of long ones. They are never mixed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Labelled answers in the order of their verdicts, arrays of shape (n,).
+    """Labelled answers, or labelled claims, in the order of their verdicts; arrays of shape (n,).
 
     Attributes:
         raw_alpha, raw_beta: before any map.
@@ -56,24 +56,27 @@ def read_labelled(
     verdicts_since: float = 0.0,
     asked_since: float = 0.0,
     models: Sequence[str] = (),
+    of: Subject = "answers",
 ) -> Labelled:
-    """The labelled answers of a route, with one map (None: uncalibrated) or with any.
+    """The labelled answers of a route, or the labelled claims of its long answers, with one map (None: uncalibrated) or with any.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    wanted = [answers.c.route == route, _COUNTED, verdicts.c.kind.in_(kinds)]
-    wanted += [verdicts.c.created_at >= verdicts_since, answers.c.created_at >= asked_since]
+    told = verdicts if of == "answers" else claim_verdicts
+    confidence = answers if of == "answers" else claim_verdicts
+    wanted = [answers.c.route == route, told.c.current, told.c.fd.is_not(None), told.c.kind.in_(kinds)]
+    wanted += [told.c.created_at >= verdicts_since, answers.c.created_at >= asked_since]
     if not any_map:
         wanted.append(answers.c.map_id == map_id)
     if signal is not None:
         wanted.append(answers.c.signal == signal)
     if models:
         wanted.append(answers.c.model.in_(models))
-    a, v = answers.c, verdicts.c
+    c, v = confidence.c, told.c
     statement = (
-        sa.select(a.raw_alpha, a.raw_beta, a.alpha, a.beta, v.correct, v.fd, a.created_at)
-        .join_from(verdicts, answers)
+        sa.select(c.raw_alpha, c.raw_beta, c.alpha, c.beta, v.correct, v.fd, answers.c.created_at)
+        .join_from(told, answers)
         .where(*wanted)
         .order_by(v.id)
     )
@@ -146,7 +149,7 @@ def _exported(select: Any, route: str | None, since: float) -> Any:
     return select if route is None else select.where(answers.c.route == route)
 
 
-_NOT_EXPORTED = {"story", "user_hash", "salt", "digest", "writer", "seq", "previous", "hash"}
+_NOT_EXPORTED = {"story", "claims", "user_hash", "salt", "digest", "writer", "seq", "previous", "hash"}
 """Columns that only the store needs, or that name a user."""
 _VERDICT_COLUMNS = ("kind", "source", "actor", "fd_raw", "fd", "fd_perceived", "brier_raw", "brier", "nll_raw", "nll")
 _EXPORTED = [
@@ -160,3 +163,51 @@ _EXPORTED = [
 _KINDS = {str: "text", float: "float", int: "int", bool: "bool"}
 EXPORTED = {str(column.name): _KINDS[column.type.python_type] for column in _EXPORTED}
 """The columns of an export, and what they hold: text, float, int or bool."""
+
+
+def export_claims(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> Iterator[dict[str, Any]]:
+    """Every claim of every long answer, oldest first, each with its current verdict: the columns of `EXPORTED_CLAIMS`.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    a, t = answers.c, texts.c
+    statement = (
+        sa.select(a.id, a.created_at, a.route, a.model, a.signal, a.map_id, a.claims, t.claims.label("words"))
+        .join_from(answers, texts, isouter=True)
+        .where(a.alpha.is_not(None), a.created_at >= since, sa.cast(a.claims, sa.Text) != "null")
+        .order_by(a.created_at, a.id)
+    )
+    statement = statement if route is None else statement.where(a.route == route)
+    with transaction(engine) as connection:
+        for rows in connection.execution_options(yield_per=_AT_A_TIME).execute(statement).mappings().partitions():
+            current = claim_verdicts.c.answer_id.in_([row["id"] for row in rows]) & claim_verdicts.c.current
+            told = {
+                (verdict["answer_id"], verdict["claim"]): verdict
+                for verdict in connection.execute(sa.select(claim_verdicts).where(current)).mappings()
+            }
+            for row in rows:
+                for index, claim in enumerate(row["claims"]):
+                    yield _exported_claim(row, index, claim, told.get((row["id"], index)))
+
+
+def _exported_claim(row: Any, index: int, claim: dict[str, Any], verdict: Any) -> dict[str, Any]:
+    (raw_alpha, raw_beta), (alpha, beta) = claim["raw"], claim["calibrated"]
+    exported = dict.fromkeys(EXPORTED_CLAIMS) | {
+        name: row[name] for name in ("id", "created_at", "route", "model", "signal", "map_id")
+    }
+    exported |= {"claim": index, "raw_alpha": raw_alpha, "raw_beta": raw_beta, "alpha": alpha, "beta": beta}
+    exported["text"] = row["words"][index] if row["words"] else None
+    if verdict is not None:
+        exported |= {name: verdict[name] for name in _CLAIM_VERDICT_COLUMNS} | {"told_at": verdict["created_at"]}
+        exported["correct"] = verdict["correct"] if verdict["fd"] is not None else None
+    return exported
+
+
+_CLAIM_VERDICT_COLUMNS = tuple(name for name in _VERDICT_COLUMNS if name != "fd_perceived")
+EXPORTED_CLAIMS = {
+    "id": "text", "claim": "int", "created_at": "float", "route": "text", "model": "text", "signal": "text", "map_id": "text",
+    "raw_alpha": "float", "raw_beta": "float", "alpha": "float", "beta": "float", "correct": "float", "told_at": "float",
+    "kind": "text", "source": "text", "actor": "text", **dict.fromkeys(_CLAIM_VERDICT_COLUMNS[3:], "float"), "text": "text",
+}  # fmt: skip
+"""The columns of an export of claims, and what they hold."""

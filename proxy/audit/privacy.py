@@ -103,5 +103,14 @@ def kept(texts: Texts, store_text: StoreText, key: bytes) -> Texts | None:
             return None
         return redact(text) if store_text == "redacted" else hashed(text, key)
 
-    samples = None if texts.samples is None else tuple(keep(text) or "" for text in texts.samples)
-    return Texts(keep(texts.question), keep(texts.draft), keep(texts.answer), keep(texts.served), samples)
+    def keep_all(several: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return None if several is None else tuple(keep(text) or "" for text in several)
+
+    return Texts(
+        keep(texts.question),
+        keep(texts.draft),
+        keep(texts.answer),
+        keep(texts.served),
+        keep_all(texts.samples),
+        keep_all(texts.claims),
+    )

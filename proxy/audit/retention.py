@@ -18,7 +18,7 @@ from hedgerow.proxy.audit import chain
 from hedgerow.proxy.audit.chain import Head
 from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.rows import user_hash
-from hedgerow.proxy.audit.tables import answers, chains, changes, texts, verdicts
+from hedgerow.proxy.audit.tables import answers, chains, changes, claim_verdicts, texts, verdicts
 from hedgerow.proxy.config import Settings
 
 ROWS_AT_A_TIME = 1000
@@ -117,7 +117,8 @@ def _purge_texts(engine: sa.Engine, route: str | None, before: float, now: float
 
 def _erase(connection: sa.Connection, ids: Sequence[str], now: float) -> None:
     connection.execute(sa.delete(texts).where(texts.c.answer_id.in_(ids)))
-    connection.execute(sa.update(verdicts).where(verdicts.c.answer_id.in_(ids)).values(note=None))
+    for told in (verdicts, claim_verdicts):
+        connection.execute(sa.update(told).where(told.c.answer_id.in_(ids)).values(note=None))
     erased = {"erased_at": sa.func.coalesce(answers.c.erased_at, now), "user_hash": None, "salt": None}
     connection.execute(sa.update(answers).where(answers.c.id.in_(ids)).values(erased))
 
@@ -163,8 +164,9 @@ def _cut(engine: sa.Engine, writer: str, route: str | None, before: float, key: 
 
 
 def _delete(connection: sa.Connection, ids: Sequence[str]) -> None:
-    for table, column in ((texts, texts.c.answer_id), (verdicts, verdicts.c.answer_id), (answers, answers.c.id)):
-        connection.execute(sa.delete(table).where(column.in_(ids)))
+    for table in (texts, verdicts, claim_verdicts):
+        connection.execute(sa.delete(table).where(table.c.answer_id.in_(ids)))
+    connection.execute(sa.delete(answers).where(answers.c.id.in_(ids)))
 
 
 def _record(connection: sa.Connection, actor: str, what: str, note: str) -> None:

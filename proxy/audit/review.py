@@ -2,7 +2,7 @@
 
 Half of the queue is drawn at random: only those say how good the route is as a whole. A quarter is what the map is least sure of (calibrated
 mean nearest to 1/2), where a verdict moves a refit most. A quarter is where a verdict is expected to surprise most (highest expected
-Faithfulness Divergence), where wording is worst if the map is wrong. All are answers of the last month without a verdict of anybody but a grader.
+Faithfulness Divergence), where wording is worst if the map is wrong. All are answers of the last month on which, and on whose claims, nobody but a grader gave a verdict.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.tables import answers, texts, verdicts
+from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
 
 Why = Literal["random", "uncertain", "surprising"]
 CANDIDATES = 2000
@@ -79,11 +79,14 @@ def _candidates(engine: sa.Engine, route: str | None) -> list[dict[str, Any]]:
     a, t = answers.c, texts.c
     graded = sa.select(verdicts.c.correct).where(verdicts.c.answer_id == a.id, verdicts.c.current).scalar_subquery()
     people = sa.exists().where(verdicts.c.answer_id == a.id, verdicts.c.current, verdicts.c.kind != "grader")
+    of_claims = sa.exists().where(
+        claim_verdicts.c.answer_id == a.id, claim_verdicts.c.current, claim_verdicts.c.kind != "grader"
+    )
     statement = (
         sa.select(a.id, a.created_at, a.route, a.alpha, a.beta, a.fd_expected, t.question, t.draft, t.answer, t.served)
         .add_columns(graded.label("graded"))
         .join_from(answers, texts)
-        .where(a.alpha.is_not(None), a.created_at >= time.time() - MAX_AGE_S, ~people)
+        .where(a.alpha.is_not(None), a.created_at >= time.time() - MAX_AGE_S, ~people, ~of_claims)
         .where(t.question.is_not(None), t.draft.is_not(None), sa.func.coalesce(a.served_agrees, sa.true()))
         .order_by(a.created_at.desc())
         .limit(CANDIDATES)

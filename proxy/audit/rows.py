@@ -23,6 +23,8 @@ _LENGTHS = {str(c.name): c.type.length for c in answers.columns if isinstance(c.
 _COUNTS = frozenset(str(c.name) for c in answers.columns if type(c.type) is sa.Integer)
 _FLOATS = frozenset(str(c.name) for c in answers.columns if isinstance(c.type, sa.Float))
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_JSON = tuple(str(c.name) for c in answers.columns if isinstance(c.type, sa.JSON))
+_LISTS = tuple(str(c.name) for c in texts.columns if isinstance(c.type, sa.JSON))
 _NULLS: Row = {str(column.name): None for column in answers.columns}
 _ZEROS: Row = dict.fromkeys(("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalation"), 0)
 _TEXT_NULLS: Row = {str(column.name): None for column in texts.columns}
@@ -61,14 +63,14 @@ def answer_parameters(row: Row) -> Row:
 
 def text_parameters(row: Row) -> Row:
     """All columns of `texts` in order, as the driver takes them."""
-    samples = row.get("samples")
-    return _TEXT_NULLS | row | {"samples": None if samples is None else orjson.dumps(samples).decode()}
+    lists = {name: orjson.dumps(row[name]).decode() for name in _LISTS if row.get(name) is not None}
+    return _TEXT_NULLS | row | lists
 
 
 def _storable_row(row: Row) -> Row:
     """The row as both databases give it back, so that its hash can be computed again.
 
-    Strings longer than their column end in an ellipsis; the story becomes the text that is stored.
+    Strings longer than their column end in an ellipsis; story and claims become the text that is stored.
     """
     whole: Row = _ZEROS.copy()
     for name, value in row.items():
@@ -82,9 +84,9 @@ def _storable_row(row: Row) -> Row:
         elif name in _COUNTS:
             value = min(value, LARGEST_COUNT)
         whole[name] = value
-    if whole.get("story") is not None:
-        whole["story"] = orjson.dumps(whole["story"], option=orjson.OPT_NON_STR_KEYS).decode()
-    return whole
+    return whole | {
+        name: orjson.dumps(whole[name], option=orjson.OPT_NON_STR_KEYS).decode() for name in _JSON if name in whole
+    }
 
 
 def _storable_texts(texts: dict[str, Any]) -> Row:

@@ -20,7 +20,7 @@ import structlog
 from hedgerow.proxy.audit.engine import open_engine, transaction
 from hedgerow.proxy.audit.entry import Entry
 from hedgerow.proxy.audit.retention import erase, purge
-from hedgerow.proxy.audit.tables import answers, texts, verdicts
+from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
 from hedgerow.proxy.audit.writer import Batch, Settlement, Writer
 from hedgerow.proxy.config import Audit, Settings
 from hedgerow.proxy.errors import StoreError
@@ -167,10 +167,15 @@ def read_answer(connection: sa.Connection, name: str) -> Json | None:
     else:
         return None
     stored = connection.execute(sa.select(texts).where(texts.c.answer_id == row["id"])).mappings().first()
-    of_answer = sa.select(verdicts).where(verdicts.c.answer_id == row["id"]).order_by(verdicts.c.id)
+
+    def told(table: sa.Table) -> list[Json]:
+        of_answer = sa.select(table).where(table.c.answer_id == row["id"]).order_by(table.c.id)
+        return [dict(verdict) for verdict in connection.execute(of_answer).mappings()]
+
     return dict(row) | {
         "texts": {name: text for name, text in stored.items() if name != "answer_id"} if stored else None,
-        "verdicts": [dict(verdict) for verdict in connection.execute(of_answer).mappings()],
+        "verdicts": told(verdicts),
+        "claim_verdicts": told(claim_verdicts),
     }
 
 

@@ -70,6 +70,7 @@ answers = sa.Table(
     sa.Column("seq", sa.BigInteger, comment="1, 2, ... in the chain of this writer and route"),
     sa.Column("previous", sa.String(64), comment="hash of the row before; of nothing for the first: 64 zeros"),
     sa.Column("hash", sa.String(64), comment="SHA-256 (HMAC with `audit.hash_key`) of `previous` and the row"),
+    sa.Column("claims", sa.JSON, comment="of a long answer: place, Betas and support of each claim, without text"),
     sa.Index("ix_answers_route_created_at", "route", "created_at"),
     sa.Index(
         "ix_answers_counted",
@@ -88,6 +89,7 @@ texts = sa.Table(
     sa.Column("answer", sa.Text, comment="the final words (shadow: what would have been served)"),
     sa.Column("served", sa.Text, comment="shadow: what the client got"),
     sa.Column("samples", sa.JSON, comment="the answers drawn, in order; null where one has no text"),
+    sa.Column("claims", sa.JSON, comment="of a long answer: the words of each claim, in the order of `answers.claims`"),
     comment="Texts, apart from the figures: dropped by retention and erasure, which the chain survives.",
 )
 
@@ -135,6 +137,40 @@ sa.Index(
 )
 """At most one verdict of an answer counts: take the mark from the old one before the new one gets it."""
 sa.Index("ix_verdicts_fd", verdicts.c.fd, sqlite_where=verdicts.c.current, postgresql_where=verdicts.c.current)
+
+claim_verdicts = sa.Table(
+    "claim_verdicts",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("answer_id", sa.String(32), sa.ForeignKey("answers.id"), nullable=False, index=True),
+    sa.Column("claim", sa.Integer, nullable=False, comment="index into `answers.claims`"),
+    sa.Column("created_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
+    sa.Column("correct", sa.Float, nullable=False, comment="0 wrong .. 1 right"),
+    sa.Column("source", sa.String(32), nullable=False, comment="who says so"),
+    sa.Column("raw_alpha", sa.Float, comment="of the claim, as `answers.claims` has it"),
+    sa.Column("raw_beta", sa.Float),
+    sa.Column("alpha", sa.Float, comment="calibrated"),
+    sa.Column("beta", sa.Float, comment="calibrated"),
+    sa.Column("fd_raw", sa.Float, comment="nats, of the raw confidence"),
+    sa.Column("fd", sa.Float, comment="nats, of the calibrated confidence"),
+    sa.Column("brier_raw", sa.Float, comment="expected Brier score of the raw confidence, 0..1"),
+    sa.Column("brier", sa.Float, comment="expected Brier score of the calibrated confidence, 0..1"),
+    sa.Column("nll_raw", sa.Float, comment="expected negative log-likelihood of the raw confidence, nats"),
+    sa.Column("nll", sa.Float, comment="expected negative log-likelihood of the calibrated confidence, nats"),
+    sa.Column("kind", sa.String(8), nullable=False, server_default="client", comment="client, human, import or grader"),
+    sa.Column("actor", sa.String(64), comment="who exactly, where known"),
+    sa.Column("note", sa.Text),
+    sa.Column("current", sa.Boolean, nullable=False, server_default=sa.true(), comment="the one that counts"),
+    comment="Verdicts on single claims of long answers, apart from those on whole answers.",
+)
+sa.Index(
+    "ix_claim_verdicts_current",
+    claim_verdicts.c.answer_id,
+    claim_verdicts.c.claim,
+    unique=True,
+    sqlite_where=claim_verdicts.c.current,
+    postgresql_where=claim_verdicts.c.current,
+)
 
 changes = sa.Table(
     "changes",

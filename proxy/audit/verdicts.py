@@ -1,6 +1,7 @@
-"""Verdicts on answers, from clients, people, files and graders: scored against the answer's confidence, kept with their history.
+"""Verdicts on answers and on single claims of long ones, from clients, people, files and graders: scored against the confidence, kept with their
+history, in a table each.
 
-Of an answer's verdicts one is current: the latest, except that a grader's never takes the place of anybody else's. A repeated
+Of the verdicts on an answer, and on a claim, one is current: the latest, except that a grader's never takes the place of anybody else's. A repeated
 verdict (same kind, same source, same outcome) changes nothing.
 """
 
@@ -17,7 +18,7 @@ import sqlalchemy as sa
 from hedgerow import calibration  # lazy: what a name needs is imported when it is used
 from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.tables import answers, verdicts
+from hedgerow.proxy.audit.tables import answers, claim_verdicts, verdicts
 
 Kind = Literal["client", "human", "import", "grader"]
 MAX_VERDICTS = 1000
@@ -31,17 +32,20 @@ _ANSWER = [
     )
 ]  # fmt: skip
 Row = Mapping[str, Any]
+Place = tuple[str, int | None]
+"""An answer, and the claim of it where a verdict is on one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether an answer was right, as somebody says.
+    """Whether an answer, or one claim of it, was right, as somebody says.
 
     Attributes:
         name: audit id, or the completion's own id.
         correct: 0 wrong .. 1 right.
         source: a short word for who says so, as that side names itself.
         actor: who exactly, where known.
+        claim: index into the claims of a long answer; None for the answer as a whole.
     """
 
     name: str
@@ -50,6 +54,7 @@ class Verdict:
     source: str = "client"
     actor: str | None = None
     note: str | None = None
+    claim: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class VerdictResult:
         id: the audit id.
         scores: `fd_raw`, `fd`, `fd_perceived`, `brier_raw`, `brier`, `nll_raw`, `nll`; None where the row has no such confidence.
         changed: False where the same verdict stood already.
-        counts: whether it is the current verdict of its answer.
+        counts: whether it is the current verdict on its answer, or on its claim.
     """
 
     verdict: Verdict
@@ -88,7 +93,7 @@ class VerdictResult:
 
 
 async def add_verdicts(store: AuditStore, added: Sequence[Verdict]) -> list[VerdictResult | None]:
-    """Write verdicts, at most `MAX_VERDICTS`, in one transaction; None in the place of each whose answer does not exist.
+    """Write verdicts, at most `MAX_VERDICTS`, in one transaction; None in the place of each whose answer or claim does not exist.
 
     Raises:
         StoreError: the store cannot be written.
@@ -104,66 +109,93 @@ def write_verdicts(engine: sa.Engine, added: Sequence[Verdict]) -> list[VerdictR
         StoreError: the store cannot be written.
     """
     with transaction(engine, "write") as connection:
-        answers_of = _find(connection, [verdict.name for verdict in added])
-        known = [(verdict, answers_of[verdict.name]) for verdict in added if verdict.name in answers_of]
+        found = _find(connection, [verdict.name for verdict in added], claims=any(v.claim is not None for v in added))
+        judged = [_judged(found.get(verdict.name), verdict.claim) for verdict in added]
+        known = [(verdict, row) for verdict, row in zip(added, judged, strict=True) if row is not None]
         scores = iter(score([row for _, row in known], [verdict.correct for verdict, _ in known]))
-        history = _History(connection, {row["id"] for _, row in known})
+        ids = {row["id"] for _, row in known}
+        histories = {
+            table.name: _History(connection, ids, table) for table in {_table(verdict) for verdict, _ in known}
+        }
         results = [
-            history.add(verdict, answers_of[verdict.name], next(scores)) if verdict.name in answers_of else None
-            for verdict in added
+            None if row is None else histories[_table(verdict).name].add(verdict, row, next(scores))
+            for verdict, row in zip(added, judged, strict=True)
         ]
-        history.store(connection)
+        for history in histories.values():
+            history.store(connection)
         return results
 
 
-class _History:
-    """The verdicts of some answers, and what is added to them."""
+def _table(verdict: Verdict) -> sa.Table:
+    return verdicts if verdict.claim is None else claim_verdicts
 
-    def __init__(self, connection: sa.Connection, ids: set[str]) -> None:
-        self._last: dict[tuple[str, str, str], float] = {}
-        self._current: dict[str, str] = {}
+
+def _judged(row: Row | None, claim: int | None) -> Row | None:
+    """What a verdict is on: an answer, or an answer with the confidence of its claim; None where there is none of that number."""
+    if row is None or claim is None:
+        return row
+    claims = row["claims"] or []
+    if not 0 <= claim < len(claims):
+        return None
+    (raw_alpha, raw_beta), (alpha, beta) = claims[claim]["raw"], claims[claim]["calibrated"]
+    own = {"raw_alpha": raw_alpha, "raw_beta": raw_beta, "alpha": alpha, "beta": beta}
+    return {**row, **own, "perceived_alpha": None, "perceived_beta": None}
+
+
+class _History:
+    """The verdicts on some answers, or on their claims, and what is added to them."""
+
+    def __init__(self, connection: sa.Connection, ids: set[str], table: sa.Table) -> None:
+        self._table = table
+        self._columns = frozenset(str(column.name) for column in table.columns)
+        self._last: dict[tuple[Place, str, str], float] = {}
+        self._current: dict[Place, str] = {}
         self._added: list[dict[str, Any]] = []
         turn = sa.select(answers.c.id).where(answers.c.id.in_(ids)).order_by(answers.c.id).with_for_update()
         connection.execute(turn)  # two verdicts on one answer at once take turns (SQLite: writers do anyway)
-        statement = sa.select(verdicts).where(verdicts.c.answer_id.in_(ids)).order_by(verdicts.c.id)
+        statement = sa.select(table).where(table.c.answer_id.in_(ids)).order_by(table.c.id)
         for row in connection.execute(statement).mappings():
-            self._last[row["answer_id"], row["kind"], row["source"]] = row["correct"]
+            place = row["answer_id"], row.get("claim")
+            self._last[place, row["kind"], row["source"]] = row["correct"]
             if row["current"]:
-                self._current[row["answer_id"]] = row["kind"]
+                self._current[place] = row["kind"]
 
     def add(self, verdict: Verdict, row: Row, scores: dict[str, float | None]) -> VerdictResult:
         """One verdict on top of those before it."""
-        id, place = row["id"], (row["id"], verdict.kind, verdict.source)
-        counts = verdict.kind != "grader" or self._current.get(id, "grader") == "grader"
-        changed = self._last.get(place) != verdict.correct
+        place = row["id"], verdict.claim
+        counts = verdict.kind != "grader" or self._current.get(place, "grader") == "grader"
+        changed = self._last.get((place, verdict.kind, verdict.source)) != verdict.correct
         if changed:
-            self._last[place] = verdict.correct
+            self._last[place, verdict.kind, verdict.source] = verdict.correct
             if counts:
-                self._current[id] = verdict.kind
+                self._current[place] = verdict.kind
                 for earlier in self._added:
-                    earlier["current"] = earlier["current"] and earlier["answer_id"] != id
-            self._added.append(
-                {"answer_id": id, "created_at": time.time(), "correct": verdict.correct, "source": verdict.source}
-                | {"kind": verdict.kind, "actor": verdict.actor, "note": verdict.note, "current": counts}
-                | scores
-            )
-        return VerdictResult(verdict, id, row["route"], row["status"], scores, changed, counts)
+                    earlier["current"] = earlier["current"] and (earlier["answer_id"], earlier.get("claim")) != place
+            told = {"answer_id": row["id"], "created_at": time.time(), "current": counts, "claim": verdict.claim}
+            told |= {name: getattr(verdict, name) for name in ("correct", "source", "kind", "actor", "note")}
+            told |= {name: row[name] for name in ("raw_alpha", "raw_beta", "alpha", "beta")} | scores
+            self._added.append({name: value for name, value in told.items() if name in self._columns})
+        return VerdictResult(verdict, row["id"], row["route"], row["status"], scores, changed, counts)
 
     def store(self, connection: sa.Connection) -> None:
         """Write what was added; the mark of the current verdict is taken from the old ones first."""
-        superseded = [verdict["answer_id"] for verdict in self._added if verdict["current"]]
+        table, superseded = self._table, [told for told in self._added if told["current"]]
         if superseded:
-            old = verdicts.c.answer_id.in_(superseded) & verdicts.c.current
-            connection.execute(sa.update(verdicts).where(old).values(current=False))
+            old = table.c.answer_id.in_([told["answer_id"] for told in superseded])
+            if table is claim_verdicts:
+                places = [(told["answer_id"], told["claim"]) for told in superseded]
+                old = sa.tuple_(table.c.answer_id, table.c.claim).in_(places)
+            connection.execute(sa.update(table).where(old, table.c.current).values(current=False))
         if self._added:
-            connection.execute(sa.insert(verdicts), self._added)
+            connection.execute(sa.insert(table), self._added)
 
 
-def _find(connection: sa.Connection, names: Sequence[str]) -> dict[str, Row]:
+def _find(connection: sa.Connection, names: Sequence[str], *, claims: bool) -> dict[str, Row]:
     """Answers by audit id first, then by the completion's id (the newest, should an upstream repeat itself)."""
     rows: dict[str, Row] = {}
+    columns = [*_ANSWER, answers.c.claims] if claims else _ANSWER
     for column in (answers.c.response_id, answers.c.id):
-        statement = sa.select(*_ANSWER).where(column.in_(set(names))).order_by(answers.c.created_at)
+        statement = sa.select(*columns).where(column.in_(set(names))).order_by(answers.c.created_at)
         rows |= {row[column.name]: row for row in connection.execute(statement).mappings()}
     return rows
 

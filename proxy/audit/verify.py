@@ -15,10 +15,11 @@ from hedgerow.proxy.audit.entry import Row
 from hedgerow.proxy.audit.tables import answers, chains, texts
 
 ROWS_AT_A_TIME = 2000
-_COLUMNS = tuple(str(column.name) for column in answers.columns if column.name != "story")
+_JSON = tuple(str(column.name) for column in answers.columns if isinstance(column.type, sa.JSON))
+_COLUMNS = tuple(str(column.name) for column in answers.columns if column.name not in _JSON)
 _TEXT = tuple(str(column.name) for column in texts.columns if column.name != "answer_id")
 _TEXT_PREFIX = "texts."
-"""Prefix of the text columns: both tables have a column `samples`."""
+"""Prefix of the text columns: both tables have a column `samples` and one `claims`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +92,11 @@ def examine(connection: sa.Connection, key: bytes, on_rows: Callable[[int], None
 
 
 def _rows(connection: sa.Connection, on_rows: Callable[[int], None]) -> Iterator[Row]:
-    """All rows with their texts, chain by chain and in order. The story is read as the text that was hashed."""
+    """All rows with their texts, chain by chain and in order. Story and claims are read as the texts that were hashed."""
     columns = [*(answers.c[name] for name in _COLUMNS), *(texts.c[name] for name in _TEXT)]
-    names = [*_COLUMNS, *(_TEXT_PREFIX + name for name in _TEXT), "story"]
+    names = [*_COLUMNS, *(_TEXT_PREFIX + name for name in _TEXT), *_JSON]
     statement = (
-        sa.select(*columns, sa.cast(answers.c.story, sa.Text))
+        sa.select(*columns, *(sa.cast(answers.c[name], sa.Text) for name in _JSON))
         .select_from(answers.outerjoin(texts))
         .order_by(answers.c.writer, sa.func.coalesce(answers.c.route, ""), answers.c.seq)
     )

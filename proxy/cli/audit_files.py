@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal
@@ -13,7 +13,7 @@ from typing import IO, Annotated, Any, Literal
 import orjson
 import typer
 
-from hedgerow.proxy.audit.labelled import EXPORTED, count_answers, export_rows
+from hedgerow.proxy.audit.labelled import EXPORTED, EXPORTED_CLAIMS, count_answers, export_claims, export_rows
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, write_verdicts
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, progress_bar, show_faults, stop, unreadable
 from hedgerow.proxy.cli.store import open_audit
@@ -29,7 +29,10 @@ class _Refused(ValueError):
 
 def import_verdicts(
     file: Annotated[
-        Path, typer.Argument(help="CSV with a header, or JSONL; plain or .gz. Columns: id, correct; note.")
+        Path,
+        typer.Argument(
+            help="CSV with a header, or JSONL; plain or .gz. Columns: id, correct; note; claim, for a verdict on one claim."
+        ),
     ],
     source: Annotated[str, typer.Option(help="Who says so, one word.")] = "file",
     actor: Annotated[str | None, typer.Option(help="Who exactly, for the record.")] = None,
@@ -48,7 +51,8 @@ def import_verdicts(
                 waiting, write_verdicts(engine, [verdict for _, verdict in waiting]), strict=True
             ):
                 if result is None:
-                    faults.append(f"line {line}: no audit row has the id {verdict.name!r}")
+                    what = "" if verdict.claim is None else f" with a claim {verdict.claim}"
+                    faults.append(f"line {line}: no audit row{what} has the id {verdict.name!r}")
                 elif result.changed:
                     changed += 1
                 else:
@@ -77,26 +81,37 @@ def export(
     ] = None,
     route: Annotated[str | None, typer.Option(help="Answers of this route only.")] = None,
     since: Annotated[str | None, typer.Option(help="Answers given since: 14d, 36h, or a date.")] = None,
-    text: Annotated[bool, typer.Option(help="Write questions and drafts too, where they are stored.")] = False,
+    text: Annotated[
+        bool, typer.Option(help="Write questions and drafts, or claims, too, where they are stored.")
+    ] = False,
+    claims: Annotated[bool, typer.Option("--claims", help="Write a row for each claim of long answers.")] = False,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """Write answers with a confidence, their verdicts and scores; `hedgerow fit` and `hedgerow evaluate` read the file back."""
+    """Write answers with a confidence, or the claims of long ones, their verdicts and scores; `hedgerow fit` and `hedgerow evaluate` read
+    the file back.
+    """
     form = form or ("parquet" if out.suffix == ".parquet" else "jsonl")
     start = moment(since) if since else 0.0
+    exported, read = (EXPORTED_CLAIMS, export_claims) if claims else (EXPORTED, export_rows)
+    hidden = () if text else ("question", "draft", "text")
+    columns = {name: kind for name, kind in exported.items() if name not in hidden}
+    written = 0
     with open_audit(config) as (_, engine), progress_bar() as progress:
-        total = count_answers(engine, route=route, since=start)
+        total = None if claims else count_answers(engine, route=route, since=start)
         task = progress.add_task(f"Exporting to {out.name}", total=total)
 
         def rows() -> Iterator[dict[str, Any]]:
-            for row in export_rows(engine, route=route, since=start):
+            nonlocal written
+            for row in read(engine, route=route, since=start):
+                written += 1
                 progress.advance(task)
-                yield row if text else {name: value for name, value in row.items() if name not in ("question", "draft")}
+                yield {name: row[name] for name in columns}
 
         try:
-            _write_parquet(out, rows()) if form == "parquet" else _write_jsonl(out, rows())
+            _write_parquet(out, rows(), columns) if form == "parquet" else _write_jsonl(out, rows())
         except OSError as error:
             stop(f"{out}: cannot be written: {error.strerror or error}")
-    typer.echo(f"{total} answers written to {out}")
+    typer.echo(f"{written} {'claims' if claims else 'answers'} written to {out}")
 
 
 def _verdict(row: Any, source: str, actor: str | None) -> Verdict:
@@ -110,7 +125,19 @@ def _verdict(row: Any, source: str, actor: str | None) -> Verdict:
     name, note = row.get("id"), row.get("note")
     if not (isinstance(name, str) and name):
         raise _Refused("'id' is missing")
-    return Verdict(name, _correct(row.get("correct")), kind="import", source=source, actor=actor, note=note or None)
+    correct, claim = _correct(row.get("correct")), _claim(row.get("claim"))
+    return Verdict(name, correct, kind="import", source=source, actor=actor, note=note or None, claim=claim)
+
+
+def _claim(value: Any) -> int | None:
+    """The number of the claim that a verdict is on; None for the whole answer."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise _Refused("'claim': expected the number of a claim, counted from 0, or nothing")
 
 
 def _correct(value: Any) -> float:
@@ -171,7 +198,7 @@ def _write_jsonl(out: Path, rows: Iterator[dict[str, Any]]) -> None:
             file.write(orjson.dumps(row) + b"\n")
 
 
-def _write_parquet(out: Path, rows: Iterator[dict[str, Any]]) -> None:
+def _write_parquet(out: Path, rows: Iterator[dict[str, Any]], columns: Mapping[str, str]) -> None:
     """Row group by row group. The columns' kinds are those of the audit's tables, so that an empty column keeps its own."""
     try:
         import pyarrow as pa
@@ -180,7 +207,7 @@ def _write_parquet(out: Path, rows: Iterator[dict[str, Any]]) -> None:
         stop("Parquet needs the extra `parquet`: pip install 'hedgerow[parquet]'")
 
     kinds = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
-    schema = pa.schema([(name, kinds[kind]) for name, kind in EXPORTED.items()])
+    schema = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
     with pq.ParquetWriter(out, schema, compression="zstd") as writer:
         while group := list(islice(rows, _ROWS_PER_GROUP)):
             writer.write_table(pa.Table.from_pylist(group, schema=schema))

@@ -214,6 +214,8 @@ class Expose(Section):
     """The extra top-level field `hedgerow` of the answer."""
     headers: bool = True
     """The headers `x-hedgerow-*`."""
+    claims: bool = True
+    """In that field, the claims of a long answer with their words and how sure each is."""
     usage: Literal["answer", "sum"] = "answer"
     """What stands in an answer's `usage`: the `answer`'s own tokens with their details, as a call without Hedgerow would report them, or the
     `sum` of all calls. All tokens stand in the field `hedgerow` by purpose either way."""

@@ -13,7 +13,7 @@ from hedgerow.proxy.config import StoreText
 from hedgerow.proxy.errors import StoreError, StoreUnavailable
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.outcomes import Status
-from hedgerow.proxy.pipeline.result import Result, beta_figures, sentence_figures
+from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_row, sentence_figures
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import consider
 from hedgerow.proxy.types import Json
@@ -92,7 +92,8 @@ def entry(
     if not result.begun_ns:
         return Entry(row, user=job.user)
     samples = tuple(sample.text for sample in result.drawn.samples)
-    texts = Texts(job.question, result.draft, result.text, result.served, samples)
+    claims = tuple(claim.text for claim in result.claims) or None
+    texts = Texts(job.question, result.draft, result.text, result.served, samples, claims)
     return Entry(row | _figures(result, response_id), texts, job.user, store_text)
 
 
@@ -105,6 +106,7 @@ def _figures(result: Result, response_id: str | None) -> Row:
         "clusters": len(result.clustering.clusters) if result.clustering else None,
         "served_agrees": result.served_agrees,
         "story": story(result),
+        "claims": [claim_row(claim) for claim in result.claims] or None,
     }
     spent = {purpose: usage.total for purpose, usage in result.usage.items()}
     spent["samples"] += spent.pop("judge")
@@ -130,6 +132,8 @@ def story(result: Result) -> Json:
         compared = result.drawn.compared
         steps["clusters"] = [[compared[i] for i in cluster] for cluster in result.clustering.clusters]
         steps["decided_by"] = dict(result.clustering.decided_by)
+    if result.claims:
+        steps["held_against"] = list(result.others)
     if result.hedges:
         steps["hedges"] = [{"id": match.hedge.id, "distance": match.distance} for match in result.hedges]
     if (rewording := result.rewording) is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.result import Result, beta_figures, sentence_figures
+from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_figures, sentence_figures
 from hedgerow.proxy.rewriting import natural_pieces
 from hedgerow.proxy.types import Completion, Json, Usage
 from hedgerow.proxy.upstreams import sse
@@ -59,6 +60,10 @@ def extra_field(result: Result) -> Json:
             "map": confidence.map_id,
             "uncalibrated": confidence.map_id is None,
         }
+    if result.claims and result.job.route.expose.claims and result.status not in (Status.ABSTAINED, Status.ESCALATED):
+        field["claims"] = [
+            claim_figures(claim) for claim in result.claims
+        ]  # they are the draft's, which these do not show
     if result.clustering is not None:
         sizes = [len(cluster) for cluster in result.clustering.clusters]
         field |= {"samples": len(drawn.compared), "clusters": sizes}

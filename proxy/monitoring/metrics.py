@@ -45,7 +45,8 @@ class Metrics:
         self.audit_rows_lost = Counter(
             "hedgerow_audit_rows_lost", "Audit rows that could not be written.", registry=self.registry
         )
-        self.verdicts = self._counter("verdicts", "Verdicts recorded.", "route", "kind")
+        self.verdicts = self._counter("verdicts", "Verdicts on answers recorded.", "route", "kind")
+        self.claim_verdicts = self._counter("claim_verdicts", "Verdicts on single claims recorded.", "route", "kind")
         self.ungraded = self._counter(
             "ungraded_answers", "Answers chosen for the grader that got no verdict from it.", "route"
         )
@@ -64,12 +65,13 @@ class Metrics:
             buckets=(0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60),
             registry=self.registry,
         )
-        self.settled_divergence = Histogram(
-            "hedgerow_settled_divergence_nats",
-            "Faithfulness Divergence of each verdict, by whose confidence: raw, calibrated, or perceived from the words.",
-            ("route", "confidence"),
-            buckets=(0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10),
-            registry=self.registry,
+        self.settled_divergence = self._divergence(
+            "settled_divergence_nats",
+            "Faithfulness Divergence of each verdict on an answer, by whose confidence: raw, calibrated, or perceived from the words.",
+        )
+        self.settled_claim_divergence = self._divergence(
+            "settled_claim_divergence_nats",
+            "Faithfulness Divergence of each verdict on a single claim, by whose confidence: raw or calibrated.",
         )
         self.audit_queue_batches = Gauge(
             "hedgerow_audit_queue_batches", "Batches of audit rows that wait to be written.", registry=self.registry
@@ -91,6 +93,10 @@ class Metrics:
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"hedgerow_{name}", text, labels, registry=self.registry)
+
+    def _divergence(self, name: str, text: str) -> Histogram:
+        nats = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10)
+        return Histogram(f"hedgerow_{name}", text, ("route", "confidence"), buckets=nats, registry=self.registry)
 
     def _gauge(self, name: str, text: str) -> Gauge:
         return Gauge(f"hedgerow_{name}", text, ("route",), registry=self.registry)

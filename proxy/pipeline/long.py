@@ -14,7 +14,7 @@ from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, LongAnswerPipeline, confident
 from hedgerow.proxy.pipeline.wording import Measured
 from hedgerow.proxy.rewriting import sentences
-from hedgerow.proxy.types import ClaimConfidence, Clustering
+from hedgerow.proxy.types import ClaimConfidence
 
 
 async def claims_of_long(long: LongAnswerPipeline, question: str, draft: str) -> tuple[Claim, ...] | None:
@@ -27,9 +27,7 @@ async def claims_of_long(long: LongAnswerPipeline, question: str, draft: str) ->
     return await anyio.to_thread.run_sync(read)
 
 
-async def measure_long(
-    run: Run, long: LongAnswerPipeline, clustering: Clustering, draft: str, claims: Sequence[Claim]
-) -> Measured:
+async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: Sequence[Claim]) -> Measured:
     """The confidence in each claim, in each sentence that makes one, and in the answer. Without a map for the signal of long answers the
     sentences stay unmeasured, but where the route wants them hedged all the same.
 
@@ -38,8 +36,7 @@ async def measure_long(
     """
     job = run.job
     with run.step("confidence"):
-        texts = run.result.drawn.texts
-        others = [text for i, text in enumerate(texts) if i != clustering.draft_index and text.strip()]
+        others = [run.result.drawn.samples[i].text for i in run.result.others]
         support = await long.support.measure_claims(job.question, claims, others)
     with run.step("calibrate"):
         active = long.active_map(job.model)

@@ -131,6 +131,11 @@ class Result:
         return 0 if self.clustering is None else self.drawn.compared[self.clustering.draft_index]
 
     @property
+    def others(self) -> tuple[int, ...]:
+        """The samples that the draft's claims are held against: all that have text, but for the draft itself."""
+        return tuple(i for i in self.drawn.compared if i != self.draft_index and self.drawn.samples[i].text.strip())
+
+    @property
     def draft(self) -> str | None:
         """The plain answer; None where none came."""
         return self.drawn.samples[self.draft_index].text if self.drawn.samples else None
@@ -258,4 +263,28 @@ def sentence_figures(sentence: WordedSentence) -> Json:
         "confidence": None if sentence.target is None else round(sentence.target.mean, 6),
         "status": sentence.status,
         "hedge": sentence.hedge,
+    }
+
+
+def claim_figures(claim: ClaimConfidence) -> Json:
+    """One claim of a long answer as the client gets it: raw and calibrated confidence, and how many other answers say so or contradict it."""
+    return {
+        "text": claim.text,
+        "sentence": claim.sentence,
+        "confidence": round(claim.calibrated.mean, 6),
+        "raw": round(claim.raw.mean, 6),
+        "said_by": claim.borne_out.count(True),
+        "contradicted_by": claim.borne_out.count(False),
+    }
+
+
+def claim_row(claim: ClaimConfidence) -> Json:
+    """One claim of a long answer as the audit keeps it, without its words."""
+    return {
+        "start": claim.start,
+        "end": claim.end,
+        "sentence": claim.sentence,
+        "raw": [claim.raw.alpha, claim.raw.beta],
+        "calibrated": [claim.calibrated.alpha, claim.calibrated.beta],
+        "borne_out": list(claim.borne_out),
     }

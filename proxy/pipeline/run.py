@@ -109,7 +109,7 @@ async def _measure(run: Run, pipeline: RoutePipeline, clustering: Clustering, dr
         with run.step("confidence"):
             claims = await claims_of_long(long, run.job.question, draft)
         if claims is not None:
-            return await measure_long(run, long, clustering, draft, claims)
+            return await measure_long(run, long, draft, claims)
     return await measure_short(run, pipeline, clustering)
 
 

@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 async def record_verdicts(store: AuditStore, metrics: Metrics, added: Sequence[Verdict]) -> list[VerdictResult | None]:
-    """Store verdicts with their scores, count and log them; None in the place of each whose answer does not exist.
+    """Store verdicts with their scores, count and log them; None in the place of each whose answer or claim does not exist.
 
     Raises:
         StoreError: the store cannot be written.
@@ -35,13 +35,17 @@ async def record_verdicts(store: AuditStore, metrics: Metrics, added: Sequence[V
 
 
 def _count(metrics: Metrics, result: VerdictResult) -> None:
-    metrics.verdicts.labels(result.route or "", result.verdict.kind).inc()
+    of_claim = result.verdict.claim is not None
+    told = metrics.claim_verdicts if of_claim else metrics.verdicts
+    settled = metrics.settled_claim_divergence if of_claim else metrics.settled_divergence
+    told.labels(result.route or "", result.verdict.kind).inc()
     for confidence, score in (("raw", "fd_raw"), ("calibrated", "fd"), ("perceived", "fd_perceived")):
         if result.counts and (divergence := result.scores.get(score)) is not None:
-            metrics.settled_divergence.labels(result.route or "", confidence).observe(divergence)
+            settled.labels(result.route or "", confidence).observe(divergence)
     log.info(
         "verdict",
         id=result.id,
+        claim=result.verdict.claim,
         route=result.route,
         status=result.status,
         correct=result.verdict.correct,

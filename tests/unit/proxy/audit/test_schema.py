@@ -42,16 +42,39 @@ def test_a_database_of_an_older_version_is_migrated(
         )
     engine.dispose()
     shutil.copytree(schema.MIGRATIONS, tmp_path / "migrations")
-    (tmp_path / "migrations" / "versions" / "0002_a_column.py").write_text(
-        "import sqlalchemy as sa\nfrom alembic import op\n\nrevision, down_revision = '0002', '0001'\n\n"
+    (tmp_path / "migrations" / "versions" / "9999_a_column.py").write_text(
+        "import sqlalchemy as sa\nfrom alembic import op\n\nrevision, down_revision = '9999', '" + HEAD + "'\n\n"
         "def upgrade():\n    op.add_column('answers', sa.Column('region', sa.String(8)))\n"
     )
     monkeypatch.setattr(schema, "MIGRATIONS", tmp_path / "migrations")
-    monkeypatch.setattr(schema, "HEAD", "0002")
+    monkeypatch.setattr(schema, "HEAD", "9999")
     migrate(engine)
     with engine.connect() as connection:
         assert connection.execute(sa.text("SELECT id, region FROM answers")).all() == [("a", None)]
-        assert version(connection) == "0002"
+        assert version(connection) == "9999"
+    engine.dispose()
+
+
+def test_a_store_from_before_claims_gets_them(store_url: str) -> None:
+    """What the migration makes is what the code would make; the rows stay."""
+    engine = open_engine(Audit(url=store_url))
+    with engine.begin() as connection:
+        connection.execute(
+            sa.insert(answers).values(id="a", created_at=1.0, path="/", status="hedged", duration_ms=2.0)
+        )
+        for statement in (
+            "DROP TABLE claim_verdicts",
+            "ALTER TABLE answers DROP COLUMN claims",
+            "ALTER TABLE texts DROP COLUMN claims",
+        ):
+            connection.execute(sa.text(statement))
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
+    migrate(engine)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        assert compare_metadata(context, metadata) == []
+        assert connection.execute(sa.select(answers.c.id, answers.c.claims)).all() == [("a", None)]
+        assert version(connection) == HEAD
     engine.dispose()
 
 

@@ -48,7 +48,7 @@ def test_a_reader_sees_what_was_handed_in_before(store: Store) -> None:
     assert found["story"] == {"clusters": [[0, 1]]}
     assert (found["served_agrees"], found["alpha"], found["store_text"]) == (True, 0.1, "full")
     assert found["texts"] == {
-        "question": "Who?", "draft": "Me.", "answer": "Probably me.", "served": None, "samples": ["Me.", "You."]
+        "question": "Who?", "draft": "Me.", "answer": "Probably me.", "served": None, "samples": ["Me.", "You."], "claims": None
     }  # fmt: skip
     assert found["verdicts"] == []
 
