@@ -1,22 +1,20 @@
-"""The template rewriter over recorded and freshly drawn answers: `python -m benchmarks.evidence.rewriting [--answers 2000] [--embedded 500]`.
+"""Real answers worded as the proxy words them, counted: `python -m benchmarks.evidence.rewriting [--answers 150]`.
 
-Every answer gets a target drawn evenly from [.02, .98] and goes through retrieval, template, guard and fallbacks as in the proxy.
-How sure the result sounds is read by a reader that has no part in the proxy (`Listener`): a fit on people's scores of other phrases
-than the one it reads. The guard's own reader is reported beside it, marked as such.
+Up to so many answers of each kind of the reading set, from the same sources and none of its own, each with confidences for the answer and its claims, go through the
+function that serves requests. An answer that is left alone is no failure and no success: what is counted is how many are changed, and what happened to those.
+How sure a wording sounds is read by a reader that has no part in the proxy (`Listener`): a fit on people's scores of other phrases than the one it reads.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import gzip
 import json
 import random
 import re
-import statistics
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,13 +26,16 @@ from rich.progress import track
 from scipy.stats import spearmanr
 
 from benchmarks import DATA
+from benchmarks.fits import reading
 from benchmarks.fits.lexicon import fit, rows, seen
-from hedgerow.calibration import Beta, w1_exact
-from hedgerow.lexicon import Retriever, load
+from hedgerow.lexicon import load
 from hedgerow.lexicon.perception.cues import find_cues
 from hedgerow.lexicon.perception.model import Model
 from hedgerow.lexicon.text.words import tokenize, word_set
-from hedgerow.proxy.rewriting import FactGuard, Tally, TemplateRewriter, reword, sentences
+from hedgerow.proxy.lab.rewording import Reworder, default_reworder
+from hedgerow.proxy.outcomes import Status
+from hedgerow.proxy.pipeline.result import Result
+from hedgerow.proxy.rewriting import sentences
 from hedgerow.proxy.types import Rewording, RewriteRequest
 
 SEED = 6
@@ -52,11 +53,6 @@ class Case:
     done: Rewording
     again: Rewording
     milliseconds: float
-
-    @property
-    def worded(self) -> bool:
-        """True where the answer now carries a hedge that was put in."""
-        return self.done.status == "hedged"
 
 
 class Listener:
@@ -95,71 +91,70 @@ def signature(text: str) -> str:
     return " ".join(token.word for cue in find_cues(tokens) for token in tokens[cue.first : cue.last + 1])
 
 
-def recorded(data: Path, count: int, rng: random.Random) -> list[tuple[str, str, str]]:
-    """(set, question, answer): the same number from every recorded set."""
-    files = sorted((data / "samples").rglob("*.jsonl*"))
-    share = -(-count // len(files))
-    collected: list[tuple[str, str, str]] = []
-    for file in files:
-        every = list(_answers(file))
-        collected += [(file.parent.name, *row) for row in rng.sample(every, min(share, len(every)))]
-    return collected[:count]
+@dataclass(frozen=True)
+class Served:
+    """One answer as it would be served: the row it was made from, what became of it, and how long that took."""
+
+    row: reading.Row
+    result: Result
+    milliseconds: float
+
+    @property
+    def changed(self) -> bool:
+        """Whether the client would read another text than the model wrote."""
+        return self.result.text != self.row["answer"]
 
 
-def _answers(file: Path) -> Iterator[tuple[str, str]]:
-    text = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-    for line in text.splitlines():
-        row = json.loads(line)
-        answers = [row["vanilla"], row["hedged"]] if "vanilla" in row else row["samples"][:1]
-        yield from ((row["question"], answer["text"]) for answer in answers)
-
-
-async def drawn(data: Path, count: int, rng: random.Random) -> list[tuple[str, str, str]]:
-    """Answers of the embedded model to real questions, drawn now."""
-    from hedgerow.proxy.config import EmbeddedUpstream
-    from hedgerow.proxy.protocols import Call
-    from hedgerow.proxy.upstreams.embedded import open_embedded
-
-    asked = [json.loads(line) for line in (data / "qa" / "nq_1000.jsonl").read_text(encoding="utf-8").splitlines()]
-    model = await open_embedded("embedded", EmbeddedUpstream(provider="embedded"))
-    collected: list[tuple[str, str, str]] = []
-    for row in track(rng.sample(asked, count), "asking the embedded model", disable=not sys.stderr.isatty()):
-        body = {
-            "messages": [{"role": "user", "content": f"{row['question']}?"}],
-            "max_tokens": 40,
-            "temperature": 1.0,
-            "seed": SEED,
-        }
-        answer = await model.complete(Call("/chat/completions", body))
-        collected.append(("embedded", row["question"], answer["choices"][0]["message"]["content"]))
-    await model.aclose()
+def bulk(data: Path, count: int) -> list[reading.Row]:
+    """Answers of each kind, `count` at most, no prompt twice within a kind and none of the reading set's; targets in turn."""
+    graded = {row["id"] for row in reading.load()}
+    every = [one for one in reading.sources(data) if one.id not in graded and reading.fits(one)]
+    random.Random(SEED).shuffle(every)
+    prompts: dict[str, set[str]] = defaultdict(set)
+    collected: list[reading.Row] = []
+    for one in every:
+        kind = reading.kind_of(one.question, one.answer)
+        if len(prompts[kind]) < count and one.prompt not in prompts[kind]:
+            target = reading.TARGETS[len(prompts[kind]) % len(reading.TARGETS)]
+            prompts[kind].add(one.prompt)
+            collected.append(reading.row_of(one, kind, "bulk", target))
     return collected
 
 
-async def run(answers: Sequence[tuple[str, str, str]], rng: random.Random) -> list[Case]:
-    """Reword every answer at a target of its own, and reword the result."""
-    retriever, template, guard = Retriever(load()), TemplateRewriter(), FactGuard()
-    cases: list[Case] = []
-    for source, question, answer in track(answers, "rewording", disable=not sys.stderr.isatty()):
-        target = Beta.from_mean(rng.uniform(*MEANS), rng.choice(CONCENTRATIONS))
-        request = RewriteRequest(question, answer, target, retriever.nearest(target, 5))
-        done = await reword(request, rewriters=[template], guard=guard)
+async def serve(taken: Sequence[reading.Row], reworder: Reworder) -> list[Served]:
+    """Every answer worded twice, so that the time is that of a process that has read its lexicon."""
+    found = []
+    for row in track(taken, "rewording", disable=not sys.stderr.isatty()):
+        given = reading.given(row)
+        await reworder.reword(given)
         start = time.perf_counter()
-        await reword(request, rewriters=[template], guard=guard)
-        elapsed = (time.perf_counter() - start) * 1e3
-        again = await reword(
-            RewriteRequest(question, done.text, target, request.hedges), rewriters=[template], guard=guard
-        )
-        cases.append(Case(source, request, done, again, elapsed))
-    return cases
+        result = await reworder.reword(given)
+        found.append(Served(row, result, (time.perf_counter() - start) * 1e3))
+    return found
+
+
+def hedged_parts(served: Served) -> Iterator[tuple[float, str]]:
+    """Each target that was worded, with the words it was worded in: a sentence of its own, else all sentences that are new."""
+    words = served.result.rewording
+    if words is None or served.result.status != Status.HEDGED:
+        return
+    own = [one for one in words.sentences if one.hedge is not None and one.target is not None]
+    for one in own:
+        yield one.target.mean, words.text[one.start : one.end]
+    if not own and served.result.confidence is not None:
+        yield served.result.confidence.calibrated.mean, new_sentences(served.row["answer"], words.text)
 
 
 def lost_facts(case: Case) -> bool:
+    """Whether a rewording lost or gained a fact."""
+    return loses_facts(case.request.draft, case.done.text)
+
+
+def loses_facts(before: str, after: str) -> bool:
     """A plain check with nothing of the guard in it: do all numbers, names and long words of the answer stand in the result?
 
     Words of the answer that are in the lexicon are left out: its own hedges may go.
     """
-    before, after = case.request.draft, case.done.text
     hedging = {word for hedge in load() for word in re.findall(r"[a-z]+", hedge.phrase.lower())} | EPISTEMIC
     kept = Counter(re.findall(r"\w+", after.lower()))
     wanted = Counter(w for w in re.findall(r"\w+", before.lower()) if w not in hedging and (len(w) > 3 or w.isdigit()))
@@ -176,9 +171,13 @@ EPISTEMIC = word_set(
 
 def hedged_part(case: Case) -> str:
     """The sentence that was reworded; the whole text where that cannot be determined."""
-    before = set(sentences(case.request.draft))
-    changed = [sentence for sentence in sentences(case.done.text) if sentence not in before]
-    return " ".join(changed) or case.done.text
+    return new_sentences(case.request.draft, case.done.text)
+
+
+def new_sentences(before: str, after: str) -> str:
+    """The sentences of a text that an earlier one does not have; the whole text where there are none."""
+    known = set(sentences(before))
+    return " ".join(sentence for sentence in sentences(after) if sentence not in known) or after
 
 
 def interval(
@@ -190,81 +189,48 @@ def interval(
     return float(np.quantile(draws, 0.025)), float(np.quantile(draws, 0.975))
 
 
-def summary(cases: Sequence[Case], listener: Listener) -> dict[str, Any]:
-    """Every figure, with the answers that assert nothing counted apart."""
-    rng = np.random.default_rng(SEED)
-    asserting = [case for case in cases if case.done.reason != "no_assertion"]
-    spoken = [case for case in asserting if case.done.status != "unhedged"]
-    english = [case for case in spoken if case.done.perceived is not None]
-    targets = np.array([case.request.target.mean for case in english])
-    perceived = listener.perceive([hedged_part(case) for case in english])
-    guards = np.array([case.done.perceived.mean for case in english if case.done.perceived])
-    pairs = np.column_stack([targets, perceived, guards])
-    distances = [_w1(case.done.perceived, case.request.target) for case in english if case.done.perceived]
-    best = [case.request.hedges[0].distance for case in english]
-    tally = Tally.of([case.done for case in asserting])
-    return {
-        "answers": len(cases),
-        "no assertion": len(cases) - len(asserting),
-        "asserting": len(asserting),
-        "status": dict(tally.status),
-        "refused": dict(tally.refused.most_common()),
-        "facts lost": sum(lost_facts(case) for case in asserting),
-        "not idempotent": sum(case.again.text != case.done.text for case in asserting),
-        "spearman": float(spearmanr(targets, perceived).statistic),
-        "spearman interval": interval(pairs, lambda p: spearmanr(p[:, 0], p[:, 1]).statistic, rng),
-        "spearman guard": float(spearmanr(targets, guards).statistic),
-        "mean error": float(np.abs(targets - perceived).mean()),
-        "w1 guard": statistics.fmean(distances),
-        "w1 best": statistics.fmean(best),
-        "median ms": statistics.median(case.milliseconds for case in asserting),
-        "p95 ms": float(np.quantile([case.milliseconds for case in asserting], 0.95)),
-        "wordings": len({case.done.hedge for case in asserting if case.worded}),
-        "pairs": pairs,
-    }
+def pairs(found: Sequence[Served], listener: Listener) -> Any:
+    """(target, perceived by the independent reader) of every English wording, in two columns."""
+    worded = [pair for one in found if one.row["kind"] != "other language" for pair in hedged_parts(one)]
+    return np.column_stack([[target for target, _ in worded], listener.perceive([text for _, text in worded])])
 
 
-def template_ms(cases: Sequence[Case]) -> tuple[float, float]:
-    """Median and 95th percentile of the template alone, without retrieval, guard and reader."""
-    template = TemplateRewriter()
-    spent: list[float] = []
-    for case in cases:
-        if case.worded:
-            start = time.perf_counter()
-            template.rewrite_sync(case.request)
-            spent.append((time.perf_counter() - start) * 1e3)
-    return statistics.median(spent), float(np.quantile(spent, 0.95))
+def correlation(of: Any) -> float:
+    """Spearman's, of two columns."""
+    return float(spearmanr(of[:, 0], of[:, 1]).statistic)
 
 
-def _w1(a: Beta, b: Beta) -> float:
-    return float(w1_exact(a.alpha, a.beta, b.alpha, b.beta))
+def long_times(found: Sequence[Served]) -> list[float]:
+    """Milliseconds of the whole way for answers of eight to twelve sentences."""
+    return [one.milliseconds for one in found if 8 <= len(list(sentences(one.row["answer"]))) <= 12]
 
 
-def measure(data: Path, answers: int, embedded: int) -> list[Case]:
-    """All cases of a run."""
-    rng = random.Random(SEED)
-
-    async def whole() -> list[Case]:
-        taken = recorded(data, answers, rng)
-        return await run([*taken, *(await drawn(data, embedded, rng) if embedded else [])], rng)
-
-    return asyncio.run(whole())
+def measure(data: Path, count: int) -> list[Served]:
+    """The bulk, worded."""
+    return asyncio.run(serve(bulk(data, count), default_reworder()))
 
 
 def main() -> int:
-    """Print the figures as JSON."""
+    """Print the figures as JSON, and what lost a fact."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--answers", type=int, default=2000)
-    parser.add_argument("--embedded", type=int, default=500)
+    parser.add_argument("--answers", type=int, default=150, help="of each kind, at most")
     options = parser.parse_args()
     if not DATA.is_dir():
         print("the recorded answers are not beside the checkout", file=sys.stderr)
         return 2
-    cases, listener = measure(DATA, options.answers, options.embedded), Listener(DATA)
-    figures = summary(cases, listener) | {"listener held out": listener.held_out(), "template ms": template_ms(cases)}
-    print(json.dumps({name: value for name, value in figures.items() if name != "pairs"}, indent=1))
-    for case in [case for case in cases if lost_facts(case) or case.again.text != case.done.text][:10]:
-        print(repr(case.request.draft), repr(case.done.text), repr(case.again.text), sep="\n  ", file=sys.stderr)
+    found = measure(DATA, options.answers)
+    shares = {kind: [one.changed for one in found if one.row["kind"] == kind] for kind in reading.KINDS}
+    lost = [one for one in found if one.changed and loses_facts(one.row["answer"], one.result.text or "")]
+    figures = {
+        "changed": {kind: f"{sum(changed)} of {len(changed)}" for kind, changed in shares.items()},
+        "why not": dict(Counter(str(one.result.reason) for one in found if not one.changed).most_common()),
+        "spearman": correlation(pairs(found, Listener(DATA))),
+        "facts lost": len(lost),
+        "ms, 10 sentences": float(np.median(long_times(found))),
+    }
+    print(json.dumps(figures, indent=1))
+    for one in lost[:20]:
+        print(repr(one.row["answer"]), repr(one.result.text), sep="\n  ", file=sys.stderr)
     return 0
 
 
