@@ -206,7 +206,7 @@ class ClaimConfidence:
     borne_out: tuple[bool | None, ...]
 
 
-SentenceStatus = Literal["hedged", "shared", "plain", "unhedged", "kept"]
+SentenceStatus = Literal["hedged", "plain", "unhedged", "kept"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +216,8 @@ class WordedSentence:
     Attributes:
         start, end: offsets into the final text.
         target: its calibrated confidence; None where it asserts nothing.
-        status: "hedged" (with a hedge of its own), "shared" (the sentence before it, of like confidence, has the hedge), "plain" (none is
-            due, or it claims nothing), "unhedged" (no wording passed the guard), "kept" (part of a list or a quotation).
+        status: "hedged" (with a hedge or a mark of its own), "plain" (none is due: it does not stand clearly below the others, or it claims
+            nothing), "unhedged" (no wording passed the guard), "kept" (part of a list or a quotation).
         hedge: the id of its lexicon entry, if it has one of its own.
     """
 

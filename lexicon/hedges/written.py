@@ -61,6 +61,8 @@ class Written:
         Sentences after an answer, by rising confidence.
     notes : tuple[Closing, ...]
         Sentences for answers that deserve next to no confidence.
+    parts : tuple[Closing, ...]
+        Sentences after a long answer many of whose claims are in doubt, with about the share of claims that they leave standing.
     marks : tuple[Closing, ...]
         What stands in brackets after an item of a list or in a cell of a table.
     """
@@ -68,6 +70,7 @@ class Written:
     wordings: Mapping[str, Wording]
     closings: tuple[Closing, ...]
     notes: tuple[Closing, ...]
+    parts: tuple[Closing, ...]
     marks: tuple[Closing, ...]
 
 
@@ -93,5 +96,5 @@ def written(language: str = "en") -> Written:
         row["id"]: Wording(row["register"], tuple(Frame(kind, text) for f in row["frames"] for kind, text in f.items()))
         for row in raw["wordings"]
     }
-    closings, notes, marks = (tuple(map(closing, raw[name])) for name in ("closings", "notes", "marks"))
-    return Written(wordings, closings, notes, marks)
+    apart = (tuple(map(closing, raw[name])) for name in ("closings", "notes", "parts", "marks"))
+    return Written(wordings, *apart)

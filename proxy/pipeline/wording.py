@@ -58,19 +58,25 @@ async def word(run: Run, wording: RouteWording, measured: Measured, draft: str, 
         if not may_replace:
             rewording = await append_confidence_sentence(request)
         elif long is not None and measured.sentences is not None:
-            rewording = await reworded(long, job.question, draft, measured.sentences, hedges_in(job.last_answer))
+            cells = [(claim.end, claim.calibrated) for claim in run.result.claims if claim.sentence is None]
+            rewording = await reworded(long, job.question, draft, measured.sentences, hedges_in(job.last_answer), cells)
         else:
             rewording = await reword(request, rewriters=wording.rewriters(job), guard=wording.guard)
         return run.reworded(rewording)
 
 
 async def reworded(
-    long: LongAnswerPipeline, question: str, draft: str, targets: Sequence[Beta | None], avoid: Collection[str]
+    long: LongAnswerPipeline,
+    question: str,
+    draft: str,
+    targets: Sequence[Beta | None],
+    avoid: Collection[str],
+    cells: Sequence[tuple[int, Beta]] = (),
 ) -> Rewording:
     """Each sentence at its calibrated confidence, in a worker thread."""
 
     def nearest(target: Beta, used: Collection[str]) -> tuple[Match, ...]:
         return long.retriever.nearest(target, long.k, draft, {*used, *avoid})
 
-    work = partial(reword_sentences, nearest=nearest, template=long.template, guard=long.guard)
+    work = partial(reword_sentences, nearest=nearest, template=long.template, guard=long.guard, cells=cells)
     return await anyio.to_thread.run_sync(work, question, draft, targets)

@@ -1,8 +1,8 @@
-"""Long answers: each sentence at its own confidence.
+"""Long answers: few words of doubt, where they tell the reader something.
 
-Only sentences of running text that deserve a hedge get one, at most one each. Neighbours of like confidence share the first one's, and no
-phrase is used twice while another is about as near. A sentence that introduces a list speaks for its items. What cannot be worded safely
-stays as it was.
+A claim that stands clearly below the rest gets a hedge, two sentences at most; so does an item of a list or a cell of a table, as a short
+mark in brackets. Where most of the claims are in doubt one note says so at the end. A worked solution is hedged in its result alone.
+What cannot be worded safely stays as it was.
 """
 
 from __future__ import annotations
@@ -10,29 +10,43 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import sqrt
 from statistics import fmean
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
+from hedgerow.lexicon.hedges.written import Closing, written
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import Piece, pieces
 from hedgerow.lexicon.text.shape import shape
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting.claims import is_claim
-from hedgerow.proxy.rewriting.frames import Surroundings, capitalise, distance, nearest_foreign
+from hedgerow.proxy.rewriting.frames import LOW, Surroundings, capitalise, distance, is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.guard import FactGuard
 from hedgerow.proxy.rewriting.strip import Stripper
-from hedgerow.proxy.rewriting.template import TemplateRewriter, asserts, choose
+from hedgerow.proxy.rewriting.template import OWN_DOUBT, TemplateRewriter, asserts, choose
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
 
 Nearest = Callable[[Beta, Collection[str]], tuple[Match, ...]]
 """(target, ids to avoid where others are about as near) -> hedges, best first: `Retriever.nearest` with k bound."""
 
-LIKE = 0.15
-"""1-Wasserstein distance under which neighbouring sentences are of like confidence and share a hedge."""
+MOST_HEDGES = 2
+"""Sentences of an answer that get a hedge."""
+MOST_MARKS = 3
+"""Items and cells of an answer that get a mark."""
+CLEARLY = 1.2816
+"""Standard deviations: what stands clearly below the rest has its upper bound, of nine tenths of its probability, below their mean."""
+DOUBTFUL = 0.65
+"""Mean of the claims below which an answer in which nothing stands out gets a note."""
+HALF = 0.5
 NEIGHBOURS = 24
 """Stretches before and after a sentence that are looked at to tell its names from common words."""
 _QUOTED = re.compile(r"[*_]*[\"“«„].*[\"”»“][.!?*_]*", re.DOTALL)
+_WORKED = re.compile(r"\\\[|\\\(|\$\$|\\boxed|\d\s*[=≈]\s*[\d$(\\]|^\s*[a-z]\s*=", re.MULTILINE)
+_STEPS = 3
+"""Formulas from which an answer is a worked solution."""
+_LONGEST_MARKED = 120
+"""Characters of an item that a mark at its end can be about."""
 
 
 def assertions(draft: str, question: str = "") -> int:
@@ -48,7 +62,7 @@ def _is_claim(piece: Piece, language: str) -> bool:
     if not _is_prose(piece) or not asserts(piece.text, language) or (language == "en" and not is_claim(piece.text)):
         return False
     form = shape(piece.text, language=language)
-    return (form.kind != "fragment" or form.unsure) and (form.stopped or form.body.rstrip("*_ ").endswith(":"))
+    return (form.kind != "fragment" or form.unsure) and form.stopped
 
 
 def _is_prose(piece: Piece) -> bool:
@@ -63,11 +77,12 @@ def reword_sentences(
     nearest: Nearest,
     template: TemplateRewriter,
     guard: FactGuard,
+    cells: Sequence[tuple[int, Beta]] = (),
 ) -> Rewording:
-    """Word each sentence at its confidence.
+    """Word the sentences, items and cells that stand clearly below the rest, or put a note after an answer that is in doubt as a whole.
 
-    `confidences` goes with `sentences(draft)`, one each; None leaves a sentence alone. The hedge named in the result is that of the
-    least confident sentence; refused wordings are listed as "template:<reason>".
+    `confidences` goes with `sentences(draft)`, one each; None leaves a sentence alone. `cells` are table cells, each by the offset of its end
+    in the draft. The hedge named in the result is that of the least confident sentence; refused wordings are listed as "template:<reason>".
 
     Raises:
         ValueError: where there are not as many confidences as sentences.
@@ -79,26 +94,42 @@ def reword_sentences(
     language = known_language_of(draft, question)
     if language is None:
         return Rewording(draft, "unhedged", Reason.UNKNOWN_LANGUAGE, None, None)
-    targets = _for_their_lists(parts, dict(zip(indices, confidences, strict=True)))
-    wording = _Wording(question, language, nearest, guard, template.strippers.of(language), parts)
-    for index in indices:
-        wording.word(index, targets[index])
+    targets = dict(zip(indices, confidences, strict=True))
+    known = [target for target in (*targets.values(), *(beta for _, beta in cells)) if target is not None]
+    wording = _Wording(question, language, nearest, guard, template.strippers.of(language), parts, targets)
+    if known and (note := note_of(known, language)) is not None:
+        return wording.outcome(draft, note)
+    if len(_WORKED.findall(draft)) >= _STEPS:
+        last = max((i for i, target in targets.items() if target is not None), default=None)
+        wording.word([] if last is None or last != indices[-1] else [last])
+        return wording.outcome(draft)
+    stands_out = standing_out(known)
+    low = [i for i, target in targets.items() if target is not None and stands_out(target)]
+    wording.word(sorted(low, key=lambda i: targets[i].mean))  # type: ignore[union-attr] # those without a target are left out
+    wording.mark([(end, beta) for end, beta in cells if stands_out(beta)], draft)
     return wording.outcome(draft)
 
 
-def _for_their_lists(parts: Sequence[Piece], targets: dict[int, Beta | None]) -> dict[int, Beta | None]:
-    """The targets, where a sentence that introduces a list has the mean of its own and its items'."""
-    lists: dict[int, list[Beta]] = {}
-    introduction: int | None = None
-    for index, piece in enumerate(parts):
-        if not piece.is_sentence:
-            continue
-        if piece.place == "prose":
-            introduction = index if piece.text.rstrip("*_ ").endswith(":") else None
-        if introduction is not None and (target := targets[index]) is not None and piece.place != "quotation":
-            lists.setdefault(introduction, []).append(target)
-    means = {at: Beta.from_mean(fmean(b.mean for b in items), items[0].concentration) for at, items in lists.items()}
-    return targets | means
+def standing_out(known: Sequence[Beta]) -> Callable[[Beta], bool]:
+    """Tells whether one of these claims stands clearly below the others; a claim by itself always does."""
+    total = sum(beta.mean for beta in known)
+
+    def stands_out(target: Beta) -> bool:
+        others = (total - target.mean) / max(1, len(known) - 1)
+        return len(known) == 1 or target.mean + CLEARLY * sqrt(target.variance) < others
+
+    return stands_out
+
+
+def note_of(known: Sequence[Beta], language: str) -> Closing | None:
+    """The note for an answer of these claims; None where few of them are in doubt, or some stand out that can be named instead."""
+    mean = fmean(beta.mean for beta in known)
+    in_doubt = sum(beta.mean < HALF for beta in known) / len(known)
+    if len(known) < 2 or (in_doubt <= HALF and (mean >= DOUBTFUL or any(map(standing_out(known), known)))):
+        return None
+    about = Beta.from_mean(mean, known[0].concentration)
+    notes = written(language).notes if mean <= LOW else written(language).parts
+    return min(notes, key=lambda note: distance(note.beta, about))
 
 
 @dataclass
@@ -111,34 +142,64 @@ class _Wording:
     guard: FactGuard
     stripper: Stripper
     parts: list[Piece]
-    done: dict[int, WordedSentence] = field(default_factory=dict)
+    targets: dict[int, Beta | None]
+    done: dict[int, tuple[SentenceStatus, str | None]] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
-    shared: Beta | None = None
+    marked: int = 0
 
-    def word(self, index: int, target: Beta | None) -> None:
-        """Word one sentence, the earlier ones being done."""
+    def word(self, indices: Sequence[int]) -> None:
+        """Word these sentences and items, the first ones first, as long as there may be more."""
+        hedged = 0
+        for index in indices:
+            piece, target = self.parts[index], self.targets[index]
+            if target is None or is_plain(target, self._nearest(target)):
+                continue
+            if piece.place == "list" and not self._reads_as_sentence(piece):
+                self._mark_item(index, target)
+            elif hedged < MOST_HEDGES and (piece.place == "list" or self._takes_hedge(index)):
+                rewrite = self._hedged(index, target)
+                self.done[index] = ("unhedged", None) if rewrite is None else ("hedged", rewrite.hedge)
+                if rewrite is not None:
+                    self.parts[index] = replace(piece, text=rewrite.text)
+                    self.used |= {rewrite.hedge} if rewrite.hedge else set()
+                    hedged += 1
+
+    def _takes_hedge(self, index: int) -> bool:
+        """A claim in running text, and a fragment that is the answer itself ("Severe decline.")."""
         piece = self.parts[index]
-        if not _is_prose(piece):
-            self._record(index, target, "kept")
-            self.shared = None
-        elif target is None or not _is_claim(piece, self.language):
-            self._record(index, target, "plain")
-        elif (matches := self._nearest(target))[0].hedge.is_plain:
-            self._record(index, target, "plain")
-            self.shared = None
-        elif self.shared is not None and distance(self.shared, target) <= LIKE:
-            self._record(index, target, "shared")
-        elif (rewrite := self._hedged(index, target, matches)) is None:
-            self._record(index, target, "unhedged")
-        else:
-            self.parts[index] = Piece(rewrite.text, True)
-            self._record(index, target, "hedged", rewrite.hedge)
-            self.shared = target
+        is_answer = index == min(self.targets) and _is_prose(piece) and asserts(piece.text, self.language)
+        return _is_claim(piece, self.language) or (is_answer and shape(piece.text).kind == "fragment")
 
-    def _record(self, index: int, target: Beta | None, status: SentenceStatus, hedge: str | None = None) -> None:
-        self.done[index] = WordedSentence(0, 0, target, status, hedge)
-        self.used |= {hedge} if hedge else set()
+    def _reads_as_sentence(self, piece: Piece) -> bool:
+        return _is_claim(replace(piece, place="prose"), self.language)
+
+    def _mark_item(self, index: int, target: Beta) -> None:
+        """A short mark at the end of an item: "Passy (probably)"."""
+        text = self.parts[index].text
+        if self.marked >= MOST_MARKS or len(text) > _LONGEST_MARKED or text.rstrip("*_ ").endswith((":", ")")):
+            return
+        mark = self._mark(target)
+        self.parts[index] = replace(self.parts[index], text=f"{_unstopped(text)} ({mark.text}){_stop_of(text)}")
+        self.done[index] = ("hedged", mark.hedge)
+
+    def _mark(self, target: Beta) -> Closing:
+        self.marked += 1
+        return min(written(self.language).marks, key=lambda mark: distance(mark.beta, target))
+
+    def mark(self, cells: Sequence[tuple[int, Beta]], draft: str) -> None:
+        """Put a mark after each of these cells of the tables."""
+        starts, start = [], 0
+        for piece in pieces(draft):
+            starts.append(start)
+            start += len(piece.text)
+        for end, target in sorted(cells, reverse=True):
+            if target.mean < 1 and self.marked < MOST_MARKS and not is_plain(target, self._nearest(target)):
+                index = max(i for i, each in enumerate(starts) if each < end)
+                text, at = self.parts[index].text, end - starts[index]
+                self.parts[index] = replace(
+                    self.parts[index], text=f"{text[:at]} ({self._mark(target).text}){text[at:]}"
+                )
 
     def _nearest(self, target: Beta) -> tuple[Match, ...]:
         matches = (
@@ -147,9 +208,12 @@ class _Wording:
         fresh = tuple(match for match in matches if match.hedge.id not in self.used or match.hedge.is_plain)
         return matches if matches[0].hedge.is_plain or not fresh else fresh
 
-    def _hedged(self, index: int, target: Beta, matches: tuple[Match, ...]) -> Rewrite | None:
+    def _hedged(self, index: int, target: Beta) -> Rewrite | None:
         """The sentence at the nearest hedge that frame and guard let pass."""
-        text = self.parts[index].text
+        text, matches = self.parts[index].text, self._nearest(target)
+        if self.language == "en" and OWN_DOUBT.search(text):
+            self.refused.append(f"template:{Reason.ALREADY_HEDGED}")
+            return None
         bare = self.stripper.bare(text)
         around = Surroundings(self.question, self._others(index), self.language)
         left = tuple(match for match in matches if not match.hedge.is_plain)
@@ -174,19 +238,24 @@ class _Wording:
         around = range(max(0, index - NEIGHBOURS), min(len(self.parts), index + NEIGHBOURS))
         return "".join(self.parts[i].text for i in around if i != index)
 
-    def outcome(self, draft: str) -> Rewording:
+    def outcome(self, draft: str, note: Closing | None = None) -> Rewording:
         """What became of the answer."""
         text = "".join(piece.text for piece in self.parts)
-        perceived = self.guard.reader(text, self.language) if self.guard.reader else None
         worded = tuple(self._placed())
         plain = Rewording(
-            text, "plain", "no_hedge_needed", None, None, tuple(self.refused), perceived, sentences=worded
+            text, "plain", Reason.NO_HEDGE_NEEDED, None, None, tuple(self.refused), None, sentences=worded
         )
-        hedged = [(s.target.mean, s.hedge) for s in worded if s.hedge is not None and s.target is not None]
-        if hedged:
-            return replace(plain, status="hedged", reason=None, hedge=min(hedged)[1], rewriter="template")
+        if note is not None:
+            text = draft if draft.rstrip().endswith(note.text) else f"{draft.rstrip()}\n\n{note.text}"
+            return replace(plain, text=text, status="hedged", reason=None, rewriter="closing", perceived=note.beta)
+        plain = replace(plain, perceived=self.guard.reader(text, self.language) if self.guard.reader else None)
+        if text != draft:
+            named = [(s.target.mean, s.hedge) for s in worded if s.hedge is not None and s.target is not None]
+            return replace(
+                plain, status="hedged", reason=None, hedge=min(named)[1] if named else None, rewriter="template"
+            )
         if self.refused:
-            return replace(plain, text=draft, status="unhedged", reason=self.refused[-1].partition(":")[2])
+            return replace(plain, status="unhedged", reason=self.refused[-1].partition(":")[2])
         return plain
 
     def _placed(self) -> Iterator[WordedSentence]:
@@ -194,5 +263,16 @@ class _Wording:
         end = 0
         for index, piece in enumerate(self.parts):
             start, end = end, end + len(piece.text)
-            if (sentence := self.done.get(index)) is not None:
-                yield replace(sentence, start=start, end=end)
+            if index in self.targets:
+                status, hedge = self.done.get(index, ("plain" if _is_prose(piece) else "kept", None))
+                yield WordedSentence(start, end, self.targets[index], status, hedge)
+
+
+def _unstopped(text: str) -> str:
+    """An item without the stop at its end."""
+    return text.rstrip().removesuffix(_stop_of(text)) if _stop_of(text) else text.rstrip()
+
+
+def _stop_of(text: str) -> str:
+    last = text.rstrip()[-1:]
+    return last if last in (".", ";", ",") else ""

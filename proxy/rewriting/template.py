@@ -106,7 +106,7 @@ class TemplateRewriter:
         )
         if where is None:
             raise StepFailed("rewrite", Reason.NO_ASSERTION, "the draft asserts nothing that could be hedged")
-        if language == "en" and _OWN_DOUBT.search(originals[where].text):
+        if language == "en" and OWN_DOUBT.search(originals[where].text):
             raise StepFailed(
                 "rewrite", Reason.ALREADY_HEDGED, "the draft hedges itself in words that are part of what it says"
             )
@@ -124,7 +124,7 @@ class TemplateRewriter:
         return Rewrite("".join(piece.text for piece in parts), hedge.id)
 
 
-_OWN_DOUBT = re.compile(
+OWN_DOUBT = re.compile(
     r"(?<!\bI )\b(?:might|may|could)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared|likely) (?:not )?to (?:be|have)\b"
 )
 """Doubt that is part of what a sentence says ("It might be X, possibly Y"): without it the sentence would say something else."""

@@ -40,8 +40,8 @@ def told_of(answer: Any) -> tuple[str, Any]:
 def test_only_what_the_answers_disagree_on_is_hedged(
     serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any
 ) -> None:
-    """Place and author stand in all ten answers, the year in nine, the height in five: only the last is in doubt, and worded so."""
-    upstream.default = says(*ANSWERS)
+    """Place and author stand in all ten answers, the year in nine, the height in one: only the last is in doubt, and worded so."""
+    upstream.default = says(*(text(height=102 + 7 * i, year=1958 + 12 * (i == 2)) for i in range(10)))
     final, told = told_of(client_of(serve(rewriting=UNCALIBRATED)).chat.completions.create(model="m", messages=ASK))
     assert final.startswith(f"{SURE} {AUTHOR} ")
     place, author, height, year = told["sentences"]
@@ -85,7 +85,7 @@ def test_a_map_fitted_on_labelled_claims_opens_long_answers(
     serve: Any, client_of: Any, upstream: Upstream, tmp_path: Path
 ) -> None:
     """`hedgerow fit --signal consistency` on labelled claims; from then on the sentences are worded at what the map makes of them."""
-    rows = [{"alpha": 9 * m, "beta": 9 * (1 - m), "correct": i % 10 < 10 * m - 2, "signal": "consistency"} for i in range(200) for m in (0.5, 0.7, 0.9)]  # fmt: skip
+    rows = [{"alpha": 9 * m, "beta": 9 * (1 - m), "correct": i % 10 < 10 * m - 4, "signal": "consistency"} for i in range(200) for m in (0.5, 0.7, 0.9)]  # fmt: skip
     data = tmp_path / "claims.jsonl"
     data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     options = [
