@@ -50,6 +50,7 @@ class Reason(_Code):
     CONVERSATION = "conversation", "The upstream writes every answer into a conversation that it keeps."
     BACKGROUND = "background", "The upstream works in the background, and the client fetches its answer later."
     NESTED_TOO_DEEP = "nested_too_deep", "The request's JSON is nested deeper than can be sent again."
+    UNREADABLE_REQUEST = "unreadable_request", "The request has a form that is not read here; the upstream judges it."
     NOT_A_CLAIM = "not_a_claim", "Nothing is asked that could be right or wrong (a greeting, an opinion, a poem)."
     # passed: read from the answers
     TOO_LONG = (

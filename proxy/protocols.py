@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -65,7 +65,7 @@ class RawCall:
     method: str
     path: str
     headers: Sequence[tuple[str, str]]
-    body: bytes | AsyncIterator[bytes]
+    body: bytes | AsyncIterable[bytes]
 
 
 @dataclass(frozen=True, slots=True)

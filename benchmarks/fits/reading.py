@@ -32,6 +32,8 @@ from hedgerow.proxy.pipeline.eligibility import asks_for_claim
 from hedgerow.proxy.pipeline.result import Result
 
 FILE = ROOT / "tests" / "data" / "reading.jsonl"
+ADVERSARIAL = FILE.with_name("reading_adversarial.jsonl")
+"""Short answers of our own, each with one thing that invites a mistake, which is its kind."""
 SEED = 14
 TARGETS = (0.05, 0.20, 0.35, 0.50, 0.65, 0.80, 0.95)
 CONCENTRATION = 10.0
@@ -263,14 +265,14 @@ def updated(row: Row, result: Result) -> Row:
     return rest | {"text": text, "status": result.status, "reason": result.reason} | kept
 
 
-def load() -> list[Row]:
-    """The committed set."""
-    return [json.loads(line) for line in FILE.read_bytes().splitlines()]
+def load(file: Path = FILE) -> list[Row]:
+    """A committed set."""
+    return [json.loads(line) for line in file.read_bytes().splitlines()]
 
 
-def save(rows: Sequence[Row]) -> None:
-    """Write the set, one answer a line."""
-    FILE.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+def save(rows: Sequence[Row], file: Path = FILE) -> None:
+    """Write a set, one answer a line."""
+    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
 def _show(row: Row, result: Result) -> str:
@@ -291,20 +293,23 @@ def main() -> int:
             return 2
         save(select(DATA))
         return 0
-    rows = load()
+    stale = sum(_compare(file, options.write) for file in (FILE, ADVERSARIAL))
+    return 1 if stale and not options.write else 0
+
+
+def _compare(file: Path, write: bool) -> int:
+    """Word a set anew and print what changed; how many texts are not those that were graded."""
+    rows = load(file)
     results = asyncio.run(reworded(rows, default_reworder()))
     after = [updated(row, result) for row, result in zip(rows, results, strict=True)]
-    changed = [
-        (row, result)
-        for row, new, result in zip(rows, after, results, strict=True)
-        if "text" not in row or row["text"] != new["text"]
-    ]
+    pairs = zip(rows, after, results, strict=True)
+    changed = [(row, result) for row, new, result in pairs if "text" not in row or row["text"] != new["text"]]
     for row, result in changed:
         print(_show(row, result))
-    print(f"{len(changed)} of {len(rows)} texts are not those that were graded", file=sys.stderr)
-    if options.write:
-        save(after)
-    return 1 if changed and not options.write else 0
+    print(f"{file.name}: {len(changed)} of {len(rows)} texts are not those that were graded", file=sys.stderr)
+    if write:
+        save(after, file)
+    return len(changed)
 
 
 if __name__ == "__main__":

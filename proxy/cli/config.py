@@ -26,7 +26,8 @@ def check(
 ) -> None:
     """Check a configuration file, and that what it names is there. Nothing is opened or called, unless --online is given.
 
-    Exits with 2 where the file cannot be used, with 1 where a map is missing or, with --online, something does not answer.
+    What works, but not as most would expect, is a line on standard error. Exits with 2 where the file cannot be used, with 1 where a map is
+    missing or, with --online, something does not answer.
     """
     settings = configuration(config)
     try:
@@ -37,6 +38,8 @@ def check(
         problems += asyncio.run(_ask_all(settings))
     if problems:
         stop("\n".join(problems), code=1)
+    if settings.unrouted is not None:
+        typer.echo(f"{config}: {settings.unrouted}", err=True)
     routes = ", ".join(f"{route.name} ({route.mode})" for route in settings.routes)
     typer.echo(f"{config}: fine; routes: {routes}")
 

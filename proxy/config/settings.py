@@ -124,6 +124,9 @@ class Settings(BaseSettings):
     """SHA-256 of the client keys that get in, in hex (`hedgerow config hash-key`). Empty: every key passes through to the upstream."""
     upstreams: Mapping[str, Upstream]
     """The models behind the proxy, by name."""
+    default_upstream: str | None = None
+    """Upstream of requests that generate no text and whose model no route takes, or that name none: files, lists, moderations. A route of it must
+    admit their headers and key. Unset: that of all routes, where they share one."""
     routes: Annotated[tuple[Route, ...], Field(min_length=1)]
     """Which requests are calibrated and how; the first that matches takes the request."""
     audit: Audit = Audit()
@@ -148,6 +151,30 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """The environment overrides the file."""
         return env_settings, init_settings
+
+    @property
+    def default(self) -> str | None:
+        """The upstream of what no route takes by its model; None where that cannot be said."""
+        named = {route.upstream for route in self.routes}
+        return self.default_upstream or (named.pop() if len(named) == 1 else None)
+
+    @property
+    def unrouted(self) -> str | None:
+        """A warning where requests that name no model find no route."""
+        if self.default is not None or any(route.takes(None, {}, None) for route in self.routes):
+            return None
+        return (
+            "requests that name no model (files, lists of models, moderations) are answered with status 404: the routes have several "
+            "upstreams, and each wants a model; set default_upstream to one of them"
+        )
+
+    @model_validator(mode="after")
+    def _default_is_used(self) -> Settings:
+        named = {route.upstream for route in self.routes}
+        if self.default_upstream is not None and self.default_upstream not in named:
+            used = ", ".join(sorted(named))
+            raise ValueError(f"default_upstream is {self.default_upstream!r}; the upstreams of routes are: {used}")
+        return self
 
     @model_validator(mode="after")
     def _routes_fit(self) -> Settings:

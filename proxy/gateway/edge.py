@@ -5,12 +5,11 @@ Raw ASGI, because a route that is off must cost next to nothing; FastAPI serves 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterable, Callable, Coroutine, Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, cast
 
-import anyio.to_thread
-import orjson
 import structlog
 
 from hedgerow.proxy.config import Mode, Route
@@ -19,9 +18,10 @@ from hedgerow.proxy.gateway.access import client_key_hash
 from hedgerow.proxy.gateway.exchange import ClientGone, Exchange, Receive, Scope, Send
 from hedgerow.proxy.gateway.finish import finish
 from hedgerow.proxy.gateway.pass_through import forward
+from hedgerow.proxy.gateway.reading import Received, received
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import nested_too_deep, skip_reason
-from hedgerow.proxy.pipeline.job import Job, checked_body, new_id
+from hedgerow.proxy.pipeline.job import Job, Unread, check, new_id
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
@@ -32,8 +32,6 @@ NO_ROUTE = Route.model_construct(name="", upstream="", mode="off")
 """Stands for the route of a request that none takes, or that was refused before one was looked for."""
 CALIBRATING = {kind: f"hedgerow.proxy.gateway.{kind}" for kind in ("shadow", "buffered", "append")}
 """What answers calibrated requests. Loaded with a route's pipeline, because they bring the mathematics along."""
-LARGE_BODY_BYTES = 100_000
-"""From this size on a body is decoded on a worker thread: decoding must not hold up other requests."""
 
 
 class Edge:
@@ -100,32 +98,51 @@ async def _settle(exchange: Exchange, services: Services) -> None:
 
 async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
     """Authorise, read, decide, answer."""
+    server = services.settings.server
     key_hash = client_key_hash(exchange.headers, services.settings)
     generates = exchange.method == "POST" and exchange.path in DIALECTS
-    if not generates:
-        model, data = await _peek(exchange, services)
-        route = _route(services, exchange.headers, model, key_hash)
-        run.take(run.job.routed(route, "off", {"model": model}))
-        _check_store(services, run.job)
-        return await _unless_gone(exchange, data, forward(exchange, services, run, data, Reason.NOT_GENERATING))
+    came = await received(exchange, server.max_body_bytes, is_json=generates)
+    route = _route(services, exchange.headers, came, key_hash, generates=generates)
+    mode = _mode(route, exchange.headers)
+    calibrates = generates and mode != "off"
+    fault = _fault(exchange.path, came, server.max_messages) if calibrates else None
+    job = run.job.routed(route, mode if calibrates and fault is None else "off", came.body)
+    run.take(job if fault is None else replace(job, mode=mode))
+    _check_store(services, run.job)
+    if not calibrates:
+        why = Reason.MODE_OFF if generates else Reason.NOT_GENERATING
+        work = forward(exchange, services, run, came.data, why, told=mode == "on")
+        return await _unless_gone(exchange, came.data, work)
 
-    data = await exchange.body(services.settings.server.max_body_bytes)
-    max_messages = services.settings.server.max_messages
-    if len(data) < LARGE_BODY_BYTES:
-        body = checked_body(exchange.path, data, max_messages)
-    else:
-        body = await anyio.to_thread.run_sync(checked_body, exchange.path, data, max_messages)
-    route = _route(services, exchange.headers, body.get("model"), key_hash)
-    job = run.job.routed(route, _mode(route, exchange.headers), body)
-    run.take(job)
-    _check_store(services, job)
-    if job.mode == "off":
-        return await exchange.unless_gone(forward(exchange, services, run, data, Reason.MODE_OFF))
-    reason = Reason.NESTED_TOO_DEEP if nested_too_deep(data, body) else skip_reason(job)
+    data = cast(bytes, came.data)
+    reason = _why_passed(run.job, data, fault)
     if reason is not None:
-        return await exchange.unless_gone(forward(exchange, services, run, data, reason))
-    module = import_module(CALIBRATING[_way(job)])  # loaded beside the route's pipeline: see app.py
+        return await exchange.unless_gone(forward(exchange, services, run, data, reason, told=mode == "on"))
+    module = import_module(CALIBRATING[_way(run.job)])  # loaded beside the route's pipeline: see app.py
     return await exchange.unless_gone(module.answer(exchange, services, run, data))
+
+
+def _fault(path: str, came: Received, max_messages: int) -> BadRequest | None:
+    """Why a request for text cannot be calibrated as it is; None where it can."""
+    try:
+        if came.fault is None:
+            check(path, came.body, max_messages)
+    except BadRequest as error:
+        return error
+    return came.fault
+
+
+def _why_passed(job: Job, data: bytes, fault: BadRequest | None) -> str | None:
+    """Why a request for text is passed on as it is; None where it is calibrated.
+
+    Raises:
+        BadRequest: no upstream could make anything of it. In shadow, which changes nothing, the upstream says so.
+    """
+    if fault is None:
+        return Reason.NESTED_TOO_DEEP if nested_too_deep(data, job.body) else skip_reason(job)
+    if job.mode == "on" and not isinstance(fault, Unread):
+        raise fault
+    return fault.code
 
 
 def _way(job: Job) -> str:
@@ -137,36 +154,32 @@ def _way(job: Job) -> str:
 
 
 async def _unless_gone(
-    exchange: Exchange, body: bytes | AsyncIterator[bytes], answer: Coroutine[None, None, None]
+    exchange: Exchange, body: bytes | AsyncIterable[bytes], answer: Coroutine[None, None, None]
 ) -> None:
     """Await an answer; watch for the client's leaving unless its body is still being read."""
     await (exchange.unless_gone(answer) if isinstance(body, bytes) else answer)
 
 
-async def _peek(exchange: Exchange, services: Services) -> tuple[str | None, bytes | AsyncIterator[bytes]]:
-    """The model a request names, if it is JSON, and its body. Other bodies (audio, files) are passed on piece by piece."""
-    if exchange.method in ("GET", "HEAD", "DELETE"):
-        return None, b""
-    if not exchange.headers.get("content-type", "").startswith("application/json"):
-        return None, exchange.body_stream()
-    data = await exchange.body(services.settings.server.max_body_bytes)
-    try:
-        body = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return None, data  # the upstream's to judge: nothing here depends on it
-    model = body.get("model") if isinstance(body, dict) else None
-    return model if isinstance(model, str) else None, data
-
-
-def _route(services: Services, headers: Mapping[str, str], model: str | None, key_hash: str | None) -> Route:
-    """The first route that takes the request.
+def _route(
+    services: Services, headers: Mapping[str, str], came: Received, key_hash: str | None, *, generates: bool
+) -> Route:
+    """The first route that takes the request. What generates no text goes to the default upstream where none takes its model: files, for one,
+    name none.
 
     Raises:
+        BadRequest: none does, and the request cannot be read.
         NotFound: none does.
     """
-    for route in services.settings.routes:
+    settings, model = services.settings, came.model
+    for route in settings.routes:
         if route.takes(model, headers, key_hash):
             return route
+    if came.fault is not None and generates:
+        raise came.fault
+    if not generates and (default := settings.default) is not None:
+        for route in settings.routes:
+            if route.upstream == default and route.admits(headers, key_hash):
+                return route
     raise NotFound(f"no route takes the model {model!r}" if model else "no route takes this request", code="no_route")
 
 

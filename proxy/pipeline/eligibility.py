@@ -95,7 +95,7 @@ def request_reason(path: str, body: Json) -> Reason | None:
 
 def _over_one(count: object) -> bool:
     """Whether a count is over one, or is not a count: then it is the upstream's to judge."""
-    return count is not None and (not isinstance(count, int) or count > 1)
+    return count is not None and (not isinstance(count, int | float) or count > 1)
 
 
 def nested_too_deep(data: bytes, body: Json) -> bool:

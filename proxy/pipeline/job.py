@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,11 +14,13 @@ import orjson
 
 from hedgerow.proxy.config import Mode, Route
 from hedgerow.proxy.errors import BadRequest
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 IDEMPOTENCY = "idempotency-key"
+_HALF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def _random_words() -> Iterator[str]:
@@ -122,20 +126,46 @@ def job_of(route: Route, path: str, body: Json, headers: Mapping[str, str], mode
     return Job(new_id(), route, path, body, headers).routed(route, mode, body)
 
 
-def checked_body(path: str, data: bytes, max_messages: int) -> Json:
-    """Decode a request for text and check what the pipeline relies on. Everything else is the upstream's to judge.
+class Unread(BadRequest):
+    """A request has a form that is not read here, but that an upstream may well take."""
+
+    code = Reason.UNREADABLE_REQUEST
+
+
+def decoded(data: bytes) -> Json:
+    """The JSON object in a body.
 
     Raises:
-        BadRequest: it is not a JSON object, or messages / prompt, model, n or stream have a wrong type.
+        Unread: only a lenient reader takes it (half of a surrogate pair).
+        BadRequest: it is not a JSON object.
     """
     try:
         body = orjson.loads(data)
     except orjson.JSONDecodeError as error:
+        if _HALF_A_PAIR.search(data) and _is_object(data):
+            raise Unread("the body holds half of a surrogate pair") from error
         raise BadRequest(
             f"the body is not valid JSON: {error.msg} at character {error.pos}", code="invalid_json"
         ) from error
     if not isinstance(body, dict):
         raise BadRequest("the body must be a JSON object", code="invalid_json")
+    return body
+
+
+def _is_object(data: bytes) -> bool:
+    """Whether a reader that takes half a surrogate pair reads a JSON object."""
+    try:
+        return isinstance(json.loads(data), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def check(path: str, body: Json, max_messages: int) -> None:
+    """Check what the pipeline relies on in a request for text. Everything else is the upstream's to judge.
+
+    Raises:
+        BadRequest: messages / prompt, model, n or stream are missing or have a wrong type.
+    """
     field = DIALECTS[path].prompt
     if field is not None and field not in body:
         raise BadRequest(f"`{field}` is missing", param=field, code="missing_field")
@@ -147,9 +177,10 @@ def checked_body(path: str, data: bytes, max_messages: int) -> Json:
         ("n", (int,), "a whole number"),
     ):
         value = body.get(name)
+        if name == "n" and isinstance(value, float) and value.is_integer():
+            continue
         if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
             raise BadRequest(f"`{name}` must be {words}", param=name, code="invalid_type")
-    return body
 
 
 def _check_messages(messages: object, limit: int) -> None:
@@ -165,6 +196,8 @@ def _check_messages(messages: object, limit: int) -> None:
             wrong, wanted = f"messages[{index}]", "an object"
         elif not isinstance(message.get("role"), str):
             wrong, wanted = f"messages[{index}].role", "a string"
+        elif isinstance(message.get("content"), dict):
+            raise Unread(f"`messages[{index}].content` is an object")
         elif not isinstance(message.get("content"), str | list | None):
             wrong, wanted = f"messages[{index}].content", "a string or a list of parts"
         else:
@@ -174,7 +207,7 @@ def _check_messages(messages: object, limit: int) -> None:
 
 def last_message(body: Json, role: str) -> str:
     """The last chat message of a role as plain text; "" where there is none."""
-    for message in reversed(body.get("messages", ())):
+    for message in reversed(body.get("messages") or ()):
         if message["role"] == role:
             content = message.get("content")
             if isinstance(content, list):

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.errors import UpstreamError
+from hedgerow.proxy.errors import BadRequest, UpstreamError
 from hedgerow.proxy.types import Json, Sample, Usage
 
 MAX_TOKENS = 2**31 - 1
@@ -39,6 +39,28 @@ def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] |
     if not choices:
         raise UpstreamError(f"the upstream {name!r} answered with an empty list of choices", code="upstream_no_choices")
     return answer
+
+
+def asked(path: str, body: bytes) -> Json:
+    """The request object of a call that is made in this process, with what it cannot be made without.
+
+    Raises:
+        BadRequest: it is not a JSON object, or has no messages or prompt of the right type.
+    """
+    try:
+        request = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadRequest("the body is not valid JSON", code="invalid_json") from error
+    if not isinstance(request, dict):
+        raise BadRequest("the body must be a JSON object", code="invalid_json")
+    messages = request.get("messages")
+    if path == "/chat/completions" and not (
+        isinstance(messages, list) and messages and all(isinstance(message, dict) for message in messages)
+    ):
+        raise BadRequest("`messages` must be a list of messages", param="messages", code="invalid_type")
+    if path == "/completions" and "prompt" not in request:
+        raise BadRequest("`prompt` is missing", param="prompt", code="missing_field")
+    return request
 
 
 def usage_of(answer: Json) -> Usage:

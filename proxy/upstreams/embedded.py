@@ -22,6 +22,7 @@ from hedgerow.proxy.errors import BadRequest, NotFound, Overloaded
 from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
+from hedgerow.proxy.upstreams.answers import asked
 from hedgerow.proxy.upstreams.llama import Answer, Llama, Options, model_file
 
 SECONDS_PER_QUEUED_CALL = 2.0
@@ -165,12 +166,13 @@ class EmbeddedModel:
         """See `Upstream`. The answer is made in this process, as a JSON object or as a stream."""
         if not isinstance(call.body, bytes) or call.method != "POST":
             raise NotFound(f"the embedded model serves no {call.method} /v1{call.path}", code="unknown_path")
-        body = orjson.loads(call.body)
+        path = call.path.partition("?")[0]
+        body = asked(path, call.body)
         if not body.get("stream"):
-            answer = await self.complete(Call(call.path, body))
+            answer = await self.complete(Call(path, body))
             yield Relay(200, [(b"content-type", b"application/json")], _once(orjson.dumps(answer)))
             return
-        yield Relay(200, [(b"content-type", b"text/event-stream; charset=utf-8")], self._stream(call.path, body))
+        yield Relay(200, [(b"content-type", b"text/event-stream; charset=utf-8")], self._stream(path, body))
 
     async def _stream(self, path: str, body: Json) -> AsyncIterator[bytes]:
         """Tokens as they are made."""

@@ -128,7 +128,9 @@ class HttpModel:
 
     async def _complete_once(self, call: Call) -> Json:
         headers = self._headers(
-            call.headers.items(), ("content-type", "application/json"), ("accept-encoding", "identity")
+            ((name, value) for name, value in call.headers.items() if name != "content-encoding"),
+            ("content-type", "application/json"),
+            ("accept-encoding", "identity"),
         )
         with _foreign_errors(self._name):
             url = URL(self._base + (call.target or call.path), encoded=True)

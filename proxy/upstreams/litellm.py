@@ -21,7 +21,7 @@ from hedgerow.proxy.errors import ConfigError, NotFound, UpstreamError, Upstream
 from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.answers import checked_completion
+from hedgerow.proxy.upstreams.answers import asked, checked_completion
 from hedgerow.proxy.upstreams.assembling import whole_answer
 from hedgerow.proxy.upstreams.retries import with_retries
 
@@ -109,8 +109,9 @@ class LiteLLMModel:
         """See `Upstream`."""
         if not isinstance(call.body, bytes) or call.method != "POST":
             raise NotFound(f"LiteLLM upstreams serve no {call.method} /v1{call.path}", code="unknown_path")
-        body: Json = orjson.loads(call.body)
-        answer = await self._ask(call.path, body, dict(call.headers))
+        path = call.path.partition("?")[0]
+        body = asked(path, call.body)
+        answer = await self._ask(path, body, dict(call.headers))
         if body.get("stream"):
             yield Relay(200, [(b"content-type", b"text/event-stream; charset=utf-8")], self._stream(answer))
         else:

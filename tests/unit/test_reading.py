@@ -29,7 +29,7 @@ def test_it_holds_enough_of_every_kind_in_two_halves_that_share_no_prompt_of_a_k
 
 
 def test_grades_are_of_changed_texts_only() -> None:
-    for row in ROWS:
+    for row in [*ROWS, *reading.load(reading.ADVERSARIAL)]:
         assert row.get("grade") in (None, *grades.GRADES)
         assert row["text"] is not None or "grade" not in row
         assert row["text"] != row["answer"]

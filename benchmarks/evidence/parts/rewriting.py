@@ -34,7 +34,7 @@ from benchmarks.evidence.rewriting import (
 )
 from benchmarks.fits import reading
 from benchmarks.performance.first_token import measure as first_token
-from hedgerow.proxy.lab.rewording import default_reworder
+from hedgerow.proxy.lab.rewording import Reworder, default_reworder
 
 OF_EACH_KIND, ROUNDS = 150, 200
 PICTURE = ROOT / "docs" / "evidence" / "rewriting.svg"
@@ -43,23 +43,27 @@ PICTURE = ROOT / "docs" / "evidence" / "rewriting.svg"
 def section(data: Path) -> str:
     """Recompute everything but the grades, which were given by reading, and the editors' replies, which were drawn once."""
     listener, reworder = Listener(data), default_reworder()
-    rows = reading.load()
-    rows = grades.now(rows, asyncio.run(reading.reworded(rows, reworder)))
+    rows, traps = (_now(file, reworder) for file in (reading.FILE, reading.ADVERSARIAL))
     found = measure(data, OF_EACH_KIND)
     heard = pairs(found, listener)
     _draw(heard)
     return "\n\n".join(
         [
-            _read(rows),
+            _read(rows, traps),
             _counted(found, heard, listener),
             editors(listener),
             streams(),
-            goals.table(_goals(rows, found, heard)),
+            goals.table(_goals(rows, traps, found, heard)),
         ]
     )
 
 
-def _read(rows: Sequence[reading.Row]) -> str:
+def _now(file: Path, reworder: Reworder) -> list[reading.Row]:
+    rows = reading.load(file)
+    return grades.now(rows, asyncio.run(reading.reworded(rows, reworder)))
+
+
+def _read(rows: Sequence[reading.Row], traps: Sequence[reading.Row]) -> str:
     """The graded answers."""
     report = [row for row in rows if row["half"] == "report"]
     tune = [row for row in rows if row["half"] == "tune"]
@@ -88,7 +92,11 @@ Of the texts that were changed, with the share when the set was drawn:
 
 | grade | before, tuning half (n = {before["A"].n}) | now, tuning half (n = {after["A"].n}) | now, the other half (n = {grades.graded(report, "A").n}) |
 |---|---|---|---|
-{compared}"""
+{compared}
+
+{len({row["id"] for row in traps})} short answers of our own, each with one thing that invites a mistake (a condition, a negation, a quotation, sarcasm, emoji, a footnote, right-to-left script ...), at two targets each:
+
+{grades.table(traps, "", lambda _: "invite a mistake")}"""
 
 
 def _counted(found: Sequence[Served], heard: Any, listener: Listener) -> str:
@@ -129,7 +137,9 @@ Times are of one thread of {os.cpu_count()} shared cores.
 ![Target and perceived confidence](rewriting.svg)"""
 
 
-def _goals(rows: Sequence[reading.Row], found: Sequence[Served], heard: Any) -> list[Goal]:
+def _goals(
+    rows: Sequence[reading.Row], traps: Sequence[reading.Row], found: Sequence[Served], heard: Any
+) -> list[Goal]:
     report = [row for row in rows if row["half"] == "report"]
     foreign = [row for row in rows if row["kind"] == "other language"]
     low, high = interval(heard, correlation, np.random.default_rng(SEED))
@@ -153,6 +163,12 @@ def _goals(rows: Sequence[reading.Row], found: Sequence[Served], heard: Any) -> 
             grades.graded(report, "A"),
             0.6,
             at_least=True,
+            spec=".1%",
+        ),
+        Goal(
+            "answers that invite a mistake, graded D: none",
+            grades.share(sum(row["mark"] == "D" for row in traps), len(traps)),
+            0.0,
             spec=".1%",
         ),
         Goal(

@@ -248,3 +248,19 @@ def test_a_faulty_route_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load(path)
     assert str(caught.value).splitlines() == [f"{path}: routes.0.calibration: there is no such key"]
+
+
+def test_check_warns_of_requests_that_no_route_takes(tmp_path: Path) -> None:
+    """Two upstreams, each for its models: a list of files has nowhere to go. A default that no route uses is a fault."""
+    one = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}
+    routes = [{"name": name, "upstream": name, "match": {"model": f"{name}-*"}} for name in ("a", "b")]
+    changed: dict[str, Any] = {"upstreams": {"a": one, "b": one, "c": one}, "routes": routes}
+    command = ["config", "check", "-c"]
+    done = CliRunner().invoke(app, [*command, str(_written(tmp_path, changed))])
+    assert done.exit_code == 0, done.output
+    assert "set default_upstream" in done.stderr
+    done = CliRunner().invoke(app, [*command, str(_written(tmp_path, changed | {"default_upstream": "b"}))])
+    assert (done.exit_code, done.stderr) == (0, "")
+    done = CliRunner().invoke(app, [*command, str(_written(tmp_path, changed | {"default_upstream": "c"}))])
+    assert done.exit_code == 2
+    assert "default_upstream is 'c'; the upstreams of routes are: a, b" in done.stderr

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hedgerow.proxy.errors import BadRequest
 from hedgerow.proxy.gateway.shadow import served_text
 from hedgerow.proxy.pipeline.eligibility import draft_reason, request_reason
-from hedgerow.proxy.pipeline.job import checked_body, last_message
+from hedgerow.proxy.pipeline.job import check, decoded, last_message
 from hedgerow.proxy.rewriting import natural_pieces
 from hedgerow.proxy.types import Sample
 from hedgerow.proxy.upstreams import sse
@@ -32,7 +32,8 @@ def test_any_json_is_either_refused_or_understood(body: Any) -> None:
     """A body that passes the check can be asked for its question and its reason; nothing else is raised."""
     for path in (CHAT, "/completions"):
         try:
-            checked = checked_body(path, json.dumps(body).encode(), 100)
+            checked = decoded(json.dumps(body).encode())
+            check(path, checked, 100)
         except BadRequest:
             continue
         assert checked == body
@@ -44,7 +45,7 @@ def test_any_json_is_either_refused_or_understood(body: Any) -> None:
 def test_any_bytes_are_refused_with_a_sentence(data: bytes) -> None:
     """No other exception, whatever comes."""
     with pytest.raises(BadRequest, match=r"\w+ \w+"):  # so few bytes hold no request
-        checked_body(CHAT, data, 100)
+        check(CHAT, decoded(data), 100)
 
 
 def test_the_question_is_the_last_message_of_the_user() -> None:

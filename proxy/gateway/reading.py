@@ -1,0 +1,143 @@
+"""Reading a request as far as deciding about it needs, whatever its form: what cannot be read here may be just right for the upstream."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import AsyncIterable, AsyncIterator
+from dataclasses import dataclass, field
+
+import anyio.to_thread
+import orjson
+
+from hedgerow.proxy.errors import BadRequest, PayloadTooLarge
+from hedgerow.proxy.gateway.exchange import Exchange
+from hedgerow.proxy.pipeline.job import Unread, decoded
+from hedgerow.proxy.types import Json
+
+LARGE_BODY_BYTES = 100_000
+"""From this size on a body is decoded on a worker thread: decoding must not hold up other requests."""
+READ_OF_A_FORM = 64 * 1024
+"""Bytes of a multipart form in which its model is looked for; what comes after them is passed on unread."""
+_MODEL = re.compile(rb'name="model"(?:;[^\r\n]*)?\r\n(?:[^\r\n]+\r\n){0,8}\r\n([^\r\n]{1,256})\r\n--')
+_ZLIB_OR_GZIP = 47
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request's body.
+
+    Attributes:
+        data: as it came, whole or piece by piece.
+        body: the JSON object in it, as far as it could be read; of a form, its model.
+        fault: why it could not be read.
+        model: the model that it names.
+    """
+
+    data: bytes | AsyncIterable[bytes]
+    body: Json = field(default_factory=dict)
+    fault: BadRequest | None = None
+    model: str | None = None
+
+
+async def received(exchange: Exchange, limit: int, *, is_json: bool) -> Received:
+    """The body of a request; read where it is JSON, else looked into where it is a form.
+
+    Raises:
+        PayloadTooLarge: it is over the limit.
+        ClientGone: the client left while sending it.
+    """
+    headers = exchange.headers
+    if not is_json:
+        kind = headers.get("content-type", "")
+        if exchange.method in ("GET", "HEAD", "DELETE") and not _has_body(exchange):
+            return Received(b"")
+        if kind.startswith("multipart/form-data"):
+            form = await _form(exchange.body_stream())
+            return Received(form, {"model": form.model}, model=form.model)
+        if not kind.startswith("application/json"):
+            return Received(exchange.body_stream())
+    data = await exchange.body(limit)
+    encoding = headers.get("content-encoding", "")
+    if len(data) < LARGE_BODY_BYTES and not encoding:
+        body, fault = _read(data)
+    else:
+        body, fault = await anyio.to_thread.run_sync(_read, data, encoding, limit)
+    model = body.get("model")
+    return Received(data, body, fault, model if isinstance(model, str) else None)
+
+
+def _has_body(exchange: Exchange) -> bool:
+    return exchange.headers.get("content-length", "0") != "0" or "transfer-encoding" in exchange.headers
+
+
+def _read(data: bytes, encoding: str = "", limit: int = 0) -> tuple[Json, BadRequest | None]:
+    """The JSON object of a body, and why it could not be read as one."""
+    try:
+        plain = _plain(data, encoding, limit) if encoding else data
+        return decoded(plain), None
+    except BadRequest as fault:
+        return (_loosely(plain) if isinstance(fault, Unread) and not encoding else {}), fault
+
+
+def _plain(data: bytes, encoding: str, limit: int) -> bytes:
+    """A compressed body without its compression.
+
+    Raises:
+        Unread: the compression is unknown here, or is not what it says.
+        PayloadTooLarge: it holds more than the limit.
+    """
+    if encoding.lower() == "identity":
+        return data
+    if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
+        raise Unread("the body has a `content-encoding` that is not read here")
+    try:
+        plain = zlib.decompressobj(_ZLIB_OR_GZIP).decompress(data, limit + 1)
+    except zlib.error as error:
+        raise Unread("the body is not what its `content-encoding` says") from error
+    if len(plain) > limit:
+        raise PayloadTooLarge(f"the body is larger than {limit} bytes")
+    return plain
+
+
+def _loosely(data: bytes) -> Json:
+    """The fields of a JSON object that only a lenient reader takes, where it has any that matter here."""
+    try:
+        body = json.loads(data)
+        orjson.dumps([body.get(name) for name in ("model", "user", "safety_identifier")])
+    except (ValueError, RecursionError, AttributeError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+class Form:
+    """A multipart form that is passed on piece by piece.
+
+    Attributes:
+        model: the model that it names near its beginning.
+    """
+
+    def __init__(self, head: bytes, rest: AsyncIterator[bytes]) -> None:
+        self._head, self._rest = head, rest
+        self._found = _MODEL.search(head)
+        self.model = self._found[1].decode("utf-8", "replace") if self._found is not None else None
+
+    def rename(self, model: str) -> None:
+        """Name another model."""
+        if self._found is not None:
+            self._head = self._head[: self._found.start(1)] + model.encode() + self._head[self._found.end(1) :]
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._head
+        async for piece in self._rest:
+            yield piece
+
+
+async def _form(stream: AsyncIterator[bytes]) -> Form:
+    head = b""
+    async for piece in stream:
+        head += piece
+        if len(head) >= READ_OF_A_FORM or _MODEL.search(head) is not None:
+            break
+    return Form(head, stream)
