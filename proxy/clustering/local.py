@@ -1,0 +1,213 @@
+"""The shipped judge: a small cross-encoder that says whether one English text follows from another, run by onnxruntime in this process.
+
+Its weights and its tokenizer lie in `judge/` beside this file (model card: docs/judge.md); the extra `judge` brings what runs them. It
+loads on first use, once for a process, blocks (call it in a worker thread), and never reads a language that it was not trained on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.util import find_spec
+from math import inf, isnan
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.lexicon.text.language import language_of
+from hedgerow.proxy.clustering.clusterer import Pair, judged
+from hedgerow.proxy.clustering.loading import Lazy
+from hedgerow.proxy.clustering.rules import Judgement
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
+from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
+
+FOLDER = Path(__file__).with_name("judge")
+ENTAILED, NEUTRAL, CONTRADICTED = 0, 1, 2
+"""Columns of what the judge says."""
+MAX_TOKENS = 160
+"""Tokens of a pair that are read, as in training; a longer pair loses the end of its longer text."""
+MAX_CHARS = 2000
+"""Characters of a text that reach the tokenizer; `MAX_TOKENS` are cut from them."""
+THREADS = 2
+"""Pairs that one call reads at once."""
+ALONE = 2
+"""Pairs up to which no further thread is worth its start."""
+SAME = 0.5
+"""Least probability, both ways, at which two answers mean the same."""
+CUT = 240
+"""Characters of an answer that are compared, as in training: its opening is what answers."""
+
+Texts = tuple[str, str]
+"""What is taken as given, and what may follow from it."""
+Probabilities = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The tokenizer and the session of onnxruntime."""
+
+    tokenizer: Any
+    session: Any
+
+
+class LocalJudge:
+    """Reads pairs of English texts: does the second follow from the first, does it contradict it, or neither?
+
+    Args:
+        folder: holds `model.onnx` and `tokenizer.json`.
+        threads: that one call may use, one pair each: a pair read by itself needs no padding and gets the same figures in every company.
+        step: of the pipeline, named where the judge cannot be loaded.
+        reason: the same.
+    """
+
+    def __init__(
+        self, folder: Path = FOLDER, *, threads: int = THREADS, step: str = "cluster", reason: Reason = Reason.NO_JUDGE
+    ) -> None:
+        self._step, self._reason = step, reason
+        self._threads = threads
+        self._loaded = _shared(folder)
+
+    def probabilities(self, pairs: Sequence[Texts], budget_s: float | None = None) -> Probabilities:
+        """Of each pair the probabilities that the second text follows, that it is left open, that it is contradicted: shape (n, 3), rows
+        sum to 1. Blocks.
+
+        Parameters
+        ----------
+        pairs: texts of any length; see `MAX_TOKENS`.
+        budget_s: seconds from now; rows of pairs not begun by then are NaN. Pairs are read in order. None: no limit.
+
+        Raises
+        ------
+        StepFailed: the extra `judge` or the weights are not there.
+        """
+        found = np.full((len(pairs), 3), np.nan, dtype=np.float32)
+        if not pairs:
+            return found
+        model = self._model()
+        deadline = inf if budget_s is None else time.monotonic() + budget_s
+        encoded = model.tokenizer.encode_batch([(a[:MAX_CHARS], b[:MAX_CHARS]) for a, b in pairs])
+        left = iter(range(len(pairs)))
+
+        def read() -> None:
+            for i in left:
+                if time.monotonic() > deadline:
+                    return
+                found[i] = _softmax(_run(model.session, encoded[i]))
+
+        if len(pairs) <= ALONE:
+            read()
+            return found
+        with ThreadPoolExecutor(self._threads) as pool:
+            for done in [pool.submit(read) for _ in range(self._threads)]:
+                done.result()
+        return found
+
+    def _model(self) -> Model:
+        try:
+            return self._loaded()
+        except (ImportError, OSError) as error:
+            raise StepFailed(self._step, self._reason, f"the judge could not be loaded: {error}") from error
+
+
+def missing(folder: Path = FOLDER) -> str | None:
+    """What the judge lacks to run here and what to do, None where all is there. Loads nothing."""
+    for library in ("onnxruntime", "tokenizers"):
+        if find_spec(library) is None:
+            return f"{library} is not installed: pip install 'hedgerow[judge]'"
+    for name in ("model.onnx", "tokenizer.json"):
+        if not (folder / name).is_file():
+            return f"{folder / name} is missing: this installation was made without the judge's weights"
+    return None
+
+
+def reads(text: str, question: str = "") -> bool:
+    """Whether a text is in the language that the judge knows; names and numbers take that of their question."""
+    return language_of(text, question) == "en"
+
+
+class LocalPairs:
+    """Decides which answers mean the same where the rules cannot: each must follow from the other, behind their question.
+
+    Args:
+        budget_s: time for one question; pairs beyond it stay undecided and are counted as "judge_late", those with an answer in another
+            language as "judge_language".
+    """
+
+    name = "local"
+
+    def __init__(self, judge: LocalJudge, *, budget_s: float = 2.0, same: float = SAME) -> None:
+        self._judge, self._budget_s, self._same = judge, budget_s, same
+
+    async def judge(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
+        """Read the pairs in a worker thread."""
+        return await anyio.to_thread.run_sync(self.read, question, answers, pairs)
+
+    def read(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
+        """The same, blocking."""
+        readable = [reads(answer, question) for answer in answers]
+        texts = [behind(question, answer) for answer in answers]
+        asked = [pair for pair in pairs if readable[pair[0]] and readable[pair[1]]]
+        both_ways = [(texts[x], texts[y]) for a, b in asked for x, y in ((a, b), (b, a))]
+        entailed = self._judge.probabilities(both_ways, self._budget_s)[:, ENTAILED].reshape(-1, 2).min(axis=1)
+        of_pair = dict(zip(asked, map(float, entailed), strict=True))
+        return [self._judgement(of_pair.get(pair)) for pair in pairs]
+
+    def _judgement(self, probability: float | None) -> Judgement:
+        if probability is None:
+            return Judgement(None, "judge_language")
+        if isnan(probability):
+            return Judgement(None, "judge_late")
+        return Judgement(probability >= self._same, self.name, 0.5 + 0.4 * probability)
+
+
+def behind(question: str, answer: str) -> str:
+    """An answer behind its question, as the judge was trained on answers."""
+    said = " ".join(answer[: 4 * CUT].split())[:CUT]
+    return f"{question.rstrip('? ')}? {said}" if question.strip() else said
+
+
+def build(context: RouteContext) -> ClustererFactory:
+    """The shipped judge after the rules."""
+    return judged(LocalPairs(LocalJudge(), budget_s=context.route.judge.budget_s), context)
+
+
+def _run(session: Any, encoded: Any) -> Probabilities:
+    """The model's three figures of a pair."""
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    columns = (encoded.ids, encoded.attention_mask, encoded.type_ids)
+    (logits,) = session.run(None, {n: np.array([c], dtype=np.int64) for n, c in zip(names, columns, strict=True)})
+    return np.asarray(logits[0], dtype=np.float32)
+
+
+def _softmax(logits: Probabilities) -> Probabilities:
+    grown = np.exp(logits - logits.max())
+    return np.asarray(grown / grown.sum(), dtype=np.float32)
+
+
+@cache
+def _shared(folder: Path) -> Lazy[Model]:
+    """One model a process, whoever asks."""
+    return Lazy(partial(_load, folder))
+
+
+def _load(folder: Path) -> Model:
+    if (lacking := missing(folder)) is not None:
+        raise ImportError(lacking)
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(MAX_TOKENS)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    return Model(tokenizer, session)
