@@ -64,7 +64,9 @@ def batches(pairs: list[Pair], rng: random.Random) -> Iterator[tuple[Any, Any, A
     tok = tokenizer()
     for at in range(0, len(pairs), 8192):
         some = pairs[at : at + 8192]
-        read = list(zip(tok.encode_batch([(p.premise, p.hypothesis) for p in some]), (p.label for p in some), strict=True))
+        read = list(
+            zip(tok.encode_batch([(p.premise, p.hypothesis) for p in some]), (p.label for p in some), strict=True)
+        )
         read.sort(key=lambda r: len(r[0].ids) + rng.random())
         cut: list[list[Any]] = [[]]
         for r in read:
@@ -164,11 +166,16 @@ def mnli(model: Any, rows: int) -> float:
     """Accuracy on the first rows of MNLI's validation set."""
     import torch
 
-    given = [Pair(r["premise"], r["hypothesis"], LABELS[r["label"]], "") for _, r in zip(range(rows), _rows(DATA / "nli/mnli_validation.jsonl.gz"), strict=False)]
+    given = [
+        Pair(r["premise"], r["hypothesis"], LABELS[r["label"]], "")
+        for _, r in zip(range(rows), _rows(DATA / "nli/mnli_validation.jsonl.gz"), strict=False)
+    ]
     right = 0
     with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
         for ids, types, mask, labels in batches(given, random.Random(0)):
-            right += int((model(input_ids=ids, token_type_ids=types, attention_mask=mask).logits.argmax(-1) == labels).sum())
+            right += int(
+                (model(input_ids=ids, token_type_ids=types, attention_mask=mask).logits.argmax(-1) == labels).sum()
+            )
     return right / len(given)
 
 

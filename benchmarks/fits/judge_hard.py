@@ -11,12 +11,29 @@ ENTAILMENT, NEUTRAL, CONTRADICTION, NOT_ENTAILED = 0, 1, 2, 3
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _NAME = re.compile(r"(?<![.!?\w] )(?<!^)\b[A-Z][\w'’-]+(?: (?:(?:of|the|de|von|van|and) )?[A-Z][\w'’.-]+)*")
-_MONTHS = "January February March April May June July August September October November December".split()
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 _MONTH = "|".join(_MONTHS)
-_DATE = re.compile(rf"\b(?:(?P<day>\d{{1,2}}) (?P<month>{_MONTH}),? (?P<year>\d{{4}})|(?P<m>{_MONTH}) (?P<d>\d{{1,2}}), (?P<y>\d{{4}}))\b")
-_COUNTS = "zero one two three four five six seven eight nine ten eleven twelve".split()
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
-_NEGATABLE = re.compile(r"\b(is|was|were|are|has been|have been|had been|will|can|could|would|did|does)\b(?! not\b|n't| no\b| never\b)")
+_DATE = re.compile(
+    rf"\b(?:(?P<day>\d{{1,2}}) (?P<month>{_MONTH}),? (?P<year>\d{{4}})|(?P<m>{_MONTH}) (?P<d>\d{{1,2}}), (?P<y>\d{{4}}))\b"
+)
+_COUNTS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+_NEGATABLE = re.compile(
+    r"\b(is|was|were|are|has been|have been|had been|will|can|could|would|did|does)\b(?! not\b|n't| no\b| never\b)"
+)
 _NEGATED = re.compile(r"\b(is|was|were|are|will|can|could|would|did|does) (?:not|never)\b")
 _OPPOSITES = """
 increase decrease|increased decreased|rise fall|rose fell|north south|northern southern|east west|eastern western|before after|first last|
@@ -34,7 +51,10 @@ popular unpopular|common rare|full empty|same different|single married|professio
 ally enemy|vocals drums|guitar piano|novel film|book song|player coach|teacher student|doctor lawyer|singer painter|writer physicist
 """
 OPPOSITES = {
-    a: b for pair in _OPPOSITES.replace("\n", "").split("|") for a, b in (pair.split(), reversed(pair.split())) if pair.strip()
+    a: b
+    for pair in _OPPOSITES.replace("\n", "").split("|")
+    for a, b in (pair.split(), reversed(pair.split()))
+    if pair.strip()
 }
 _OPPOSITE = re.compile(r"\b(" + "|".join(sorted(map(re.escape, OPPOSITES), key=len, reverse=True)) + r")\b")
 
@@ -50,13 +70,15 @@ def another_number(written: str, rng: random.Random) -> str:
         return str(value + rng.choice((-40, -20, -12, -10, -7, -5, -4, -3, -2, -1, 1, 2, 3, 4, 5, 8, 10, 20, 30)))
     other = value
     while other == value:
-        other = max(0, rng.choice((value + rng.randint(-9, 9), value * 2, value // 2, value * 10, value + 1, value - 1)))
+        other = max(
+            0, rng.choice((value + rng.randint(-9, 9), value * 2, value // 2, value * 10, value + 1, value - 1))
+        )
     return f"{other:,}" if "," in written else str(other)
 
 
 def number_changed(text: str, rng: random.Random) -> str | None:
     """The text with one number another; None where it holds none."""
-    words = [m for m in re.finditer(r"\b(" + "|".join(_COUNTS[2:] + _ORDINALS) + r")\b", text)]
+    words = list(re.finditer(r"\b(" + "|".join(_COUNTS[2:] + _ORDINALS) + r")\b", text))
     found = list(_NUMBER.finditer(text)) + words
     if not found:
         return None
@@ -118,7 +140,9 @@ def negated(text: str, rng: random.Random) -> str | None:
     if not m:
         return None
     first, _, rest = m[0].partition(" ")
-    return f"{text[: m.start()]}{first} {rng.choice(('not', 'not', 'never'))}{' ' + rest if rest else ''}{text[m.end() :]}"
+    return (
+        f"{text[: m.start()]}{first} {rng.choice(('not', 'not', 'never'))}{' ' + rest if rest else ''}{text[m.end() :]}"
+    )
 
 
 def opposite(text: str, rng: random.Random) -> str | None:
@@ -130,7 +154,9 @@ def opposite(text: str, rng: random.Random) -> str | None:
     return text[: m.start()] + OPPOSITES[m[0]] + text[m.end() :]
 
 
-def changed(premise: str, hypothesis: str, names: Sequence[str], rng: random.Random) -> Iterator[tuple[str, str, int, str]]:
+def changed(
+    premise: str, hypothesis: str, names: Sequence[str], rng: random.Random
+) -> Iterator[tuple[str, str, int, str]]:
     """Pairs from one entailed pair, each with its label and the kind of change."""
     for kind, new, label in (
         ("number", number_changed(hypothesis, rng), CONTRADICTION),
@@ -143,7 +169,22 @@ def changed(premise: str, hypothesis: str, names: Sequence[str], rng: random.Ran
             yield premise, new, label, kind
 
 
-_THINGS = ("people", "houses", "books", "goals", "employees", "miles", "students", "songs", "films", "votes", "members", "medals", "ships", "islands")
+_THINGS = (
+    "people",
+    "houses",
+    "books",
+    "goals",
+    "employees",
+    "miles",
+    "students",
+    "songs",
+    "films",
+    "votes",
+    "members",
+    "medals",
+    "ships",
+    "islands",
+)
 _SAID = (
     "The company has {q} employees.", "There were {q} {t}.", "The museum holds {q} {t}.", "About the city: it counts {q} {t}.", "She scored {q} {t}.",
     "The team won {q} {t}.", "The village is home to {q} {t}.", "He collected {q} {t} in his career.", "The list names {q} {t}.",
@@ -160,7 +201,10 @@ def quantities(n: int, rng: random.Random) -> Iterator[tuple[str, str, int, str]
         def say(quantity: str, frame: str = frame, thing: str = thing) -> str:
             return frame.format(q=quantity, t=thing)
 
-        over, under = f"{rng.choice(('more than', 'over'))} {other}", f"{rng.choice(('fewer than', 'less than', 'under'))} {other}"
+        over, under = (
+            f"{rng.choice(('more than', 'over'))} {other}",
+            f"{rng.choice(('fewer than', 'less than', 'under'))} {other}",
+        )
         true, false = (over, under) if exact > other else (under, over)
         yield rng.choice(
             (

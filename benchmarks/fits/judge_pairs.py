@@ -30,7 +30,15 @@ from benchmarks.fits.judge_hard import (
 )
 from hedgerow.lexicon.text.sentences import sentences
 
-FILES = ("train_mnli", "train_snli", "train_fever", "train_cad", "train_conjnli", "train_help", "train_binary_hans_swap")
+FILES = (
+    "train_mnli",
+    "train_snli",
+    "train_fever",
+    "train_cad",
+    "train_conjnli",
+    "train_help",
+    "train_binary_hans_swap",
+)
 OTHERS = (
     "long_form/factscore_human", "long_form/length_bias_human", "long_form/factcheck_gpt", "long_form/factool_qa", "long_form/refchecker_nq",
     "rag/factcheckgpt_stance", "rag/begin",
@@ -65,12 +73,19 @@ def training_pairs(data: Path, seed: int) -> list[Pair]:
     rng = random.Random(seed)
     given = {name: _given(data, name) for name in FILES}
     rng.shuffle(given["train_snli"])
-    plain = [p for name in FILES if name not in ("train_snli", "train_fever") for p in given[name]] + given["train_snli"][:SNLI_ROWS]
+    plain = [p for name in FILES if name not in ("train_snli", "train_fever") for p in given[name]] + given[
+        "train_snli"
+    ][:SNLI_ROWS]
     facts = list(claims_of_answers(data, rng))
     names = [name for p in given["train_fever"] for name in names_in(p.premise)]
     entailed = [p for p in [*given["train_fever"], *facts] if p.label == ENTAILMENT]
     hard = [Pair(*new) for p in rng.sample(entailed, 26_000) for new in _one_change(p, names, rng)]
-    hard += [Pair(*new) for p in rng.sample(given["train_mnli"], 6_000) if p.label == ENTAILMENT for new in _one_change(p, names, rng)]
+    hard += [
+        Pair(*new)
+        for p in rng.sample(given["train_mnli"], 6_000)
+        if p.label == ENTAILMENT
+        for new in _one_change(p, names, rng)
+    ]
     hard += [Pair(*new) for new in quantities(3_000, rng)]
     pairs = plain + list(_in_context(given["train_fever"], rng)) + facts + hard + list(evidence(data)) * 2
     pairs += list(_own_words(given["train_fever"], names, rng)) + list(answers(data, rng))
@@ -81,12 +96,18 @@ def training_pairs(data: Path, seed: int) -> list[Pair]:
 
 def _one_change(p: Pair, names: list[str], rng: random.Random) -> list[tuple[str, str, int, str]]:
     """One of the changes of a pair, and one more where there is."""
-    ways = sorted(changed(p.premise, p.hypothesis, names, rng), key=lambda way: -rng.random() * (way[3] not in ("negation", "opposite")))
+    ways = sorted(
+        changed(p.premise, p.hypothesis, names, rng),
+        key=lambda way: -rng.random() * (way[3] not in ("negation", "opposite")),
+    )
     return ways[: rng.choice((1, 1, 2))]
 
 
 def _given(data: Path, name: str) -> list[Pair]:
-    return [Pair(row["premise"], row["hypothesis"], LABELS[row["label"]], name) for row in _rows(data / "nli" / f"{name}.jsonl.xz")]
+    return [
+        Pair(row["premise"], row["hypothesis"], LABELS[row["label"]], name)
+        for row in _rows(data / "nli" / f"{name}.jsonl.xz")
+    ]
 
 
 def _rows(path: Path) -> Iterator[dict]:
@@ -136,7 +157,11 @@ def _own_words(pairs: list[Pair], names: list[str], rng: random.Random) -> Itera
             yield Pair(p.premise.replace(part, both), both, ENTAILMENT, "copy_negated")
         else:
             for new in _one_change(Pair(p.premise, part, ENTAILMENT, ""), names, rng):
-                yield Pair(*new) if rng.random() < 0.7 or new[2] == ENTAILMENT else Pair(new[1], new[0][:400], new[2], new[3])
+                yield (
+                    Pair(*new)
+                    if rng.random() < 0.7 or new[2] == ENTAILMENT
+                    else Pair(new[1], new[0][:400], new[2], new[3])
+                )
 
 
 def claims_of_answers(data: Path, rng: random.Random) -> Iterator[Pair]:
@@ -173,7 +198,9 @@ def _claim(claim: dict, parts: list[str], question: str, rng: random.Random) -> 
 def _made_up(data: Path, rng: random.Random) -> Iterator[Pair]:
     """Claims that people found wrong, against the nearest sentences of a searching system's answer about the same person."""
     rows = list(_rows(data / "long_form/factscore_human.jsonl.xz"))
-    searched = {row["prompt_id"]: list(sentences(row["answer"])) for row in rows if row["model"].startswith("Perplexity")}
+    searched = {
+        row["prompt_id"]: list(sentences(row["answer"])) for row in rows if row["model"].startswith("Perplexity")
+    }
     for row in rows:
         parts = searched.get(row["prompt_id"])
         if not parts or row["model"].startswith("Perplexity"):
@@ -196,7 +223,12 @@ def _overlap(claim: str, part: str) -> float:
 
 def evidence(data: Path) -> Iterator[Pair]:
     """Claims and replies against retrieved text, judged by people."""
-    stance = {"completely-support": ENTAILMENT, "refute": CONTRADICTION, "irrelevant": NEUTRAL, "partially-support": NOT_ENTAILED}
+    stance = {
+        "completely-support": ENTAILMENT,
+        "refute": CONTRADICTION,
+        "irrelevant": NEUTRAL,
+        "partially-support": NOT_ENTAILED,
+    }
     for row in _rows(data / "rag/factcheckgpt_stance.jsonl.xz"):
         parts = list(sentences(" ".join(row["contexts"])))
         chosen = " ".join(parts[i] for i in sorted(best(row["answer"], parts)[:3]))
@@ -223,7 +255,12 @@ def answers(data: Path, rng: random.Random) -> Iterator[Pair]:
             other = rng.choice(rows)
             if other is not row and (row["correct"] or other["correct"]):
                 same = row["correct"] and other["correct"]
-                yield Pair(f"{asked} {answer}", f"{asked} {_cut(other['answer'])}", ENTAILMENT if same else NOT_ENTAILED, "answers")
+                yield Pair(
+                    f"{asked} {answer}",
+                    f"{asked} {_cut(other['answer'])}",
+                    ENTAILMENT if same else NOT_ENTAILED,
+                    "answers",
+                )
 
 
 def _cut(answer: str, limit: int = 240) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 
 from hedgerow.lexicon.text.claims import Claim
 from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, Probabilities, Texts, reads
+from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, Probabilities, reads
 from hedgerow.proxy.clustering.normal import fold, stem
 from hedgerow.proxy.clustering.support import SentenceSupport, features
 from hedgerow.proxy.clustering.words import word_lists
