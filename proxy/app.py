@@ -22,6 +22,7 @@ from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import BadRequest, Internal, NotFound, ProxyError, StoreError
 from hedgerow.proxy.gateway.edge import CALIBRATING, Edge
 from hedgerow.proxy.services.reload import modes
+from hedgerow.proxy.services.services import judge_state
 from hedgerow.proxy.services.serving import open_reloader
 
 log = structlog.get_logger(__name__)
@@ -71,7 +72,8 @@ def application(
                 raise
             gc.collect()
             gc.freeze()  # what lives as long as the process is not looked through again with every few requests
-            log.info("listening", address=address, routes=modes(reloader.services.settings))
+            running = reloader.services.settings
+            log.info("listening", address=address, routes=modes(running), judge=judge_state(running))
             on_ready()
             yield {"reloader": reloader}
 

@@ -11,6 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from hedgerow.proxy.api.access import ReloaderOf, ServicesOf
 from hedgerow.proxy.audit.engine import is_reachable
 from hedgerow.proxy.services.reload import ConfigReloader
+from hedgerow.proxy.services.services import judge_state
 from hedgerow.proxy.types import Json
 
 STORE_TIMEOUT_S = 2.0
@@ -23,7 +24,7 @@ router = APIRouter()
 async def health(reloader: ReloaderOf) -> Json:
     """Whether the process answers, and what is not as it should be: `problem` says why the newest configuration is not in use,
     `maps` which routes are uncalibrated because their map is missing or damaged, `background` which work beside the requests failed since
-    the start; `degraded` is there while a map is unusable or a failure recent.
+    the start; `degraded` is there while a map is unusable or a failure recent; `judge` says who reads the claims of long answers.
     """
     background = reloader.services.background
     report: Json = {"status": "ok"}
@@ -35,6 +36,9 @@ async def health(reloader: ReloaderOf) -> Json:
         report["degraded"] = True
     if background.failures:
         report["background"] = background.report()
+    judge = await anyio.to_thread.run_sync(judge_state, reloader.services.settings)
+    if judge is not None:
+        report["judge"] = judge
     return report
 
 

@@ -13,7 +13,7 @@ from hedgerow.proxy.audit.engine import is_reachable, open_existing, sqlite_file
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, stop
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import ConfigError, ProxyError, StoreError, UpstreamRejected
-from hedgerow.proxy.services.services import check_services, named_upstreams, open_upstream
+from hedgerow.proxy.services.services import check_services, judge_state, named_upstreams, open_upstream
 from hedgerow.proxy.services.serving import store_failure
 
 app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash client keys.")
@@ -41,6 +41,8 @@ def check(
     if settings.unrouted is not None:
         typer.echo(f"{config}: {settings.unrouted}", err=True)
     routes = ", ".join(f"{route.name} ({route.mode})" for route in settings.routes)
+    if (judge := judge_state(settings)) is not None:
+        typer.echo(f"judge of the claims of long answers: {judge}")
     typer.echo(f"{config}: fine; routes: {routes}")
 
 

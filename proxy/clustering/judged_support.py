@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from math import exp
 from pathlib import Path
@@ -22,7 +22,7 @@ from hedgerow.lexicon.text.claims import Claim
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, Probabilities, reads
 from hedgerow.proxy.clustering.normal import fold, stem
-from hedgerow.proxy.clustering.support import SentenceSupport, features
+from hedgerow.proxy.clustering.support import Features, SentenceSupport, features
 from hedgerow.proxy.clustering.words import word_lists
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
@@ -74,7 +74,7 @@ class JudgedSupport(SentenceSupport):
         Raises:
             StepFailed: `too_few_samples` where only one answer came, `no_judge` where the judge cannot be loaded.
         """
-        texts = [claim.text for claim in claims]
+        texts = [claim.statement for claim in claims]
         if others and not all(reads(text, question) for text in (*texts, *others)):
             return await super().measure_claims(question, claims, others)
         if not others:
@@ -117,14 +117,14 @@ def judged_support(
     return means
 
 
-NAMES = ("numbers", "names", "agreement", "entailed", "contradicted")
+NAMES = (*Features.__slots__, "entailed", "contradicted")
 """What the logistic weighs, in order."""
 
 
 def columns(question: str, claims: Sequence[str], others: Sequence[str], found: Sequence[Found]) -> list[list[float]]:
     """The figures of each claim that the logistic weighs, in the order of `NAMES`."""
-    cheap = features(question, claims, others)
-    return [[c.numbers, c.names, c.agreement, f.entailed, f.contradicted] for c, f in zip(cheap, found, strict=True)]
+    by_words = features(question, claims, others)
+    return [[*astuple(words), read.entailed, read.contradicted] for words, read in zip(by_words, found, strict=True)]
 
 
 class _Answer:
@@ -137,7 +137,7 @@ class _Answer:
 
 def _premise(question: str, claim: str, answer: _Answer) -> str:
     """The sentences of an answer that hold most of a claim's words, in their order, behind the question."""
-    left, chosen = set(_stems(claim)), []
+    left, chosen = set(_stems(claim)), list[int]()
     for _ in range(SENTENCES):
         gains = [len(left & stems) for stems in answer.stems]
         at = max(range(len(gains)), key=gains.__getitem__)

@@ -27,6 +27,11 @@ def _yaml_switch(value: object) -> object:
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
+def _model_alone(value: object) -> object:
+    """A model's name in place of the section that holds it."""
+    return {"model": value} if isinstance(value, str) else value
+
+
 class Match(Section):
     """Which requests a route takes; all that is given must hold."""
 
@@ -90,7 +95,11 @@ class Judge(Section):
     upstream: str | None = None
     """`llm`: upstream of the judge. Unset: the route's own."""
     budget_s: Annotated[float, Field(gt=0)] = 2.0
-    """`nli`: seconds for one request; pairs beyond count as different, and as `judge_late` in the audit."""
+    """`local` and `nli`: seconds for one request; pairs beyond count as different, and as `judge_late` in the audit. The same for the claims of
+    a long answer, which then have the support that words alone give them."""
+    claims: Literal["auto", "local", "none"] = "auto"
+    """Who reads the claims of long answers in the other answers: `local`, the shipped judge (English; extra `judge`); `none`, words alone; `auto`,
+    the judge where the extra is installed. Maps for claims are fitted for the one or the other."""
     strict: bool = False
     """Whether a failing judge fails the step. Otherwise its pairs count as different, and as `judge_failed` in the audit."""
 
@@ -120,7 +129,8 @@ class Entailment(Section):
     """A model that must find that draft and rewrite entail each other."""
 
     model: str
-    """A cross-encoder's name or folder, with labels called `entailment` and `neutral` (extra `semantic`). Loaded on first use."""
+    """`local`: the shipped judge (English; extra `judge`). Otherwise a cross-encoder's name or folder, with labels called `entailment` and
+    `neutral` (extra `semantic`). Loaded on first use."""
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Least p(entailed) + 0.5 p(neutral), both ways (RALC 5.3.1)."""
 
@@ -165,8 +175,8 @@ class Rewriting(Section):
     """Ids of hedges that are never written. Unset: the shipped list of those that contradict the answer, overstate it or invent evidence."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
     """How much farther from the target than the best hedge the new wording's perceived confidence may be, as a 1-Wasserstein distance."""
-    entailment: Entailment | None = None
-    """A further check of every rewrite by a model. Unset: none."""
+    entailment: Annotated[Entailment | None, BeforeValidator(_model_alone)] = None
+    """A further check of every rewrite by a model; a text is the model's name (`entailment: local`). Unset: none."""
 
 
 class Policy(Section):
@@ -243,8 +253,8 @@ class Route(Section):
     allow_override: bool = False
     """Whether the header `x-hedgerow-mode` may set another mode for one request."""
     equivalence: JudgeName = "rules"
-    """What decides which answers mean the same: `rules` alone, or rules first and then a judge: sentence `embeddings`, an `nli`
-    cross-encoder, or one call to an `llm`."""
+    """What decides which answers mean the same: `rules` alone, or rules first and then a judge: the shipped one (`local`, English; extra `judge`),
+    sentence `embeddings`, an `nli` cross-encoder, or one call to an `llm`."""
     judge: Judge = Judge()
     """The judge of `equivalence`, where it is not `rules`."""
     signal: SignalName = "semantic"

@@ -1,4 +1,4 @@
-"""Do draft and rewrite entail each other? Asked of a cross-encoder of sentence-transformers, where a route has one."""
+"""Do draft and rewrite entail each other? Asked of the shipped judge or of a cross-encoder of sentence-transformers, where a route has one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from hedgerow.proxy.clustering.loading import Lazy, cross_encoder
+from hedgerow.proxy.clustering.local import ENTAILED, NEUTRAL, LocalJudge, reads
 from hedgerow.proxy.outcomes import Reason
 
 Pair = tuple[str, str]
@@ -31,3 +32,21 @@ class CrossEncoderEntailment:
         model, labels = self._loaded()
         scores = model.predict(list(pairs), apply_softmax=True, show_progress_bar=False)
         return [float(row[labels["entailment"]] + 0.5 * row[labels["neutral"]]) for row in scores]
+
+
+class LocalEntailment:
+    """The same score by the shipped judge, which reads English only: texts in another language pass unscored (1). Blocks."""
+
+    def __init__(self) -> None:
+        self._judge = LocalJudge(step="rewrite", reason=Reason.NO_ENTAILMENT)
+
+    def __call__(self, pairs: Sequence[Pair]) -> list[float]:
+        """Score pairs in one batch.
+
+        Raises:
+            StepFailed: `no_entailment` where the extra `judge` is not installed.
+        """
+        known = [pair for pair in pairs if all(map(reads, pair))]
+        scores = self._judge.probabilities(known)
+        of_pair = dict(zip(known, (scores[:, ENTAILED] + 0.5 * scores[:, NEUTRAL]).tolist(), strict=True))
+        return [of_pair.get(pair, 1.0) for pair in pairs]

@@ -13,6 +13,8 @@ from math import inf
 
 from hedgerow.calibration.decision import Action, Costs, decide, thresholds
 from hedgerow.lexicon import Hedge, LexiconError, load
+from hedgerow.proxy.clustering.judged_support import JudgedSupport
+from hedgerow.proxy.clustering.local import LocalJudge, missing
 from hedgerow.proxy.clustering.support import SentenceSupport
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.config.kinds import JUDGES, REWRITERS, SIGNALS
@@ -25,7 +27,7 @@ from hedgerow.proxy.pipeline.sampling.sharing import Sharing
 from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, LongAnswerPipeline, RoutePipeline, RouteWording
 from hedgerow.proxy.protocols import Asker, Rewriter, Upstream
 from hedgerow.proxy.rewriting import Choice, FactGuard, TemplateRewriter
-from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment
+from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment, LocalEntailment
 from hedgerow.proxy.services.active_map import ActiveMaps
 from hedgerow.proxy.upstreams.asking import Prompting, RouteContext
 
@@ -64,6 +66,7 @@ def route_wording(context: RouteContext) -> RouteWording:
         ConfigError: the lexicon is missing or cannot be used.
     """
     route = context.route
+    _check_judge(route)
     try:
         lexicon, how = load(route.lexicon), route.rewriting
         retriever = Choice.of(
@@ -94,14 +97,27 @@ def route_wording(context: RouteContext) -> RouteWording:
     )
 
 
+def _check_judge(route: Route) -> None:
+    """Raise where the route names the shipped judge and it cannot run here."""
+    entailment = route.rewriting.entailment
+    named = {
+        "equivalence": route.equivalence,
+        "judge.claims": route.judge.claims,
+        "rewriting.entailment": entailment and entailment.model,
+    }
+    lacking = missing()
+    for key, kind in named.items():
+        if kind == "local" and lacking is not None:
+            raise ConfigError(f"routes: {route.name}: {key}: local: {lacking}")
+
+
 def _guard(route: Route, hedges: tuple[Hedge, ...]) -> FactGuard:
     """What stands between a rewrite and the client."""
     tolerance, asked = route.rewriting.tolerance, route.rewriting.entailment
     if asked is None:
         return FactGuard(hedges, tolerance=tolerance)
-    return FactGuard(
-        hedges, tolerance=tolerance, entailment=CrossEncoderEntailment(asked.model), entailed=asked.threshold
-    )
+    entailment = LocalEntailment() if asked.model == "local" else CrossEncoderEntailment(asked.model)
+    return FactGuard(hedges, tolerance=tolerance, entailment=entailment, entailed=asked.threshold)
 
 
 def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> LongAnswerPipeline | None:
@@ -115,13 +131,20 @@ def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> 
         return None
     return LongAnswerPipeline(
         minimum=rewriting.by_sentence_from,
-        support=SentenceSupport(),
+        support=claims_support(route),
         active_map=lambda model: context.active_map(model, LONG_SIGNAL),
         retriever=retriever,
         k=rewriting.k,
         template=TemplateRewriter(guard.hedges),
         guard=guard,
     )
+
+
+def claims_support(route: Route) -> SentenceSupport:
+    """What measures the claims of the route's long answers: the shipped judge and words, or words alone."""
+    if route.judge.claims == "none" or missing() is not None:
+        return SentenceSupport()
+    return JudgedSupport(LocalJudge(step="confidence"), budget_s=route.judge.budget_s)
 
 
 def _sharing(route: Route) -> Sharing:

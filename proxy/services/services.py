@@ -215,6 +215,16 @@ def check_services(settings: Settings) -> list[str]:
     return [f"routes: {name}: map: {problem}" for name, problem in maps.problems(settings).items()]
 
 
+def judge_state(settings: Settings) -> str | None:
+    """Who reads the claims of long answers on the routes that leave it open: "local", or "none" and what is missing; None where no route
+    asks. Loads no model.
+    """
+    if not any(route.calibrates and route.judge.claims == "auto" for route in settings.routes):
+        return None
+    lacking: str | None = load_object("hedgerow.proxy.clustering.local:missing")()
+    return "local" if lacking is None else f"none: {lacking}"
+
+
 async def open_upstream(name: str, settings: UpstreamSettings, tracing: Tracing | None = None) -> Upstream:
     """One upstream, ready for calls; with tracing, each call is a span.
 

@@ -1,0 +1,146 @@
+"""The shipped judge: its real weights under the real onnxruntime, and what happens where either is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
+
+import anyio
+import numpy as np
+import pytest
+
+from hedgerow.lexicon.text.claims import Claim, claims
+from hedgerow.proxy.clustering import local
+from hedgerow.proxy.clustering.clusterer import JudgedClusterer
+from hedgerow.proxy.clustering.judged_support import JudgedSupport, judged_support, read_claims
+from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, LocalPairs, missing
+from hedgerow.proxy.clustering.support import SentenceSupport
+from hedgerow.proxy.errors import StepFailed
+from tests.support.hostile import HOSTILE
+
+installed = pytest.mark.skipif(missing() is not None, reason=missing() or "")
+BORN = "Marie Curie was born in Warsaw on 7 November 1867. She moved to Paris in 1891."
+SPOKEN = [
+    (BORN, "Marie Curie was born in 1867.", ENTAILED),
+    (BORN, "Marie Curie was born in Warsaw.", ENTAILED),
+    (BORN, "Marie Curie was born in 1872.", CONTRADICTED),
+    (BORN, "Marie Curie was not born in Warsaw.", CONTRADICTED),
+    ("The bridge was opened in 1932.", "The bridge was opened in 1932.", ENTAILED),
+]
+
+
+@installed
+def test_what_follows_is_told_from_what_is_contradicted() -> None:
+    """Numbers, names and negations of a claim against a text."""
+    found = LocalJudge().probabilities([(premise, claim) for premise, claim, _ in SPOKEN])
+    assert found.argmax(axis=1).tolist() == [label for *_, label in SPOKEN]
+    assert found.sum(axis=1) == pytest.approx(np.ones(len(SPOKEN)), abs=1e-5)
+
+
+@installed
+def test_a_pair_gets_the_same_figures_in_every_company() -> None:
+    """An answer's confidence may not depend on what else is asked."""
+    pairs = [(premise, claim) for premise, claim, _ in SPOKEN]
+    together = LocalJudge().probabilities(pairs * 3)
+    alone = np.concatenate([LocalJudge().probabilities([pair]) for pair in pairs])
+    assert np.array_equal(together, np.concatenate([alone] * 3))
+
+
+@installed
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_is_read_or_cut(make: Callable[[int], str]) -> None:
+    """Any text gives three probabilities."""
+    text = make(20_000)
+    found = LocalJudge().probabilities([(text, "It was."), ("It was.", text), (text, text)])
+    assert np.isfinite(found).all()
+    assert ((found >= 0) & (found <= 1)).all()
+
+
+@installed
+def test_pairs_beyond_the_budget_are_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was begun in time stands, in the order in which it was asked; the rest is late."""
+    LocalJudge().probabilities([("a", "b")])
+    ticks = count()
+    monkeypatch.setattr(local.time, "monotonic", lambda: float(next(ticks)))
+    judge = LocalPairs(LocalJudge(threads=1), budget_s=2.5)
+    found = judge.read("Who?", ["Ann Lee", "the Ann of Lee", "Bob"], [(0, 1), (1, 2)])
+    assert [j.decided_by for j in found] == ["local", "judge_late"]
+    assert found[1].same is None
+
+
+@installed
+def test_answers_in_another_language_are_not_judged() -> None:
+    """The judge reads English; the audit counts what it left open."""
+    clusterer = JudgedClusterer(LocalPairs(LocalJudge(), budget_s=60))
+    answers = ["Der Film wurde von einem Mann gedreht, den niemand kannte.", "Ein unbekannter Regisseur hat ihn gedreht."]
+    found = anyio.run(clusterer.cluster, "Wer hat den Film gedreht?", answers)
+    assert (len(found.clusters), dict(found.decided_by)) == (2, {"judge_language": 1})
+
+
+@installed
+def test_the_rules_stand_above_the_judge() -> None:
+    """A veto holds whatever the judge would say."""
+    clusterer = JudgedClusterer(LocalPairs(LocalJudge(), budget_s=60, same=0.0))
+    found = anyio.run(clusterer.cluster, "When was it?", ["It was in 1905.", "It was in 1906."])
+    assert len(found.clusters) == 2
+
+
+def test_missing_weights_are_named(tmp_path: Path) -> None:
+    """With the file and what to do; the step fails with a reason."""
+    pytest.importorskip("onnxruntime")
+    assert "model.onnx is missing" in (missing(tmp_path) or "")
+    with pytest.raises(StepFailed, match=r"model\.onnx is missing") as caught:
+        LocalJudge(tmp_path).probabilities([("a", "b")])
+    assert caught.value.reason == "no_judge"
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the command that installs it."""
+    monkeypatch.setattr(local, "find_spec", lambda name: None)
+    assert missing() == "onnxruntime is not installed: pip install 'hedgerow[judge]'"
+
+
+QUESTION = "Tell me a bio of Marie Curie."
+OTHERS = [
+    "Marie Curie was a physicist. She was born in Warsaw in 1867. She won two Nobel Prizes.",
+    "Marie Curie, born in 1867 in Warsaw, was a physicist and chemist who won the Nobel Prize twice.",
+    "Born in Krakow in 1867, Marie Curie worked in Paris as a physicist.",
+]
+
+
+def _claims(*texts: str) -> tuple[Claim, ...]:
+    return claims(" ".join(texts))
+
+
+@installed
+def test_claims_are_read_in_every_other_answer() -> None:
+    """Who says it and who contradicts it, a pronoun standing for whom the question names."""
+    born, died = read_claims(LocalJudge(), QUESTION, ["Marie Curie was born in Warsaw.", "Marie Curie had a dog."], OTHERS)
+    assert born.by[:2] == (True, True)
+    assert born.by[2] is not True
+    assert died.by.count(True) == 0
+    high, low = judged_support(QUESTION, ["Marie Curie was born in Warsaw.", "Marie Curie had a dog."], OTHERS, [born, died])
+    assert high is not None
+    assert low is not None
+    assert high > low
+
+
+@installed
+@pytest.mark.parametrize(
+    ("question", "others", "budget_s"),
+    [(QUESTION, OTHERS, 1e-9), ("Wer war sie?", ["Sie war eine Physikerin und wurde in Warschau geboren."] * 3, 60.0)],
+    ids=["no time", "another language"],
+)
+def test_what_the_judge_does_not_read_is_measured_by_words(question: str, others: Sequence[str], budget_s: float) -> None:
+    """The same support as without a judge, and no verdict of an answer that was not read."""
+    claims = _claims("Marie Curie was born in Warsaw in 1867.", "She won two Nobel Prizes.")
+    judged = anyio.run(JudgedSupport(LocalJudge(), budget_s=budget_s).measure_claims, question, claims, others)
+    assert judged == anyio.run(SentenceSupport().measure_claims, question, claims, others)
+
+
+@installed
+def test_one_answer_alone_is_too_few() -> None:
+    with pytest.raises(StepFailed) as caught:
+        anyio.run(JudgedSupport(LocalJudge()).measure_claims, QUESTION, _claims("She was born."), [])
+    assert caught.value.reason == "too_few_samples"
