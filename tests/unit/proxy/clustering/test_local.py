@@ -73,7 +73,10 @@ def test_pairs_beyond_the_budget_are_left_open(monkeypatch: pytest.MonkeyPatch) 
 def test_answers_in_another_language_are_not_judged() -> None:
     """The judge reads English; the audit counts what it left open."""
     clusterer = JudgedClusterer(LocalPairs(LocalJudge(), budget_s=60))
-    answers = ["Der Film wurde von einem Mann gedreht, den niemand kannte.", "Ein unbekannter Regisseur hat ihn gedreht."]
+    answers = [
+        "Der Film wurde von einem Mann gedreht, den niemand kannte.",
+        "Ein unbekannter Regisseur hat ihn gedreht.",
+    ]
     found = anyio.run(clusterer.cluster, "Wer hat den Film gedreht?", answers)
     assert (len(found.clusters), dict(found.decided_by)) == (2, {"judge_language": 1})
 
@@ -116,11 +119,15 @@ def _claims(*texts: str) -> tuple[Claim, ...]:
 @installed
 def test_claims_are_read_in_every_other_answer() -> None:
     """Who says it and who contradicts it, a pronoun standing for whom the question names."""
-    born, died = read_claims(LocalJudge(), QUESTION, ["Marie Curie was born in Warsaw.", "Marie Curie had a dog."], OTHERS)
+    born, died = read_claims(
+        LocalJudge(), QUESTION, ["Marie Curie was born in Warsaw.", "Marie Curie had a dog."], OTHERS
+    )
     assert born.by[:2] == (True, True)
     assert born.by[2] is not True
     assert died.by.count(True) == 0
-    high, low = judged_support(QUESTION, ["Marie Curie was born in Warsaw.", "Marie Curie had a dog."], OTHERS, [born, died])
+    high, low = judged_support(
+        QUESTION, ["Marie Curie was born in Warsaw.", "Marie Curie had a dog."], OTHERS, [born, died]
+    )
     assert high is not None
     assert low is not None
     assert high > low
@@ -132,7 +139,9 @@ def test_claims_are_read_in_every_other_answer() -> None:
     [(QUESTION, OTHERS, 1e-9), ("Wer war sie?", ["Sie war eine Physikerin und wurde in Warschau geboren."] * 3, 60.0)],
     ids=["no time", "another language"],
 )
-def test_what_the_judge_does_not_read_is_measured_by_words(question: str, others: Sequence[str], budget_s: float) -> None:
+def test_what_the_judge_does_not_read_is_measured_by_words(
+    question: str, others: Sequence[str], budget_s: float
+) -> None:
     """The same support as without a judge, and no verdict of an answer that was not read."""
     claims = _claims("Marie Curie was born in Warsaw in 1867.", "She won two Nobel Prizes.")
     judged = anyio.run(JudgedSupport(LocalJudge(), budget_s=budget_s).measure_claims, question, claims, others)
