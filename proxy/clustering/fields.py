@@ -1,0 +1,153 @@
+"""Agreement of JSON answers, field by field: which other answers hold the same value at the same place.
+
+An answer for a program cannot carry a hedge, but each of its fields can carry a confidence: the share of answers that agree on it. Objects
+are compared by key, arrays by content (the order of a list of names says nothing), numbers up to the digits that both give, short texts by
+the rules of equivalence. Longer texts agree as far as they hold the same names and numbers; one without either is not measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hedgerow.proxy.clustering.normal import fold
+from hedgerow.proxy.clustering.rules import judge_pair
+from hedgerow.proxy.clustering.support import agreement_with
+
+MOST_FIELDS = 500
+"""Fields of an answer that are measured; what comes after them is not."""
+PROSE = 12
+"""Words from which on a text is prose: no two are equal."""
+MATCHED_ELEMENTS = 100
+"""Elements of an array up to which elements are matched by content; longer arrays are compared place by place."""
+_MISSING = object()
+
+Path = tuple[str | int, ...]
+
+
+def path_name(path: Path) -> str:
+    """A place in an answer, as JSONPath writes it.
+
+    >>> path_name(("rivers", 0, "length km")), path_name(())
+    ("$.rivers[0]['length km']", '$')
+    """
+    parts = [
+        f"[{step}]" if isinstance(step, int) else f".{step}" if step.isidentifier() else f"[{step!r}]" for step in path
+    ]
+    return "$" + "".join(parts)
+
+
+def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The fields of an answer: every value that holds no other, and every empty object or array."""
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    empty = True
+    for step, part in steps:
+        empty = False
+        yield from leaves(part, (*path, step))
+    if empty:
+        yield path, value
+
+
+def representative(answers: Sequence[Any]) -> int:
+    """The answer that has most in common with the others, field by field as written; the first of several."""
+    keyed = [Counter(_keys(answer)) for answer in answers]
+    total: Counter[tuple[str, str]] = Counter()
+    for keys in keyed:
+        total.update(set(keys))
+    shares = [sum(total[key] for key in keys) / max(1, len(keys)) for keys in keyed]
+    return shares.index(max(shares))
+
+
+def agreement(question: str, draft: Any, others: Sequence[Any]) -> dict[Path, list[float]]:
+    """How far each other answer agrees with each field of a draft, in [0, 1]; a field that cannot be measured is left out.
+
+    Parameters
+    ----------
+    question: the user's message; its words say nothing of a text.
+    draft, others: decoded JSON; at least one other.
+    """
+    places = [path for path, _ in leaves(draft)][:MOST_FIELDS]
+    wanted: dict[Path, list[float] | None] = {path: [] for path in places}
+    for other in others:
+        _compare(question, draft, other, (), wanted)
+    return {path: shares for path, shares in wanted.items() if shares is not None}
+
+
+def _compare(question: str, draft: Any, other: Any, path: Path, found: dict[Path, list[float] | None]) -> None:
+    """Add the agreement of one other answer to each field below a place."""
+    if isinstance(draft, dict) and draft:
+        same = other if isinstance(other, dict) else {}
+        for key, part in draft.items():
+            _compare(question, part, same.get(key, _MISSING), (*path, key), found)
+    elif isinstance(draft, list) and draft:
+        elements = _matched(draft, other if isinstance(other, list) else [])
+        for index, (part, match) in enumerate(zip(draft, elements, strict=True)):
+            _compare(question, part, match, (*path, index), found)
+    elif (shares := found.get(path)) is not None:
+        share = _same(question, draft, other)
+        if share is None:
+            found[path] = None
+        else:
+            shares.append(share)
+
+
+def _same(question: str, a: Any, b: Any) -> float | None:
+    """Whether two values are one, or how far two texts agree; None where that cannot be said of the first, whatever the second is."""
+    if isinstance(a, str):
+        if len(a.split()) < PROSE:
+            return float(isinstance(b, str) and (a == b or judge_pair(question, a, b).same is True))
+        graded = agreement_with(question, a, [b if isinstance(b, str) else ""])
+        return None if graded is None else graded[0]
+    if isinstance(a, bool) or isinstance(b, bool) or a is None or not isinstance(a, int | float):
+        return float(type(a) is type(b) and a == b)
+    return float(isinstance(b, int | float) and _same_number(a, b))
+
+
+def _same_number(a: float, b: float) -> bool:
+    """Whether one number is the other, rounded. Whole numbers of both sides are compared as they are.
+
+    >>> _same_number(48.8566, 48.86), _same_number(1998, 1999), _same_number(20, 19.99), _same_number(0.3, 0.1 + 0.2)
+    (True, False, True, True)
+    """
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a == b
+    digits = min(_decimals(a), _decimals(b))
+    return math.isclose(round(a, digits), round(b, digits), rel_tol=1e-12)
+
+
+def _decimals(number: float) -> int:
+    return (
+        0
+        if isinstance(number, int)
+        else len(repr(number).partition(".")[2].rstrip("0"))
+        if "e" not in repr(number)
+        else 15
+    )
+
+
+def _matched(draft: list[Any], other: list[Any]) -> list[Any]:
+    """For each element of an array the element of another one that has most in common with it, each at most once; `_MISSING` without one."""
+    if max(len(draft), len(other)) > MATCHED_ELEMENTS:
+        return [other[i] if i < len(other) else _MISSING for i in range(len(draft))]
+    mine, theirs = [Counter(_keys(part)) for part in draft], [Counter(_keys(part)) for part in other]
+    likeness = sorted(
+        ((mine[i] & theirs[k]).total(), -abs(i - k), i, k) for i in range(len(mine)) for k in range(len(theirs))
+    )
+    pairs: dict[int, int] = {}
+    for common, _, i, k in reversed(likeness):
+        if common and i not in pairs and k not in pairs.values():
+            pairs[i] = k
+    free = [k for k in range(len(other)) if k not in pairs.values()]
+    for i in range(len(draft)):  # what has nothing in common may still be the same in other words
+        if i not in pairs and free:
+            pairs[i] = free.pop(0)
+    return [other[pairs[i]] if i in pairs else _MISSING for i in range(len(draft))]
+
+
+def _keys(value: Any) -> Iterator[tuple[str, str]]:
+    """The fields of a value, each by its place without the numbers of arrays and by its value as written, in lower case."""
+    for path, leaf in leaves(value):
+        written = fold(leaf) if isinstance(leaf, str) else repr(leaf)
+        yield ".".join(step for step in path if isinstance(step, str)), written
