@@ -187,7 +187,7 @@ class ClaimSupport:
 
 @dataclass(frozen=True, slots=True)
 class ClaimConfidence:
-    """One claim of a long answer, and how sure it is.
+    """One claim of a long answer, or one field of a JSON answer, and how sure it is.
 
     Attributes:
         text: as it stands in the draft.
@@ -195,6 +195,7 @@ class ClaimConfidence:
         sentence: index of the sentence or list item that says it; None for a table cell.
         raw, calibrated: before and after the map for claims.
         borne_out: for each other answer with text, in the order drawn, whether it says so (True), contradicts it (False), or does neither (None).
+        path: of a field, its place as JSONPath writes it, which is its `text` too; it has no offsets.
     """
 
     text: str
@@ -204,6 +205,7 @@ class ClaimConfidence:
     raw: Beta
     calibrated: Beta
     borne_out: tuple[bool | None, ...]
+    path: str | None = None
 
 
 SentenceStatus = Literal["hedged", "plain", "unhedged", "kept"]

@@ -1,4 +1,4 @@
-"""`POST /v1/feedback`: whether answers, or single claims of long ones, were right, one at a time or many."""
+"""`POST /v1/feedback`: whether answers, single claims of long ones or single fields of JSON were right, one at a time or many."""
 
 from __future__ import annotations
 
@@ -38,6 +38,12 @@ class Feedback(BaseModel):
             description="The same for claims of a long answer: by their place in the field `claims`, or one each, null for unjudged."
         ),
     ] = None
+    fields_: Annotated[
+        dict[Annotated[str, Field(max_length=1000)], Grade] | None,
+        Field(
+            alias="fields", description="The same for fields of a JSON answer, by their places in the field `fields`."
+        ),
+    ] = None
     source: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$", description="Who says so.")] = "client"
     note: Annotated[str, Field(max_length=2000, description="Kept with the verdict.")] | None = None
 
@@ -50,16 +56,18 @@ class Feedback(BaseModel):
         told = [] if self.correct is None else [self._verdict(self.correct, None)]
         numbered = enumerate(self.claims) if isinstance(self.claims, list) else (self.claims or {}).items()
         told += [self._verdict(grade, int(place)) for place, grade in numbered if grade is not None]
+        told += [self._verdict(grade, None, path) for path, grade in (self.fields_ or {}).items()]
         if not told:
-            raise BadRequest("a verdict needs `correct`, or `claims` with at least one of them judged", param="correct")
+            message = "a verdict needs `correct`, or `claims` or `fields` with at least one of them judged"
+            raise BadRequest(message, param="correct")
         return told
 
-    def _verdict(self, grade: float, claim: int | None) -> Verdict:
+    def _verdict(self, grade: float, claim: int | None, path: str | None = None) -> Verdict:
         if not 0.0 <= float(grade) <= 1.0:
-            name = "correct" if claim is None else "claims"
-            place = "" if claim is None else f" of claim {claim}"
+            name = "fields" if path is not None else "correct" if claim is None else "claims"
+            place = f" of the field {path}" if path is not None else "" if claim is None else f" of claim {claim}"
             raise BadRequest(f"`{name}`{place} is {grade}; it must be true, false or a number from 0 to 1", param=name)
-        return Verdict(self.id, float(grade), source=self.source, note=self.note, claim=claim)
+        return Verdict(self.id, float(grade), source=self.source, note=self.note, claim=claim, path=path)
 
 
 @router.post("")
@@ -105,7 +113,9 @@ def _parse(item: Any) -> list[Verdict]:
         BadRequest: it is not a verdict; the message names the field.
     """
     if not isinstance(item, dict):
-        raise BadRequest("a verdict is a JSON object with `id` and `correct` or `claims`", code="invalid_type")
+        raise BadRequest(
+            "a verdict is a JSON object with `id` and `correct`, `claims` or `fields`", code="invalid_type"
+        )
     try:
         return Feedback.model_validate(item).verdicts()
     except ValidationError as error:
@@ -120,21 +130,28 @@ def _told(verdicts: Sequence[Verdict], stored: Sequence[VerdictResult | None]) -
     if all(result is None for result in stored):
         return {"id": name} | dict(_unknown(verdicts[0]).body())
     pairs = list(zip(verdicts, stored, strict=True))
-    whole = [described(result) for verdict, result in pairs if verdict.claim is None and result is not None]
-    told = [
-        {"claim": verdict.claim} | (described(result) if result is not None else dict(_unknown(verdict).body()))
-        for verdict, result in pairs
-        if verdict.claim is not None
-    ]
-    if not told:
+    told = [described(result) if result is not None else dict(_unknown(verdict).body()) for verdict, result in pairs]
+    whole = [each for each, verdict in zip(told, verdicts, strict=True) if _is_whole(verdict)]
+    claims = [{"claim": v.claim} | each for each, v in zip(told, verdicts, strict=True) if v.claim is not None]
+    fields = {v.path: each for each, v in zip(told, verdicts, strict=True) if v.path is not None}
+    if not claims and not fields:
         return whole[0]
     answer = whole[0] if whole else {"id": next(result.id for result in stored if result is not None), "changed": False}
-    return answer | {"changed": any(each.get("changed") for each in (answer, *told)), "claims": told}
+    answer |= {"changed": any(each.get("changed") for each in told)}
+    return answer | ({"claims": claims} if claims else {}) | ({"fields": fields} if fields else {})
+
+
+def _is_whole(verdict: Verdict) -> bool:
+    """Whether a verdict is on the answer as a whole."""
+    return verdict.claim is None and verdict.path is None
 
 
 def _unknown(verdict: Verdict) -> NotFound:
-    if verdict.claim is None:
+    if _is_whole(verdict):
         return unknown(verdict.name, "id")
+    if verdict.path is not None:
+        message = f"no answer with the id {verdict.name!r} has a field {verdict.path}"
+        return NotFound(message, code="unknown_field", param="fields")
     message = f"no answer with the id {verdict.name!r} has a claim {verdict.claim}"
     return NotFound(message, code="unknown_claim", param="claims")
 

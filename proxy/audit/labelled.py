@@ -15,6 +15,8 @@ from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
 
 Columns = NDArray[np.float64]
 _AT_A_TIME = 2000
+FIELDS = "fields"
+"""The signal of JSON answers, whose verdicts are on fields."""
 Subject = Literal["answers", "claims"]
 """What a verdict is on: whole answers, or single claims of long ones. They are never mixed."""
 
@@ -71,6 +73,8 @@ def read_labelled(
         wanted.append(answers.c.map_id == map_id)
     if signal is not None:
         wanted.append(answers.c.signal == signal)
+    elif of == "claims":
+        wanted.append(answers.c.signal != FIELDS)  # fields of JSON are not claims of long answers
     if models:
         wanted.append(answers.c.model.in_(models))
     c, v = confidence.c, told.c

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import anyio.to_thread
@@ -45,7 +45,8 @@ class Verdict:
         correct: 0 wrong .. 1 right.
         source: a short word for who says so, as that side names itself.
         actor: who exactly, where known.
-        claim: index into the claims of a long answer; None for the answer as a whole.
+        claim: index into the claims of a long answer or the fields of a JSON answer; None for the answer as a whole.
+        path: the field that is meant, where it is named by its place instead.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Verdict:
     actor: str | None = None
     note: str | None = None
     claim: int | None = None
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,9 @@ def write_verdicts(engine: sa.Engine, added: Sequence[Verdict]) -> list[VerdictR
         StoreError: the store cannot be written.
     """
     with transaction(engine, "write") as connection:
-        found = _find(connection, [verdict.name for verdict in added], claims=any(v.claim is not None for v in added))
+        parts = any(verdict.claim is not None or verdict.path is not None for verdict in added)
+        found = _find(connection, [verdict.name for verdict in added], claims=parts)
+        added = [_numbered(verdict, found.get(verdict.name)) for verdict in added]
         judged = [_judged(found.get(verdict.name), verdict.claim) for verdict in added]
         known = [(verdict, row) for verdict, row in zip(added, judged, strict=True) if row is not None]
         scores = iter(score([row for _, row in known], [verdict.correct for verdict, _ in known]))
@@ -128,6 +132,14 @@ def write_verdicts(engine: sa.Engine, added: Sequence[Verdict]) -> list[VerdictR
 
 def _table(verdict: Verdict) -> sa.Table:
     return verdicts if verdict.claim is None else claim_verdicts
+
+
+def _numbered(verdict: Verdict, row: Row | None) -> Verdict:
+    """A verdict on a field with the field's number, which is -1 where the answer has no such field."""
+    if verdict.path is None:
+        return verdict
+    paths = [claim.get("path") for claim in (row or {}).get("claims") or ()]
+    return replace(verdict, claim=paths.index(verdict.path) if verdict.path in paths else -1)
 
 
 def _judged(row: Row | None, claim: int | None) -> Row | None:

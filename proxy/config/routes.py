@@ -250,6 +250,9 @@ class Route(Section):
     claims_only: bool = True
     """Whether requests whose answers cannot be compared (greetings, opinions, texts and programs to be written) are passed on as they are,
     with the reason `not_a_claim`. The prompt tells most of them before anything is drawn, the answers tell the rest."""
+    structured_output: Literal["measure", "pass"] = "measure"
+    """What becomes of JSON, which is never reworded: `measure` draws samples and gives every field a confidence (`hedgerow.fields`), `pass`
+    passes such requests on with one call."""
     allow_override: bool = False
     """Whether the header `x-hedgerow-mode` may set another mode for one request."""
     equivalence: JudgeName = "rules"

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_figures, sentence_figures
+from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_figures, field_figures, sentence_figures
 from hedgerow.proxy.rewriting import natural_pieces
-from hedgerow.proxy.types import Completion, Json, Usage
+from hedgerow.proxy.types import ClaimConfidence, Completion, Json, Usage
 from hedgerow.proxy.upstreams import sse
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
@@ -61,9 +61,7 @@ def extra_field(result: Result) -> Json:
             "uncalibrated": confidence.map_id is None,
         }
     if result.claims and result.job.route.expose.claims and result.status not in (Status.ABSTAINED, Status.ESCALATED):
-        field["claims"] = [
-            claim_figures(claim) for claim in result.claims
-        ]  # they are the draft's, which these do not show
+        field |= _claims(result.claims)  # they are the draft's, which the others do not show
     if result.clustering is not None:
         sizes = [len(cluster) for cluster in result.clustering.clusters]
         field |= {"samples": len(drawn.compared), "clusters": sizes}
@@ -85,6 +83,12 @@ def extra_field(result: Result) -> Json:
         if rewording.sentences:
             field["sentences"] = [sentence_figures(sentence) for sentence in rewording.sentences]
     return field | {"usage": {purpose: _counts(spent) for purpose, spent in result.usage.items()}}
+
+
+def _claims(claims: Sequence[ClaimConfidence]) -> Json:
+    """The claims of a long answer in their order, or the fields of a JSON answer by their places."""
+    fields = {claim.path: field_figures(claim) for claim in claims if claim.path is not None}
+    return {"fields": fields} if fields else {"claims": [claim_figures(claim) for claim in claims]}
 
 
 def stream(answer: Json, job: Job) -> Iterator[bytes]:

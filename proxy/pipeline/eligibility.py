@@ -69,6 +69,8 @@ _SENTENCE = re.compile(r"(?<=[.!?。!?])\s+|\n+")
 def skip_reason(job: Job) -> Reason | None:
     """Why an answer to this request is never hedged; None where it may be."""
     reason = DIALECTS[job.path].reason(job.body) or request_reason(job.path, job.chat)
+    if reason is Reason.STRUCTURED_OUTPUT and job.route.structured_output == "measure":
+        reason = None
     if reason is not None:
         return reason
     return Reason.NOT_A_CLAIM if job.route.claims_only and not asks_for_claim(job.question) else None
@@ -80,9 +82,6 @@ def request_reason(path: str, body: Json) -> Reason | None:
         return Reason.SEVERAL_CHOICES
     if body.get("logprobs") not in (None, False):
         return Reason.LOGPROBS
-    kind = body.get("response_format")
-    if isinstance(kind, dict) and kind.get("type") not in (None, "text"):
-        return Reason.STRUCTURED_OUTPUT
     if body.get("modalities") not in (None, [], ["text"]) or body.get("audio"):
         return Reason.MEDIA
     choice = body.get("tool_choice")
@@ -90,7 +89,13 @@ def request_reason(path: str, body: Json) -> Reason | None:
         return Reason.TOOL_CALLS
     if path == "/completions" and (not isinstance(body["prompt"], str) or body.get("echo") or body.get("suffix")):
         return Reason.RAW_PROMPT
-    return None
+    return Reason.STRUCTURED_OUTPUT if asks_for_structure(body) else None
+
+
+def asks_for_structure(body: Json) -> bool:
+    """Whether a request asks for JSON."""
+    kind = body.get("response_format")
+    return isinstance(kind, dict) and kind.get("type") not in (None, "text")
 
 
 def _over_one(count: object) -> bool:

@@ -278,6 +278,16 @@ def claim_figures(claim: ClaimConfidence) -> Json:
     }
 
 
+def field_figures(claim: ClaimConfidence) -> Json:
+    """One field of a JSON answer as the client gets it: raw and calibrated confidence, and how many other answers agree."""
+    return {
+        "confidence": round(claim.calibrated.mean, 6),
+        "raw": beta_figures(claim.raw),
+        "agree": claim.borne_out.count(True),
+        "differ": claim.borne_out.count(False),
+    }
+
+
 def claim_row(claim: ClaimConfidence) -> Json:
     """One claim of a long answer as the audit keeps it, without its words."""
     return {
@@ -287,4 +297,4 @@ def claim_row(claim: ClaimConfidence) -> Json:
         "raw": [claim.raw.alpha, claim.raw.beta],
         "calibrated": [claim.calibrated.alpha, claim.calibrated.beta],
         "borne_out": list(claim.borne_out),
-    }
+    } | ({} if claim.path is None else {"path": claim.path})

@@ -20,6 +20,7 @@ from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.errors import Internal, ProxyError, StepFailed, UpstreamTimeout
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import answer_reason, comparable, draft_reason, skip_reason
+from hedgerow.proxy.pipeline.fields import is_structured, measure_fields
 from hedgerow.proxy.pipeline.long import claims_of_long, measure_long
 from hedgerow.proxy.pipeline.result import Result, Run
 from hedgerow.proxy.pipeline.sampling.drawing import draw_answers, draw_own
@@ -89,6 +90,9 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
         return run.end(Status.PASSED, reason)
     if (not may_replace or job.draws_draft_first) and 0 not in drawn.compared:
         return run.end(Status.PASSED, Reason.NO_TEXT)
+
+    if is_structured(run):
+        return await measure_fields(run, pipeline, may_replace=may_replace)
 
     with run.step("cluster"):
         clustering = await group(run, pipeline.equivalence(job, run.spend), may_replace=may_replace)

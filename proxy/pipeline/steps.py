@@ -77,6 +77,7 @@ class RoutePipeline(RouteWording):
     Attributes:
         equivalence, signal: made for one request; their second argument receives the tokens that they spend.
         active_map: the calibration map for a model, as the registry has it now.
+        field_map: the same for the fields of JSON answers, which are measured by how many answers agree.
         grader: judges a share of the answers afterwards.
         sharing: equal requests draw once.
         needs_logprobs: whether the signal asks the upstream for log-probabilities.
@@ -87,6 +88,7 @@ class RoutePipeline(RouteWording):
     equivalence: Callable[[Job, Spent], Clusterer]
     signal: Callable[[Job, Spent], ConfidenceSignal]
     active_map: Callable[[str], ActiveMap]
+    field_map: Callable[[str], ActiveMap]
     sharing: Sharing
     grader: RouteGrader | None = None
     needs_logprobs: bool = False

@@ -53,6 +53,7 @@ def _pipeline(context: RouteContext) -> RoutePipeline:
         equivalence=JUDGES[route.equivalence].load()(context),
         signal=signal.load()(context),
         active_map=lambda model: context.active_map(model, route.signal),
+        field_map=lambda model: context.active_map(model, "semantic"),
         sharing=_sharing(route),
         grader=_grader(context),
         needs_logprobs=signal.needs_logprobs,

@@ -239,7 +239,6 @@ def test_an_answer_in_words_is_hedged_although_tools_are_on_offer(
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"response_format": {"type": "json_object"}}, "structured_output"),
         ({"n": 2}, "several_choices"),
         ({"logprobs": True}, "logprobs"),
         ({"tools": TOOLS, "tool_choice": "required"}, "tool_calls"),
@@ -275,13 +274,12 @@ def test_pictures_in_the_question_do_not_hinder(serve: Any, client_of: Any, upst
     ("text", "reason"),
     [
         ("Use this:\n```python\nprint(1)\n```", "code"),
-        ('{"capital": "Canberra"}', "structured_output"),
     ],
 )
 def test_drafts_of_these_kinds_stay_plain(
     serve: Any, client_of: Any, upstream: Upstream, text: str, reason: str
 ) -> None:
-    """Code and JSON stand as they are, with the reason."""
+    """Code stands as it is, with the reason."""
     upstream.default = says(text, "Something else.", text)
     answer = client_of(serve()).chat.completions.create(model="m", messages=ASK)
     told = answer.model_extra["hedgerow"]

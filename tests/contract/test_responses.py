@@ -128,7 +128,6 @@ def test_calls_of_functions_stay_as_they_are(serve: Any, client_of: Any, upstrea
     [
         ({"conversation": "conv_1"}, "conversation"),
         ({"background": True}, "background"),
-        ({"text": {"format": {"type": "json_object"}}}, "structured_output"),
         ({"include": ["message.output_text.logprobs"]}, "logprobs"),
         ({"tools": [TOOL], "tool_choice": "required"}, "tool_calls"),
     ],
@@ -143,6 +142,14 @@ def test_what_is_passed_on_says_why(
     assert reply.headers["x-hedgerow-reason"] == reason
     assert reply.parse().output_text == "Canberra."
     assert len(upstream.calls) == 1
+
+
+def test_fields_of_structured_output_are_measured(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """As in chat; the text stays."""
+    upstream.default = responds('{"capital": "Canberra"}', '{"capital": "Sydney"}', '{"capital": "Canberra"}')
+    answer = client_of(serve()).responses.create(model="m", input=ASK, text={"format": {"type": "json_object"}})
+    assert answer.output_text == '{"capital": "Canberra"}'
+    assert answer.model_extra["hedgerow"]["fields"]["$.capital"]["raw"]["alpha"] == 5.0
 
 
 def test_shadow_compares_what_was_served(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any) -> None:

@@ -1,0 +1,109 @@
+"""An answer that is JSON: a confidence for each of its fields. A program reads it, so its text stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import anyio.to_thread
+import orjson
+
+from hedgerow.calibration import Beta
+from hedgerow.proxy.clustering import fields
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason, Status
+from hedgerow.proxy.pipeline.eligibility import asks_for_structure
+from hedgerow.proxy.pipeline.long import overall
+from hedgerow.proxy.pipeline.result import Run
+from hedgerow.proxy.pipeline.steps import RoutePipeline, confident
+from hedgerow.proxy.types import ClaimConfidence, Clustering
+
+SIGNAL = "fields"
+"""What an answer is said to be measured by: the mean over its fields is not the agreement of whole answers."""
+_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL | re.IGNORECASE)
+
+
+def decoded(text: str) -> Any:
+    """The object or array that a text is, also inside one block of code; None for every other text."""
+    text = text.strip()
+    if fenced := _FENCED.fullmatch(text):
+        text = fenced[1].strip()
+    if not (text.startswith(("{", "[")) and text.endswith(("}", "]"))):
+        return None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def is_structured(run: Run) -> bool:
+    """Whether the route measures fields, and the request asks for JSON or the first answer is JSON."""
+    drawn = run.result.drawn
+    if run.job.route.structured_output != "measure" or not drawn.compared:
+        return False
+    return asks_for_structure(run.job.chat) or decoded(drawn.samples[drawn.compared[0]].text) is not None
+
+
+async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool) -> None:
+    """Agreement, calibration and the choice of the draft. Answers that are not JSON say nothing of a field.
+
+    Raises:
+        StepFailed: too few answers are JSON.
+    """
+    drawn, job = run.result.drawn, run.job
+    with run.step("cluster"):
+        texts = [drawn.samples[i].text for i in drawn.compared]
+        values = await anyio.to_thread.run_sync(lambda: [decoded(text) for text in texts])
+        known = [i for i, value in enumerate(values) if value is not None]
+        first = job.draws_draft_first or not may_replace
+        if not known or (first and 0 not in known):
+            return run.end(Status.PASSED, Reason.STRUCTURED_OUTPUT)
+        draft = 0 if first else known[fields.representative([values[i] for i in known])]
+        run.learn(clustering=_grouped(values, draft))
+        if len(known) < job.route.sampling.min_n:
+            missing = f"{len(known)} of {job.route.sampling.n} answers are JSON; {job.route.sampling.min_n} are needed"
+            raise StepFailed("cluster", Reason.TOO_FEW_SAMPLES, missing)
+    with run.step("confidence"):
+        others = [values[i] for i in known if i != draft]
+        shares = await anyio.to_thread.run_sync(fields.agreement, job.question, values[draft], others)
+    if not shares:
+        return run.end(Status.PLAIN, Reason.STRUCTURED_OUTPUT)
+    with run.step("calibrate"):
+        active = pipeline.field_map(job.model)
+        raw = [_agreement(share) for share in shares.values()]
+        calibrated = [active.map.apply(beta) for beta in raw]
+        run.learn(
+            claims=_claims(shares, raw, calibrated),
+            confidence=confident(SIGNAL, overall(raw), overall(calibrated), active),
+        )
+    return run.end(Status.PLAIN, Reason.STRUCTURED_OUTPUT)
+
+
+def _agreement(shares: Sequence[float]) -> Beta:
+    """As for a text that all say: the draft and those who agree against the others."""
+    agreeing = 1.0 + sum(shares)
+    return Beta.floored(agreeing, 1.0 + len(shares) - agreeing)
+
+
+def _claims(
+    shares: Mapping[fields.Path, Sequence[float]], raw: Sequence[Beta], calibrated: Sequence[Beta]
+) -> tuple[ClaimConfidence, ...]:
+    names = [fields.path_name(path) for path in shares]
+    said = [
+        tuple(True if share == 1.0 else False if share == 0.0 else None for share in each) for each in shares.values()
+    ]
+    return tuple(
+        ClaimConfidence(name, 0, 0, None, before, after, borne_out, path=name)
+        for name, before, after, borne_out in zip(names, raw, calibrated, said, strict=True)
+    )
+
+
+def _grouped(values: Sequence[Any], draft: int) -> Clustering:
+    """Answers that are equal as wholes; the draft's group leads."""
+    groups: dict[bytes, list[int]] = {}
+    for i, value in enumerate(values):
+        key = b"%d" % i if value is None else orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        groups.setdefault(key, []).append(i)
+    ordered = sorted(groups.values(), key=lambda group: (draft not in group, -len(group), group[0]))
+    return Clustering(tuple(map(tuple, ordered)), {}, draft)
