@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from typing import Any
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -160,3 +163,28 @@ def test_a_claim_that_is_not_in_the_answer_is_named() -> None:
     done = CliRunner().invoke(app, ["rewrite", "--json"], input=json.dumps(row))
     assert done.exit_code == 2
     assert "line 1: the claim 'in Paris' does not stand in the answer" in done.stderr
+
+
+def test_the_page_and_the_terminal_show_the_same_words(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
+    """`hedgerow ask` and the page to try a route, of the same samples."""
+    question, draft = SHORT[5]
+    samples = [draft] * 6 + [f"Nothing of the kind {i}, but {chr(65 + i)}zorb." for i in range(4)]
+    (said,) = reworded([{"question": question, "answer": draft, "alpha": 6, "beta": 4}])
+    upstream.default = says(*samples)
+    address = serve()
+    with httpx.Client(base_url=address) as client:
+        found = re.search(r'name="csrf" value="(\w+)"', client.get("/").text)
+        assert found
+        reply = client.post("/try", json={"question": question, "csrf": found[1], "route": "test", "model": "m"})
+    shown = {name: part for line in reply.text.splitlines() for name, part in json.loads(line).items()}
+    upstream.default = says(*samples)
+    config = tmp_path / "config.yaml"
+    routes = [{"name": "test", "upstream": "scripted", "mode": "on"}]
+    upstreams = {"scripted": {"provider": "openai", "base_url": upstream.url}}
+    config.write_text(
+        json.dumps({"upstreams": upstreams, "routes": routes, "maps": {"folder": str(tmp_path / "maps")}})
+    )
+    told = CliRunner().invoke(app, ["ask", question, "-c", str(config)], env={"COLUMNS": "300"})
+    assert said["status"] == "hedged"
+    assert said["text"] in html.unescape(shown["wording"])
+    assert said["text"] in told.stdout
