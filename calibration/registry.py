@@ -80,7 +80,7 @@ UNCALIBRATED = ActiveMap(IdentityMap(), None, "identity")
 
 
 def choose(
-    assignments: Mapping[tuple[str | None, str | None], str],
+    assignments: Mapping[tuple[str | None, str | None], Sequence[str]],
     load: Callable[[str], FittedMap],
     *,
     route: str,
@@ -89,7 +89,8 @@ def choose(
 ) -> ActiveMap:
     """The map for a request: exact route and model, then the model, then the route, then the default, then identity.
 
-    A version that does not fit the request's signal is skipped with a warning: its input means something else.
+    Of the versions at one of these steps the first that fits the request's signal counts. Where none does they are skipped with a warning:
+    their input means something else.
 
     Raises
     ------
@@ -104,16 +105,14 @@ def choose(
         ("default", None, None),
     )
     for scope, for_route, for_model in steps:
-        version = assignments.get((for_route, for_model))
-        if version is None:
-            continue
-        fitted = load(version)
-        if not fits(fitted):
-            skipped.append(
-                f"map {version} was fitted for the signal {fitted.provenance.signal or 'unknown'} and is skipped"
-            )
-            continue
-        return ActiveMap(fitted.map, version, scope, tuple(skipped), fitted)
+        here = [(version, load(version)) for version in assignments.get((for_route, for_model), ())]
+        for version, fitted in here:
+            if fits(fitted):
+                return ActiveMap(fitted.map, version, scope, tuple(skipped), fitted)
+        skipped += [
+            f"map {version} was fitted for the signal {fitted.provenance.signal or 'unknown'} and is skipped"
+            for version, fitted in here
+        ]
     return ActiveMap(IdentityMap(), None, "identity", tuple(skipped))
 
 
@@ -136,8 +135,8 @@ class SharedMaps(Protocol):
         """Route (None: any), model (None: any) and the version that is active for them."""
         ...
 
-    def activate(self, version: str, *, route: str | None, model: str | None) -> None:
-        """Make a version the active one for a route and a model."""
+    def activate(self, version: str, *, route: str | None, model: str | None, in_place_of: Sequence[str]) -> None:
+        """Make a version active for a route and a model, in the place of others that are."""
         ...
 
 
@@ -276,11 +275,20 @@ class MapRegistry:
         return f"map {version} of the shared store"
 
     def activate(self, version: str, *, route: str | None = None, model: str | None = None) -> None:
-        """Make a stored version the active one for a route, a model, both, or (neither given) as the default."""
-        self.load(version)
+        """Make a stored version the active one of its signal for a route, a model, both, or (neither given) as the default.
+
+        Those of other signals stay: whole answers and the claims of long ones have maps of their own.
+        """
+        signal = self.load(version).provenance.signal
         if self._shared is not None:
-            return self._shared.activate(version, route=route, model=model)
-        kept = [a for a in self._read_filed() if (a.route, a.model) != (route, model)]
+            here = [of for *place, of in self._shared.assignments() if tuple(place) == (route, model)]
+            others = [of for of in here if self._signal_of(of) in (signal, None)]
+            return self._shared.activate(version, route=route, model=model, in_place_of=others)
+        kept = [
+            a
+            for a in self._read_filed()
+            if (a.route, a.model) != (route, model) or self._signal_of(a.version) not in (signal, None)
+        ]
         rows = [
             {"route": a.route, "model": a.model, "version": a.version}
             for a in (*kept, Assignment(route, model, version))
@@ -291,6 +299,13 @@ class MapRegistry:
             self.folder / "active.json",
         )
         return None
+
+    def _signal_of(self, version: str) -> str | None:
+        """What a version was fitted for; None where it cannot be read."""
+        try:
+            return self.load(version).provenance.signal
+        except MapFileError:
+            return None
 
     def _path(self, version: str) -> Path:
         if not _VERSION.fullmatch(version):
@@ -325,9 +340,12 @@ def read_file(path: Path) -> FittedMap:
         raise MapFileError(f"{path}: cannot be read: {error}") from error
 
 
-def scopes(assignments: Iterable[Assignment]) -> dict[tuple[str | None, str | None], str]:
-    """The active version by route and model."""
-    return {(a.route, a.model): a.version for a in assignments}
+def scopes(assignments: Iterable[Assignment]) -> dict[tuple[str | None, str | None], tuple[str, ...]]:
+    """The active versions by route and model, those that were named last first."""
+    found: dict[tuple[str | None, str | None], tuple[str, ...]] = {}
+    for a in assignments:
+        found[a.route, a.model] = (a.version, *found.get((a.route, a.model), ()))
+    return found
 
 
 def _parse(name: str, text: str) -> dict[str, Any]:

@@ -30,6 +30,10 @@ class Completion(Json):
     headers: Sequence[tuple[bytes, bytes]] = ()
 
 
+CLAIM_SIGNAL = "consistency"
+"""What claims of long answers are measured by, whatever a route measures its short answers by; their maps serve beside those of answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens spent. Counts are what the upstream reported; an upstream that reports none counts 0.

@@ -42,13 +42,14 @@ class StoredMaps:
     def assignments(self) -> Sequence[tuple[str | None, str | None, str]]:
         """Route (None: any), model (None: any) and the version that is active for them."""
         with transaction(self._engine) as connection:
-            rows = connection.execute(sa.select(active_maps.c.route, active_maps.c.model, active_maps.c.version))
+            a = active_maps.c
+            rows = connection.execute(sa.select(a.route, a.model, a.version).order_by(a.updated_at))
             return [(route or None, model or None, version) for route, model, version in rows]
 
-    def activate(self, version: str, *, route: str | None, model: str | None) -> None:
-        """Make a version the active one for a route and a model (None: any)."""
+    def activate(self, version: str, *, route: str | None, model: str | None, in_place_of: Sequence[str]) -> None:
+        """Make a version active for a route and a model (None: any), in the place of others."""
         place = {"route": route or "", "model": model or ""}
         here = (active_maps.c.route == place["route"]) & (active_maps.c.model == place["model"])
         with transaction(self._engine, "write") as connection:
-            connection.execute(sa.delete(active_maps).where(here))
+            connection.execute(sa.delete(active_maps).where(here, active_maps.c.version.in_([version, *in_place_of])))
             connection.execute(sa.insert(active_maps).values(**place, version=version, updated_at=time.time()))

@@ -227,7 +227,7 @@ active_maps = sa.Table(
     metadata,
     sa.Column("route", sa.String(64), primary_key=True, comment="empty: any"),
     sa.Column("model", sa.String(256), primary_key=True, comment="empty: any"),
-    sa.Column("version", sa.String(128), nullable=False, comment="in `maps`, or in the folder of the configuration"),
+    sa.Column("version", sa.String(128), primary_key=True, comment="in `maps`, or in the folder of the configuration"),
     sa.Column("updated_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
-    comment="Which map routes with `map: auto` use, by route and model.",
+    comment="Which maps routes with `map: auto` use, by route and model; one a signal.",
 )

@@ -16,6 +16,7 @@ from hedgerow.proxy.cli.maps import check_route, map_registry
 from hedgerow.proxy.cli.records import Clusters, Signal, load_records
 from hedgerow.proxy.cli.refit import finish_refit, refit_from_audit
 from hedgerow.proxy.lab.fitting import fit_records, version_of
+from hedgerow.proxy.types import CLAIM_SIGNAL
 
 
 def fit(
@@ -38,7 +39,7 @@ def fit(
     actor: Annotated[
         str | None, typer.Option(help="With --from-audit --activate: who does it, for the record.")
     ] = None,
-    signal: Annotated[Signal, typer.Option(help="What measures the confidence.")] = "semantic",
+    signal: Annotated[Signal, typer.Option(help="What measures it; consistency: claims of long answers.")] = "semantic",
     kind: Annotated[MapName, typer.Option("--map", help="The kind of map to fit.")] = "platt-bounded",
     clusters: Annotated[
         Clusters, typer.Option(help="How answers are grouped: the proxy's rules, or equal text.")
@@ -64,9 +65,8 @@ def fit(
         if data is not None or route is None:
             stop("--from-audit takes --route in place of --data")
         start = moment(since) if since else 0.0
-        refitted = refit_from_audit(
-            config, route, kind=kind, since=start, train_fraction=train_fraction, version=version
-        )
+        of = {"claims": signal == CLAIM_SIGNAL, "version": version}
+        refitted = refit_from_audit(config, route, kind=kind, since=start, train_fraction=train_fraction, **of)
         return finish_refit(config, refitted, activate=activate, actor=actor, as_json=as_json)
     if data is None:
         stop("--data names the labelled answers; --from-audit --route takes a route's own verdicts")

@@ -12,9 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from hedgerow.calibration.errors import CalibrationError
-from hedgerow.proxy.audit.operators import set_state, states
+from hedgerow.proxy.audit.engine import Engine, transaction
+from hedgerow.proxy.audit.operators import note_change, set_state, states
 from hedgerow.proxy.cli.common import stop
 from hedgerow.proxy.cli.store import open_audit
+from hedgerow.proxy.config import Settings
 from hedgerow.proxy.lab.fitting import NoVerdicts, RouteRefit, refit_route
 from hedgerow.proxy.services.active_map import stored_maps
 from hedgerow.proxy.services.routes import effective
@@ -36,16 +38,33 @@ def finish_refit(config: Path, refitted: RouteRefit, *, activate: bool, actor: s
     """Activate the new map where that is asked for and it beats the map in use beyond noise, and print the comparison."""
     used = activate and refitted.result.is_better
     if used:
-        with open_audit(config) as (_, engine):
-            set_state(
-                engine, refitted.route, "map", refitted.version, actor=actor or getpass.getuser(), note=refitted.reason
-            )
+        with open_audit(config) as (settings, engine):
+            _activate(settings, engine, refitted, actor or getpass.getuser())
     document = refitted.document(activated=used)
     typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
     if activate and not used:
         stop(
             f"{refitted.version} is stored but not activated: it does not beat {refitted.in_use or 'no map'} beyond noise",
             code=1,
+        )
+
+
+def _activate(settings: Settings, engine: Engine, refitted: RouteRefit, actor: str) -> None:
+    """A map of whole answers becomes the route's; one of claims is assigned to it beside that, and the change is noted all the same."""
+    if not refitted.claims:
+        set_state(engine, refitted.route, "map", refitted.version, actor=actor, note=refitted.reason)
+        return
+    route = next(route for route in settings.routes if route.name == refitted.route)
+    stored_maps(settings, engine).registry.activate(refitted.version, route=route.name, model=route.model)
+    with transaction(engine, "write") as connection:
+        note_change(
+            connection,
+            actor=actor,
+            what="claims map",
+            route=route.name,
+            before=refitted.in_use,
+            after=refitted.version,
+            note=refitted.reason,
         )
 
 

@@ -17,6 +17,7 @@ from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.lab.measuring import Records
 from hedgerow.proxy.services.active_map import ActiveMaps
 from hedgerow.proxy.signals.combine import Weights
+from hedgerow.proxy.types import CLAIM_SIGNAL
 
 
 class NoVerdicts(InputError):
@@ -53,6 +54,7 @@ class RouteRefit:
         in_use: the version of the map in use; None where there is none. Of several by model: that of most answers.
         result: the new map, compared with the one in use.
         grades_left_out: verdicts between right and wrong.
+        claims: whether it is for the claims of long answers.
     """
 
     route: str
@@ -60,12 +62,13 @@ class RouteRefit:
     in_use: str | None
     result: Refit
     grades_left_out: int
+    claims: bool = False
 
     @property
     def reason(self) -> str:
         """Why the map is activated, for the record of changes."""
         change = self.result.difference[DECIDING]
-        return f"FD {change.estimate:+.3f} nats ({change.low:+.3f} to {change.high:+.3f}) on {self.result.n} answers"
+        return f"FD {change.estimate:+.3f} nats ({change.low:+.3f} to {change.high:+.3f}) on {self.result.n} {'claims' if self.claims else 'answers'}"
 
     def document(self, *, activated: bool) -> dict[str, Any]:
         """Every figure, ready for JSON."""
@@ -95,8 +98,10 @@ def refit_route(
     since: float,
     train_fraction: float,
     version: str | None,
+    claims: bool = False,
 ) -> RouteRefit:
-    """Fit on the first part of a route's verdicts and compare on the rest; the new map is stored, not activated.
+    """Fit on the first part of a route's verdicts, on whole answers or on the claims of long ones, and compare on the rest; the new map is
+    stored, not activated.
 
     Raises:
         NoVerdicts: there is nothing to fit on.
@@ -104,17 +109,21 @@ def refit_route(
         OSError: the registry cannot be written.
         StoreError: the audit store cannot be read.
     """
-    labelled = read_labelled(engine, route=route.name, any_map=True, signal=route.signal, asked_since=since)
+    signal = CLAIM_SIGNAL if claims else route.signal
+    labelled = read_labelled(
+        engine, route=route.name, any_map=True, signal=signal, asked_since=since, of="claims" if claims else "answers"
+    )
     order = np.argsort(labelled.asked_at, kind="stable")
     order = order[(labelled.correct[order] == 0.0) | (labelled.correct[order] == 1.0)]
     if order.size == 0:
-        raise NoVerdicts(f"no verdict on an answer with the signal {route.signal} in that time")
+        what = "claim of a long answer" if claims else f"answer with the signal {signal}"
+        raise NoVerdicts(f"no verdict on {'a' if claims else 'an'} {what} in that time")
     answers = count_by_map(engine, route=route.name, since=since)
-    in_use = max(maps.of_route(route).values(), key=lambda active: answers.get(active.version, 0))
+    in_use = max(maps.of_route(route, signal).values(), key=lambda active: answers.get(active.version, 0))
     result = refit(
         labelled.raw_alpha[order], labelled.raw_beta[order], labelled.correct[order], in_use.map,
-        kind=kind, train_fraction=train_fraction, rng=np.random.default_rng(0), signal=route.signal, model=route.model or "",
+        kind=kind, train_fraction=train_fraction, rng=np.random.default_rng(0), signal=signal, model=route.model or "",
     )  # fmt: skip
-    name = version or version_of(result.fitted, kind, route.name)
+    name = version or version_of(result.fitted, kind, route.name, *(["claims"] if claims else []))
     maps.registry.add(name, result.fitted)
-    return RouteRefit(route.name, name, in_use.version, result, int(labelled.correct.size - order.size))
+    return RouteRefit(route.name, name, in_use.version, result, int(labelled.correct.size - order.size), claims)

@@ -14,8 +14,9 @@ from hedgerow.proxy.pipeline.eligibility import draft_reason, skip_reason
 from hedgerow.proxy.pipeline.long import claims_of_long
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.run import ended, too_long
-from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, RouteWording, calibrated
+from hedgerow.proxy.pipeline.steps import RouteWording, calibrated
 from hedgerow.proxy.pipeline.wording import Measured, word
+from hedgerow.proxy.types import CLAIM_SIGNAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ async def _measured(run: Run, wording: RouteWording, answer: str, given: Given) 
     long, question = wording.by_sentence, run.job.question
     if long is None or await claims_of_long(long, question, answer) is None:
         return Measured(calibrated(run.job.route.signal, given.answer, UNCALIBRATED))
-    return Measured(calibrated(LONG_SIGNAL, given.answer, UNCALIBRATED), long, given.sentences)
+    return Measured(calibrated(CLAIM_SIGNAL, given.answer, UNCALIBRATED), long, given.sentences)
 
 
 def in_sentences(answer: str, claims: Sequence[tuple[str, Beta]]) -> tuple[Beta | None, ...]:

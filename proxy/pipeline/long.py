@@ -11,10 +11,10 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim
 from hedgerow.proxy.pipeline.claims import claims_of, of_sentences, statements
 from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, LongAnswerPipeline, confident
+from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, confident
 from hedgerow.proxy.pipeline.wording import Measured
 from hedgerow.proxy.rewriting import sentences
-from hedgerow.proxy.types import ClaimConfidence
+from hedgerow.proxy.types import CLAIM_SIGNAL, ClaimConfidence
 
 
 async def claims_of_long(long: LongAnswerPipeline, question: str, draft: str) -> tuple[Claim, ...] | None:
@@ -48,7 +48,7 @@ async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: S
             for claim, beta, found in zip(claims, raw, support, strict=True)
         )
         run.learn(claims=known)
-        confidence = confident(LONG_SIGNAL, overall(raw), overall([claim.calibrated for claim in known]), active)
+        confidence = confident(CLAIM_SIGNAL, overall(raw), overall([claim.calibrated for claim in known]), active)
         targets = tuple(of_sentences(known, len(sentences(draft))))
     is_known = active.version is not None or job.route.rewriting.hedge_uncalibrated_sentences
     return Measured(confidence, long, targets if is_known else None)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 Spent = Callable[[Usage], None]
 """Callback that receives the tokens spent on comparing answers or on asking about them."""
-LONG_SIGNAL = "consistency"
-"""What long answers are measured by, whatever a route measures its short ones by: no two long answers are the same."""
 LAST_ANSWER_CHARS = 500
 """How much of the last answer is searched for its hedge: it stands near the beginning."""
 

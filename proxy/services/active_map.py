@@ -16,7 +16,9 @@ from hedgerow.proxy.audit.engine import Engine, open_engine, sqlite_file
 from hedgerow.proxy.audit.maps import StoredMaps
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.errors import ConfigError
+from hedgerow.proxy.types import CLAIM_SIGNAL
 
+Scopes = dict[tuple[str | None, str | None], tuple[str, ...]]
 log = structlog.get_logger(__name__)
 
 
@@ -29,7 +31,7 @@ class ActiveMaps:
     def __init__(self, registry: MapRegistry) -> None:
         self.registry = registry
         self._assignments: tuple[Assignment, ...] = ()
-        self._scopes: dict[tuple[str | None, str | None], str] = {}
+        self._scopes: dict[bool, Scopes] = {}
         self._fitted: dict[str, FittedMap | CalibrationError] = {}
         self._unreadable: str | None = None
 
@@ -47,21 +49,25 @@ class ActiveMaps:
         fitted = {version: self._read(version) for version in named.union(a.version for a in assignments)}
         if unreadable is not None and unreadable != self._unreadable:
             log.error("maps_unreadable", reason=unreadable)
-        self._assignments, self._scopes, self._unreadable = assignments, scopes(assignments), unreadable
+        self._assignments, self._unreadable = assignments, unreadable
         for version, problem in fitted.items():
             if isinstance(problem, CalibrationError) and not isinstance(self._fitted.get(version), CalibrationError):
                 log.error("map_unusable", map=version, reason=str(problem))
         self._fitted = fitted
+        of_answers = [a for a in assignments if self._signal_of(a.version) != CLAIM_SIGNAL]
+        self._scopes = {True: scopes(assignments), False: scopes(of_answers)}
 
     def active(self, route: Route, model: str, signal: str) -> ActiveMap:
         """The map that a route's answers of a model are calibrated with where the confidence is of this signal.
 
-        A map that was fitted for another signal is skipped with a warning; one whose signal is unknown serves the route's own.
+        A map that was fitted for another signal is skipped with a warning; one whose signal is unknown serves the route's own. A version that
+        the route names is for its own signal; the claims of its long answers still have the map that is assigned to them.
         """
         if route.map == "identity":
             return UNCALIBRATED
-        named: dict[tuple[str | None, str | None], str] = {(None, None): route.map}
-        assignments = self._scopes if route.map == "auto" else named
+        assignments: Scopes = self._scopes.get(signal == CLAIM_SIGNAL, {})
+        if route.map != "auto" and (signal == route.signal or self._signal_of(route.map) == signal):
+            assignments = {(None, None): (route.map,)}
         fits = partial(_fits, signal=signal, unknown_fits=signal == route.signal)
         try:
             active = choose(assignments, self._load, route=route.name, model=model, fits=fits)
@@ -72,12 +78,15 @@ class ActiveMaps:
             return replace(active, warnings=warnings, problem=self._unreadable)
         return self.registry.warned(active)
 
-    def of_route(self, route: Route) -> dict[str, ActiveMap]:
-        """The maps of a route by model: those that have an assignment of their own, and "" for every other model."""
+    def of_route(self, route: Route, signal: str | None = None) -> dict[str, ActiveMap]:
+        """The maps of a route by model, for its own signal or for another: those that have an assignment of their own, and "" for every
+        other model.
+        """
+        signal = signal or route.signal
         if route.model is not None:
-            return {route.model: self.active(route, route.model, route.signal)}
+            return {route.model: self.active(route, route.model, signal)}
         models = {a.model for a in self._assignments if a.model is not None and a.route in (None, route.name)}
-        return {model: self.active(route, model, route.signal) for model in ("", *sorted(models))}
+        return {model: self.active(route, model, signal) for model in ("", *sorted(models))}
 
     def check(self, route: Route, version: str | None) -> None:
         """Check that a route can use a map before it is set.
@@ -101,6 +110,12 @@ class ActiveMaps:
                 if active.problem is not None and route.calibrates:
                     problems[route.name] = active.problem
         return problems
+
+    def _signal_of(self, version: str) -> str | None:
+        try:
+            return self._load(version).provenance.signal
+        except CalibrationError:
+            return None
 
     def _load(self, version: str) -> FittedMap:
         if version not in self._fitted:

@@ -24,11 +24,12 @@ from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.sampling.cache import MemoryCache, RedisCache
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
-from hedgerow.proxy.pipeline.steps import LONG_SIGNAL, LongAnswerPipeline, RoutePipeline, RouteWording
+from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, RoutePipeline, RouteWording
 from hedgerow.proxy.protocols import Asker, Rewriter, Upstream
 from hedgerow.proxy.rewriting import Choice, FactGuard, TemplateRewriter
 from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment, LocalEntailment
 from hedgerow.proxy.services.active_map import ActiveMaps
+from hedgerow.proxy.types import CLAIM_SIGNAL
 from hedgerow.proxy.upstreams.asking import Prompting, RouteContext
 
 
@@ -133,7 +134,7 @@ def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> 
     return LongAnswerPipeline(
         minimum=rewriting.by_sentence_from,
         support=claims_support(route),
-        active_map=lambda model: context.active_map(model, LONG_SIGNAL),
+        active_map=lambda model: context.active_map(model, CLAIM_SIGNAL),
         retriever=retriever,
         k=rewriting.k,
         template=TemplateRewriter(guard.hedges),

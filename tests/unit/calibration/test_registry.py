@@ -97,3 +97,17 @@ def test_weights_of_a_combined_signal_are_kept_with_their_map(registry):
     plain = fitted()
     registry.add("both", FittedMap(plain.map, plain.provenance, {"bias": 0.5, "semantic": 1.0, "token": 0.25}))
     assert MapRegistry(registry.folder).load("both").weights == {"bias": 0.5, "semantic": 1.0, "token": 0.25}
+
+
+def test_maps_of_two_signals_are_active_at_one_place(registry):
+    """Whole answers and the claims of long ones each have their own; a new one takes the place of its own signal's only."""
+    for name, signal in (("answers", "semantic"), ("claims", "consistency"), ("newer", "semantic")):
+        registry.add(name, fitted(signal=signal))
+        registry.activate(name, route="r")
+    found = {s: registry.active(route="r", model="m", signal=s) for s in ("semantic", "consistency")}
+    assert {signal: active.version for signal, active in found.items()} == {
+        "semantic": "newer",
+        "consistency": "claims",
+    }
+    assert [active.warnings for active in found.values()] == [(), ()]
+    assert sorted(a.version for a in registry.assignments()) == ["claims", "newer"]

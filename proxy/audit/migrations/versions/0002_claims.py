@@ -10,7 +10,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Two columns and a table."""
+    """Two columns, a table, and a map a signal where there was one a route and model."""
+    _one_map_a_signal()
     op.add_column(
         "answers",
         sa.Column("claims", sa.JSON, comment="of a long answer: place, Betas and support of each claim, without text"),
@@ -61,8 +62,27 @@ def upgrade() -> None:
     )
 
 
+def _one_map_a_signal() -> None:
+    """`version` becomes a part of the key of `active_maps`: the table is made anew, since SQLite changes no key."""
+    connection = op.get_bind()
+    rows = [
+        tuple(row) for row in connection.execute(sa.text("SELECT route, model, version, updated_at FROM active_maps"))
+    ]
+    op.drop_table("active_maps")
+    table = op.create_table(
+        "active_maps",
+        sa.Column("route", sa.String(64), comment="empty: any"),
+        sa.Column("model", sa.String(256), comment="empty: any"),
+        sa.Column("version", sa.String(128), comment="in `maps`, or in the folder of the configuration"),
+        sa.Column("updated_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
+        sa.PrimaryKeyConstraint("route", "model", "version", name="pk_active_maps"),
+        comment="Which maps routes with `map: auto` use, by route and model; one a signal.",
+    )
+    op.bulk_insert(table, [dict(zip(("route", "model", "version", "updated_at"), row, strict=True)) for row in rows])
+
+
 def downgrade() -> None:
-    """Verdicts on claims, and their confidences, are lost."""
+    """Verdicts on claims, and their confidences, are lost; the key of `active_maps` stays as it is."""
     op.drop_table("claim_verdicts")
     op.drop_column("texts", "claims")
     op.drop_column("answers", "claims")

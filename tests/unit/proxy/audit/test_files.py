@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,15 @@ import yaml
 from typer.testing import CliRunner
 
 from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.operators import read_changes, states
 from hedgerow.proxy.audit.store import open_store
-from hedgerow.proxy.audit.verdicts import MAX_VERDICTS
+from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, add_verdicts
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.config import load
+from hedgerow.proxy.services.active_map import stored_maps
 from tests.support.audit import agreement, fill, right
+from tests.unit.proxy.audit.conftest import entry
 
 
 @pytest.fixture
@@ -149,10 +153,83 @@ def test_a_refit_is_activated_once_and_not_again(config: Path) -> None:
     assert "two" in run(config, "maps", "list").stdout
 
 
+def claimed(config: Path, n: int) -> list[str]:
+    """Long answers of four claims each, whose agreement overstates them, with verdicts on claims and on whole answers."""
+    rng = np.random.default_rng(5)
+    agree = agreement(rng, 4 * n)
+    correct = right(rng, agree)
+    names = [f"hr_{i:011x}{i:016x}" for i in range(n)]
+
+    async def work() -> None:
+        store = await open_store(load(config).audit, lambda _: None)
+        try:
+            for i, name in enumerate(names):
+                betas = [[float(a), float(10 - a)] for a in agree[4 * i : 4 * i + 4]]
+                claims = [
+                    {"start": 0, "end": 1, "sentence": 0, "raw": b, "calibrated": b, "borne_out": []} for b in betas
+                ]
+                row = {
+                    "raw_alpha": 5.0,
+                    "raw_beta": 5.0,
+                    "alpha": 5.0,
+                    "beta": 5.0,
+                    "signal": "consistency",
+                    "claims": claims,
+                }
+                await store.write(
+                    entry(name, route="test", created_at=time.time() - n + i, texts=Texts(claims=("w",) * 4), **row)
+                )
+            told = [Verdict(names[i // 4], float(y), claim=i % 4) for i, y in enumerate(correct)]
+            for first in range(0, len(told), MAX_VERDICTS):
+                await add_verdicts(store, told[first : first + MAX_VERDICTS])
+            await add_verdicts(store, [Verdict(name, 0.0) for name in names])
+        finally:
+            await store.aclose()
+
+    asyncio.run(work())
+    return names
+
+
+def test_claims_with_verdicts_fit_a_map_of_their_own(config: Path) -> None:
+    """On the claims and not on the answers, activated for claims beside whatever the route's answers have, and noted."""
+    claimed(config, 300)
+    ask = ("fit", "--from-audit", "--route", "test", "--signal", "consistency", "--activate", "--actor", "ada")
+    first = json.loads(run(config, *ask, "--version", "of-claims", "--json").stdout)
+    assert (first["in_use"], first["n_fitted"], first["n_compared"], first["activated"]) == (None, 600, 600, True)
+    settings = load(config)
+    engine = open_engine(settings.audit)
+    maps = stored_maps(settings, engine)
+    assert states(engine) == {}
+    assert [(c.actor, c.what, c.after) for c in read_changes(engine)] == [("ada", "claims map", "of-claims")]
+    found = [maps.active(settings.routes[0], "m", signal) for signal in ("semantic", "consistency")]
+    engine.dispose()
+    assert [active.version for active in found] == [None, "of-claims"]
+    assert found[0].warnings == ()
+
+
+def test_claims_go_out_into_a_file_and_verdicts_on_them_come_back(config: Path, tmp_path: Path) -> None:
+    """The export is what `fit --data --signal consistency` reads; each claim is imported by its number."""
+    names = claimed(config, 60)
+    out = tmp_path / "claims.jsonl"
+    assert "240 claims written" in run(config, "audit", "export", out, "--claims").stdout
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert {row["claim"] for row in rows} == {0, 1, 2, 3}
+    assert "text" not in rows[0]
+    fitted = run(config, "fit", "--data", out, "--signal", "consistency", "--version", "from-file").stdout
+    assert "fitted on 240 answers" in fitted
+    verdicts = tmp_path / "verdicts.csv"
+    verdicts.write_text(f"id,claim,correct\n{names[0]},1,1\n{names[0]},,0\n{names[0]},9,1\n{names[0]},x,1\n")
+    told = run(config, "audit", "import", verdicts, "--source", "expert", code=1)
+    assert "2 verdicts recorded" in told.stdout
+    assert "line 4: no audit row with a claim 9" in told.stderr
+    assert "line 5: 'claim': expected the number of a claim" in told.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (("--from-audit",), "takes --route"),
+        (("--from-audit", "--route", "test", "--signal", "consistency"), "no verdict on a claim"),
         (("--from-audit", "--route", "none"), "no route is called 'none'"),
         (("--from-audit", "--route", "test"), "no verdict on an answer"),
         ((), "--data names"),

@@ -14,7 +14,7 @@ from alembic.migration import MigrationContext
 from hedgerow.proxy.audit import schema
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.schema import HEAD, MIGRATIONS, migrate, version
-from hedgerow.proxy.audit.tables import answers, metadata, verdicts
+from hedgerow.proxy.audit.tables import active_maps, answers, metadata, verdicts
 from hedgerow.proxy.config import Audit
 from hedgerow.proxy.errors import StoreError
 
@@ -66,6 +66,10 @@ def test_a_store_from_before_claims_gets_them(store_url: str) -> None:
             "DROP TABLE claim_verdicts",
             "ALTER TABLE answers DROP COLUMN claims",
             "ALTER TABLE texts DROP COLUMN claims",
+            "DROP TABLE active_maps",
+            "CREATE TABLE active_maps (route VARCHAR(64) NOT NULL, model VARCHAR(256) NOT NULL, version VARCHAR(128) NOT NULL, "
+            "updated_at FLOAT NOT NULL, CONSTRAINT pk_active_maps PRIMARY KEY (route, model))",
+            "INSERT INTO active_maps VALUES ('r', '', 'one', 1.0)",
         ):
             connection.execute(sa.text(statement))
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
@@ -74,6 +78,9 @@ def test_a_store_from_before_claims_gets_them(store_url: str) -> None:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, metadata) == []
         assert connection.execute(sa.select(answers.c.id, answers.c.claims)).all() == [("a", None)]
+        assert connection.execute(sa.select(active_maps)).all() == [("r", "", "one", 1.0)]
+        keys = sa.inspect(connection).get_pk_constraint("active_maps")["constrained_columns"]
+        assert sorted(keys) == ["model", "route", "version"]
         assert version(connection) == HEAD
     engine.dispose()
 

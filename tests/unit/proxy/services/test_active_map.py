@@ -48,6 +48,17 @@ def test_a_map_for_another_signal_is_skipped_with_a_warning(tmp_path: Path) -> N
     assert maps.active(route.model_copy(update={"map": "long"}), "m", "consistency").version == "long"
 
 
+def test_claims_have_a_map_beside_that_of_the_answers(tmp_path: Path) -> None:
+    """At the same place, and also where the route names the map of its answers; neither warns of the other."""
+    maps, route = _maps(tmp_path)
+    maps.registry.activate("long", route="test")
+    maps.refresh(Settings(upstreams={"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}}, routes=[route]))  # type: ignore[arg-type, dict-item, list-item]
+    for told in (route, route.model_copy(update={"map": "semantic"})):
+        found = [maps.active(told, "m", signal) for signal in ("semantic", "consistency")]
+        assert [active.version for active in found] == ["semantic", "long"]
+        assert found[0].warnings == ()
+
+
 def test_maps_by_model_are_listed(tmp_path: Path) -> None:
     """Every model with an assignment of its own, and "" for all others; a route with a fixed model has one."""
     maps, route = _maps(tmp_path)
