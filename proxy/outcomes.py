@@ -42,7 +42,10 @@ class Reason(_Code):
     MODE_OFF = "mode_off", "The route is off."
     NOT_GENERATING = "not_generating", "The path generates no text."
     SEVERAL_CHOICES = "several_choices", "The request asks for several choices (`n` or `best_of` over 1)."
-    LOGPROBS = "logprobs", "The request asks for log-probabilities, which a reworded text would not have."
+    LOGPROBS = (
+        "logprobs",
+        "The request asks for log-probabilities, which a reworded text would not have: measured, and left as it is.",
+    )
     STRUCTURED_OUTPUT = "structured_output", "The answer is JSON, or the request asks for it: a program reads it."
     MEDIA = "media", "The request or the answer holds pictures or sound."
     TOOL_CALLS = "tool_calls", "The answer is a tool call, or must be one."
@@ -67,6 +70,7 @@ class Reason(_Code):
     NOT_SURE_ENOUGH = "not_sure_enough", "The policy does not give the model's own answer at this confidence."
     NO_HEDGE_NEEDED = "no_hedge_needed", "The plain wording is the nearest to the confidence."
     MACHINE_READ = "machine_read", "A program reads the answer: it is measured and left as it is."
+    CITATIONS = "citations", "The answer's citations point into its text: it is measured and left as it is."
     NOT_MEASURED = (
         "not_measured",
         "A long answer, and no map for the claims of long answers is active: its sentences stay plain.",

@@ -25,6 +25,7 @@ class Call:
         headers: the client's headers that go upstream (its key, its organisation, ...), lower-case names.
         on_text: callback that receives the index of a choice and each piece of it as it is written, where the upstream can say; from any thread.
         target: path and query as the client sent them, where the call goes to the same place; "" for `path` alone.
+        on_retry: callback for each refusal after which the call is made again.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     on_text: Callable[[int, str], None] | None = None
     target: str = ""
+    on_retry: Callable[[], None] | None = None
 
 
 class Asker(Protocol):

@@ -32,6 +32,9 @@ class Server(Section):
     """Most messages that a calibrated request may hold; a longer one is answered with status 400."""
     keep_alive_s: Annotated[float, Field(gt=0)] = 5.0
     """Seconds between comment lines that keep a buffered stream open while the pipeline runs."""
+    allowed_origins: tuple[str, ...] = ()
+    """Origins whose pages may call `/v1` from a browser, e.g. `https://chat.example.com`; `*` for all. Empty: browsers keep answers from pages of
+    other origins."""
     admin_key: SecretStr | None = None
     """Key that opens `/v1/audit`, `/v1/feedback` and `/v1/admin` (`Authorization: Bearer ...`) and the pages
     (docs/dashboard.md). Unset: audit and feedback are open to whoever may use the proxy, the pages to this machine only, and

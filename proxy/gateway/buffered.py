@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from hedgerow.proxy.errors import Internal, ProxyError
 from hedgerow.proxy.gateway.exchange import Exchange
@@ -42,11 +43,15 @@ async def answer(exchange: Exchange, services: Services, run: Run, _body: bytes)
 
 async def _kept_alive(exchange: Exchange, services: Services, run: Run) -> Json | ProxyError:
     """The answer, with comment lines while the pipeline works. An answer that is ready before the first of them carries all headers,
-    and an early failure its own status.
+    and an early failure its own status: while the upstream refuses, and nothing has come of it yet, no stream is begun.
     """
+    refused = asyncio.Event()
+    run.take(replace(run.job, on_retry=refused.set))
     async with asyncio.TaskGroup() as group:
         work = group.create_task(_answer(services, run))
         while not (await asyncio.wait({work}, timeout=services.settings.server.keep_alive_s))[0]:
+            if exchange.status is None and refused.is_set() and not run.result.drawn.choices:
+                continue
             if exchange.status is None:
                 await exchange.start(200, STREAM_HEADERS)
             await exchange.write(sse.KEEP_ALIVE)

@@ -15,6 +15,7 @@ import structlog
 from hedgerow.proxy.config import Mode, Route
 from hedgerow.proxy.errors import BadRequest, Internal, NotFound, ProxyError, StoreUnavailable
 from hedgerow.proxy.gateway.access import client_key_hash
+from hedgerow.proxy.gateway.cors import allowed_origin, answer_preflight, is_preflight, readable_by
 from hedgerow.proxy.gateway.exchange import ClientGone, Exchange, Receive, Scope, Send
 from hedgerow.proxy.gateway.finish import finish
 from hedgerow.proxy.gateway.pass_through import forward
@@ -51,6 +52,12 @@ class Edge:
             await self._own(scope, receive, send)
             return
         services: Services = scope["state"]["reloader"].services
+        origins = services.settings.server.allowed_origins
+        if origins and (origin := allowed_origin(scope, origins)) is not None:
+            if is_preflight(scope):
+                await answer_preflight(scope, send, origin)
+                return
+            send = readable_by(origin, send)
         with services.in_use:
             if self._is_own(scope["path"]):
                 scope["state"]["services"] = services

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio.to_thread
 import structlog
 
-from hedgerow.proxy.errors import ProxyError
+from hedgerow.proxy.errors import ProxyError, UpstreamError
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.gateway.finish import finish
 from hedgerow.proxy.gateway.pass_through import call_for, send_on
@@ -40,10 +40,14 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
     ) as reply:
         await send_on(exchange, reply, copy=keep)
     served, response_id = None, None
+    run.end(Status.FAILED, Reason.NO_TEXT)
     if exchange.status == 200:
-        served, response_id = await anyio.to_thread.run_sync(served_text, run.job.path, bytes(copy))
+        try:
+            served, response_id = await anyio.to_thread.run_sync(served_text, run.job.path, bytes(copy))
+            run.end(Status.PASSED, Reason.NO_TEXT)
+        except UpstreamError as error:
+            run.end(Status.FAILED, error.code)
     if served is None:
-        run.end(Status.PASSED if exchange.status == 200 else Status.FAILED, Reason.NO_TEXT)
         await finish(services, exchange, run.result, http_status=exchange.status)
         return
     exchange.recorded = True
@@ -61,26 +65,35 @@ async def _work(services: Services, run: Run, http_status: int | None, response_
 
 
 def served_text(path: str, data: bytes) -> tuple[str | None, str | None]:
-    """The text of an answer as it was relayed, whole or as a stream, and its id; None where it has none, is cut short or is an error."""
+    """The text of an answer as it was relayed, whole or as a stream, and its id; None where it has none, or is too long for a copy.
+
+    Raises:
+        UpstreamError: it is a stream that broke off, or that an error ended.
+    """
     if len(data) > MAX_CAPTURED_BYTES:
         return None, None
+    is_stream = data.lstrip().startswith((b"data:", b"event:", b":"))
     try:
-        completion = _completion(DIALECTS[path], data)
-    except (ProxyError, ValueError):
+        completion = (_streamed if is_stream else _whole)(DIALECTS[path], data)
+    except (ProxyError, ValueError) as error:
+        if is_stream:
+            raise UpstreamError("the upstream broke off its answer", code="upstream_broken") from error
         return None, None
     name = completion.get("id")
     return sample_of(completion["choices"][0]).text or None, name[:128] if isinstance(name, str) else None
 
 
-def _completion(dialect: Dialect, data: bytes) -> Json:
-    """The completion object of what was relayed.
+def _whole(dialect: Dialect, data: bytes) -> Json:
+    return checked_completion("", data, dialect.completion)
+
+
+def _streamed(dialect: Dialect, data: bytes) -> Json:
+    """The completion object of a stream.
 
     Raises:
         ProxyError: it is not an answer, or broke off.
-        ValueError: the same.
+        ValueError: an error ended it.
     """
-    if not data.lstrip().startswith((b"data:", b"event:", b":")):
-        return checked_completion("", data, dialect.completion)
     stream = dialect.served()
     stream.take(data + b"\n\n")
     completion = stream.completion()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import orjson
 
 from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
 from hedgerow.proxy.types import Json, Sample
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
@@ -22,6 +22,9 @@ WORDS_OF_A_TEXT = 60
 """From so many words on, answers that all differ were not asked for one thing."""
 LOOKED_AT = 600
 """Characters of a prompt that are read, half from its beginning and half from its end: what is asked stands there."""
+
+_READ_WITH_LOGPROBS = ("/chat/completions", "/completions")
+"""Paths whose whole answers are measured where log-probabilities are asked for; streams are not put together again with them."""
 
 _POLITE = re.compile(
     r"(?:(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok(?:ay)?|great|please|bitte|kindly|so|well|now|and)\b[\s,.!]*(?=\S)|"
@@ -80,7 +83,7 @@ def request_reason(path: str, body: Json) -> Reason | None:
     """Why the form of a request forbids rewriting its answer; None where it does not."""
     if _over_one(body.get("n")) or _over_one(body.get("best_of")):
         return Reason.SEVERAL_CHOICES
-    if body.get("logprobs") not in (None, False):
+    if asks_for_logprobs(body) and (path not in _READ_WITH_LOGPROBS or body.get("stream")):
         return Reason.LOGPROBS
     if body.get("modalities") not in (None, [], ["text"]) or body.get("audio"):
         return Reason.MEDIA

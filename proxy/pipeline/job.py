@@ -51,6 +51,7 @@ class Job:
         headers: the client's headers, lower-case names, but for its key of idempotency: no two calls for one request may carry the same.
         target: path and query as the client sent them, relative to `/v1`.
         idempotency_key: the client's `Idempotency-Key`, if it sent one.
+        on_retry: callback for each refusal of the upstream after which a call is made again.
         question: the user's last message, or the prompt, as plain text.
         last_answer: the assistant's message before it; its phrase is not repeated if another is about as near.
         mode: the route's mode, or the client's wish.
@@ -69,6 +70,7 @@ class Job:
     started: float = field(default_factory=time.perf_counter)
     target: str = ""
     idempotency_key: str | None = None
+    on_retry: Callable[[], None] | None = None
 
     def routed(self, route: Route, mode: Mode, body: Json) -> Job:
         """The same request, once its body is read and its route is known. A route that is off has no use for the question."""
@@ -94,7 +96,7 @@ class Job:
         if (key := self.idempotency_key) is not None:
             own = key if number == 0 else hashlib.sha256(f"{key}\n{number}".encode()).hexdigest()
             headers = {**headers, IDEMPOTENCY: own}
-        return Call(self.path, body, headers, on_text, self.target)
+        return Call(self.path, body, headers, on_text, self.target, self.on_retry)
 
     @property
     def model(self) -> str:
@@ -103,8 +105,11 @@ class Job:
 
     @property
     def draws_draft_first(self) -> bool:
-        """Whether the client gets the answer to its own request: samples are short, or the upstream keeps that answer under its id."""
-        return self.route.sampling.probe == "short" or DIALECTS[self.path].keeps(self.body)
+        """Whether the client gets the answer to its own request: samples are short, the upstream keeps that answer under its id, or its
+        log-probabilities are asked for.
+        """
+        short = self.route.sampling.probe == "short"
+        return short or DIALECTS[self.path].keeps(self.body) or asks_for_logprobs(self.chat)
 
     @property
     def user(self) -> str | None:
@@ -119,6 +124,12 @@ class Job:
         """Whether the last chunk of a stream is to hold the tokens spent."""
         options = self.body.get("stream_options")
         return isinstance(options, dict) and bool(options.get("include_usage"))
+
+
+def asks_for_logprobs(chat: Json) -> bool:
+    """Whether log-probabilities are asked for; plain completions ask for those of the words alone with 0."""
+    asked = chat.get("logprobs")
+    return asked is not None and asked is not False
 
 
 def job_of(route: Route, path: str, body: Json, headers: Mapping[str, str], mode: Mode = "on") -> Job:

@@ -11,7 +11,7 @@ from hedgerow.calibration.decision import Action
 from hedgerow.lexicon import Match, spot
 from hedgerow.proxy.errors import ProxyError, StepFailed
 from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
 from hedgerow.proxy.pipeline.machine_read import is_machine_read
 from hedgerow.proxy.pipeline.result import Confidence, Run
 from hedgerow.proxy.pipeline.sampling.forms import Accepted
@@ -153,6 +153,9 @@ async def decide(run: Run, wording: RouteWording, mean: float, *, may_replace: b
     if is_machine_read(run.job.chat, run.result.draft or ""):
         run.end(Status.PLAIN, Reason.MACHINE_READ)
         return False
+    if (reason := _left_alone(run, may_replace=may_replace)) is not None:
+        run.end(Status.PLAIN, reason)
+        return False
     action, policy = wording.decide(mean), run.job.route.policy
     if action == "answer":
         run.end(Status.PLAIN, Reason.SURE_ENOUGH)
@@ -171,6 +174,15 @@ async def decide(run: Run, wording: RouteWording, mean: float, *, may_replace: b
         raise StepFailed("decide", Reason.ESCALATION_FAILED, error.code) from error
     run.end(Status.ESCALATED, Reason.NOT_SURE_ENOUGH)
     return False
+
+
+def _left_alone(run: Run, *, may_replace: bool) -> Reason | None:
+    """Why an answer that could be worded stays as it is: what comes with it describes these very words."""
+    if asks_for_logprobs(run.job.chat):
+        return Reason.LOGPROBS
+    choices = run.result.drawn.choices
+    message = choices[run.result.draft_index][1].get("message") if choices and may_replace else None
+    return Reason.CITATIONS if isinstance(message, dict) and message.get("annotations") else None
 
 
 def retrieve(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ...]:

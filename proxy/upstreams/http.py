@@ -124,7 +124,7 @@ class HttpModel:
         """See `Upstream`. Repeats after 429, 5xx and failed connections, with jitter; a call that waits for its next try leaves its slot to
         others.
         """
-        return await with_retries(partial(self._complete_once, call), self._retries, self._slots)
+        return await with_retries(partial(self._complete_once, call), self._retries, self._slots, call.on_retry)
 
     async def _complete_once(self, call: Call) -> Json:
         headers = self._headers(

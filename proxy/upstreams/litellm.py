@@ -67,7 +67,9 @@ class LiteLLMModel:
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`."""
-        return await with_retries(partial(self._complete_once, call), self._settings.retries, self._slots)
+        return await with_retries(
+            partial(self._complete_once, call), self._settings.retries, self._slots, call.on_retry
+        )
 
     async def _complete_once(self, call: Call) -> Json:
         answer = await self._ask(call.path, call.body, call.headers)

@@ -14,10 +14,22 @@ MAX_RETRY_AFTER_S = 30.0
 """A longer `Retry-After` is not waited for: the answer goes to the client as it is, with that header."""
 
 
-async def with_retries(ask: Callable[[], Awaitable[Json]], retries: int, slots: asyncio.Semaphore) -> Json:
-    """Ask in one of the slots, up to `retries` times more; a call that waits for its next try leaves its slot to others."""
+async def with_retries(
+    ask: Callable[[], Awaitable[Json]],
+    retries: int,
+    slots: asyncio.Semaphore,
+    on_retry: Callable[[], None] | None = None,
+) -> Json:
+    """Ask in one of the slots, up to `retries` times more; a call that waits for its next try leaves its slot to others, and tells `on_retry`."""
+
+    def wait(error: Exception) -> bool | float:
+        seconds = _retry_wait(error)
+        if seconds is not False and on_retry is not None:
+            on_retry()
+        return seconds
+
     async for attempt in stamina.retry_context(
-        on=_retry_wait, attempts=retries + 1, timeout=None, wait_initial=0.2, wait_max=5.0, wait_jitter=0.3
+        on=wait, attempts=retries + 1, timeout=None, wait_initial=0.2, wait_max=5.0, wait_jitter=0.3
     ):
         with attempt:
             async with slots:

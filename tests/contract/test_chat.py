@@ -240,7 +240,6 @@ def test_an_answer_in_words_is_hedged_although_tools_are_on_offer(
     ("fields", "reason"),
     [
         ({"n": 2}, "several_choices"),
-        ({"logprobs": True}, "logprobs"),
         ({"tools": TOOLS, "tool_choice": "required"}, "tool_calls"),
         ({"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "wav"}}, "media"),
     ],

@@ -38,7 +38,7 @@ def test_off_forwards_byte_for_byte(serve: Any, upstream: Upstream, tmp_path: An
     ("method", "path", "body"),
     [
         ("POST", "/v1/embeddings", b'{"model": "e", "input": "x"}'),
-        ("POST", "/v1/responses", b'{"model": "m", "input": "x"}'),
+        ("POST", "/v1/responses/input_tokens", b'{"model": "m", "input": "x"}'),
         ("POST", "/v1/audio/transcriptions", b"\x00\x01binary\xff"),
         ("GET", "/v1/models/m-1", b""),
         ("GET", "/v1/files?purpose=batch&after=a%20b", b""),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hedgerow.proxy.errors import ProxyError, UpstreamRejected
-from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
@@ -103,7 +103,7 @@ def own_body(job: Job, *, logprobs: bool = False, streamed: bool = False) -> Jso
     left_out = ("n",) if streamed else ("n", *_STREAMED)
     kept = {key: value for key, value in job.body.items() if key not in left_out}
     own = kept | ({"model": job.model} if job.model else {})
-    return DIALECTS[job.path].with_logprobs(own) if logprobs else own
+    return DIALECTS[job.path].with_logprobs(own) if logprobs and not asks_for_logprobs(job.chat) else own
 
 
 def sampling_body(job: Job, form: Form) -> Json:

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams import sse
 
+THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
+"""Fields of a message that hold what was thought before it was said, by the servers that send them."""
+
 
 def as_chat(body: Json) -> Json:
     """What is read of a request: the request itself."""
@@ -76,10 +79,14 @@ def events(answer: Json, pieces: Callable[[str], Iterable[str]]) -> Iterator[byt
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
     text = message.get("content") or choice.get("text") or ""
+    rest = _rest(message)
+    thought = {name: rest.pop(name) for name in THOUGHTS if name in rest}
     yield sse.opening(answer)
+    if thought:
+        yield sse.message(answer, thought)
     for piece in pieces(text):
         yield sse.content(answer, piece)
-    if rest := _rest(message):
+    if rest:
         yield sse.message(answer, rest)
     yield sse.finish(answer, choice.get("finish_reason"), extra=answer.get("hedgerow"))
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.proxy.errors import BadRequest
+from hedgerow.proxy.errors import BadRequest, UpstreamError
 from hedgerow.proxy.gateway.shadow import served_text
 from hedgerow.proxy.pipeline.eligibility import draft_reason, request_reason
 from hedgerow.proxy.pipeline.job import check, decoded, last_message
@@ -103,11 +103,18 @@ def test_a_stream_says_what_the_object_says(text: str, finish: str) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"nonsense", b"[]", b"data: {", b'{"choices": []}', b'{"choices": [{}]}', b"\xff", b'{"choices": [5]}'],
+    [b"", b"nonsense", b"[]", b'{"choices": []}', b'{"choices": [{}]}', b"\xff", b'{"choices": [5]}'],
 )
 def test_a_copy_that_holds_no_text_is_no_answer(data: bytes) -> None:
     """Shadow then says `no_text` instead of comparing with nothing."""
     assert served_text(CHAT, data)[0] is None
+
+
+@pytest.mark.parametrize("data", [b"data: {", b"data: [DONE]", b'data: {"choices": [{"delta": {"content": "a"}}]}'])
+def test_a_copy_of_a_broken_stream_is_said_to_be_one(data: bytes) -> None:
+    """It is not taken for an answer without text."""
+    with pytest.raises(UpstreamError):
+        served_text(CHAT, data)
 
 
 def test_a_relayed_stream_is_read_back() -> None:

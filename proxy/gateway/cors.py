@@ -1,0 +1,63 @@
+"""Answers that pages of other origins may read: the preflight, which browsers send without a key, and the headers on every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, MutableMapping
+from typing import Any
+
+from hedgerow.proxy.gateway.exchange import Scope, Send
+
+MAX_AGE_S = b"600"
+"""How long a browser need not ask again."""
+ANY = "*"
+"""Stands for every origin."""
+
+
+def allowed_origin(scope: Scope, origins: Collection[str]) -> bytes | None:
+    """The origin of a request to the API, where a page there may read the answer; None for others, and for what no page sends."""
+    if not scope["path"].startswith("/v1/"):
+        return None
+    origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
+    return origin if origin is not None and (ANY in origins or origin.decode("latin-1") in origins) else None
+
+
+def is_preflight(scope: Scope) -> bool:
+    """Whether a browser asks what it may send."""
+    return scope["method"] == "OPTIONS" and any(
+        name == b"access-control-request-method" for name, _ in scope["headers"]
+    )
+
+
+async def answer_preflight(scope: Scope, send: Send, origin: bytes) -> None:
+    """Allow the method and the headers that are asked for."""
+    asked = dict(scope["headers"])
+    headers = [
+        *_readable_by(origin),
+        (b"access-control-allow-methods", asked[b"access-control-request-method"]),
+        (b"access-control-allow-headers", asked.get(b"access-control-request-headers", b"*")),
+        (b"access-control-max-age", MAX_AGE_S),
+    ]
+    if asked.get(b"access-control-request-private-network") == b"true":
+        headers.append((b"access-control-allow-private-network", b"true"))
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def readable_by(origin: bytes, send: Send) -> Send:
+    """A `send` whose answers a page of this origin may read, headers included; what an upstream says of that is left out."""
+
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            kept = [pair for pair in message["headers"] if not pair[0].lower().startswith(b"access-control-")]
+            message = {**message, "headers": [*kept, *_readable_by(origin)]}
+        await send(message)
+
+    return sending
+
+
+def _readable_by(origin: bytes) -> list[tuple[bytes, bytes]]:
+    return [
+        (b"access-control-allow-origin", origin),
+        (b"access-control-expose-headers", b"*"),
+        (b"vary", b"Origin"),
+    ]

@@ -1,0 +1,70 @@
+"""Pages in browsers: preflights without a key, and answers that a page may read, headers included."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import httpx
+import pytest
+from starlette.responses import JSONResponse
+
+from tests.support.upstream import Upstream, completion, fails
+
+PAGE = "https://chat.example.com"
+CHAT = "/v1/chat/completions"
+BODY = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
+LISTED = {"server": {"allowed_origins": [PAGE]}, "keys": [hashlib.sha256(b"sk-listed").hexdigest()]}
+
+
+def _answers(_request: Any, body: Any) -> Any:
+    texts = ("Canberra.", "Sydney.") * 5
+    return JSONResponse(completion(*texts[: body.get("n") or 1]), headers={"access-control-allow-origin": "https://up"})
+
+
+def test_a_preflight_needs_no_key(serve: Any, upstream: Upstream) -> None:
+    """It is answered here, for every path, with what the page wants to send."""
+    address = serve(settings=LISTED)
+    asked = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,x-stainless-os"}
+    for path in (CHAT, "/v1/models", "/v1/feedback", "/v1/embeddings"):
+        reply = httpx.options(address + path, headers=asked | {"origin": PAGE})
+        assert reply.status_code == 204
+        assert reply.headers["access-control-allow-origin"] == PAGE
+        assert reply.headers["access-control-allow-methods"] == "POST"
+        assert reply.headers["access-control-allow-headers"] == "authorization,x-stainless-os"
+    assert upstream.calls == []
+    other = httpx.options(address + CHAT, headers=asked | {"origin": "https://other.example.com"})
+    assert other.status_code == 401
+    assert "access-control-allow-origin" not in other.headers
+
+
+@pytest.mark.parametrize("mode", ["off", "on"])
+def test_a_page_reads_answers_and_errors(serve: Any, upstream: Upstream, mode: str) -> None:
+    """Ours, the upstream's, and those of our own endpoints; each says once who may read it."""
+    upstream.default = _answers
+    address = serve(settings=LISTED, mode=mode)
+    sent = {"origin": PAGE, "authorization": "Bearer sk-listed"}
+    upstream.enqueue(fails(429, {"error": {"message": "slow"}}))
+    replies = [
+        httpx.post(address + CHAT, json=BODY, headers=sent),
+        httpx.post(address + CHAT, json=BODY, headers=sent),
+        httpx.post(address + CHAT, json=BODY, headers={"origin": PAGE}),
+        httpx.get(address + "/v1/audit/hr_unknown", headers=sent),
+    ]
+    assert [reply.status_code for reply in replies] == [429, 200, 401, 404]
+    for reply in replies:
+        assert reply.headers.get_list("access-control-allow-origin") == [PAGE]
+        assert reply.headers["access-control-expose-headers"] == "*"
+        assert "Origin" in reply.headers.get_list("vary")[-1]
+
+
+def test_without_a_list_nothing_is_added(serve: Any, upstream: Upstream) -> None:
+    """Pages of other origins get what the upstream says of them; our own pages are never opened to others."""
+    upstream.default = _answers
+    reply = httpx.post(serve(mode="off") + CHAT, json=BODY, headers={"origin": PAGE})
+    assert reply.headers.get_list("access-control-allow-origin") == ["https://up"]
+    anybody = serve(settings={"server": {"allowed_origins": ["*"]}})
+    assert (
+        httpx.post(anybody + CHAT, json=BODY, headers={"origin": PAGE}).headers["access-control-allow-origin"] == PAGE
+    )
+    assert "access-control-allow-origin" not in httpx.get(anybody + "/", headers={"origin": PAGE}).headers
