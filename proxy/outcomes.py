@@ -94,6 +94,22 @@ class Reason(_Code):
     CONTENT_ADDED = "content_added", "The rewrite added words that are not words of confidence."
     CONTENT_DROPPED = "content_dropped", "The rewrite dropped or moved words of the answer."
     CONTENT_NEGATION = "content_negation", "The rewrite added or dropped a negation."
+    SYMBOL_CHANGED = "symbol_changed", "The rewrite changed a sign (`<`, `+`, `#`, emphasis)."
+    MODAL_CHANGED = (
+        "modal_changed",
+        "The rewrite changed what the answer says may, can, should, must or is likely to be.",
+    )
+    QUANTITY_CHANGED = "quantity_changed", "The rewrite changed how many, how much or how often."
+    TENSE_CHANGED = "tense_changed", "The rewrite changed a tense or a voice."
+    DOUBT_DROPPED = (
+        "doubt_dropped",
+        "The rewrite dropped a hedge of the answer's own without putting another in its place.",
+    )
+    ATTRIBUTION_CHANGED = "attribution_changed", "The rewrite put a hedge into what the answer reports others to say."
+    HEDGED_NO_CLAIM = (
+        "hedged_no_claim",
+        "The rewrite hedged a sentence that claims nothing (an instruction, a courtesy).",
+    )
     CONFIDENCE_OFF = "confidence_off", "The rewrite's perceived confidence is too far from the calibrated confidence."
     NOT_ENTAILED = "not_entailed", "The rewrite and the draft do not entail each other."
     NO_ENTAILMENT = "no_entailment", "The model that checks entailment could not be used."

@@ -168,12 +168,14 @@ class Verdict:
     Attributes:
         accepted: True where nothing but the confidence changed.
         reason: a reason code where it was refused ("numbers_changed", "too_long", ...), else None.
-        detail: one sentence for the operator and for the editor's second attempt, without user text where it is logged.
+        detail: one sentence for the operator and for the editor's second attempt, without a word of the texts.
+        words: the words at fault, for the editor's second attempt. They are a user's and a model's: never log them.
     """
 
     accepted: bool
     reason: str | None = None
     detail: str | None = None
+    words: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

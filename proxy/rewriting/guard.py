@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -14,39 +14,17 @@ from hedgerow.lexicon import NO_HEDGE, Hedge, LexiconError, load, perceive
 from hedgerow.lexicon.text.language import known, known_language_of, negations
 from hedgerow.lexicon.text.opaque import first_difference
 from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.lexicon.text.words import open_contraction, straight, word_set
+from hedgerow.lexicon.text.words import word_set
 from hedgerow.proxy.outcomes import Reason
+from hedgerow.proxy.rewriting.comparing import Fault, compare
+from hedgerow.proxy.rewriting.doubt import doubts_of
 from hedgerow.proxy.rewriting.frames import distance, lexicon_of, nearest_foreign
 from hedgerow.proxy.rewriting.strip import Strippers
+from hedgerow.proxy.rewriting.words import spoken
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Verdict
 
-_TOKEN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
-GRAMMAR = word_set(
-    "a an the is are was were be been being am do does did has have had having will would shall it that there to which as so "
-    "und dass ist war sind waren que qu est c es fue"
-)
-"""Words that carry no fact of their own; tense may shift with a modal verb."""
-DOUBT = word_set(
-    "likely unlikely probably possibly perhaps maybe presumably apparently seemingly certainly definitely surely undoubtedly "
-    "may might could possible probable plausible conceivably supposedly potentially"
-)
-"""Words of confidence that may also go: a draft's own hedges."""
-CORE = DOUBT | word_set(
-    "think believe guess guessing suspect suppose assume imagine reckon sure certain confident confidence positive certainty know "
-    "knowledge recall remember mistaken wrong right doubt doubts doubtful uncertain unsure seems seem appears appear chance chances "
-    "hazard convinced inclined opinion estimate odds bet doute peut croire sicher glaube vermute denke seguro creo"
-)
-"""Words that are about confidence by themselves."""
-COMPANIONS = word_set(
-    "i my me we our say correct answer best rough educated wild tentative no far from entirely completely fully quite fairly pretty "
-    "rather reasonably very really almost nearly absolutely but though although however if can could tell good fair well take grain "
-    "salt of about this just only with on in case would serves memory correctly understanding idea lean toward towards honestly at "
-    "all too highly somewhat more less than even for and strong high low small slim own 100 percent ich mir je me yo mi no lo"
-)
-"""Words that come along with them, and only with them."""
-_NEGATION_REACH = 4
-_SKIPPED = 40
-"""Words of grammar and doubt in a row that a rewrite may leave out."""
+_LEADING = word_set("dass que qu")
+"""Words that lead from a hedge to the clause that it hedges, in languages other than English."""
 
 Reader = Callable[[str, str | None], Beta | None]
 """Perceived confidence of a text in a language (None: an unknown one); None where it cannot be read."""
@@ -112,14 +90,24 @@ class FactGuard:
         language = request.language or known_language_of(request.draft, request.question)
         if language is None:
             return Verdict(False, Reason.UNKNOWN_LANGUAGE, "the answer is not in a language that can be checked")
-        stripper = self.strippers.of(language)
-        before, after = stripper.strip(request.draft), stripper.strip(rewrite.text)
+        fault = self._changed(request.draft, rewrite.text, language)
+        if fault is not None:
+            return Verdict(False, fault.reason, fault.reason.sentence, _named(fault))
+        bare = self.strippers.of(language).strip(request.draft)
         return (
-            _facts(before, after)
-            or self._confidence(request, rewrite, before, language)
+            self._confidence(request, rewrite, bare, language)
             or self._meaning(request.draft, rewrite.text)
             or Verdict(True)
         )
+
+    def _changed(self, draft: str, rewrite: str, language: str) -> Fault | None:
+        """What was changed besides the confidence."""
+        if language == "en":
+            return compare(draft, rewrite, doubts_of(self.hedges))
+        strip = self.strippers.of(language).strip
+        if _dropped_own(draft, rewrite, strip):
+            return Fault(Reason.DOUBT_DROPPED)
+        return _foreign(strip(draft), strip(rewrite))
 
     def _confidence(self, request: RewriteRequest, rewrite: Rewrite, bare: str, language: str) -> Verdict | None:
         if self.reader is None:
@@ -151,13 +139,40 @@ class FactGuard:
         return perceived is not None and distance(perceived, lexicon_of(language)[NO_HEDGE].beta) > self.tolerance
 
 
-def _facts(before: str, after: str) -> Verdict | None:
-    """What differs between two texts whose words of confidence are out."""
+def _named(fault: Fault) -> str | None:
+    """The words at fault, for the editor."""
+    parts = [f'{what} "{words}"' for what, words in (("lost", fault.dropped), ("added", fault.added)) if words]
+    return " and ".join(parts) or None
+
+
+def _foreign(before: str, after: str) -> Fault | None:
+    """What differs between two texts whose words of confidence are out, where these are known from a lexicon alone."""
     if (kind := first_difference(before, after)) is not None:
-        return Verdict(False, Reason(f"{kind}_changed"), f"a {kind} of the answer was changed, added or dropped")
-    if (kind := difference(before, after)) is not None:
-        return Verdict(False, Reason(f"content_{kind}"), _CONTENT[kind])
-    return None
+        return Fault(Reason(f"{kind}_changed"))
+    left, right = (word_list(text) for text in (before, after))
+    if left == right:
+        return None
+    dropped, added = Counter(left) - Counter(right), Counter(right) - Counter(left)
+    if any(word in _negations() for word in (*dropped, *added)):
+        reason = Reason.CONTENT_NEGATION
+    else:
+        reason = Reason.CONTENT_ADDED if added else Reason.CONTENT_DROPPED
+    return Fault(reason, " ".join(dropped), " ".join(added))
+
+
+def word_list(text: str) -> list[str]:
+    """The words and signs of a text in lower case, but for those that lead from a hedge to what it hedges."""
+    return [word for word in spoken(text) if word not in _LEADING]
+
+
+def _dropped_own(draft: str, rewrite: str, strip: Callable[[str], str]) -> bool:
+    """Whether fewer sentences of the rewrite than of the draft word their confidence."""
+    kept = set(sentences(draft)) & set(sentences(rewrite))
+
+    def hedged(text: str) -> int:
+        return sum(strip(sentence) != sentence for sentence in sentences(text) if sentence not in kept)
+
+    return hedged(rewrite) < hedged(draft)
 
 
 def reworded_part(bare: str, rewrite: str) -> str:
@@ -168,80 +183,7 @@ def reworded_part(bare: str, rewrite: str) -> str:
     return " ".join(sentence for sentence in sentences(rewrite) if sentence not in kept) or rewrite
 
 
-_CONTENT = {
-    "added": "words were added that are neither in the answer nor words of confidence",
-    "dropped": "words of the answer were dropped or moved",
-    "negation": "a negation was added or dropped",
-}
-
-
 @cache
 def _negations() -> frozenset[str]:
     """The words that negate in any known language: a rewrite may quote another."""
     return frozenset().union(*map(negations, known()))
-
-
-def words(text: str) -> list[str]:
-    """The words of a text as they are written, contractions opened ("isn't" -> "is", "not")."""
-    opened: list[str] = []
-    for token in _TOKEN.findall(straight(text)):
-        lower = token.lower()
-        parts = open_contraction(lower) if "'" in token or lower == "cannot" else (lower,)
-        as_written = token[: len(parts[0])] if lower.startswith(parts[0]) else parts[0]
-        opened += [as_written, *parts[1:]]
-    return opened
-
-
-def difference(draft: str, rewrite: str) -> str | None:
-    """Say "added", "dropped" or "negation" where the texts say different things, None where they say the same.
-
-    The rewrite's words are read along the draft's. Words of grammar may come and go, words of confidence may come; every other word must
-    stand there in the same order. Strict on purpose: a rewrite that says it differently is asked for again, or the template is used.
-    """
-    left, right = words(draft), words(rewrite)
-    position, inserted = 0, list[str]()
-    for word in right:
-        ahead = position
-        while ahead < min(len(left), position + _SKIPPED) and _may_go(left[ahead]) and not _same(left[ahead], word):
-            ahead += 1
-        if ahead < len(left) and _same(left[ahead], word):
-            if fault := _fault(inserted, left, position):
-                return fault
-            position, inserted = ahead + 1, []
-        else:
-            inserted.append(word.lower())
-    return _fault(inserted, left, position) or _lost(left[position:])
-
-
-def _fault(inserted: Sequence[str], left: Sequence[str], position: int) -> str | None:
-    """What is wrong with words that the rewrite has and the draft, from a position on, has not."""
-    if all(word in GRAMMAR for word in inserted):
-        return None
-    for index, word in enumerate(inserted):
-        if word in _negations() and not CORE & set(inserted[index + 1 : index + 1 + _NEGATION_REACH]):
-            return "negation"
-    if CORE & set(inserted) and set(inserted) <= GRAMMAR | CORE | COMPANIONS | _negations():
-        return None
-    if next((word for word in left[position:] if not _may_go(word)), "").lower() in _negations():
-        return "negation"
-    return "dropped" if set(inserted) <= {word.lower() for word in left[position:]} else "added"
-
-
-def _lost(rest: Sequence[str]) -> str | None:
-    """What is wrong with words of the draft that the rewrite does not reach."""
-    lost = [word.lower() for word in rest if not _may_go(word)]
-    if not lost:
-        return None
-    return "negation" if all(word in _negations() for word in lost) else "dropped"
-
-
-def _may_go(word: str) -> bool:
-    """Grammar and doubt may go; a capital makes grammar a part of a name ("The Caretaker") and May a month."""
-    return (word in GRAMMAR and word.islower()) or (word.lower() in DOUBT and word != "May")
-
-
-def _same(left: str, right: str) -> bool:
-    """Equal, but for a capital at a seam; "US" and "us" are two words."""
-    if left.casefold() != right.casefold():
-        return False
-    return left == right or (left[1:] == right[1:] and len(left) > 1) or len(left) == 1

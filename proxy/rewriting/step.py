@@ -18,7 +18,7 @@ from hedgerow.proxy.protocols import Guard, Rewriter
 from hedgerow.proxy.rewriting.frames import LOW, is_plain
 from hedgerow.proxy.rewriting.guard import LONG, Reader, perceived_confidence
 from hedgerow.proxy.rewriting.stream import append_confidence_sentence
-from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage
+from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage, Verdict
 
 BASELINES = frozenset({"direct_beta", "hedged_qa"})
 """Rewriters of the paper's experiments: they word every answer by themselves, at any confidence."""
@@ -79,7 +79,7 @@ async def reword(
             if verdict.accepted:
                 return await _accepted(request, rewrite, rewriter.name, tried, reader)
             tried.refused.append(f"{rewriter.name}:{verdict.reason}")
-            asked = _next(asked, rewriter, rewrite, verdict.detail or verdict.reason or "refused")
+            asked = _next(asked, rewriter, rewrite, _complaint(verdict))
     last = tried.refused[-1].partition(":")[2] if tried.refused else Reason.NO_REWRITER
     return await tried.left_alone(request, "unhedged", last, reader)
 
@@ -98,6 +98,12 @@ async def _accepted(
 ) -> Rewording:
     perceived = await _perceived(request, rewrite.text, reader)
     return Rewording(rewrite.text, "hedged", None, rewrite.hedge, name, tuple(tried.refused), perceived, tried.usage)
+
+
+def _complaint(verdict: Verdict) -> str:
+    """What an editor is told of its refused attempt: the reason, and the words at fault."""
+    reason = (verdict.detail or verdict.reason or "refused").rstrip(".")
+    return f"{reason} ({verdict.words})" if verdict.words else reason
 
 
 def _next(asked: RewriteRequest, rewriter: Rewriter, rewrite: Rewrite, complaint: str) -> RewriteRequest | None:

@@ -149,7 +149,7 @@ def test_behind_an_adversary_stands_the_template(
         ("It was Paris in spring.", "It was probably Paris.", "content_dropped"),
         ("It is not true.", "It is probably true.", "content_negation"),
         ("It is true.", "It is probably not true.", "content_negation"),
-        ("You should wait.", "You may wait.", "content_added"),
+        ("You should wait.", "You may wait.", "modal_changed"),
         ("The US won.", "I think that us won.", "content_dropped"),
         ("It was before the war.", "It was probably after the war.", "content_added"),
         ("It was Paris.", "", "empty"),

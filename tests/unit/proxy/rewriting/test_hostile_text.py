@@ -21,14 +21,16 @@ from hedgerow.proxy.rewriting import (
     reword_sentences,
 )
 from hedgerow.proxy.rewriting.claims import is_claim, may_claim
+from hedgerow.proxy.rewriting.comparing import compare
+from hedgerow.proxy.rewriting.doubt import doubts_of
 from hedgerow.proxy.rewriting.editor import answer_only
-from hedgerow.proxy.rewriting.guard import difference
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest
 from tests.support.hostile import HOSTILE, MARKED, NASTY, hold_linear
 
 RETRIEVER = Retriever(load())
 TEMPLATE = TemplateRewriter()
 GUARD = FactGuard(reader=None)
+DOUBTS = doubts_of(GUARD.hedges)
 TARGET = Beta.from_mean(0.6, 10)
 HEDGES = RETRIEVER.nearest(TARGET, 5)
 
@@ -49,7 +51,8 @@ def _reword_sentences(draft: str) -> Rewording:
 READERS: dict[str, Callable[[str], object]] = {
     "strip": TEMPLATE.strippers.of("en").strip,
     "strip de": TEMPLATE.strippers.of("de").strip,
-    "difference": lambda text: difference(text, text.replace("a", "b")),
+    "compare": lambda text: compare(text, text.replace("a", "b"), DOUBTS),
+    "compare with another end": lambda text: compare(text, text + " I am not sure of this.", DOUBTS),
     "guard": lambda text: GUARD.check_sync(_request(text), Rewrite(text + " I think.", None)),
     "reword": _reword,
     "assertions": assertions,
@@ -78,4 +81,4 @@ def test_a_rewording_says_the_same_or_is_the_draft(draft: str) -> None:
     done = _reword(draft)
     assert done.text == draft or GUARD.check_sync(_request(draft), Rewrite(done.text, done.hedge)).accepted
     assert "".join(natural_pieces(draft)) == draft
-    assert not difference(draft, draft)
+    assert compare(draft, draft, DOUBTS) is None

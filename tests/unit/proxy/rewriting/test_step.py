@@ -77,8 +77,8 @@ def test_an_editor_is_told_why_it_was_refused_and_asked_once_more() -> None:
     editor = Editor("I believe it was London.", "I believe it was Paris.")
     done = _reword(_request("It was Paris.", 0.65), editor)
     assert (done.text, done.attempts) == ("I believe it was Paris.", ("llm:content_added",))
-    assert "words were added" in editor.asked[1][1]
-    assert "words were added" not in editor.asked[0][1]
+    assert 'lost "Paris" and added "London"' in editor.asked[1][1]
+    assert "refused" not in editor.asked[0][1]
 
 
 def test_the_template_follows_a_failing_editor_and_every_refusal_is_counted() -> None:

@@ -1,0 +1,63 @@
+"""The guard on rewrites written by hand: excellent ones as a strong editor would hand them in, and subtly harmful ones."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from benchmarks.evidence.guarding import Judged, judged
+from hedgerow.proxy.outcomes import Reason
+from hedgerow.proxy.rewriting import FactGuard
+
+
+@cache
+def _found() -> tuple[Judged, ...]:
+    return tuple(judged(FactGuard()))
+
+
+def _wrong(part: str, *, good: bool) -> float:
+    rows = [one for one in _found() if one.row["part"] == part and one.good is good]
+    assert len(rows) >= 75
+    return sum(one.wrong for one in rows) / len(rows)
+
+
+@pytest.mark.parametrize("part", ["tune", "held_out"])
+def test_few_excellent_rewrites_are_refused(part: str) -> None:
+    assert _wrong(part, good=True) <= 0.1
+
+
+@pytest.mark.parametrize("part", ["tune", "held_out"])
+def test_hardly_a_harmful_rewrite_passes(part: str) -> None:
+    assert _wrong(part, good=False) <= 0.02
+
+
+REASONS = {
+    "likely": {Reason.MODAL_CHANGED, Reason.CONTENT_NEGATION, Reason.CONTENT_ADDED},
+    "sign": {Reason.SYMBOL_CHANGED, Reason.NUMBER_CHANGED, Reason.CONTENT_ADDED, Reason.MATHS_CHANGED},
+    "quotation": {Reason.QUOTATION_CHANGED},
+    "number": {Reason.NUMBER_CHANGED, Reason.DATE_CHANGED, Reason.CONTENT_ADDED},
+    "confidence": {Reason.CONFIDENCE_OFF},
+}
+
+
+@pytest.mark.parametrize("kind", REASONS)
+def test_a_refusal_says_why_and_names_the_words(kind: str) -> None:
+    """Its sentence is for logs and holds no word of the texts; the words are for the editor alone."""
+    refused = [one for one in _found() if not one.good and one.row["kind"] == kind and not one.verdict.accepted]
+    assert refused
+    for one in refused:
+        verdict = one.verdict
+        assert verdict.detail
+        assert verdict.words is None or verdict.words not in verdict.detail
+        assert verdict.words or verdict.reason in {Reason.CONFIDENCE_OFF, Reason.STRUCTURE_CHANGED}
+    most = sum(one.verdict.reason in REASONS[kind] for one in refused)
+    assert most >= 0.8 * len(refused)
+
+
+@pytest.mark.parametrize(
+    "kind", sorted({"insertion", "local_edit", "caveat", "split", "moved", "own_hedge", "other_language"})
+)
+def test_most_of_each_kind_of_excellent_rewrite_pass(kind: str) -> None:
+    rows = [one for one in _found() if one.good and one.row["kind"] == kind]
+    assert sum(one.wrong for one in rows) <= 0.35 * len(rows)
