@@ -30,7 +30,8 @@ _MOVABLE = ADVERBS - word_set("not never ever only even just all both each perha
 _LINKS = word_set("and but or which who because while whereas so although though if unless until when where")
 _SAYS = word_set(
     "say says said claims claimed argue argues argued assert asserts asserted believe believes believed think thinks alleges alleged insists "
-    "insisted told writes concludes concluded maintains maintained contends contended"
+    "insisted told writes concludes concluded maintains maintained contends contended denies denied promises promised predicts predicted warns warned "
+    "expects expected hopes hoped fears feared suspects suspected admits admitted explained announces announced"
 )
 _SAYS_THAT = word_set(
     "state states stated report reports reported suggest suggests suggested wrote claim show shows showed found thought"
@@ -128,11 +129,14 @@ def compare(draft: str, rewrite: str, doubts: Doubts) -> Fault | None:
     would = "would" not in known
     left = Reading(*old, list(_doubts(old[1], doubts, known, fragment=False, would=False)))
     right = Reading(*new, list(_doubts(new[1], doubts, known, fragment=fragment, would=would)))
-    if (kind := first_difference(left.bare, right.bare)) is not None:
+    kind = first_difference(left.bare, right.bare)
+    if kind is not None and kind != "structure":
         return Fault(Reason(f"{kind}_changed"), *_spans(kind, left, right))
     matched = _walk(left.units, right.units)
     if isinstance(matched, Fault):
         return matched
+    if kind is not None:
+        return Fault(Reason.STRUCTURE_CHANGED)
     return _Fate(left, right, matched, before).fault()
 
 
@@ -301,9 +305,7 @@ def _differing(left: Sequence[_Unit], right: Sequence[_Unit]) -> tuple[str, str]
 
 
 def _spans(kind: str, left: Reading, right: Reading) -> tuple[str, str]:
-    """The numbers, quotations, ... that differ; where lines do, the words around which."""
-    if kind == "structure":
-        return _differing(left.units, right.units)
+    """The numbers, quotations, ... that differ."""
     old, new = (protected(reading.bare)[kind] for reading in (left, right))
     return " ".join(old - new), " ".join(new - old)
 

@@ -51,6 +51,8 @@ _CLAUSES = (
     rf"please (?:do )?{_CHECK} {_THING}",
     r"(?:that|this|it) is (?:only |just )?my (?:best )?(?:guess|understanding|recollection|impression)",
     r"here is my (?:best )?(?:guess|recollection|understanding|answer)",
+    rf"i may have {_THING} (?:wrong|mixed up|confused)",
+    rf"less so (?:of|about) {_THING}",
     r"this is from memory",
 )
 """What a speaker says of an answer's certainty in a clause of its own."""
@@ -60,16 +62,16 @@ _ABOUT = word_set(
     "places information year years value values percentage percentages spelling source sources reasoning result results summary estimate exact exactly "
     "specific specifics precise particular given above here this that these those it its them his her their my your the a an of in for and or on at by to with about "
     "all any some every each other others most first last of which who when where how whether is are was were be been recent latest current independently "
-    "elsewhere again before relying important exchange rate elevation awards calculation list items item quote wording"
+    "elsewhere again before relying important exchange rate elevation awards calculation statistics stats season day month release quantities spellings description translation quotation events list items item quote wording"
 )
 """Words that a caveat may be about, besides those of the answer."""
 _FIXED = frozenset(re.findall(r"[a-z][a-z-]*", " ".join((_CLAUSE, _LINK)))) | _ABOUT
-_CAVEAT = re.compile(rf"(?:{_LINK} )?{_CLAUSE}(?: {_LINK} {_CLAUSE})*(?: though| however| at least| here)*")
+_CAVEAT = re.compile(rf"(?:{_LINK} )?{_CLAUSE}(?: (?:{_LINK} )?{_CLAUSE})*(?: though| however| at least| here)*")
 _OPENING = re.compile(rf"(?:\S+ ){{0,2}}?(?P<caveat>{_CLAUSE} but )(?=\S)")
 _CLOSING = re.compile(rf"(?:though|although|but|however) {_CLAUSE}(?: {_LINK} {_CLAUSE})*$")
 
-_NOT_TAKEN = frozenset({"likely", "potentially", "it seems", "it appears"})
-"""What the patterns below look at more closely, or what more often says how a thing is."""
+_NOT_TAKEN = frozenset({"likely", "it seems", "it appears"})
+"""What the patterns below look at more closely."""
 _LONGEST = 40
 """Words of the longest caveat."""
 _DENIES = re.compile(r"\bdoubt it\b|think so|probably not|no chance|hardly any|little chance|next to no|surprised")
@@ -94,14 +96,14 @@ _FRAMES = (
     r"(?:at least )?from (?:memory|what i (?:know|recall|remember|understand|can tell))",
     r"if i (?:(?:remember|recall|understand)(?: it)?(?: correctly| rightly| right)?|am not mistaken)|unless i am mistaken",
     r"if (?:my )?memory serves(?: me)?(?: correctly| right| well)?",
-    r"as i (?:understand|recall|remember)(?: it)?|in my (?:view|opinion|estimation|understanding)|in all (?:likelihood|probability)",
+    r"as i (?:understand(?: it)?|recall|remember)|in my (?:view|opinion|estimation|understanding)|in all (?:likelihood|probability)",
     r"(?:without|beyond) (?:(?:a|any) )?(?:shadow of a )?doubt|there is no doubt that|no doubt",
     r"more likely than not",
 )
 _ADVERB = (
     r"(?:(?:most|very|quite|almost|just|more than|virtually|nearly) )?(?:probably|possibly|perhaps|maybe|presumably|apparently|seemingly|arguably|"
     r"conceivably|certainly|definitely|undoubtedly|undeniably|surely|unquestionably|evidently|indisputably|plausibly|reportedly|allegedly|supposedly|"
-    r"clearly|obviously)"
+    r"clearly|obviously|potentially)"
 )
 _LIKELY = r"(?<!\bmore )(?<!\bless )(?<!\bnot )(?<!\bas )(?<!\bhow )(?<!\bequally )(?<!\bthe )(?<!\ba )(?<!\bso )(?:(?:most|very|quite) )?likely(?! to\b)"
 _MODAL = r"(?:may|might|could)(?: (?:very )?(?:well|possibly|perhaps|conceivably|potentially))?(?! (?:not be able|as well)\b)"
@@ -156,23 +158,29 @@ class Doubts:
         if (match := _OPENING.match(text)) and _is_about(match["caveat"].split(), known):
             found.append(_doubt(starts, match.start("caveat"), match.end("caveat") - 1, "frame", text))
             begin = match.end()
-        elif fragment and (match := self._bare.match(text)):
-            found.append(_doubt(starts, 0, match.end(), "frame", text))
-            begin = match.end()
         tail = max([begin, *(start for start, word in starts.items() if word == len(sentence) - _LONGEST)])
         if (match := _CLOSING.search(text, tail)) and match.start() and _is_about(match.group().split(), known):
             end = match.start()
-        found += self._inside(text, begin, end, starts, would=would)
+        found += self._inside(text, begin, end, starts, fragment=fragment, would=would)
         if end < len(text):
             found.append(_doubt(starts, end, len(text), "frame", text))
         return found
 
-    def _inside(self, text: str, begin: int, end: int, starts: dict[int, int], *, would: bool) -> Iterator[Doubt]:
+    def is_caveat(self, sentence: str, known: Collection[str]) -> bool:
+        """Whether a sentence says nothing but how certain the answer is."""
+        said = spoken(sentence)
+        return [doubt.kind for doubt in self.within(said, known)] == ["caveat"]
+
+    def _inside(
+        self, text: str, begin: int, end: int, starts: dict[int, int], *, fragment: bool, would: bool
+    ) -> Iterator[Doubt]:
         """The longest words of confidence at each word of a stretch."""
         for start in starts:
             if not begin <= start < end:
                 continue
             matches = [(kind, match) for kind, pattern in self._kinds if (match := pattern.match(text, start, end))]
+            if fragment and start == 0 and (match := self._bare.match(text, 0, end)):
+                matches.append(("frame", match))
             if would and (match := _WOULD.match(text, start, end)):
                 matches.append(("infinitive", match))
             if matches:

@@ -26,6 +26,11 @@ from hedgerow.proxy.types import Rewrite, RewriteRequest, Verdict
 _LEADING = word_set("dass que qu")
 """Words that lead from a hedge to the clause that it hedges, in languages other than English."""
 
+CAVEAT_UP_TO = 0.75
+"""Mean up to which a caveat that the reader cannot read is taken to say enough."""
+UNREAD = 0.02
+"""Distance to the plain assertion within which a text has no word that the reader knows."""
+
 Reader = Callable[[str, str | None], Beta | None]
 """Perceived confidence of a text in a language (None: an unknown one); None where it cannot be read."""
 Entailment = Callable[[Sequence[tuple[str, str]]], list[float]]
@@ -117,10 +122,19 @@ class FactGuard:
         if perceived is None or (rewrite.hedge is not None and self._sounds_hedged(claim, language)):
             return None
         excess = distance(perceived, request.target) - self._nearest(request, language)
-        if excess <= self.tolerance:
+        if excess <= self.tolerance or self._is_unread_caveat(request, rewrite, perceived, language):
             return None
         detail = f"it sounds {perceived.mean:.0%} sure where {request.target.mean:.0%} is right"
         return Verdict(False, Reason.CONFIDENCE_OFF, detail)
+
+    def _is_unread_caveat(self, request: RewriteRequest, rewrite: Rewrite, perceived: Beta, language: str) -> bool:
+        """Whether only caveats were added that the reader takes for plain statements ("Please verify the dates."), where doubt is due."""
+        if language != "en" or request.target.mean > CAVEAT_UP_TO:
+            return False
+        known = frozenset(spoken(request.draft))
+        new = sentences(reworded_part(request.draft, rewrite.text))
+        sounds_plain = distance(perceived, lexicon_of(language)[NO_HEDGE].beta) <= UNREAD
+        return sounds_plain and all(doubts_of(self.hedges).is_caveat(sentence, known) for sentence in new)
 
     def _meaning(self, draft: str, rewrite: str) -> Verdict | None:
         if self.entailment is None or min(self.entailment([(draft, rewrite), (rewrite, draft)])) >= self.entailed:

@@ -7,8 +7,13 @@ from functools import cache
 import pytest
 
 from benchmarks.evidence.guarding import Judged, judged
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import Match, load
+from hedgerow.lexicon.text.shape import shape
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting import FactGuard
+from hedgerow.proxy.rewriting.frames import LOW, Surroundings, apply, capitalise, usable
+from hedgerow.proxy.types import Rewrite, RewriteRequest
 
 
 @cache
@@ -18,11 +23,11 @@ def _found() -> tuple[Judged, ...]:
 
 def _wrong(part: str, *, good: bool) -> float:
     rows = [one for one in _found() if one.row["part"] == part and one.good is good]
-    assert len(rows) >= 75
+    assert len(rows) >= 50
     return sum(one.wrong for one in rows) / len(rows)
 
 
-@pytest.mark.parametrize("part", ["tune", "held_out"])
+@pytest.mark.parametrize("part", ["tune", "held_out", "second"])
 def test_few_excellent_rewrites_are_refused(part: str) -> None:
     assert _wrong(part, good=True) <= 0.1
 
@@ -61,3 +66,25 @@ def test_a_refusal_says_why_and_names_the_words(kind: str) -> None:
 def test_most_of_each_kind_of_excellent_rewrite_pass(kind: str) -> None:
     rows = [one for one in _found() if one.good and one.row["kind"] == kind]
     assert sum(one.wrong for one in rows) <= 0.35 * len(rows)
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "Harold Pinter wrote The Caretaker in 1960.",
+        "It was Paris.",
+        "Paris.",
+        "Yes, the lake was drained in 1911.",
+        "Cats do not eat grass.",
+    ],
+)
+def test_every_wording_of_the_lexicon_passes_but_those_that_deny(draft: str) -> None:
+    """Whatever the template may write, an editor may."""
+    guard, refused = FactGuard(reader=None), set[str]()
+    for hedge in (hedge for hedge in load().hedges if hedge.beta.mean > LOW):
+        request = RewriteRequest("", draft, Beta(7, 3), (Match(hedge, 0.0),))
+        for frame in usable(hedge):
+            worded = apply(frame, shape(draft), Surroundings())
+            if worded is not None and not guard.check_sync(request, Rewrite(capitalise(worded), None)).accepted:
+                refused.add(frame.text)
+    assert refused <= {"though probably not", "this is probably not right: {answer}"}

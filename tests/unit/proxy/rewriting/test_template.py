@@ -17,6 +17,7 @@ from hedgerow.lexicon import Frame, Hedge, Match, Retriever, load
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.rewriting import FactGuard, TemplateRewriter
 from hedgerow.proxy.rewriting import template as template_module
+from hedgerow.proxy.rewriting.frames import LOW
 from hedgerow.proxy.types import RewriteRequest
 from tests.support.answers import recorded_answers
 
@@ -113,7 +114,7 @@ def test_never_fails_but_by_saying_so_and_never_changes_a_fact(draft: str, mean:
 
 
 def test_rewriting_twice_is_rewriting_once_on_real_answers(data: Path) -> None:
-    """1,500 recorded answers, targets over the whole range, and what the guard lets through keeps every fact."""
+    """1,500 recorded answers; what the template writes at a target at which it is asked, the guard lets through."""
     refused = 0
     for question, answer, mean in recorded_answers(data, 1500):
         target = Beta.from_mean(mean, 10)
@@ -124,8 +125,9 @@ def test_rewriting_twice_is_rewriting_once_on_real_answers(data: Path) -> None:
             continue
         with contextlib.suppress(StepFailed):  # worded with "might" or "could", which then stands as it is
             assert TEMPLATE.rewrite_sync(RewriteRequest(question, once.text, target, hedges)).text == once.text
-        refused += not GUARD.check_sync(RewriteRequest(question, answer, target, hedges), once).accepted
-    assert refused <= 15
+        accepted = GUARD.check_sync(RewriteRequest(question, answer, target, hedges), once).accepted
+        refused += target.mean > LOW and not accepted
+    assert refused <= 5
 
 
 @pytest.mark.parametrize(
