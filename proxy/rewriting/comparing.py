@@ -133,9 +133,9 @@ def compare(draft: str, rewrite: str, doubts: Doubts) -> Fault | None:
     if kind is not None and kind != "structure":
         return Fault(Reason(f"{kind}_changed"), *_spans(kind, left, right))
     matched = _walk(left.units, right.units)
-    if isinstance(matched, Fault):
+    if isinstance(matched, Fault) and (kind is None or matched.reason != Reason.SYMBOL_CHANGED):
         return matched
-    if kind is not None:
+    if kind is not None or isinstance(matched, Fault):
         return Fault(Reason.STRUCTURE_CHANGED)
     return _Fate(left, right, matched, before).fault()
 
