@@ -118,6 +118,8 @@ class Reason(_Code):
     DEADLINE = "deadline", "The route's `deadline_s` passed."
     TOO_FEW_SAMPLES = "too_few_samples", "Fewer answers than `sampling.min_n` have text."
     JUDGE_UNREACHABLE = "judge_unreachable", "The upstream of the judge could not be asked."
+    JUDGE_LATE = "judge_late", "The judge did not reply in time."
+    JUDGE_OVERLOADED = "judge_overloaded", "The answer makes more claims than a judge is asked about at once."
     JUDGE_NONSENSE = "judge_nonsense", "The judge's reply could not be read."
     NO_JUDGE = "no_judge", "The model of the judge could not be loaded."
     NO_ENCODER = "no_encoder", "The sentence encoder could not be loaded."

@@ -146,8 +146,10 @@ class ConfidenceSignal(Protocol):
 class Supporter(Protocol):
     """Says how far other answers bear out the claims of one."""
 
-    async def measure_claims(self, question: str, claims: Sequence[Claim], others: Sequence[str]) -> list[ClaimSupport]:
-        """The support of each claim among `others`, which are not empty.
+    async def measure_claims(
+        self, question: str, claims: Sequence[Claim], others: Sequence[str], answer: str | None = None
+    ) -> list[ClaimSupport]:
+        """The support of each claim among `others`, which are not empty; `answer` is what the claims were taken from, where they are not all of it.
 
         Raises:
             StepFailed: where it cannot be told (no other answer, a judge that could not be asked).

@@ -185,10 +185,12 @@ class ClaimSupport:
     Attributes:
         mean: raw probability that the claim is right, as far as they tell; 0..1.
         borne_out: for each other answer, whether it says so (True), contradicts it (False), or does neither (None).
+        by: what told: "words", "local" (the shipped judge), "llm"; "words:<reason>" where a judge was to tell and could not.
     """
 
     mean: float
     borne_out: tuple[bool | None, ...]
+    by: str = "words"
 
 
 @dataclass(frozen=True, slots=True)

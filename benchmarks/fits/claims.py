@@ -96,6 +96,11 @@ def fit(features: np.ndarray, correct: np.ndarray) -> np.ndarray:
     return fit_logistic(columns, correct, prior_mean=prior, prior_precision=1e-3).coefficients
 
 
+def none_of(claims: Claims) -> Claims:
+    """No claims, of the same form."""
+    return Claims(*(column[:0] for column in (claims.features, claims.correct, claims.group, claims.prompt, claims.count)))
+
+
 def folds(prompts: np.ndarray) -> np.ndarray:
     """The fold of each prompt."""
     return np.array([int(hashlib.sha256(str(p).encode()).hexdigest(), 16) % FOLDS for p in prompts])

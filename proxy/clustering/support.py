@@ -92,7 +92,9 @@ class SentenceSupport:
         claims = sentences(draft) or (draft,)
         return await anyio.to_thread.run_sync(support, question, claims, others)
 
-    async def measure_claims(self, question: str, claims: Sequence[Claim], others: Sequence[str]) -> list[ClaimSupport]:
+    async def measure_claims(
+        self, question: str, claims: Sequence[Claim], others: Sequence[str], answer: str | None = None
+    ) -> list[ClaimSupport]:
         """Support of each claim, and which of the other answers bear it out. In a worker thread.
 
         Raises:
@@ -103,7 +105,7 @@ class SentenceSupport:
 
         def measure() -> list[ClaimSupport]:
             texts = [claim.text for claim in claims]
-            told = zip(support(question, texts, others), borne_out(question, texts, others), strict=True)
+            told = zip(support(question, texts, others, answer), borne_out(question, texts, others), strict=True)
             return [ClaimSupport(mean, by) for mean, by in told]
 
         return await anyio.to_thread.run_sync(measure)
@@ -189,7 +191,7 @@ def _of_claim(words: dict[str, str], others: Sequence[Answer]) -> tuple[float, f
     core, n = _core(words), len(others)
     plain = words.keys() - core
     disputed = fmean(_disputes(other, core, plain) for other in others) if core and plain else 0.0
-    return _log_odds(fmean(numbers or shares.values()), n), _log_odds(min(shares.values()), n), disputed
+    return log_odds(fmean(numbers or shares.values()), n), log_odds(min(shares.values()), n), disputed
 
 
 def _disputes(other: Answer, core: set[str], plain: set[str]) -> bool:
@@ -209,7 +211,7 @@ def _clip(value: float, low: float, high: float) -> float:
     return min(max(value, low), high)
 
 
-def _log_odds(share: float, n: int) -> float:
+def log_odds(share: float, n: int) -> float:
     """Log-odds of a share of n answers with half an answer added on either side, so that none and all stay finite."""
     return log((share * n + 0.5) / ((1.0 - share) * n + 0.5))
 
