@@ -204,6 +204,7 @@ class ClaimConfidence:
         raw, calibrated: before and after the map for claims.
         borne_out: for each other answer with text, in the order drawn, whether it says so (True), contradicts it (False), or does neither (None).
         path: of a field, its place as JSONPath writes it, which is its `text` too; it has no offsets.
+        by: what told, as in `ClaimSupport`.
     """
 
     text: str
@@ -214,6 +215,7 @@ class ClaimConfidence:
     calibrated: Beta
     borne_out: tuple[bool | None, ...]
     path: str | None = None
+    by: str = "words"
 
 
 SentenceStatus = Literal["hedged", "plain", "unhedged", "kept"]

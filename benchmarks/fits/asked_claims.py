@@ -51,13 +51,18 @@ def main() -> None:
     table = {}
     for group in sorted(set(claims.group)):
         chosen = claims.group == group
-        figures = [auroc(by[chosen], claims.correct[chosen]) for by in (confidence, 1.0 / (1.0 + np.exp(-claims.features[:, 0])))]
+        figures = [
+            auroc(by[chosen], claims.correct[chosen])
+            for by in (confidence, 1.0 / (1.0 + np.exp(-claims.features[:, 0])))
+        ]
         table[group] = dict(zip(("fitted", "share alone"), (round(float(f), 3) for f in figures), strict=True))
         print(f"{group:40} n {chosen.sum()} AUROC {table[group]}")
     weights = fit(claims.features, claims.correct)
     fitted = {
         "weights": {name: round(float(w), 4) for name, w in zip(("constant", *NAMES), weights, strict=True)},
-        "fitted_on": "judged claims with a language model's reading of four samples, of " + ", ".join(SETS[:2]) + "; no text of them is in here",
+        "fitted_on": "judged claims with a language model's reading of four samples, of "
+        + ", ".join(SETS[:2])
+        + "; no text of them is in here",
         "claims": len(claims.correct),
         "auroc_on_other_prompts": table,
     }

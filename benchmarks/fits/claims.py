@@ -98,7 +98,9 @@ def fit(features: np.ndarray, correct: np.ndarray) -> np.ndarray:
 
 def none_of(claims: Claims) -> Claims:
     """No claims, of the same form."""
-    return Claims(*(column[:0] for column in (claims.features, claims.correct, claims.group, claims.prompt, claims.count)))
+    return Claims(
+        *(column[:0] for column in (claims.features, claims.correct, claims.group, claims.prompt, claims.count))
+    )
 
 
 def folds(prompts: np.ndarray) -> np.ndarray:

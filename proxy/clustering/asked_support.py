@@ -21,10 +21,11 @@ import anyio
 import anyio.to_thread
 
 from hedgerow.lexicon.text.claims import Claim
-from hedgerow.proxy.clustering.support import Features, SentenceSupport, features, log_odds
+from hedgerow.proxy.clustering.support import Features, SentenceSupport, features, log_odds, unread
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import ClaimSupport
+from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SupporterFactory
 
 Ask = Callable[[str], Awaitable[str]]
 Verdicts = tuple[bool | None, ...]
@@ -81,11 +82,11 @@ class AskedSupport(SentenceSupport):
         texts = [claim.text for claim in claims]
         by_words = await super().measure_claims(question, claims, others, answer)
         try:
-            verdicts = await self._asked(question, texts, others)
+            verdicts = await self._asked(question, [claim.statement for claim in claims], others)
         except StepFailed as failure:
             if self._strict:
                 raise
-            return [ClaimSupport(of.mean, of.borne_out, f"words:{failure.reason}") for of in by_words]
+            return [unread(words, failure.reason) for words in by_words]
         means = await anyio.to_thread.run_sync(asked_support, question, texts, others, verdicts, answer)
         return [ClaimSupport(mean, of_claim, "llm") for mean, of_claim in zip(means, verdicts, strict=True)]
 
@@ -96,10 +97,21 @@ class AskedSupport(SentenceSupport):
             StepFailed: it could not be asked, is late, or its reply cannot be read.
         """
         if len(claims) > MAX_CLAIMS:
-            raise StepFailed("confidence", Reason.JUDGE_OVERLOADED, f"{len(claims)} claims, at most {MAX_CLAIMS} are asked about")
+            raise StepFailed(
+                "confidence", Reason.JUDGE_OVERLOADED, f"{len(claims)} claims, at most {MAX_CLAIMS} are asked about"
+            )
         with anyio.move_on_after(self._budget_s):
             return read_verdicts(await self._ask(prompt(question, claims, others)), len(claims), len(others))
         raise StepFailed("confidence", Reason.JUDGE_LATE, f"no reply within {self._budget_s:g} s")
+
+
+def build(context: RouteContext) -> SupporterFactory:
+    """The judge's upstream is asked, once a long answer."""
+    settings = context.route.judge
+    budget_s = settings.budget_s if "budget_s" in settings.model_fields_set else BUDGET_S
+    upstream, options = context.upstream(settings.upstream), {"temperature": 0.0}
+    prompting = Prompting(upstream, "confidence", Reason.JUDGE_UNREACHABLE, settings.model, options)
+    return lambda asker, spent: AskedSupport(prompting.text(asker, spent), budget_s=budget_s, strict=settings.strict)
 
 
 def prompt(question: str, claims: Sequence[str], others: Sequence[str]) -> str:
@@ -129,7 +141,9 @@ def read_verdicts(reply: str, claims: int, others: int) -> list[Verdicts]:
         raise StepFailed("confidence", Reason.JUDGE_NONSENSE, f"the judge's reply is not a list of {claims} texts")
     if not all(isinstance(row, str) and len(row) == others and set(row) <= _MEANS.keys() for row in rows):
         raise StepFailed(
-            "confidence", Reason.JUDGE_NONSENSE, f"the judge's reply has not {others} letters out of s, c and n for every claim"
+            "confidence",
+            Reason.JUDGE_NONSENSE,
+            f"the judge's reply has not {others} letters out of s, c and n for every claim",
         )
     return [tuple(_MEANS[letter] for letter in row) for row in rows]
 

@@ -22,9 +22,8 @@ from hedgerow.lexicon.text.claims import Claim
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, Probabilities, reads
 from hedgerow.proxy.clustering.normal import fold, stem
-from hedgerow.proxy.clustering.support import Features, SentenceSupport, features
+from hedgerow.proxy.clustering.support import Features, SentenceSupport, features, unread
 from hedgerow.proxy.clustering.words import word_lists
-from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import ClaimSupport
 
@@ -68,22 +67,22 @@ class JudgedSupport(SentenceSupport):
     def __init__(self, judge: LocalJudge, *, budget_s: float = 2.0) -> None:
         self._judge, self._budget_s = judge, budget_s
 
-    async def measure_claims(self, question: str, claims: Sequence[Claim], others: Sequence[str]) -> list[ClaimSupport]:
+    async def measure_claims(
+        self, question: str, claims: Sequence[Claim], others: Sequence[str], answer: str | None = None
+    ) -> list[ClaimSupport]:
         """Support of each claim, and which of the other answers bear it out. In a worker thread.
 
         Raises:
             StepFailed: `too_few_samples` where only one answer came, `no_judge` where the judge cannot be loaded.
         """
         texts = [claim.statement for claim in claims]
-        if others and not all(reads(text, question) for text in (*texts, *others)):
-            return await super().measure_claims(question, claims, others)
-        if not others:
-            raise StepFailed("confidence", Reason.TOO_FEW_SAMPLES, "the draft has no other answer to be compared with")
-        by_words = await super().measure_claims(question, claims, others)
+        by_words = await super().measure_claims(question, claims, others, answer)
+        if not all(reads(text, question) for text in (*texts, *others)):
+            return [unread(words, Reason.UNKNOWN_LANGUAGE) for words in by_words]
         found = await anyio.to_thread.run_sync(read_claims, self._judge, question, texts, others, self._budget_s)
-        means = judged_support(question, texts, others, found)
+        means = await anyio.to_thread.run_sync(judged_support, question, texts, others, found, answer)
         return [
-            words if mean is None else ClaimSupport(mean, of_claim.by)
+            unread(words, Reason.JUDGE_LATE) if mean is None else ClaimSupport(mean, of_claim.by, "local")
             for words, mean, of_claim in zip(by_words, means, found, strict=True)
         ]
 
@@ -106,12 +105,12 @@ def read_claims(
 
 
 def judged_support(
-    question: str, claims: Sequence[str], others: Sequence[str], found: Sequence[Found]
+    question: str, claims: Sequence[str], others: Sequence[str], found: Sequence[Found], answer: str | None = None
 ) -> list[float | None]:
     """Probability that each claim is right, in [0, 1]; None for a claim that was not read against any answer."""
     weights = _weights()
     means: list[float | None] = []
-    for row, of_claim in zip(columns(question, claims, others, found), found, strict=True):
+    for row, of_claim in zip(columns(question, claims, others, found, answer), found, strict=True):
         z = weights[0] + float(np.dot(weights[1:], row))
         means.append(None if np.isnan(of_claim.entailed) else 1.0 / (1.0 + exp(-z)))
     return means
@@ -121,9 +120,11 @@ NAMES = (*Features.__slots__, "entailed", "contradicted")
 """What the logistic weighs, in order."""
 
 
-def columns(question: str, claims: Sequence[str], others: Sequence[str], found: Sequence[Found]) -> list[list[float]]:
+def columns(
+    question: str, claims: Sequence[str], others: Sequence[str], found: Sequence[Found], answer: str | None = None
+) -> list[list[float]]:
     """The figures of each claim that the logistic weighs, in the order of `NAMES`."""
-    by_words = features(question, claims, others)
+    by_words = features(question, claims, others, answer)
     return [[*astuple(words), read.entailed, read.contradicted] for words, read in zip(by_words, found, strict=True)]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import cache
 from itertools import combinations
 from math import exp, log
@@ -109,6 +109,11 @@ class SentenceSupport:
             return [ClaimSupport(mean, by) for mean, by in told]
 
         return await anyio.to_thread.run_sync(measure)
+
+
+def unread(by_words: ClaimSupport, reason: str) -> ClaimSupport:
+    """The support that words give a claim, where a judge was to tell and could not."""
+    return replace(by_words, by=f"words:{reason}")
 
 
 def support(question: str, claims: Sequence[str], others: Sequence[str], answer: str | None = None) -> list[float]:

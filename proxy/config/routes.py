@@ -96,10 +96,11 @@ class Judge(Section):
     """`llm`: upstream of the judge. Unset: the route's own."""
     budget_s: Annotated[float, Field(gt=0)] = 2.0
     """`local` and `nli`: seconds for one request; pairs beyond count as different, and as `judge_late` in the audit. The same for the claims of
-    a long answer, which then have the support that words alone give them."""
-    claims: Literal["auto", "local", "none"] = "auto"
-    """Who reads the claims of long answers in the other answers: `local`, the shipped judge (English; extra `judge`); `none`, words alone; `auto`,
-    the judge where the extra is installed. Maps for claims are fitted for the one or the other."""
+    a long answer, which then have the support that words alone give them; with `claims: llm` 20 seconds where this is unset."""
+    claims: Literal["auto", "local", "llm", "none"] = "auto"
+    """Who reads the claims of long answers in the other answers: `local`, the shipped judge (English; extra `judge`); `llm`, one call to `model` at
+    `upstream` for all claims of an answer; `none`, words alone; `auto`, the shipped judge where the extra is installed. Maps for claims are fitted
+    for one of them."""
     strict: bool = False
     """Whether a failing judge fails the step. Otherwise its pairs count as different, and as `judge_failed` in the audit."""
 

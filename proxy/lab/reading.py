@@ -1,24 +1,40 @@
-"""The confidence in recorded answers, and in the claims of a long one, measured as the proxy measures them: no server, no upstream.
+"""The confidence in recorded answers, and in the claims of a long one, measured as the proxy measures them, without a server. An upstream is asked
+where a language model is to judge, and only then.
 
 Rows come as JSON; what is wrong with one is said with the names of the fields that were looked for.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.calibration import Beta
-from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.proxy.clustering.clusterer import RuleClusterer
-from hedgerow.proxy.clustering.support import support
-from hedgerow.proxy.rewriting.claims import is_claim
+from hedgerow.lexicon.text.claims import Claim
+from hedgerow.proxy.clustering import asked_support
+from hedgerow.proxy.clustering.clusterer import JudgedClusterer, RuleClusterer
+from hedgerow.proxy.clustering.judged_support import JudgedSupport
+from hedgerow.proxy.clustering.local import LocalJudge, LocalPairs, missing
+from hedgerow.proxy.clustering.support import SentenceSupport
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.config.kinds import JUDGES
+from hedgerow.proxy.errors import InputError
+from hedgerow.proxy.pipeline.claims import claims_of
+from hedgerow.proxy.protocols import Clusterer, Supporter
+from hedgerow.proxy.services.services import open_upstream
 from hedgerow.proxy.signals.semantic import SemanticSignal
-from hedgerow.proxy.types import Json, Sample
+from hedgerow.proxy.types import Clustering, Json, Sample, Usage
+from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext, SupporterFactory
 
 Model = TypeVar("Model", bound=BaseModel)
 Texts = Annotated[list[str], Field(min_length=1)]
+JudgeKind = Literal["none", "local", "llm"]
+LOCAL_BUDGET_S = 60.0
+"""Seconds for one row: nobody waits for an answer here."""
 
 
 class BadInput(ValueError):
@@ -26,7 +42,7 @@ class BadInput(ValueError):
 
 
 class SampledAnswers(BaseModel):
-    """A question and several answers to it."""
+    """A question and several answers to it; `logprobs` may stand beside them and are not used."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -41,32 +57,118 @@ class LongAnswer(SampledAnswers):
     claims: Texts | None = None
 
 
-async def confidence(row: object) -> Json:
-    """The representative sample, its raw confidence, and the groups of samples by meaning (indices into `samples`).
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recorded question, on whose behalf a judge is asked."""
+
+    question: str
+    model: str = ""
+    id: str = "recorded"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Who compares answers, and who reads claims in them."""
+
+    clusterer: ClustererFactory
+    supporter: SupporterFactory
+
+    def clusterer_of(self, question: str) -> Clusterer:
+        """For one question."""
+        return self.clusterer(Recorded(question), _not_counted)
+
+    def supporter_of(self, question: str) -> Supporter:
+        """For one question."""
+        return self.supporter(Recorded(question), _not_counted)
+
+
+def by_words() -> Judging:
+    """Rules and words alone: no model."""
+    clusterer, supporter = RuleClusterer(), SentenceSupport()
+    return Judging(lambda _asker, _spent: clusterer, lambda _asker, _spent: supporter)
+
+
+def by_local_judge() -> Judging:
+    """The shipped judge after the rules and words.
+
+    Raises:
+        InputError: it cannot run here.
+    """
+    if (lacking := missing()) is not None:
+        raise InputError(f"--judge local: {lacking}")
+    clusterer = JudgedClusterer(LocalPairs(LocalJudge(), budget_s=LOCAL_BUDGET_S))
+    supporter = JudgedSupport(LocalJudge(step="confidence"), budget_s=LOCAL_BUDGET_S)
+    return Judging(lambda _asker, _spent: clusterer, lambda _asker, _spent: supporter)
+
+
+@asynccontextmanager
+async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[Judging]:
+    """A route's `judge.model` at its `judge.upstream`, asked once a row.
+
+    Raises:
+        ConfigError: the upstream cannot be opened.
+    """
+    name = route.judge.upstream or route.upstream
+    upstream = await open_upstream(name, settings.upstreams[name])
+    try:
+        context = RouteContext(route, {name: upstream, route.upstream: upstream}, _no_map)
+        yield Judging(JUDGES["llm"].load()(context), asked_support.build(context))
+    finally:
+        await upstream.aclose()
+
+
+def _no_map(_model: str, _signal: str) -> NoReturn:
+    raise AssertionError("recorded answers are measured before any map")
+
+
+def _not_counted(_usage: Usage) -> None:
+    """Tokens are the upstream's to count where nothing is served."""
+
+
+async def confidence(row: object, judging: Judging) -> tuple[Json, str | None]:
+    """The representative sample, its raw confidence, and the groups of samples by meaning (indices into `samples`); and why the judge could not
+    say which answers mean the same, None where it could.
 
     Raises:
         BadInput: the row has not the form of `SampledAnswers`.
+        StepFailed: the route's judge is strict, and failed.
     """
     read = _read(SampledAnswers, row)
-    clustering = await RuleClusterer().cluster(read.question, read.samples)
+    clustering = await judging.clusterer_of(read.question).cluster(read.question, read.samples)
     beta = await SemanticSignal().measure(read.question, [Sample(text) for text in read.samples], clustering)
     draft = read.samples[clustering.draft_index]
-    return {"draft": draft, **_figures(beta), "groups": [list(cluster) for cluster in clustering.clusters]}
+    measured = {"draft": draft, **_figures(beta), "groups": [list(cluster) for cluster in clustering.clusters]}
+    return measured, _failure(clustering)
 
 
-def claims(row: object) -> Json:
-    """Each claim of an answer with its raw confidence, one observation a sample. Claims that are given are measured as they are; otherwise
-    they are the answer's sentences and list items that claim something (English).
+def _failure(clustering: Clustering) -> str | None:
+    prefix = "judge_failed:"
+    return next((name.removeprefix(prefix) for name in clustering.decided_by if name.startswith(prefix)), None)
+
+
+async def claims(row: object, judging: Judging) -> tuple[Json, str | None]:
+    """Each claim of an answer with its raw confidence, one observation a sample, and what measured it; and why the judge could not, None where it
+    could. Claims that are given are measured as they are; otherwise they are what the answer's sentences, list items and table cells claim.
 
     Raises:
         BadInput: the row has not the form of `LongAnswer`.
+        StepFailed: the route's judge is strict, and failed.
     """
     read = _read(LongAnswer, row)
-    texts = read.claims or [text for text in sentences(read.answer) if is_claim(text)]
-    betas = [
-        Beta.from_mean(mean, len(read.samples)) for mean in support(read.question, texts, read.samples, read.answer)
+    found = claims_of(read.answer, read.question) if read.claims is None else [_given(text) for text in read.claims]
+    supporter = judging.supporter_of(read.question)
+    told = await supporter.measure_claims(read.question, found, read.samples, read.answer) if found else []
+    measured = [
+        {"text": claim.text, **_figures(Beta.from_mean(of.mean, len(read.samples))), "by": of.by}
+        for claim, of in zip(found, told, strict=True)
     ]
-    return {"claims": [{"text": text, **_figures(b), "by": "lexical"} for text, b in zip(texts, betas, strict=True)]}
+    failures = (of.by.partition(":")[2] for of in told)
+    return {"claims": measured}, next(filter(None, failures), None)
+
+
+def _given(text: str) -> Claim:
+    return Claim(text, "", 0, len(text), "sentence", None)
 
 
 def _figures(beta: Beta) -> dict[str, Any]:

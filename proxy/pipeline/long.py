@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 import anyio.to_thread
+import structlog
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim
@@ -15,6 +16,8 @@ from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, confident
 from hedgerow.proxy.pipeline.wording import Measured
 from hedgerow.proxy.rewriting import sentences
 from hedgerow.proxy.types import CLAIM_SIGNAL, ClaimConfidence
+
+log = structlog.get_logger(__name__)
 
 
 async def claims_of_long(long: LongAnswerPipeline, question: str, draft: str) -> tuple[Claim, ...] | None:
@@ -37,13 +40,23 @@ async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: S
     job = run.job
     with run.step("confidence"):
         others = [run.result.drawn.samples[i].text for i in run.result.others]
-        support = await long.support.measure_claims(job.question, claims, others)
+        supporter = long.support(job, run.spend)
+        support = await supporter.measure_claims(job.question, claims, others)
+        if (failure := next((of.by for of in support if ":" in of.by), None)) is not None:
+            log.warning("claims_not_judged", route=job.route.name, id=job.id, reason=failure.partition(":")[2])
     with run.step("calibrate"):
         active = long.active_map(job.model)
         raw = [Beta.from_mean(found.mean, len(others)) for found in support]
         known = tuple(
             ClaimConfidence(
-                claim.text, claim.start, claim.end, claim.sentence, beta, active.map.apply(beta), found.borne_out
+                claim.text,
+                claim.start,
+                claim.end,
+                claim.sentence,
+                beta,
+                active.map.apply(beta),
+                found.borne_out,
+                by=found.by,
             )
             for claim, beta, found in zip(claims, raw, support, strict=True)
         )

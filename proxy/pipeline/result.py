@@ -275,6 +275,7 @@ def claim_figures(claim: ClaimConfidence) -> Json:
         "raw": round(claim.raw.mean, 6),
         "said_by": claim.borne_out.count(True),
         "contradicted_by": claim.borne_out.count(False),
+        "by": claim.by,
     }
 
 
@@ -297,4 +298,5 @@ def claim_row(claim: ClaimConfidence) -> Json:
         "raw": [claim.raw.alpha, claim.raw.beta],
         "calibrated": [claim.calibrated.alpha, claim.calibrated.beta],
         "borne_out": list(claim.borne_out),
+        "by": claim.by,
     } | ({} if claim.path is None else {"path": claim.path})

@@ -35,13 +35,13 @@ class LongAnswerPipeline:
 
     Attributes:
         minimum: statements from which an answer is long.
-        support: how far the other answers bear out a claim.
+        support: how far the other answers bear out a claim; made for one request, as `RoutePipeline.signal`.
         active_map: the calibration map for a model, fitted for the signal of long answers.
         k: hedges retrieved for a sentence.
     """
 
     minimum: int
-    support: Supporter
+    support: Callable[[Job, Spent], Supporter]
     active_map: Callable[[str], ActiveMap]
     retriever: Choice
     k: int

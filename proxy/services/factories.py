@@ -13,6 +13,7 @@ from math import inf
 
 from hedgerow.calibration.decision import Action, Costs, decide, thresholds
 from hedgerow.lexicon import Hedge, LexiconError, load
+from hedgerow.proxy.clustering import asked_support
 from hedgerow.proxy.clustering.judged_support import JudgedSupport
 from hedgerow.proxy.clustering.local import LocalJudge, missing
 from hedgerow.proxy.clustering.support import SentenceSupport
@@ -25,12 +26,12 @@ from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.sampling.cache import MemoryCache, RedisCache
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
 from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, RoutePipeline, RouteWording
-from hedgerow.proxy.protocols import Asker, Rewriter, Upstream
+from hedgerow.proxy.protocols import Asker, Rewriter, Supporter, Upstream
 from hedgerow.proxy.rewriting import Choice, FactGuard, TemplateRewriter
 from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment, LocalEntailment
 from hedgerow.proxy.services.active_map import ActiveMaps
 from hedgerow.proxy.types import CLAIM_SIGNAL
-from hedgerow.proxy.upstreams.asking import Prompting, RouteContext
+from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SupporterFactory
 
 
 def route_pipelines(
@@ -133,7 +134,7 @@ def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> 
         return None
     return LongAnswerPipeline(
         minimum=rewriting.by_sentence_from,
-        support=claims_support(route),
+        support=claims_support(context),
         active_map=lambda model: context.active_map(model, CLAIM_SIGNAL),
         retriever=retriever,
         k=rewriting.k,
@@ -142,11 +143,19 @@ def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> 
     )
 
 
-def claims_support(route: Route) -> SentenceSupport:
-    """What measures the claims of the route's long answers: the shipped judge and words, or words alone."""
-    if route.judge.claims == "none" or missing() is not None:
-        return SentenceSupport()
-    return JudgedSupport(LocalJudge(step="confidence"), budget_s=route.judge.budget_s)
+def claims_support(context: RouteContext) -> SupporterFactory:
+    """What measures the claims of the route's long answers: a language model, the shipped judge and words, or words alone."""
+    judge = context.route.judge
+    if judge.claims == "llm":
+        return asked_support.build(context)
+    if judge.claims == "none" or missing() is not None:
+        return always(SentenceSupport())
+    return always(JudgedSupport(LocalJudge(step="confidence"), budget_s=judge.budget_s))
+
+
+def always(supporter: Supporter) -> SupporterFactory:
+    """One for all requests."""
+    return lambda _asker, _spent: supporter
 
 
 def _sharing(route: Route) -> Sharing:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.proxy.config import Route
 from hedgerow.proxy.errors import ProxyError, StepFailed
 from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.protocols import Asker, Call, Clusterer, ConfidenceSignal, Rewriter, Upstream
+from hedgerow.proxy.protocols import Asker, Call, Clusterer, ConfidenceSignal, Rewriter, Supporter, Upstream
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
 
@@ -20,6 +20,7 @@ Spent = Callable[[Usage], None]
 """Callback that receives the tokens that a call has spent."""
 SignalFactory = Callable[[Asker, Spent], ConfidenceSignal]
 ClustererFactory = Callable[[Asker, Spent], Clusterer]
+SupporterFactory = Callable[[Asker, Spent], Supporter]
 RewriterFactory = Callable[[Asker], Rewriter]
 
 

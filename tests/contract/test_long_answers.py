@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
 from tests.contract.test_failures import rows_of
-from tests.support.upstream import Upstream, says
+from tests.support.upstream import Upstream, fails, never, says
 
 ASK: list[Any] = [{"role": "user", "content": "Tell me about the Atomium."}]
 SURE = "The Atomium stands in Brussels."
@@ -106,6 +106,84 @@ def test_a_map_fitted_on_labelled_claims_opens_long_answers(
     assert (told["signal"], told["map"], told["uncalibrated"]) == ("consistency", "of-claims", False)
     assert told["status"] == "hedged"
     assert told["confidence"] < told["raw"]["mean"] - 0.05
+
+
+READ = json.dumps(["s" * 9, "s" * 9, "sncnsnsnc", "ssssssssn"])
+"""What a judge says of the four claims in the nine other answers."""
+
+
+def test_a_language_model_reads_the_claims_in_one_call(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """One further call for all claims, whose tokens are told; what it read stands beside each claim."""
+    upstream.enqueue(says(*ANSWERS), says(READ))
+    address = serve(rewriting=UNCALIBRATED, judge={"claims": "llm", "model": "judge-1"})
+    _, told = told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
+    assert [call["model"] for call in upstream.calls] == ["m", "judge-1"]
+    assert HEIGHT.format(102) in upstream.calls[1]["messages"][0]["content"]
+    assert [(one["said_by"], one["contradicted_by"], one["by"]) for one in told["claims"]] == [
+        (9, 0, "llm"),
+        (9, 0, "llm"),
+        (3, 2, "llm"),
+        (8, 0, "llm"),
+    ]
+    assert told["usage"]["judge"]["prompt_tokens"] == 7
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (says("I cannot judge this."), "judge_nonsense"),
+        (says('["s"]'), "judge_nonsense"),
+        (fails(500, {"error": {"message": "no"}}), "judge_unreachable"),
+        (never(), "judge_late"),
+    ],
+)
+def test_a_judge_of_claims_that_fails_leaves_the_words_to_tell(
+    serve: Any, client_of: Any, upstream: Upstream, reply: Any, reason: str
+) -> None:
+    """The answer comes all the same, measured by words, and each claim says why; a strict route serves the draft with the reason."""
+    judge = {"claims": "llm", "budget_s": 0.5}
+    upstream.enqueue(says(*ANSWERS), reply)
+    _, told = told_of(
+        client_of(serve(rewriting=UNCALIBRATED, judge=judge)).chat.completions.create(model="m", messages=ASK)
+    )
+    assert {one["by"] for one in told["claims"]} == {f"words:{reason}"}
+    assert told["status"] == "hedged"
+    upstream.enqueue(says(*ANSWERS), reply)
+    _, told = told_of(client_of(serve(judge=judge | {"strict": True})).chat.completions.create(model="m", messages=ASK))
+    assert (told["status"], told["reason"]) == ("degraded", reason)
+
+
+JUDGED = """
+upstreams: {{ judging: {{ provider: openai, base_url: "{url}/v1", api_key: sk-unused, retries: 0 }} }}
+routes: [{{ name: all, mode: "on", upstream: judging, judge: {{ model: judge-1 }} }}]
+"""
+
+
+def measured(command: str, row: dict[str, Any], config: Path) -> Any:
+    options = [command, "--json", "--judge", "llm", "--config", str(config)]
+    return CliRunner().invoke(app, options, input=json.dumps(row))
+
+
+def test_recorded_answers_are_measured_with_a_language_model(upstream: Upstream, tmp_path: Path) -> None:
+    """`hedgerow claims` and `hedgerow confidence` with `--judge llm`: one call a line at the route's judge; a reply that cannot be read is told
+    on standard error and in `by`, and words or rules measure instead.
+    """
+    config = tmp_path / "config.yaml"
+    config.write_text(JUDGED.format(url=upstream.url), encoding="utf-8")
+    row = {"question": "Who built it?", "answer": SURE, "samples": ["It stands in Brussels.", "In Paris.", "A tower."]}
+    upstream.enqueue(says('["scn"]'), says("Sorry."), says("[[0, 1], [2]]"), says("Sorry."))
+    (claim,) = json.loads(measured("claims", row, config).stdout)["claims"]
+    assert (claim["text"], claim["by"]) == (SURE, "llm")
+    failed = measured("claims", row, config)
+    assert json.loads(failed.stdout)["claims"][0]["by"] == "words:judge_nonsense"
+    assert "Line 1: measured without the judge. The judge's reply could not be read." in failed.stderr
+    died = {"question": "What did he die of?", "samples": ["A heart attack.", "Myocardial infarction.", "A stroke."]}
+    together = json.loads(measured("confidence", died, config).stdout)
+    assert sorted(map(len, together["groups"])) == [1, 2]
+    apart = measured("confidence", died, config)
+    assert json.loads(apart.stdout)["groups"] == [[0], [1], [2]]
+    assert "judge_nonsense" in apart.stderr
+    assert [call["model"] for call in upstream.calls] == ["judge-1"] * 4
 
 
 def test_answers_that_agree_throughout_stay_as_they_are(serve: Any, client_of: Any, upstream: Upstream) -> None:

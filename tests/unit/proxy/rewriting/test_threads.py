@@ -74,7 +74,7 @@ def test_sentence_by_sentence_works_in_a_worker() -> None:
     watched = Watched()
 
     by_sentence = LongAnswerPipeline(
-        minimum=3, support=SentenceSupport(), active_map=lambda _: pytest.fail("not asked"), retriever=Choice.of(load()), k=5,
+        minimum=3, support=lambda _job, _spent: SentenceSupport(), active_map=lambda _: pytest.fail("not asked"), retriever=Choice.of(load()), k=5,
         template=TemplateRewriter(), guard=FactGuard(reader=watched.on("guard", perceived_confidence)),
     )  # fmt: skip
     draft = "".join(SENTENCE.format(i) for i in range(4)).strip()
