@@ -142,7 +142,7 @@ def test_a_judge_of_claims_that_fails_leaves_the_words_to_tell(
 ) -> None:
     """The answer comes all the same, measured by words, and each claim says why; a strict route serves the draft with the reason."""
     judge = {"claims": "llm", "budget_s": 0.5}
-    upstream.enqueue(says(*ANSWERS), reply)
+    upstream.enqueue(says(*(text(height=102 + 7 * i) for i in range(10))), reply)
     _, told = told_of(
         client_of(serve(rewriting=UNCALIBRATED, judge=judge)).chat.completions.create(model="m", messages=ASK)
     )
@@ -198,7 +198,7 @@ def test_headings_lists_and_quotations_are_left_alone(serve: Any, client_of: Any
     frame = (
         "# The Atomium\n\n{}\n\n> It has 9 spheres.\n\nThe spheres hold these rooms:\n\n- {} halls\n- a restaurant\n"
     )
-    upstream.default = says(*(frame.format(answer, 3 + i % 4) for i, answer in enumerate(ANSWERS)))
+    upstream.default = says(*(frame.format(answer, 3) for answer in ANSWERS))
     final, told = told_of(client_of(serve(rewriting=UNCALIBRATED)).chat.completions.create(model="m", messages=ASK))
     assert final.startswith(f"# The Atomium\n\n{SURE} {AUTHOR} ")
     assert "\n\n> It has 9 spheres.\n\n" in final
