@@ -40,6 +40,31 @@ PAGES = (
 """What browsers ask for; a test holds it against the pages themselves."""
 
 
+OF_THE_API = frozenset(
+    [
+        "assistants",
+        "audio",
+        "batches",
+        "chat",
+        "completions",
+        "embeddings",
+        "files",
+        "fine_tuning",
+        "images",
+        "messages",
+        "models",
+        "moderations",
+        "realtime",
+        "rerank",
+        "responses",
+        "threads",
+        "uploads",
+        "vector_stores",
+    ]
+)
+"""How paths of the API begin, for clients whose base URL lacks its `/v1`."""
+
+
 class _Pages:
     """The pages, imported when the first is asked for: templates and figures would cost every start."""
 
@@ -126,5 +151,8 @@ async def _invalid(_request: Request, error: Any) -> Response:
 
 async def _unknown_path(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
-    message = f"there is no {request.method} {request.url.path} here"
+    path = request.url.path
+    message = f"there is no {request.method} {path} here"
+    if path.split("/")[1] in OF_THE_API:
+        message += f"; the API lies under /v1: set the client's base URL to {request.base_url}v1"
     return JSONResponse(NotFound(message, code="unknown_path").body(), status)

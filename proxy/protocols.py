@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim
@@ -111,6 +112,21 @@ class Upstream(Protocol):
 
     async def aclose(self) -> None:
         """Close connections and free the model."""
+        ...
+
+
+@runtime_checkable
+class Tunnels(Protocol):
+    """An upstream that has WebSockets."""
+
+    async def tunnel(
+        self, target: str, headers: Sequence[tuple[str, str]]
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Ask for a WebSocket: a connection on which the request was sent, and nothing read yet.
+
+        Raises:
+            UpstreamError: it could not be reached.
+        """
         ...
 
 

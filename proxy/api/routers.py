@@ -24,10 +24,10 @@ UPSTREAMS_BELOW = frozenset({models.router.prefix})
 def own_paths(routers: Sequence[APIRouter] = ROUTERS) -> Callable[[str], object]:
     """A predicate: whether the proxy answers a path itself; every other path goes to an upstream.
 
-    Ours is what lies outside `/v1/`, each endpoint with everything below it, and near misses of these (another case, doubled slashes): a
+    Ours is what lies outside `/v1/` and Azure's `/openai/`, each endpoint with everything below it, and near misses of these (another case, doubled slashes): a
     key for our own endpoints never reaches a model provider. So do paths with `.` or `..` segments not, which mean another path there.
     """
     paths = {"/".join(route.path.split("/")[:3]) for router in routers for route in router.routes}  # type: ignore[attr-defined]
     prefixes = sorted(path.removeprefix("/v1/") for path in paths if path.startswith("/v1/"))
     ours = "|".join(re.escape(name) + ("/*$" if f"/v1/{name}" in UPSTREAMS_BELOW else "(?:/|$)") for name in prefixes)
-    return re.compile(rf"(?!/v1/)|/v1/+(?:{ours})|.*/\.\.?(?:/|$)", re.IGNORECASE | re.DOTALL).match
+    return re.compile(rf"(?!/v1/|/openai/)|/v1/+(?:{ours})|.*/\.\.?(?:/|$)", re.IGNORECASE | re.DOTALL).match

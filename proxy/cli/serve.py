@@ -19,6 +19,7 @@ from hedgerow.proxy.cli.workers import supervise
 from hedgerow.proxy.config import Settings, load
 from hedgerow.proxy.errors import ConfigError, HedgerowError
 from hedgerow.proxy.gateway.protocol import Http11
+from hedgerow.proxy.gateway.tunnel import Tunnel
 from hedgerow.proxy.monitoring.logs import set_up_logging
 
 SHUTDOWN_S = 30
@@ -69,6 +70,7 @@ def _serve(settings: Settings, config: Path, listener: socket.socket, on_ready: 
         edge,
         loop="uvloop",
         http=Http11,
+        ws=Tunnel,
         lifespan="on",
         log_config=None,
         log_level="critical",

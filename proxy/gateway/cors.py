@@ -15,7 +15,7 @@ ANY = "*"
 
 def allowed_origin(scope: Scope, origins: Collection[str]) -> bytes | None:
     """The origin of a request to the API, where a page there may read the answer; None for others, and for what no page sends."""
-    if not scope["path"].startswith("/v1/"):
+    if not scope["path"].startswith(("/v1/", "/openai/")):
         return None
     origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
     return origin if origin is not None and (ANY in origins or origin.decode("latin-1") in origins) else None

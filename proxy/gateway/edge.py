@@ -81,7 +81,18 @@ async def _serve(exchange: Exchange, services: Services) -> None:
 
 async def _settle(exchange: Exchange, services: Services) -> None:
     """Answer, in whichever way; the one place where requests fail and are cancelled. That is an answer, a row and a line too."""
-    run = Run(Job(new_id(), NO_ROUTE, exchange.path, {}, exchange.headers, mode=None, target=exchange.target))
+    run = Run(
+        Job(
+            new_id(),
+            NO_ROUTE,
+            exchange.path,
+            {},
+            exchange.headers,
+            mode=None,
+            target=exchange.target,
+            deployment=exchange.deployment,
+        )
+    )
     failure: ProxyError | None = None
     try:
         await _answer(exchange, services, run)
@@ -109,7 +120,7 @@ async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
     key_hash = client_key_hash(exchange.headers, services.settings)
     generates = exchange.method == "POST" and exchange.path in DIALECTS
     came = await received(exchange, server.max_body_bytes, is_json=generates)
-    route = _route(services, exchange.headers, came, key_hash, generates=generates)
+    route = route_of(services, exchange.headers, came, key_hash, generates=generates)
     mode = _mode(route, exchange.headers)
     calibrates = generates and mode != "off"
     fault = _fault(exchange.path, came, server.max_messages) if calibrates else None
@@ -167,7 +178,7 @@ async def _unless_gone(
     await (exchange.unless_gone(answer) if isinstance(body, bytes) else answer)
 
 
-def _route(
+def route_of(
     services: Services, headers: Mapping[str, str], came: Received, key_hash: str | None, *, generates: bool
 ) -> Route:
     """The first route that takes the request. What generates no text goes to the default upstream where none takes its model: files, for one,

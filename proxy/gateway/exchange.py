@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from functools import cached_property
 from typing import Any, TypeVar
@@ -24,6 +25,20 @@ WATCH_AFTER_S = 0.02
 """How long an answer may take before the client's leaving is watched for: a watcher costs a task, and quick answers need none."""
 
 
+_AZURE = re.compile(r"/openai(?:/v1|/deployments/([^/]+))?(?=/)")
+
+
+def place(path: str) -> tuple[str, str | None]:
+    """The path of a request relative to `/v1`, without doubled slashes at its beginning, and the deployment that an Azure path names.
+
+    >>> place("/v1//chat/completions"), place("/openai/deployments/gpt-5/chat/completions")
+    (('/chat/completions', None), ('/chat/completions', 'gpt-5'))
+    """
+    azure = _AZURE.match(path)
+    rest = path[azure.end() :] if azure is not None else path[len("/v1") :]
+    return (f"/{rest.lstrip('/')}" if rest.startswith("//") else rest), azure[1] if azure is not None else None
+
+
 class ClientGone(Exception):
     """The client closed the connection before its answer was complete."""
 
@@ -33,6 +48,7 @@ class Exchange:
 
     Attributes:
         path: relative to `/v1`, e.g. "/chat/completions".
+        deployment: the model that an Azure path names.
         status: what was sent; None while nothing was.
         recorded: whether the request has its row, its line and its span, or work was begun that will write them.
         missing: bytes of the answer still to be sent, where its length was declared; nothing can be added to such an answer.
@@ -41,7 +57,7 @@ class Exchange:
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
         self.method: str = scope["method"]
-        self.path: str = scope["path"][len("/v1") :]
+        self.path, self.deployment = place(scope["path"])
         self.status: int | None = None
         self.recorded = False
         self._ended = False
@@ -59,9 +75,9 @@ class Exchange:
 
     @property
     def target(self) -> str:
-        """Path and query as they were sent, relative to `/v1`."""
+        """Path and query as they were sent, relative to `/v1`; those of Azure whole."""
         raw = self._scope.get("raw_path") or self._scope["path"].encode()
-        target = raw.decode("latin-1").partition("?")[0][len("/v1") :]
+        target = raw.decode("latin-1").partition("?")[0].removeprefix("/v1")
         query = self._scope["query_string"].decode("latin-1")
         return f"{target}?{query}" if query else target
 

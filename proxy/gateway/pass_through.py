@@ -43,7 +43,7 @@ def call_for(exchange: Exchange, job: Job, body: bytes | AsyncIterable[bytes], *
     model = job.route.model
     if model is not None and isinstance(body, Form):
         body.rename(model)
-    elif model is not None and job.body and (job.path in DIALECTS or "model" in job.body):
+    elif model is not None and body and job.body and (job.path in DIALECTS or "model" in job.body):
         body = _renamed(job.body, model)
         pairs = [pair for pair in pairs if pair[0] != "content-encoding"]
     if readable:

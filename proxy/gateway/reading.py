@@ -52,7 +52,8 @@ async def received(exchange: Exchange, limit: int, *, is_json: bool) -> Received
     if not is_json:
         kind = headers.get("content-type", "")
         if exchange.method in ("GET", "HEAD", "DELETE") and not _has_body(exchange):
-            return Received(b"")
+            named = exchange.path.removeprefix("/models/")
+            return Received(b"", model=named if named != exchange.path else exchange.deployment)
         if kind.startswith("multipart/form-data"):
             form = await _form(exchange.body_stream())
             return Received(form, {"model": form.model}, model=form.model)
@@ -65,7 +66,7 @@ async def received(exchange: Exchange, limit: int, *, is_json: bool) -> Received
     else:
         body, fault = await anyio.to_thread.run_sync(_read, data, encoding, limit)
     model = body.get("model")
-    return Received(data, body, fault, model if isinstance(model, str) else None)
+    return Received(data, body, fault, model if isinstance(model, str) else exchange.deployment)
 
 
 def _has_body(exchange: Exchange) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.proxy.errors import ConfigError, ProxyError
-from hedgerow.proxy.protocols import Call, RawCall, Relay, Upstream
+from hedgerow.proxy.protocols import Call, RawCall, Relay, Tunnels, Upstream
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.answers import usage_of
 
@@ -88,6 +88,8 @@ class _TracedUpstream:
     def __init__(self, name: str, inner: Upstream, tracer: Any) -> None:
         self._name, self._inner, self._tracer = name, inner, tracer
         self.honours_n = inner.honours_n
+        if isinstance(inner, Tunnels):
+            self.tunnel = inner.tunnel
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`."""

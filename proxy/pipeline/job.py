@@ -51,6 +51,7 @@ class Job:
         headers: the client's headers, lower-case names, but for its key of idempotency: no two calls for one request may carry the same.
         target: path and query as the client sent them, relative to `/v1`.
         idempotency_key: the client's `Idempotency-Key`, if it sent one.
+        deployment: the model that its path names (Azure).
         on_retry: callback for each refusal of the upstream after which a call is made again.
         question: the user's last message, or the prompt, as plain text.
         last_answer: the assistant's message before it; its phrase is not repeated if another is about as near.
@@ -70,11 +71,12 @@ class Job:
     started: float = field(default_factory=time.perf_counter)
     target: str = ""
     idempotency_key: str | None = None
+    deployment: str | None = None
     on_retry: Callable[[], None] | None = None
 
     def routed(self, route: Route, mode: Mode, body: Json) -> Job:
         """The same request, once its body is read and its route is known. A route that is off has no use for the question."""
-        job = Job(self.id, route, self.path, body, self.headers, mode=mode, started=self.started, target=self.target)
+        job = replace(self, route=route, body=body, mode=mode)
         if mode == "off":
             return job
         headers = {name: value for name, value in self.headers.items() if name != IDEMPOTENCY}
@@ -101,7 +103,7 @@ class Job:
     @property
     def model(self) -> str:
         """The model that is asked for."""
-        return self.route.model or str(self.body.get("model") or "")
+        return self.route.model or str(self.body.get("model") or self.deployment or "")
 
     @property
     def draws_draft_first(self) -> bool:

@@ -164,6 +164,9 @@ class EmbeddedModel:
     @asynccontextmanager
     async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
         """See `Upstream`. The answer is made in this process, as a JSON object or as a stream."""
+        if call.method == "GET" and call.path.partition("?")[0] == f"/models/{self._settings.model_name}":
+            yield Relay(200, [(b"content-type", b"application/json")], _once(orjson.dumps((await self.models({}))[0])))
+            return
         if not isinstance(call.body, bytes) or call.method != "POST":
             raise NotFound(f"the embedded model serves no {call.method} /v1{call.path}", code="unknown_path")
         path = call.path.partition("?")[0]

@@ -6,7 +6,7 @@ The only file that knows aiohttp's client: its exceptions end here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
@@ -86,6 +86,13 @@ def _with_headers(answer: Json, response: aiohttp.ClientResponse) -> Completion:
     return completion
 
 
+def _without_key(name: str, value: str) -> str:
+    """A header without the key that browsers put among the protocols of a WebSocket."""
+    if name != "sec-websocket-protocol":
+        return value
+    return ", ".join(part.strip() for part in value.split(",") if "insecure-api-key" not in part)
+
+
 async def _whole(call: Call, stream: AsyncIterator[bytes]) -> Json:
     """The completion object of an answer that comes as a stream."""
     dialect = DIALECTS[call.path]
@@ -107,6 +114,8 @@ class HttpModel:
         self._name = name
         self._retries = settings.retries
         self._base = settings.base_url.rstrip("/")
+        self._origin = str(URL(self._base).origin())
+        self._connect_timeout_s = settings.connect_timeout_s
         self._key = settings.api_key.get_secret_value() if settings.api_key else None
         self._key_header = settings.key_header
         self._slots = asyncio.Semaphore(settings.max_sampling_calls)
@@ -133,7 +142,7 @@ class HttpModel:
             ("accept-encoding", "identity"),
         )
         with _foreign_errors(self._name):
-            url = URL(self._base + (call.target or call.path), encoded=True)
+            url = self._address(call.target or call.path)
             async with self._session.post(
                 url, data=orjson.dumps(call.body), headers=headers, allow_redirects=False
             ) as answer:
@@ -151,7 +160,7 @@ class HttpModel:
     @asynccontextmanager
     async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
         """See `Upstream`. Nothing is repeated: the client sees what the upstream said."""
-        url = URL(self._base + call.path, encoded=True)
+        url = self._address(call.path)
         with _foreign_errors(self._name):
             async with self._session.request(
                 call.method, url, data=call.body or None, headers=self._headers(call.headers), allow_redirects=False
@@ -159,6 +168,36 @@ class HttpModel:
                 self._check_status(answer.status)
                 headers = [pair for pair in answer.raw_headers if _is_passed_on(pair[0].decode("latin-1").lower())]
                 yield Relay(answer.status, headers, answer.content.iter_any())
+
+    async def tunnel(
+        self, target: str, headers: Sequence[tuple[str, str]]
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """See `Tunnels`."""
+        url = self._address(target)
+        kept = [(name, _without_key(name, value) if self._key else value) for name, value in self._headers(headers)]
+        lines = [
+            f"GET {url.raw_path_qs} HTTP/1.1",
+            f"host: {url.raw_authority}",
+            "connection: Upgrade",
+            "upgrade: websocket",
+        ]
+        lines += [f"{name}: {value}" for name, value in kept if value]
+        try:
+            async with asyncio.timeout(self._connect_timeout_s):
+                reader, writer = await asyncio.open_connection(
+                    url.raw_host, url.port, ssl=url.scheme == "https" or None
+                )
+        except (OSError, TimeoutError) as error:
+            raise UpstreamError(
+                f"the upstream {self._name!r} cannot be reached", code="upstream_unreachable"
+            ) from error
+        writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        return reader, writer
+
+    def _address(self, target: str) -> URL:
+        """Where a target lies: below the base address; Azure's own paths, at the base address's host."""
+        base = self._origin if target.startswith("/openai/") else self._base
+        return URL(base + target, encoded=True)
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
         """See `Upstream`."""

@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 
 from hedgerow.proxy.gateway.protocol import Http11
+from hedgerow.proxy.gateway.tunnel import Tunnel
 
 
 @contextlib.contextmanager
@@ -20,7 +21,14 @@ def serving(app: Any, *, lifespan: str = "off") -> Iterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     options = uvicorn.Config(
-        app, lifespan=lifespan, log_config=None, log_level="critical", loop="uvloop", http=Http11, access_log=False
+        app,
+        lifespan=lifespan,
+        log_config=None,
+        log_level="critical",
+        loop="uvloop",
+        http=Http11,
+        ws=Tunnel,
+        access_log=False,
     )
     server = uvicorn.Server(options)
     server.install_signal_handlers = lambda: None  # type: ignore[method-assign]

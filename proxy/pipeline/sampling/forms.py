@@ -102,7 +102,7 @@ def own_body(job: Job, *, logprobs: bool = False, streamed: bool = False) -> Jso
     """The client's request as it stands, for one whole answer from the route's model."""
     left_out = ("n",) if streamed else ("n", *_STREAMED)
     kept = {key: value for key, value in job.body.items() if key not in left_out}
-    own = kept | ({"model": job.model} if job.model else {})
+    own = kept | ({"model": job.route.model} if job.route.model else {})
     return DIALECTS[job.path].with_logprobs(own) if logprobs and not asks_for_logprobs(job.chat) else own
 
 
