@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hedgerow.proxy.outcomes import Status
+from hedgerow.proxy.pipeline.eligibility import measures_choices
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_figures, field_figures, sentence_figures
 from hedgerow.proxy.rewriting import natural_pieces
@@ -20,6 +21,8 @@ def client_answer(result: Result) -> Json:
     """What the client gets in the words of its endpoint: the draft's own object with the final text, its tokens and our field."""
     job, dialect = result.job, DIALECTS[result.job.path]
     completion, choice = result.drawn.choices[result.draft_index]
+    if measures_choices(job):
+        return {**completion, "hedgerow": extra_field(result)} if job.route.expose.field else {**completion}
     if result.escalated is not None:
         completion, choice = result.escalated, result.escalated["choices"][0]
     text = None if result.escalated is not None or result.text == result.draft else result.text
@@ -62,6 +65,11 @@ def extra_field(result: Result) -> Json:
         }
     if result.claims and result.job.route.expose.claims and result.status not in (Status.ABSTAINED, Status.ESCALATED):
         field |= _claims(result.claims)  # they are the draft's, which the others do not show
+    if result.each:
+        field["choices"] = [
+            {"index": one.index, "confidence": round(one.calibrated.mean, 6), "agreeing": one.agreeing}
+            for one in result.each
+        ]
     if result.clustering is not None:
         sizes = [len(cluster) for cluster in result.clustering.clusters]
         field |= {"samples": len(drawn.compared), "clusters": sizes}

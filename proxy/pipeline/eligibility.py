@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import orjson
 
+from hedgerow.proxy.config.kinds import SIGNALS
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
 from hedgerow.proxy.types import Json, Sample
@@ -74,9 +75,26 @@ def skip_reason(job: Job) -> Reason | None:
     reason = DIALECTS[job.path].reason(job.body) or request_reason(job.path, job.chat)
     if reason is Reason.STRUCTURED_OUTPUT and job.route.structured_output == "measure":
         reason = None
+    if reason in (Reason.SEVERAL_CHOICES, Reason.RAW_PROMPT) and measures_choices(job):
+        reason = None
     if reason is not None:
         return reason
     return Reason.NOT_A_CLAIM if job.route.claims_only and not asks_for_claim(job.question) else None
+
+
+def measures_choices(job: Job) -> bool:
+    """Whether the choices of a request are its samples: enough of them were asked for, whole, as the model says them, and the route's signal needs
+    nothing more than they hold.
+    """
+    body, sampling = job.body, job.route.sampling
+    n, prompt = body.get("n"), body.get("prompt", "")
+    signal = job.route.signal == "semantic" or (SIGNALS[job.route.signal].needs_logprobs and asks_for_logprobs(body))
+    words = isinstance(prompt, str) or (
+        bool(prompt) and isinstance(prompt, list) and all(isinstance(p, str) for p in prompt)
+    )
+    ours = job.mode == "on" and DIALECTS[job.path].several and not body.get("stream")
+    as_said = not (body.get("echo") or body.get("suffix") or body.get("best_of") or asks_for_structure(job.chat))
+    return ours and signal and words and as_said and isinstance(n, int | float) and max(2, sampling.min_n) <= n
 
 
 def request_reason(path: str, body: Json) -> Reason | None:

@@ -84,6 +84,21 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True)
+class ChoiceConfidence:
+    """How sure one of several choices is that the client asked for.
+
+    Attributes:
+        index: its place among the choices.
+        calibrated: its confidence.
+        agreeing: how many of the choices mean the same, itself among them.
+    """
+
+    index: int
+    calibrated: Beta
+    agreeing: int
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """What became of a job, as far as it has come.
 
@@ -92,6 +107,7 @@ class Result:
         detail: a sentence for the operator.
         clustering: a partition of the compared answers (its index i is `drawn.samples[drawn.compared[i]]`).
         claims: of a long answer, what its draft claims and how sure each claim is.
+        each: where the client asked for several choices, how sure each of them is that could be measured.
         hedges: the retrieved hedges, nearest first.
         escalated: the stronger model's completion, where it was asked.
         served: what the client reads already: in shadow, the upstream's own answer.
@@ -110,6 +126,7 @@ class Result:
     clustering: Clustering | None = None
     confidence: Confidence | None = None
     claims: tuple[ClaimConfidence, ...] = ()
+    each: tuple[ChoiceConfidence, ...] = ()
     hedges: tuple[Match, ...] = ()
     rewording: Rewording | None = None
     escalated: Json | None = None
@@ -159,6 +176,8 @@ class Result:
         """Tokens spent, by purpose. Whoever shares answers that another request drew has not paid for the samples."""
         drawn = self.drawn
         answer = drawn.usage_of(self.draft_index) if drawn.choices else NO_TOKENS
+        if self.each:
+            answer = drawn.spent  # all choices are the client's
         return {
             "answer": answer,
             "samples": drawn.spent - answer if drawn.source == "upstream" else NO_TOKENS,

@@ -19,11 +19,12 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.errors import Internal, ProxyError, StepFailed, UpstreamTimeout
 from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.eligibility import answer_reason, comparable, draft_reason, skip_reason
+from hedgerow.proxy.pipeline.eligibility import answer_reason, comparable, draft_reason, measures_choices, skip_reason
 from hedgerow.proxy.pipeline.fields import is_structured, measure_fields
 from hedgerow.proxy.pipeline.long import claims_of_long, measure_long
 from hedgerow.proxy.pipeline.result import Result, Run
 from hedgerow.proxy.pipeline.sampling.drawing import draw_answers, draw_own
+from hedgerow.proxy.pipeline.several import measure_choices
 from hedgerow.proxy.pipeline.short import measure_short
 from hedgerow.proxy.pipeline.steps import RoutePipeline, group
 from hedgerow.proxy.pipeline.wording import Measured, word
@@ -80,6 +81,8 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
         with run.step("sample"):
             run.arrived(await draw_own(job, pipeline.upstream))
         return run.end(Status.PASSED, reason)
+    if measures_choices(job):
+        return await measure_choices(run, pipeline)
 
     with run.step("sample"):
         await draw_answers(run, pipeline, serving)

@@ -17,9 +17,12 @@ def as_chat(body: Json) -> Json:
 
 
 def prompt_as_chat(body: Json) -> Json:
-    """What is read of a plain completion's request: its prompt is what the user says."""
+    """What is read of a plain completion's request: its prompt is what the user says; a list of one prompt is that prompt."""
     prompt = body.get("prompt")
-    return body | {"messages": [{"role": "user", "content": prompt}] if isinstance(prompt, str) else []}
+    if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str):
+        prompt = prompt[0]
+    messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else []
+    return body | {"prompt": prompt, "messages": messages}
 
 
 def with_logprobs(body: Json) -> Json:

@@ -1,0 +1,69 @@
+"""Several choices of one answer, or answers to several prompts, that the client asked for: they are the samples. Nothing more is drawn and
+nothing is reworded; each choice gets a confidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hedgerow.proxy.outcomes import Reason, Status
+from hedgerow.proxy.pipeline.eligibility import answer_reason, comparable
+from hedgerow.proxy.pipeline.long import claims_of_long
+from hedgerow.proxy.pipeline.result import ChoiceConfidence, Confidence, Run
+from hedgerow.proxy.pipeline.steps import RoutePipeline, calibrated
+from hedgerow.proxy.types import Clustering
+
+
+async def measure_choices(run: Run, pipeline: RoutePipeline) -> None:
+    """Make the client's own call and measure its choices.
+
+    Raises:
+        ProxyError: it could not be answered.
+        StepFailed: a step could not be done.
+    """
+    job = run.job
+    with run.step("sample"):
+        body = job.body | ({"model": job.route.model} if job.route.model else {})
+        run.arrived(await pipeline.upstream.complete(job.call(body)))
+    drawn, questions = run.result.drawn, _questions(run)
+    if (reason := answer_reason(drawn.samples, [choice for _, choice in drawn.choices])) is not None:
+        return run.end(Status.PASSED, reason)
+    if any(len(text) > job.route.rewriting.max_chars for text in drawn.texts):
+        return run.end(Status.PASSED, Reason.TOO_LONG)
+    each, left_over = divmod(len(drawn.samples), len(questions))
+    if not left_over:
+        for number, question in enumerate(questions):
+            indices = [i for i in drawn.compared if i // each == number]
+            await _measure(run, pipeline, question, indices, alone=len(questions) == 1)
+    measured = bool(run.result.each)
+    return run.end(Status.PLAIN if measured else Status.PASSED, Reason.SEVERAL_CHOICES)
+
+
+def _questions(run: Run) -> list[str]:
+    prompt = run.job.body.get("prompt")
+    return prompt if isinstance(prompt, list) else [run.job.question]
+
+
+async def _measure(run: Run, pipeline: RoutePipeline, question: str, indices: Sequence[int], *, alone: bool) -> None:
+    """A confidence for each of the choices of one question; none where too few have text or cannot be compared."""
+    job, samples = run.job, [run.result.drawn.samples[i] for i in indices]
+    texts = [sample.text for sample in samples]
+    if len(texts) < job.route.sampling.min_n:
+        return
+    with run.step("cluster"):
+        clustering = await pipeline.equivalence(job, run.spend).cluster(question, texts)
+    if job.route.claims_only and not comparable(texts, len(clustering.largest)):
+        return
+    if pipeline.by_sentence and await claims_of_long(pipeline.by_sentence, question, texts[clustering.draft_index]):
+        return  # no two long answers are the same: how many agree says nothing of them
+    found: list[tuple[tuple[int, ...], Confidence]] = []
+    with run.step("confidence"):
+        signal, active = pipeline.signal(job, run.spend), pipeline.active_map(job.model)
+        for cluster in clustering.clusters:
+            others = (other for other in clustering.clusters if other is not cluster)
+            raw = await signal.measure(question, samples, Clustering((cluster, *others)))
+            found.append((cluster, calibrated(job.route.signal, raw, active)))
+    told = {indices[i]: ChoiceConfidence(indices[i], c.calibrated, len(g)) for g, c in found for i in g}
+    run.learn(each=(*run.result.each, *(told[i] for i in sorted(told))))
+    if alone:
+        run.learn(clustering=clustering, confidence=found[0][1])
