@@ -155,6 +155,8 @@ def _find_verb(body: str) -> tuple[ShapeKind, int | None]:
         if i and _opens_clause(tokens, i, lower):
             pending += not _has_unknown_verb(tokens, i)
             continue
+        if _in_contact_clause(text, tokens, i):
+            continue
         verb = _verb_at(tokens, i, lower, bool(introduction))
         if verb is not None and pending == 0:
             return "clause", None if verb.adverb_at is None else _skip_space(text, verb.adverb_at)
@@ -186,6 +188,40 @@ def _word(tokens: list[re.Match[str]], i: int) -> str:
 def _is_subject(tokens: list[re.Match[str]]) -> bool:
     """In "Work is done" the auxiliary shows that the first word is a noun."""
     return _word(tokens, 1) in w.AUXILIARIES | w.FINITE_VERBS
+
+
+def _in_contact_clause(text: str, tokens: list[re.Match[str]], i: int) -> bool:
+    """True for the verb after a pronoun right behind a noun ("the character you are referring to", "the answers she was looking for")."""
+    if i < 2 or _word(tokens, i - 1) not in _PERSONS or tokens[i - 2].group()[0].isupper():
+        return False
+    before = _word(tokens, i - 2)
+    apart = text[tokens[i - 2].end() : tokens[i - 1].start()].strip()
+    return (
+        not apart and before not in w.RELATIVISERS | w.CONJUNCTIVE_PREPOSITIONS | _JOINING and not before.endswith("ly")
+    )
+
+
+_PERSONS = frozenset({"i", "you", "he", "she", "we", "they"})
+_JOINING = frozenset(
+    {
+        "and",
+        "but",
+        "or",
+        "so",
+        "then",
+        "thus",
+        "therefore",
+        "yet",
+        "for",
+        "also",
+        "today",
+        "yesterday",
+        "now",
+        "here",
+        "later",
+        "soon",
+    }
+)
 
 
 def _opens_clause(tokens: list[re.Match[str]], i: int, lower: str) -> bool:

@@ -181,12 +181,16 @@ class Rewriting(Section):
 
 
 class Policy(Section):
-    """What to do at which confidence, from what outcomes cost. Costs are in any one unit; only their ratios matter."""
+    """What to do at which confidence: from what outcomes cost, in any one unit (only their ratios matter), and where there is next to none."""
 
+    low_confidence: Literal["note", "abstain", "escalate"] = "note"
+    """What to do up to a calibrated mean of .25, where the costs do not say otherwise: a statement with a denial beside it would contradict
+    itself. `note` puts "This answer is very uncertain; please verify it." or the like after the answer, `abstain` gives the refusal, `escalate` asks
+    `escalate_to`."""
     wrong: Annotated[float, Field(gt=0)] = 1.0
     """Cost of a wrong answer."""
-    needless_abstention: Annotated[float, Field(ge=0)]
-    """Cost of refusing where the answer would have been right."""
+    needless_abstention: Annotated[float, Field(ge=0)] | None = None
+    """Cost of refusing where the answer would have been right. Unset: the costs decide nothing, and `low_confidence` alone does."""
     hedged_wrong: Annotated[float, Field(ge=0)] | None = None
     """Cost of a wrong answer that was hedged. Unset: as much as a plain one; what is answered is then worded by its confidence alone."""
     hedged_right: Annotated[float, Field(ge=0)] = 0.0

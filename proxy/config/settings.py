@@ -245,8 +245,15 @@ def _append_without_logprobs(route: Route) -> str | None:
     )
 
 
+def _escalates_to_nobody(route: Route) -> str | None:
+    if route.policy is None or route.policy.low_confidence != "escalate" or route.policy.escalate_to:
+        return None
+    return "policy.escalate_to is unset; `low_confidence: escalate` needs the upstream of a stronger model"
+
+
 _ROUTE_RULES: tuple[Callable[[Route], str | None], ...] = (
     _nli_without_model,
+    _escalates_to_nobody,
     _redis_without_url,
     _more_needed_than_drawn,
     _short_probe_of_sentences,

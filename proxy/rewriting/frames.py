@@ -194,7 +194,7 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
         return None
     opening, _, rest = text.partition("{fragment}")
     if not opening:
-        closed = shape.stopped and not shape.end and not shape.body.endswith(".")
+        closed = shape.body.endswith((",", ";")) or (shape.stopped and not shape.end and not shape.body.endswith("."))
         return None if closed or _is_list(shape) else shape.body + rest + (shape.end or ".")
     end = _full_stop(shape) if " " in opening.strip() else shape.end
     manner = opening.rstrip()
@@ -210,9 +210,13 @@ def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
             "," if shape.unsure and " " in text and around.language == "en" else ""
         )  # "Most likely, new crust forms there."
         return capitalise(f"{text}{comma} {decapitalise(shape.body, around)}") + end
-    if shape.adverb_at is None or text in NOT_PUT_INSIDE:
+    if shape.adverb_at is None:
         return None
     left, right = shape.body[: shape.adverb_at].rstrip(), shape.body[shape.adverb_at :]
+    if text in NOT_PUT_INSIDE and not (text == "likely" and _AFTER_BE.search(left)):
+        return None
+    if _MANNER.search(left) or not right.strip("*_ :"):
+        return None  # "typically presumably involves"
     return shape.head + f"{left} {text} {right}".rstrip() + shape.end
 
 
@@ -226,7 +230,12 @@ def _modal(text: str, shape: Shape, around: Surroundings) -> str | None:
     if shape.kind != "clause" or shape.adverb_at is None:
         return None
     left, right = shape.body[: shape.adverb_at], shape.body[shape.adverb_at :]
-    if (verb := _BE.search(left)) is None or _NO_INFINITIVE.match(right) or _SAID_BY_ONE.search(left[: verb.start()]):
+    if (
+        not right.strip("*_ :")
+        or (verb := _BE.search(left)) is None
+        or _NO_INFINITIVE.match(right)
+        or _SAID_BY_ONE.search(left[: verb.start()])
+    ):
         return None
     form = (verb.group(1) or f"'{verb.group(2)}").lower()
     subject = left[: verb.start()].rstrip()
@@ -234,15 +243,16 @@ def _modal(text: str, shape: Shape, around: Surroundings) -> str | None:
         return None  # "Paris's", "what's"
     plural = form in ("are", "were", "'re")
     verb_phrase = f"{_conjugated(text, plural)} {_INFINITIVES[form]}"
-    if denied := re.match(r"not\s+", right):
-        verb_phrase = re.sub(r"(?= (?:to )?(?:be|have been)$)", " not", verb_phrase, count=1)
-        right = right[denied.end() :]
     return f"{shape.head}{subject} {verb_phrase} {right}".rstrip() + shape.end
 
 
 _NO_INFINITIVE = re.compile(
-    r"(?:to|able|going|about|there|it|been|both|all|each|likely|probably|possibly|perhaps|certainly)\b", re.IGNORECASE
+    r"(?:to|able|going|about|there|it|been|both|all|each|also|already|still|often|usually|generally|commonly|never|always|not|no|\w+ly)\b",
+    re.IGNORECASE,
 )
+_AFTER_BE = re.compile(r"(?:\b(?:is|are|was|were)|['’](?:s|re))$")
+_MANNER = re.compile(r"\b(?!only\b)[a-z]+ly$")
+"""An adverb right before the place for another one."""
 _SAID_BY_ONE = re.compile(r"(?:^|\s)(?:I|who|which|that|what|where|when|how|here)\s*$", re.IGNORECASE)
 _CONTRACTING = re.compile(r"(?:^|\s)(?:it|he|she|there)$", re.IGNORECASE)
 

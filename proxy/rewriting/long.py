@@ -24,7 +24,7 @@ from hedgerow.proxy.rewriting.claims import is_claim
 from hedgerow.proxy.rewriting.frames import LOW, Surroundings, capitalise, distance, is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.guard import FactGuard
 from hedgerow.proxy.rewriting.strip import Stripper
-from hedgerow.proxy.rewriting.template import OWN_DOUBT, TemplateRewriter, asserts, choose
+from hedgerow.proxy.rewriting.template import TemplateRewriter, asserts, choose, hedges_itself, is_worked_solution
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
 
 Nearest = Callable[[Beta, Collection[str]], tuple[Match, ...]]
@@ -42,9 +42,6 @@ HALF = 0.5
 NEIGHBOURS = 24
 """Stretches before and after a sentence that are looked at to tell its names from common words."""
 _QUOTED = re.compile(r"[*_]*[\"“«„].*[\"”»“][.!?*_]*", re.DOTALL)
-_WORKED = re.compile(r"\\\[|\\\(|\$\$|\\boxed|\d\s*[=≈]\s*[\d$(\\]|^\s*[a-z]\s*=", re.MULTILINE)
-_STEPS = 3
-"""Formulas from which an answer is a worked solution."""
 _LONGEST_MARKED = 120
 """Characters of an item that a mark at its end can be about."""
 
@@ -99,7 +96,7 @@ def reword_sentences(
     wording = _Wording(question, language, nearest, guard, template.strippers.of(language), parts, targets)
     if known and (note := note_of(known, language)) is not None:
         return wording.outcome(draft, note)
-    if len(_WORKED.findall(draft)) >= _STEPS:
+    if is_worked_solution(draft):
         last = max((i for i, target in targets.items() if target is not None), default=None)
         wording.word([] if last is None or last != indices[-1] else [last])
         return wording.outcome(draft)
@@ -211,7 +208,7 @@ class _Wording:
     def _hedged(self, index: int, target: Beta) -> Rewrite | None:
         """The sentence at the nearest hedge that frame and guard let pass."""
         text, matches = self.parts[index].text, self._nearest(target)
-        if self.language == "en" and OWN_DOUBT.search(text):
+        if self.language == "en" and hedges_itself(text):
             self.refused.append(f"template:{Reason.ALREADY_HEDGED}")
             return None
         bare = self.stripper.bare(text)

@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from hedgerow.lexicon import NO_HEDGE, Frame, FrameKind, Hedge, Match, load
 from hedgerow.lexicon.text.language import grammar, known_language_of
+from hedgerow.lexicon.text.opaque import masked
 from hedgerow.lexicon.text.sentences import Piece
 from hedgerow.lexicon.text.shape import Shape, shape
 from hedgerow.proxy.errors import StepFailed
@@ -30,7 +31,7 @@ NEAR_TIE = 0.025
 NO_ASSERTION = re.compile(
     r"(?:(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
     r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|(?:There is )?no (?:reliable |verified |specific )?(?:record|information|data|details|evidence)\b|"
-    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|I don['’]t know)",
+    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:To \w+[^,]{0,200}, )?(?:we|let us|let['’]s) (?:can|need|have to|must|will|get|use|find|see|know|first|start|then)\b|To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|I don['’]t know)",
     re.IGNORECASE,
 )
 """How sentences begin that give no answer: there is nothing to be sure or unsure of."""
@@ -106,7 +107,7 @@ class TemplateRewriter:
         )
         if where is None:
             raise StepFailed("rewrite", Reason.NO_ASSERTION, "the draft asserts nothing that could be hedged")
-        if language == "en" and OWN_DOUBT.search(originals[where].text):
+        if language == "en" and hedges_itself(originals[where].text):
             raise StepFailed(
                 "rewrite", Reason.ALREADY_HEDGED, "the draft hedges itself in words that are part of what it says"
             )
@@ -124,10 +125,29 @@ class TemplateRewriter:
         return Rewrite("".join(piece.text for piece in parts), hedge.id)
 
 
-OWN_DOUBT = re.compile(
-    r"(?<!\bI )\b(?:might|may|could)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared|likely) (?:not )?to (?:be|have)\b"
+_OWN_DOUBT = re.compile(
+    r"(?<!\bI )\b(?:might|may|could|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared|likely) (?:not )?to (?:be|have)\b|"
+    r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially)\b"
 )
-"""Doubt that is part of what a sentence says ("It might be X, possibly Y"): without it the sentence would say something else."""
+"""Doubt that is part of what a sentence says ("It might be X"): without it the sentence would say something else."""
+_ADVERB_OF_DOUBT = r"(?:possibly|probably|perhaps|maybe|likely|presumably)\b"
+_OF_A_PART = re.compile(rf", (?:\w{{1,20}} ){{0,2}}{_ADVERB_OF_DOUBT} (?!it\b)")
+""" "It was built around 1200, possibly by monks." """
+_REPORTED = re.compile(
+    r"(?<!\bI )\b(?:say|says|said|claims?|claimed|argue[sd]?|believe[sd]?|suggest(?:s|ed)?|thinks?|thought)\b"
+)
+""" "Critics say it is probably a hoax." """
+
+
+def hedges_itself(sentence: str) -> bool:
+    """Whether an English sentence has doubt of its own that another hedge cannot take the place of; quotations are not looked into."""
+    text = masked(sentence)
+    part, reported = _OF_A_PART.search(text), _REPORTED.search(text)
+    return (
+        _OWN_DOUBT.search(text) is not None
+        or (part is not None and len(text[: part.start()].split()) > 2)
+        or (reported is not None and re.search(rf"\b{_ADVERB_OF_DOUBT}", text[reported.end() :]) is not None)
+    )
 
 
 def is_bare_list(parts: Sequence[Piece]) -> bool:
@@ -147,21 +167,37 @@ def introduction(matches: Sequence[Match]) -> tuple[Hedge, str]:
     raise StepFailed("rewrite", Reason.NO_FRAME, "no frame of the retrieved hedges can introduce a list")
 
 
+_FORMULA = re.compile(r"\\\[|\\\(|\$\$|\\boxed|\d\s{0,2}[=≈]\s{0,2}[\d$(\\]|^[ \t]{0,8}[a-z] ?=", re.MULTILINE)
+_STEPS = 3
+"""Formulas from which an answer is a worked solution."""
+
+
+def is_worked_solution(text: str) -> bool:
+    """Whether a text works something out step by step: then only its last line is an answer."""
+    return len(_FORMULA.findall(text)) >= _STEPS
+
+
 def main_sentence(parts: Sequence[Piece], language: str = "en") -> int | None:
-    """Index of the first sentence that asserts something."""
-    for index, piece in enumerate(parts):
-        if piece.is_sentence and asserts(piece.text, language):
-            return index
-    return None
+    """Index of the first sentence that asserts something; of a worked solution, that of the last one where it does."""
+    indices = [index for index, piece in enumerate(parts) if piece.is_sentence]
+    if is_worked_solution("".join(piece.text for piece in parts)):
+        indices = indices[-1:]
+    return next((index for index in indices if asserts(parts[index].text, language)), None)
 
 
 def asserts(sentence: str, language: str = "en") -> bool:
     """False for questions, for sentences that give no answer, that announce, instruct or are polite, and for what has no words."""
     form = shape(sentence, language=language)
     no_answer = NO_ASSERTION if language == "en" else grammar(language).no_answer
-    if form.kind in ("none", "question") or no_answer.match(form.body):
+    if form.kind in ("none", "question") or no_answer.match(form.body) or _NO_WORDING.search(sentence):
         return False
+    if form.kind == "fragment" and form.body.rstrip("*_ ").endswith(":"):
+        return False  # a heading
     return language != "en" or may_claim(sentence)
+
+
+_NO_WORDING = re.compile(r"^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$", re.DOTALL)
+"""Drawings, rows of tables, exclamations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +209,27 @@ class _Option:
     sentence: Shape
     worded: str
     around: Surroundings
+
+
+_INTRODUCED = re.compile(
+    r"(?:in|on|at|by|during|after|before|since|as|for|to|from|with|under|despite|if|when|while|because|although|once)\b[^,]{0,120},",
+    re.IGNORECASE,
+)
+_NOUN_PHRASE = re.compile(r"[*_\"“]*(?:(?:an?|the|one|his|her|its|their|my|this|that)\b|[A-Z\d])")
+
+
+def _names_something(sentence: Shape) -> bool:
+    """Whether a noun or a name follows the verb."""
+    return sentence.adverb_at is not None and _NOUN_PHRASE.match(sentence.body[sentence.adverb_at :]) is not None
+
+
+_SECOND_CLAUSE = re.compile(r",? (?:and|but|while|whereas) (?=[^,]{0,200}\b(?:is|are|was|were|has|have|had)\b)")
+
+
+def _has_two_clauses(body: str) -> bool:
+    """Whether a second statement with a subject of its own follows a conjunction."""
+    second = _SECOND_CLAUSE.search(body)
+    return second is not None and shape(body[second.end() :]).kind == "clause"
 
 
 _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
@@ -188,8 +245,10 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     (0.06, lambda o: o.frame.kind in ("adverb", "modal") and _has_two_clauses(o.sentence.body)),
     # "In all likelihood Greek." against "Greek, in all likelihood."
     (0.03, lambda o: o.frame.kind == "adverb" and o.sentence.kind == "fragment" and o.frame.text.startswith("in all ")),
-    # "It is likely to have been born"
-    (0.008, lambda o: o.frame.kind == "modal" and o.frame.text.endswith(" to") and " to have been " in o.worded),
+    # "She could be a British writer", "He may well have been the king": what somebody is, "perhaps" and "probably" say better
+    (0.05, lambda o: o.frame.kind == "modal" and not o.frame.text.endswith(" to") and _names_something(o.sentence)),
+    # "It seems likely that as a soft metal, ...", "However, quite possibly, ...": two openings in a row
+    (0.05, lambda o: o.frame.kind == "clause" and (_INTRODUCED.match(o.sentence.body) or (o.sentence.head and o.frame.text.endswith(", {clause}")))),
     # "New crust forms there, it seems." rather than "It seems the answer is new crust forms there."
     (0.015, lambda o: o.sentence.unsure and o.frame.kind == "fragment" and not o.frame.text.startswith("{")),
     # a label before the answer reads less naturally than a hedge in it
@@ -250,15 +309,6 @@ def choose(
     best = min(cost for cost, *_ in options)
     _, _, hedge, worded = min((o for o in options if o[0] <= best + NEAR_TIE), key=lambda option: option[1])
     return hedge, worded
-
-
-_SECOND_CLAUSE = re.compile(r",? (?:and|but|while|whereas) (?=[^,]*\b(?:is|are|was|were|has|have|had)\b)")
-
-
-def _has_two_clauses(body: str) -> bool:
-    """Whether a second statement with a subject of its own follows a conjunction."""
-    second = _SECOND_CLAUSE.search(body)
-    return second is not None and shape(body[second.end() :]).kind == "clause"
 
 
 def _lot(body: str, frame: str) -> int:

@@ -29,6 +29,7 @@ from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, RoutePipeline, Rou
 from hedgerow.proxy.protocols import Asker, Rewriter, Supporter, Upstream
 from hedgerow.proxy.rewriting import Choice, FactGuard, TemplateRewriter
 from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment, LocalEntailment
+from hedgerow.proxy.rewriting.frames import LOW
 from hedgerow.proxy.services.active_map import ActiveMaps
 from hedgerow.proxy.types import CLAIM_SIGNAL
 from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SupporterFactory
@@ -194,9 +195,12 @@ def _grader(context: RouteContext) -> RouteGrader | None:
 
 
 def _decide(route: Route) -> Callable[[float], Action]:
-    """What the route does at a calibrated mean; without a policy, always hedge."""
+    """What the route does at a calibrated mean; without a policy, always hedge: at next to no confidence, by a note."""
     if (policy := route.policy) is None:
         return lambda _: "hedge"
+    at_low: Action = "hedge" if policy.low_confidence == "note" else policy.low_confidence
+    if policy.needless_abstention is None:
+        return lambda mean: at_low if mean <= LOW else "hedge"
     limits = thresholds(
         Costs(
             wrong=policy.wrong,
@@ -207,7 +211,12 @@ def _decide(route: Route) -> Callable[[float], Action]:
             hedged_right=policy.hedged_right,
         )
     )
-    return lambda mean: decide(mean, limits)
+
+    def action(mean: float) -> Action:
+        by_cost = decide(mean, limits)
+        return at_low if by_cost == "hedge" and mean <= LOW else by_cost
+
+    return action
 
 
 def _rewriters(context: RouteContext) -> Callable[[Job], Sequence[Rewriter]]:

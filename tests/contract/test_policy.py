@@ -43,6 +43,51 @@ def test_a_hedge_that_costs_more_than_it_saves_is_left_out(serve: Any, client_of
     assert (told["status"], told["reason"]) == ("plain", "sure_enough")
 
 
+SPLIT = (
+    "Canberra.",
+    "Sydney.",
+    "Melbourne.",
+    "Perth.",
+    "Hobart.",
+    "Darwin.",
+    "Cairns.",
+    "Albury.",
+    "Ballarat.",
+    "Bendigo.",
+)
+
+
+def test_next_to_no_confidence_is_told_in_a_note(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """By default; ten answers in ten ways are a tenth sure."""
+    upstream.default = says(*SPLIT)
+    answer = _ask(client_of(serve()))
+    text, told = answer.choices[0].message.content, answer.model_extra["hedgerow"]
+    assert text.startswith("Canberra. ")
+    assert "confidence" in text or "uncertain" in text
+    assert (told["status"], told["rewrite"]["rewriter"]) == ("hedged", "closing")
+
+
+def test_next_to_no_confidence_is_refused_where_the_route_says_so(
+    serve: Any, client_of: Any, upstream: Upstream
+) -> None:
+    """Without costs: what is surer is hedged as ever."""
+    client = client_of(serve(policy={"low_confidence": "abstain", "refusal": "Ask a librarian."}))
+    upstream.default = says(*SPLIT)
+    assert _ask(client).choices[0].message.content == "Ask a librarian."
+    upstream.default = says(*UNSURE)
+    assert _ask(client).model_extra["hedgerow"]["status"] == "hedged"
+
+
+def test_next_to_no_confidence_goes_to_a_stronger_model_where_the_route_says_so(
+    serve: Any, client_of: Any, upstream: Upstream, strong: Any
+) -> None:
+    upstream.enqueue(says(*SPLIT), says("Canberra, since 1913."))
+    policy = {"low_confidence": "escalate", "escalate_to": "strong"}
+    answer = _ask(client_of(serve(policy=policy, settings=strong)))
+    assert answer.choices[0].message.content == "Canberra, since 1913."
+    assert answer.model_extra["hedgerow"]["status"] == "escalated"
+
+
 @pytest.fixture
 def strong(upstream: Upstream) -> dict[str, Any]:
     """A configuration with a second name for the scripted upstream: the stronger model."""

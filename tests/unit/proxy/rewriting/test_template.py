@@ -156,3 +156,91 @@ def test_a_german_sentence_keeps_its_word_order() -> None:
         "", "Die Hauptstadt ist Berlin.", Beta.from_mean(0.5, 10), RETRIEVER.nearest(Beta(5, 5), 5)
     )
     assert TEMPLATE.rewrite_sync(request).text.startswith("Die Hauptstadt ist ")
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "It was built around 1200, possibly by monks.",
+        "Critics say it is probably a hoax.",
+        "At this dose it is unlikely to cause harm.",
+        "The winner must have been Brazil.",
+        "The effect appears to be small.",
+    ],
+)
+def test_doubt_about_a_part_or_of_another_is_not_the_answers_own(draft: str) -> None:
+    with pytest.raises(StepFailed, match="already_hedged"):
+        _word(draft, GOLDEN["frames"]["think"])
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "/\\_/\\",
+        "Country | Population | GDP",
+        "Medals in men's figure skating 2018:",
+        "Oh sure, and the moon is made of cheese!",
+        "To find the roots, we need to solve the equation.",
+        "To securely expose the service, you can use a proxy.",
+    ],
+)
+def test_what_is_no_statement_is_left_alone(draft: str) -> None:
+    with pytest.raises(StepFailed, match="no_assertion"):
+        _word(draft, GOLDEN["frames"]["think"])
+
+
+def test_a_short_worked_solution_is_hedged_in_its_last_line() -> None:
+    draft = "The area is a square. 3 * 4 = 12 tiles fit. 12 * 2 = 24 tiles are bought. 24 + 6 = 30 are there. The total is 30 tiles."
+    assert _word(draft, GOLDEN["frames"]["probably"]).endswith("are there. The total is probably 30 tiles.")
+
+
+MODALS = {"may": {"modal": "may"}, "appear": {"modal": "appear to"}, "likely": {"modal": "be likely to"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "draft", "expected"),
+    [
+        ("may", "It was Paris.", "It may have been Paris."),
+        ("may", "It's in Rome.", "It may be in Rome."),
+        ("may", "Yes, the plays were written by Pinter.", "Yes, the plays may have been written by Pinter."),
+        ("may", "There are 12 of them.", "There may be 12 of them."),
+        ("appear", "The lake is dry.", "The lake appears to be dry."),
+        ("appear", "They're dry.", "They appear to be dry."),
+        ("likely", "The lake was dry.", "The lake is likely to have been dry."),
+        ("may", 'According to the text, "A" is B.', 'According to the text, "A" may be B.'),
+    ],
+)
+def test_a_modal_takes_the_place_of_be(name: str, draft: str, expected: str) -> None:
+    assert _word(draft, MODALS[name]) == expected
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "I was there.",
+        "He's been there.",
+        "It is not rare.",
+        "They were both there.",
+        "She was also there.",
+        "The colours are:",
+    ],
+)
+def test_a_modal_stays_out_where_it_would_not_be_english(draft: str) -> None:
+    with pytest.raises(StepFailed, match="no_frame"):
+        _word(draft, MODALS["may"])
+
+
+@pytest.mark.parametrize(
+    ("draft", "expected"),
+    [
+        ("The 2003 television show aired on ABC.", "Probably the 2003 television show aired on ABC."),
+        (
+            "The character you are referring to is Peter Parker.",
+            "The character you are referring to is probably Peter Parker.",
+        ),
+        ("Roger Ebert co-wrote the film and was its producer.", None),
+    ],
+)
+def test_the_verb_of_the_sentence_is_found(draft: str, expected: str | None) -> None:
+    worded = _word(draft, GOLDEN["frames"]["probably"]) if expected else None
+    assert worded == expected
