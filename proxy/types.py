@@ -205,6 +205,7 @@ class ClaimConfidence:
         borne_out: for each other answer with text, in the order drawn, whether it says so (True), contradicts it (False), or does neither (None).
         path: of a field, its place as JSONPath writes it, which is its `text` too; it has no offsets.
         by: what told, as in `ClaimSupport`.
+        context: words that say of whom or what, where those stand elsewhere.
     """
 
     text: str
@@ -216,6 +217,12 @@ class ClaimConfidence:
     borne_out: tuple[bool | None, ...]
     path: str | None = None
     by: str = "words"
+    context: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The claim so that it can be read alone: "Passy: died there in 1934"."""
+        return f"{self.context}: {self.text}" if self.context else self.text
 
 
 SentenceStatus = Literal["hedged", "plain", "unhedged", "kept"]

@@ -20,7 +20,7 @@ class Texts:
         answer: the final words; in shadow, what would have been served.
         served: shadow: what the client got.
         samples: the answers drawn, in order.
-        claims: of a long answer, the words of each claim.
+        claims: of a long answer, the words of each claim, with those that say of whom.
     """
 
     question: str | None = None

@@ -25,7 +25,7 @@ from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.review import CANDIDATES, ReviewItem, review_queue
 from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.verdicts import Verdict, VerdictResult
+from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.dashboard.maps import MapCard, card
 from hedgerow.proxy.dashboard.render import page
@@ -42,6 +42,8 @@ KEPT_FOR = 20.0
 """How many times as long as it took to compute a figure it is kept; nothing takes more than a twentieth of the machine."""
 SURPRISES_SHOWN = 25
 MAX_KEPT = 64
+RIGHT = {"right": 1.0, "wrong": 0.0}
+"""What the buttons and fields of a verdict say."""
 MAX_SKIPPED = 50
 """Answers that may be skipped before the first of them comes again."""
 
@@ -224,19 +226,18 @@ def _answer(settings: Settings, row: Json, visitor: Visitor) -> Response:
 async def answer_verdict(
     request: Request, services: Services, _visitor: Visitor, fields: Mapping[str, Any]
 ) -> Response:
-    """A person's verdict on the answer whose page it is."""
-    name = request.path_params["id"]
-    if fields.get("verdict") in ("right", "wrong"):
-        await judge(request, name, right=fields["verdict"] == "right")
+    """A person's verdict on the answer whose page it is, or on one claim of it."""
+    name, claim = request.path_params["id"], str(fields.get("claim", ""))
+    if fields.get("verdict") in RIGHT and (claim == "" or claim.isdecimal()):
+        await judge(request, name, {int(claim) if claim else None: RIGHT[fields["verdict"]]})
     return RedirectResponse(f"/dashboard/answers/{quote(name, safe='')}", 303)
 
 
-async def judge(request: Request, name: str, *, right: bool) -> VerdictResult | None:
-    """Record a person's verdict; None where there is no such answer."""
-    (settled,) = await record_verdicts(
-        store_of(request), services_of(request).metrics, [Verdict(name, float(right), kind="human", source="page")]
-    )
-    return settled
+async def judge(request: Request, name: str, right: Mapping[int | None, float]) -> list[VerdictResult]:
+    """Record a person's verdicts on an answer (None) and on claims of it by number; those on what does not exist are left out."""
+    told = [Verdict(name, correct, kind="human", source="page", claim=claim) for claim, correct in right.items()]
+    results = await record_verdicts(store_of(request), services_of(request).metrics, told[:MAX_VERDICTS])
+    return [result for result in results if result is not None]
 
 
 def lexicon_of(settings: Settings, name: str | None) -> Any:
@@ -280,11 +281,18 @@ def _reviewed(settings: Settings, row: Json) -> Any:
 async def review_verdict(
     request: Request, _services: Services, _visitor: Visitor, fields: Mapping[str, Any]
 ) -> Response:
-    """A person's verdict on an answer, or a skip; then the next answer."""
+    """A person's verdict on an answer, on claims of it or on both, or a skip; then the next answer. "Claims only" without a mark skips."""
     name, verdict = str(fields.get("id", "")), fields.get("verdict")
     skipped = [id for id in str(fields.get("skipped", "")).split(",") if id.startswith("hr_")]
-    if verdict in ("right", "wrong"):
-        await judge(request, name, right=verdict == "right")
+    told: dict[int | None, float] = {
+        int(key[6:]): RIGHT[mark]
+        for key, mark in fields.items()
+        if key[:6] == "claim-" and key[6:].isdecimal() and mark in RIGHT
+    }
+    if verdict in RIGHT:
+        told[None] = RIGHT[verdict]
+    if told and verdict != "skip":
+        await judge(request, name, told)
     elif name.startswith("hr_"):
         skipped = [*(id for id in skipped if id != name), name][-MAX_SKIPPED:]
     query = f"?skipped={','.join(skipped)}" if skipped else ""

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Hedge, Lexicon
+from hedgerow.proxy.dashboard.claims import NO_CLAIMS, Claims
+from hedgerow.proxy.dashboard.claims import of_result as claims_of_result
+from hedgerow.proxy.dashboard.claims import of_row as claims_of_row
 from hedgerow.proxy.monitoring.diagrams import Curve, curves
 from hedgerow.proxy.pipeline.result import Result
 from hedgerow.proxy.types import Json
@@ -53,6 +56,7 @@ class RequestView:
     wanted: int | None = None
     live: tuple[str, ...] = ()
     groups: tuple[Group, ...] = ()
+    claims: Claims = NO_CLAIMS
     decided_by: Mapping[str, int] | None = None
     signal: str | None = None
     map_id: str | None = None
@@ -111,6 +115,7 @@ def of_result(result: Result, live: Sequence[str], *, ended: bool) -> RequestVie
         wanted=result.job.route.sampling.n,
         live=tuple(live),
         groups=grouped(clustering.clusters, result.drawn.texts) if clustering else (),
+        claims=claims_of_result(result),
         decided_by=clustering.decided_by if clustering else None,
         signal=result.signal,
         map_id=confidence.map_id if confidence else None,
@@ -139,6 +144,7 @@ def of_row(row: Json, lexicon: Lexicon | None) -> RequestView:
     return RequestView(
         question=texts.get("question"),
         groups=grouped(steps.get("clusters", ()), texts.get("samples")),
+        claims=claims_of_row(row, texts),
         decided_by=steps.get("decided_by"),
         signal=row["signal"],
         map_id=row["map_id"],

@@ -112,8 +112,12 @@ async def try_question(_request: Request, services: Services, _visitor: Visitor,
 
 
 async def verdict(request: Request, services: Services, _visitor: Visitor, fields: Fields) -> Response:
-    """Whether the answer was right; its Faithfulness Divergence is settled."""
-    settled = await pages.judge(request, str(fields.get("id", "")), right=fields.get("correct") is True)
-    if settled is None:
-        return JSONResponse({"error": "There is no such answer."}, 404)
-    return JSONResponse({"verdict": fragment("_settled.html", id=settled.id, settled=settled)})
+    """Whether the answer, or one claim of it, was right; its Faithfulness Divergence is settled."""
+    claim = fields.get("claim")
+    place = claim if isinstance(claim, int) else None
+    results = await pages.judge(request, str(fields.get("id", "")), {place: float(fields.get("correct") is True)})
+    if not results:
+        return JSONResponse({"error": "There is no such answer." if place is None else "There is no such claim."}, 404)
+    if place is not None:
+        return JSONResponse({"claim": fragment("_settled_claim.html", settled=results[0])})
+    return JSONResponse({"verdict": fragment("_settled.html", id=results[0].id, settled=results[0])})

@@ -32,7 +32,7 @@ from hedgerow.proxy.upstreams.answers import sample_of
 
 PAUSE_S = 0.04
 """Between two lines; what happens meanwhile is shown by one."""
-SECTIONS = ("samples", "confidence", "hedges", "wording", "times")
+SECTIONS = ("claims", "samples", "confidence", "hedges", "wording", "times")
 """Services of the page, each with a template of its name; one is sent again when it looks different."""
 NO_STORE = [(b"content-type", b"application/x-ndjson"), (b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
 
@@ -144,7 +144,7 @@ async def _whenever(changed: asyncio.Event, work: asyncio.Task[Any]) -> AsyncIte
 
 
 def _sections(story: RequestView) -> dict[str, str]:
-    return {name: fragment(f"_{name}.html", story=story) for name in SECTIONS}
+    return {name: fragment(f"_{name}.html", story=story, judging="script") for name in SECTIONS}
 
 
 def _end(result: Result) -> Json:

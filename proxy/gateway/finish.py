@@ -92,7 +92,7 @@ def entry(
     if not result.begun_ns:
         return Entry(row, user=job.user)
     samples = tuple(sample.text for sample in result.drawn.samples)
-    claims = tuple(claim.text for claim in result.claims) or None
+    claims = tuple(claim.statement for claim in result.claims) or None
     texts = Texts(job.question, result.draft, result.text, result.served, samples, claims)
     return Entry(row | _figures(result, response_id), texts, job.user, store_text)
 

@@ -57,6 +57,7 @@ async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: S
                 active.map.apply(beta),
                 found.borne_out,
                 by=found.by,
+                context=claim.context,
             )
             for claim, beta, found in zip(claims, raw, support, strict=True)
         )

@@ -289,6 +289,7 @@ def claim_figures(claim: ClaimConfidence) -> Json:
     """One claim of a long answer as the client gets it: raw and calibrated confidence, and how many other answers say so or contradict it."""
     return {
         "text": claim.text,
+        "context": claim.context or None,
         "sentence": claim.sentence,
         "confidence": round(claim.calibrated.mean, 6),
         "raw": round(claim.raw.mean, 6),

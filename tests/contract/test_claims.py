@@ -13,7 +13,7 @@ from tests.contract.test_failures import rows_of
 from tests.contract.test_long_answers import ANSWERS, ASK, UNCALIBRATED, told_of
 from tests.support.upstream import Upstream, says
 
-SHOWN = {"text", "sentence", "confidence", "raw", "said_by", "contradicted_by", "by"}
+SHOWN = {"text", "context", "sentence", "confidence", "raw", "said_by", "contradicted_by", "by"}
 
 
 def long_answer(address: str, client_of: Any) -> Any:

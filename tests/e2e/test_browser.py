@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.contract.test_long_answers import ANSWERS, UNCALIBRATED
 from tests.support.traffic import CAPITALS, ask, fill, judge
 from tests.support.upstream import Upstream, says
 
@@ -98,11 +99,76 @@ def test_a_question_is_asked_and_judged_without_a_mouse(
         assert page.inner_text("h1") == AUSTRALIA
 
 
+def test_claims_are_opened_and_judged_one_by_one_with_keys(browser: Any, serve: Any, upstream: Upstream) -> None:
+    """Each with the answers that say so; what is pressed settles that claim alone, and the focus stays with it."""
+    upstream.default = says(*ANSWERS)
+    address = serve(rewriting=UNCALIBRATED)
+    with Watched(browser, address, 390) as page:
+        page.goto("/")
+        page.keyboard.type("Tell me about the Atomium.")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#was-it")
+        claims = page.locator(".claims > li")
+        assert claims.count() == 4
+        assert "It is 102 metres tall." in claims.nth(2).inner_text()
+        assert "said by 4 of 9" in claims.nth(2).inner_text()
+        assert not claims.nth(2).locator(".bearings").is_visible()
+        claims.nth(2).locator("summary").focus()
+        page.keyboard.press("Enter")
+        assert claims.nth(2).locator(".bearings li").count() == 9
+        assert "Answer 3 says so\nIt is 102 metres tall." in claims.nth(2).locator(".says").nth(0).inner_text()
+        assert claims.nth(2).locator(".silent, .against").nth(0).inner_text().endswith("It is 165 metres tall.")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")  # "Wrong"
+        page.wait_for_selector("text=Judged wrong.")
+        assert page.evaluate("document.activeElement.textContent").startswith("Judged wrong.")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        row = httpx.get(
+            address + page.get_attribute("text=Its audit row", "href").replace("/dashboard/answers", "/v1/audit")
+        ).json()
+        assert [(told["claim"], told["correct"]) for told in row["claim_verdicts"]] == [(2, 0.0)]
+        assert row["verdicts"] == []
+
+
+def test_a_reviewer_marks_claims(browser: Any, serve: Any, upstream: Upstream) -> None:
+    """With the answer as a whole or alone; the next answer comes."""
+    upstream.default = says(*ANSWERS)
+    address = serve(rewriting=UNCALIBRATED)
+    names = [ask(address, upstream, "Tell me about the Atomium.", tuple(ANSWERS)) for _ in range(2)]
+    with Watched(browser, address, 390) as page:
+        page.goto("/dashboard/review")
+        page.check("input[name=claim-2][value=wrong]")
+        page.check("input[name=claim-0][value=right]")
+        page.click("text=Claims only")
+        page.wait_for_selector("text=1 waiting")
+        page.check("input[name=claim-1][value=right]")
+        page.focus("h1")
+        page.locator("button[data-key=w]").click()
+        page.wait_for_selector("text=Nothing waits")
+    told = []
+    for name in names:
+        row = httpx.get(f"{address}/v1/audit/{name}").json()
+        told.append(
+            ([v["correct"] for v in row["verdicts"]], {v["claim"]: v["correct"] for v in row["claim_verdicts"]})
+        )
+    assert sorted(told, key=lambda each: len(each[0])) == [([], {0: 1.0, 2: 0.0}), ([0.0], {1: 1.0})]
+
+
 def test_every_page_is_legible_everywhere(browser: Any, serve: Any, upstream: Upstream, tmp_path: Path) -> None:
     """Wide and narrow, light and dark: no sideways scrolling, WCAG AA contrast of all text, no request to elsewhere, no complaint."""
     address = serve()
     names = fill(address, upstream)
-    pages = ("/", "/dashboard", "/dashboard/routes/test", "/dashboard/surprises", f"/dashboard/answers/{names[0]}")
+    upstream.default = says(*ANSWERS)
+    long = ask(address, upstream, "Tell me about the Atomium.", tuple(ANSWERS))
+    pages = (
+        "/",
+        "/dashboard",
+        "/dashboard/routes/test",
+        "/dashboard/surprises",
+        f"/dashboard/answers/{names[0]}",
+        f"/dashboard/answers/{long}",
+    )
     for width in (1280, 390):
         with Watched(browser, address, width) as page:
             for path in (*pages, "/dashboard/review", "/dashboard/changes"):

@@ -71,9 +71,15 @@ if (form) {
   story.addEventListener("click", async (event) => {
     const pressed = event.target.closest("[data-verdict]");
     if (!pressed) return;
-    const told = { csrf: form.csrf.value, id: pressed.dataset.id, correct: pressed.dataset.verdict === "true" };
+    const claim = pressed.dataset.claim, id = pressed.dataset.id ?? $("[data-answer]", story)?.dataset.answer;
+    const told = { csrf: form.csrf.value, id, correct: pressed.dataset.verdict === "true", ...(claim === undefined ? {} : { claim: Number(claim) }) };
     const reply = await fetch("/verdict", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(told) });
     const line = await reply.json();
+    if (line.claim !== undefined) {
+      const place = $(`[data-settled="${claim}"]`, story);
+      place.innerHTML = line.claim;
+      return $("[tabindex]", place).focus();
+    }
     show(line);
     $('[data-section="verdict"] p', story)?.focus();
   });

@@ -1,0 +1,45 @@
+"""The passage of an answer that speaks of a claim: what a person is shown beside the word that the answer says so, or does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hedgerow.lexicon.text.sentences import sentence_spans
+from hedgerow.lexicon.text.words import tokenize
+from hedgerow.proxy.clustering.normal import fold, stem
+from hedgerow.proxy.clustering.words import word_lists
+
+LONGEST = 300
+"""Characters of a passage; the rest is cut off."""
+LOOKED_AT = 20_000
+"""Characters of an answer that are looked at."""
+
+
+class Passages:
+    """Several answers, taken apart once for all claims."""
+
+    def __init__(self, answers: Sequence[str]) -> None:
+        self._answers = [
+            [(text[start:end], _words(text[start:end])) for start, end in sentence_spans(text)]
+            for text in (answer[:LOOKED_AT] for answer in answers)
+        ]
+
+    def of(self, claim: str) -> list[str]:
+        """From each answer the sentence that has most words of the claim, the first of several; "" where none has any.
+
+        >>> Passages(["He was tall. Born in Rome, he moved.", "Yes."]).of("He was born in Rome.")
+        ['Born in Rome, he moved.', '']
+        """
+        wanted = _words(claim)
+        found = []
+        for sentences in self._answers:
+            shared = [len(wanted & words) for _, words in sentences]
+            best = max(range(len(shared)), key=shared.__getitem__, default=None)
+            text = sentences[best][0] if best is not None and shared[best] else ""
+            found.append(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+        return found
+
+
+def _words(text: str) -> frozenset[str]:
+    words = (fold(token.word) for token in tokenize(text) if token.word[0].isalnum())
+    return frozenset(stem(word) for word in words if word not in word_lists().fillers)

@@ -1,0 +1,114 @@
+"""The claims of a long answer as the pages show them: each with its support, and what every other answer says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hedgerow.proxy.clustering.passages import Passages
+from hedgerow.proxy.pipeline.result import Result, claim_row
+from hedgerow.proxy.types import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Bearing:
+    """What one other answer says of a claim.
+
+    Attributes:
+        answer: its number among the answers drawn, from 1.
+        says: whether it says so (True), contradicts it (False), or does neither (None).
+        passage: where it speaks of it; "" where it does not, None where its text was not kept.
+    """
+
+    answer: int
+    says: bool | None
+    passage: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    """One claim.
+
+    Attributes:
+        number: its place among the claims of the answer, from 0.
+        text: None where it was not kept.
+        mean, raw: means of the calibrated and the raw confidence.
+        correct: the current verdict on it.
+    """
+
+    number: int
+    text: str | None
+    mean: float
+    raw: float
+    bearings: tuple[Bearing, ...]
+    correct: float | None = None
+
+    @property
+    def said_by(self) -> int:
+        """Other answers that say so."""
+        return sum(bearing.says is True for bearing in self.bearings)
+
+    @property
+    def contradicted_by(self) -> int:
+        """Other answers that contradict it."""
+        return sum(bearing.says is False for bearing in self.bearings)
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What is known of the claims of an answer; taken apart where it is shown, beside the event loop.
+
+    Attributes:
+        rows: as in the audit.
+        words: None where they were not kept.
+        held_against: indices of the answers that `borne_out` speaks of.
+        samples: texts of all answers; None where they were not kept.
+        verdicts: the current ones, by claim.
+    """
+
+    rows: Sequence[Json] = ()
+    words: Sequence[str] | None = None
+    held_against: Sequence[int] = ()
+    samples: Sequence[str | None] | None = None
+    verdicts: Mapping[int, float] | None = None
+
+    def views(self) -> tuple[ClaimView, ...]:
+        """Each claim, in order."""
+        known = self.samples is not None and self.words is not None and self.rows
+        passages = Passages([self._text(i) for i in self.held_against]) if known else None
+        return tuple(self._view(number, row, passages) for number, row in enumerate(self.rows))
+
+    def _text(self, sample: int) -> str:
+        return (self.samples or ())[sample] or "" if sample < len(self.samples or ()) else ""
+
+    def _view(self, number: int, row: Json, passages: Passages | None) -> ClaimView:
+        text = self.words[number] if self.words is not None else None
+        quoted = passages.of(text) if passages is not None and text is not None else [None] * len(row["borne_out"])
+        bearings = (
+            Bearing(sample + 1, says, quote)
+            for sample, says, quote in zip(self.held_against, row["borne_out"], quoted, strict=False)
+        )
+        (alpha, beta), (raw_alpha, raw_beta) = row["calibrated"], row["raw"]
+        correct = (self.verdicts or {}).get(number)
+        return ClaimView(
+            number, text, alpha / (alpha + beta), raw_alpha / (raw_alpha + raw_beta), tuple(bearings), correct
+        )
+
+
+NO_CLAIMS = Claims()
+
+
+def of_result(result: Result) -> Claims:
+    """Of a request under way."""
+    if not result.claims:
+        return NO_CLAIMS
+    samples = [sample.text for sample in result.drawn.samples]
+    rows, words = [claim_row(claim) for claim in result.claims], [claim.statement for claim in result.claims]
+    return Claims(rows, words, result.others, samples)
+
+
+def of_row(row: Json, texts: Json) -> Claims:
+    """Of an audit row, with those of its texts that may be shown."""
+    verdicts = {told["claim"]: told["correct"] for told in row.get("claim_verdicts", ()) if told["current"]}
+    held_against = (row["story"] or {}).get("held_against", ())
+    return Claims(row.get("claims") or (), texts.get("claims"), held_against, texts.get("samples"), verdicts)
