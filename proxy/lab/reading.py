@@ -19,7 +19,7 @@ from hedgerow.proxy.clustering import asked_support
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer, RuleClusterer
 from hedgerow.proxy.clustering.judged_support import JudgedSupport
 from hedgerow.proxy.clustering.local import LocalJudge, LocalPairs, missing
-from hedgerow.proxy.clustering.support import SentenceSupport
+from hedgerow.proxy.clustering.support import SentenceSupport, beta_of
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.config.kinds import JUDGES
 from hedgerow.proxy.errors import InputError
@@ -148,7 +148,7 @@ def _failure(clustering: Clustering) -> str | None:
 
 
 async def claims(row: object, judging: Judging) -> tuple[Json, str | None]:
-    """Each claim of an answer with its raw confidence, one observation a sample, and what measured it; and why the judge could not, None where it
+    """Each claim of an answer with its raw confidence, `WORTH` observations a sample, and what measured it; and why the judge could not, None where it
     could. Claims that are given are measured as they are; otherwise they are what the answer's sentences, list items and table cells claim.
 
     Raises:
@@ -160,7 +160,7 @@ async def claims(row: object, judging: Judging) -> tuple[Json, str | None]:
     supporter = judging.supporter_of(read.question)
     told = await supporter.measure_claims(read.question, found, read.samples, read.answer) if found else []
     measured = [
-        {"text": claim.text, **_figures(Beta.from_mean(of.mean, len(read.samples))), "by": of.by}
+        {"text": claim.text, **_figures(beta_of(of.mean, len(read.samples))), "by": of.by}
         for claim, of in zip(found, told, strict=True)
     ]
     failures = (of.by.partition(":")[2] for of in told)

@@ -10,6 +10,7 @@ import structlog
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim
+from hedgerow.proxy.clustering.support import beta_of
 from hedgerow.proxy.pipeline.claims import claims_of, of_sentences, statements
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, confident
@@ -46,7 +47,7 @@ async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: S
             log.warning("claims_not_judged", route=job.route.name, id=job.id, reason=failure.partition(":")[2])
     with run.step("calibrate"):
         active = long.active_map(job.model)
-        raw = [Beta.from_mean(found.mean, len(others)) for found in support]
+        raw = [beta_of(found.mean, len(others)) for found in support]
         known = tuple(
             ClaimConfidence(
                 claim.text,

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from hedgerow.calibration import Beta
-from hedgerow.proxy.clustering.support import SentenceSupport
+from hedgerow.proxy.clustering.support import SentenceSupport, beta_of
 from hedgerow.proxy.types import Clustering, Sample
 from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 
 
 class ConsistencySignal:
-    """Mean over the draft's sentences of their support among the other samples; each of these counts as one observation."""
+    """Mean over the draft's sentences of their support among the other samples; each of these counts as `WORTH` observations."""
 
     name = "consistency"
 
@@ -28,7 +28,7 @@ class ConsistencySignal:
         draft = clustering.draft_index
         others = [sample.text for i, sample in enumerate(samples) if i != draft and sample.text.strip()]
         scores = await self._support.measure(question, samples[draft].text, others)
-        return Beta.from_mean(fmean(scores), len(others))
+        return beta_of(fmean(scores), len(others))
 
 
 def build(_context: RouteContext) -> SignalFactory:

@@ -12,7 +12,7 @@ from hedgerow.proxy.types import Clustering, Sample
 from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 
 SENTENCE_WORDS = 8
-"""A draft of more words is a sentence, and its agreement is graded; chosen on full-sentence answers (docs/evidence/long_answers.md)."""
+"""A draft of more words is a sentence, and its agreement is graded; chosen on full-sentence answers (docs/evidence/long.md)."""
 
 
 class SemanticSignal:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
 from tests.contract.test_failures import rows_of
-from tests.support.upstream import Upstream, fails, never, says
+from tests.support.upstream import Upstream, fails, ignores_n, never, says
 
 ASK: list[Any] = [{"role": "user", "content": "Tell me about the Atomium."}]
 SURE = "The Atomium stands in Brussels."
@@ -185,6 +185,18 @@ def test_recorded_answers_are_measured_with_a_language_model(upstream: Upstream,
     assert json.loads(apart.stdout)["groups"] == [[0], [1], [2]]
     assert "judge_nonsense" in apart.stderr
     assert [call["model"] for call in upstream.calls] == ["judge-1"] * 4
+
+
+def test_drawing_of_long_answers_stops_at_seven(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """More would hardly change how far the claims are borne out; that no two answers are the same neither stops it earlier nor draws all ten."""
+    upstream.default = ignores_n(*ANSWERS)
+    address = serve(sampling={"n": 10, "stop_early": True}, upstream_settings={"honours_n": False})
+    _, told = told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
+    assert (told["samples"], len(upstream.calls)) == (7, 7)
+    upstream.calls.clear()
+    address = serve(sampling={"n": 4, "stop_early": True}, upstream_settings={"honours_n": False})
+    told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
+    assert len(upstream.calls) == 4
 
 
 def test_answers_that_agree_throughout_stay_as_they_are(serve: Any, client_of: Any, upstream: Upstream) -> None:

@@ -7,6 +7,9 @@ wanted probability.
 
 Between batches the answers are grouped by the rules alone, whatever the route's judge: the decision only has to be good enough to
 save answers, and a judge asked after every batch would cost more than it saves.
+
+Long answers are never the same, so that their clusters say nothing. What is measured of them, how far the others bear out each claim, hardly changes beyond
+six others (docs/evidence/long.md): they are drawn up to `LONG_SAMPLES`.
 """
 
 from __future__ import annotations
@@ -16,11 +19,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, lgamma
 
+import anyio.to_thread
 import structlog
 
 from hedgerow.calibration import Beta
 from hedgerow.proxy.clustering.clusterer import Comparisons
 from hedgerow.proxy.errors import ProxyError
+from hedgerow.proxy.pipeline.claims import claims_of, statements
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.result import Drawn
 from hedgerow.proxy.types import Sample
@@ -30,6 +35,8 @@ log = structlog.get_logger(__name__)
 CalibratedMean = Callable[[Beta], float]
 PRIOR_WEIGHT = 4.0
 """Samples that an answer's own probability is worth as evidence on its cluster's share (docs/evidence.md: chosen on half of gemma2)."""
+LONG_SAMPLES = 7
+"""Samples of a long answer after which drawing stops: AUROC and Brier score of its claims are within .001 of those of ten (docs/evidence/long.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +137,14 @@ async def draw_until_settled(
     comparisons = Comparisons(job.question)
     drawn = largest = len(samples())
     likelihood: float | None = None
-    while wanted := samples_wanted(rule, largest, drawn, calibrated_mean, likelihood):
+    is_long: bool | None = None
+
+    def samples_left() -> int:
+        if is_long:
+            return max(0, min(sampling.batch, sampling.n - drawn, LONG_SAMPLES - drawn))
+        return samples_wanted(rule, largest, drawn, calibrated_mean, likelihood)
+
+    while wanted := samples_left():
         try:
             await more(wanted)
         except ProxyError as failure:
@@ -139,8 +153,18 @@ async def draw_until_settled(
             log.warning("samples_lost", route=job.route.name, lost=wanted, code=failure.code)
             return
         drawn += wanted
+        if is_long is None and (came := samples()):
+            is_long = await anyio.to_thread.run_sync(_is_long, job, came[0].text)
         cluster = await _cluster(job, comparisons, samples())
         largest, likelihood = len(cluster), _likelihood(cluster)
+
+
+def _is_long(job: Job, draft: str) -> bool:
+    """Whether the route measures such an answer claim by claim."""
+    minimum = job.route.rewriting.by_sentence_from
+    if minimum == 0 or job.route.sampling.probe == "short" or len(draft) > job.route.rewriting.max_chars:
+        return False
+    return statements(draft, job.question, claims_of(draft, job.question)) >= minimum
 
 
 async def _cluster(job: Job, comparisons: Comparisons, came: Sequence[Sample]) -> list[Sample]:

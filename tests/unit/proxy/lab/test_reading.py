@@ -38,7 +38,7 @@ def test_claims_that_are_found_and_claims_that_are_given() -> None:
     ]
     born, moved = found
     assert born["mean"] > moved["mean"] + 0.1
-    assert born["alpha"] + born["beta"] == pytest.approx(len(OTHERS))
+    assert born["alpha"] + born["beta"] == pytest.approx(3 * len(OTHERS))
     given = json.loads(run("claims", row | {"claims": ["She moved to Berlin in 1833."]}).stdout)["claims"]
     assert given == [moved]
 

@@ -1,0 +1,298 @@
+"""Evidence for answers in full sentences and for claims of long answers: what chat models really say."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from benchmarks.evidence.claims import (
+    COUNTS,
+    KIND,
+    OTHERS,
+    RESAMPLES,
+    SERVED,
+    Measured,
+    by_prompt,
+    gap,
+    measure,
+    passages,
+    precision_recall,
+    ranking,
+)
+from benchmarks.evidence.goals import Goal, table
+from benchmarks.evidence.holding_out import Estimate, bootstrap
+from benchmarks.evidence.plots import COLOURS, MARKS, picture
+from hedgerow.calibration.errors import NotEnoughData
+from hedgerow.calibration.metrics import auroc
+from hedgerow.proxy.clustering.clusterer import cluster_by_rules
+from hedgerow.proxy.clustering.support import agreement_with, support
+from hedgerow.proxy.pipeline.sampling.early_stopping import LONG_SAMPLES
+from hedgerow.proxy.signals.semantic import SENTENCE_WORDS
+
+KINDS = {"graph_uncertainty_bios": "biographies", "graph_uncertainty_popqa": "facts", "wikibio_gpt3": "WikiBio"}
+CLAIMS_TIMED, ANSWERS_TIMED = 12, 5
+BINS = 10
+
+
+def _name(of: Measured) -> str:
+    kind, model = of.name.split(" ", 1)
+    return f"{KINDS[kind]}, {model}"
+
+
+def claims_table(measured: Sequence[Measured]) -> str:
+    """AUROC of single claims, by set and model."""
+    lines = ["| claims of | n | right | share of words | AUROC | after the map |", "|---|---|---|---|---|---|"]
+    for of in measured:
+        words, raw, mapped = (by_prompt(v, of.correct, of.prompt, ranking) for v in (of.words, of.raw, of.mapped))
+        lines.append(
+            f"| {_name(of)} | {raw.n:,} | {of.correct.mean():.0%} | {words.value:.3f} | {raw} | {mapped.value:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+def calibration_table(measured: Sequence[Measured]) -> str:
+    """Generalised ECE of single claims."""
+    lines = [
+        f"| claims of | right | mean before | before the map | after it, {SERVED:g} observations | after it, {OTHERS} observations |",
+        "|---|---|---|---|---|---|",
+    ]
+    for of in measured:
+        before = by_prompt(of.raw, of.correct, of.prompt, gap(SERVED))
+        after = by_prompt(of.mapped, of.correct, of.prompt, gap(SERVED))
+        counted = by_prompt(of.mapped, of.correct, of.prompt, gap(OTHERS))
+        lines.append(
+            f"| {_name(of)} | {of.correct.mean():.0%} | {of.raw.mean():.0%} | {before} | {after} | {counted.value:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+def curve_table(measured: Sequence[Measured]) -> str:
+    """AUROC by number of other answers, and what stopping costs."""
+    shown = [1, 2, 3, 4, LONG_SAMPLES - 1, OTHERS, COUNTS[-1]]
+    lines = [f"| claims of | {' | '.join(map(str, shown))} |", "|---" * (len(shown) + 1) + "|"]
+    for of in measured:
+        lines.append(
+            f"| {_name(of)} | " + " | ".join(f"{ranking(of.curve[n - 1], of.correct):.3f}" for n in shown) + " |"
+        )
+    return "\n".join(lines)
+
+
+def stopping(measured: Sequence[Measured]) -> str:
+    """Mean change of AUROC and Brier score by drawing fewer."""
+    few, all_ = LONG_SAMPLES - 2, OTHERS - 1
+    ranks = np.mean([ranking(of.curve[few], of.correct) - ranking(of.curve[all_], of.correct) for of in measured])
+    squares = [
+        ((of.curve[few] - of.correct) ** 2).mean() - ((of.curve[all_] - of.correct) ** 2).mean() for of in measured
+    ]
+    return f"AUROC {ranks:+.3f} and Brier score {np.mean(squares):+.4f}, mean over the {len(measured)} rows"
+
+
+def draw_reliability(measured: Sequence[Measured]) -> None:
+    """Share right by decile of confidence, before the map and after."""
+    with picture("long-reliability", 2, sharey=True) as axes:
+        for axis, title, values in (
+            (axes[0][0], "before a map", [of.raw for of in measured]),
+            (axes[0][1], "after the map of the same model and kind of question", [of.mapped for of in measured]),
+        ):
+            axis.plot([0, 1], [0, 1], color="#999999", linewidth=1)
+            for of, value, colour, mark in zip(measured, values, COLOURS, MARKS, strict=False):
+                points = [(v.mean(), y.mean()) for v, y in _deciles(value, of.correct)]
+                axis.plot(*zip(*points, strict=True), color=colour, marker=mark, label=_name(of), linewidth=1.2)
+            axis.set(title=title, xlabel="confidence in a claim, mean of a decile", xlim=(0, 1), ylim=(0, 1))
+        axes[0][0].set_ylabel("share right")
+        axes[0][1].legend(fontsize=8, loc="upper left")
+
+
+def _deciles(values: np.ndarray, correct: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    parts = np.array_split(np.argsort(values, kind="stable"), BINS)
+    return [(values[part], correct[part]) for part in parts]
+
+
+def draw_curve(measured: Sequence[Measured]) -> None:
+    """AUROC over the number of other answers."""
+    with picture("long-samples", size=(8, 4.5)) as axes:
+        axis = axes[0][0]
+        for of, colour, mark in zip(measured, COLOURS, MARKS, strict=False):
+            figures = [ranking(values, of.correct) for values in of.curve]
+            axis.plot(COUNTS, figures, color=colour, marker=mark, label=_name(of))
+        axis.axvline(LONG_SAMPLES - 1, color="#999999", linewidth=1)
+        axis.set(xlabel="other answers", ylabel="AUROC of claims", xticks=COUNTS)
+        axis.legend(fontsize=8, loc="lower right")
+
+
+def cost(data: Path) -> float:
+    """Milliseconds, median, for the claims of an answer against others, on real texts of usual length."""
+    with gzip.open(
+        data / "samples" / "hotpot_llama31_8b" / "hotpot_llama31_8b.jsonl.gz", "rt", encoding="utf-8"
+    ) as lines:
+        texts = [sample["text"] for line in lines for sample in json.loads(line)["samples"]]
+    took = []
+    for start in range(0, 3000, 75):
+        claims = texts[start : start + CLAIMS_TIMED]
+        others = [" ".join(texts[start + 12 * i : start + 12 * (i + 1)]) for i in range(ANSWERS_TIMED)]
+        begun = time.process_time()
+        support("Who was it?", claims, others)
+        took.append(1000 * (time.process_time() - begun))
+    return median(took)
+
+
+def sentences_table(data: Path) -> tuple[str, list[Goal]]:
+    """Full-sentence answers: the share of the largest cluster beside graded agreement."""
+    with gzip.open(
+        data / "samples" / "hotpot_llama31_8b" / "hotpot_llama31_8b.jsonl.gz", "rt", encoding="utf-8"
+    ) as lines:
+        rows = [row for line in lines if (row := json.loads(line)).get("gold")]
+    shares, graded, correct, long = [], [], [], []
+    for row in rows:
+        texts = [sample["text"] for sample in row["samples"]]
+        clusters = cluster_by_rules(row["question"], texts)
+        draft = texts[clusters.draft_index]
+        others = [text for i, text in enumerate(texts) if i != clusters.draft_index]
+        share = len(clusters.largest) / len(texts)
+        is_sentence = len(draft.split()) > SENTENCE_WORDS
+        agreement = agreement_with(row["question"], draft, others)
+        agreeing = share if agreement is None else (1.0 + sum(agreement)) / len(texts)
+        shares.append(share)
+        graded.append(agreeing if is_sentence else share)
+        correct.append(float(row["samples"][clusters.draft_index]["contains"]))
+        long.append(is_sentence)
+    y, chosen = np.array(correct), np.array(long)
+    out = ["| answers | n | right | largest cluster's share | as served |", "|---|---|---|---|---|"]
+    goals = []
+    for name, rows_ in (("all", np.ones(len(y), bool)), (f"of more than {SENTENCE_WORDS} words", chosen)):
+        figures = []
+        for values in (np.array(shares), np.array(graded)):
+            figures.append(_estimate(values[rows_], y[rows_]))
+        out.append(f"| {name} | {rows_.sum()} | {y[rows_].mean():.0%} | {figures[0]} | {figures[1]} |")
+        if name == "all":
+            goals.append(
+                Goal(
+                    "full-sentence answers: AUROC without a model >= .82", figures[1], 0.82, True, "a judge that reads"
+                )
+            )
+    return "\n".join(out), goals
+
+
+def _estimate(values: np.ndarray, correct: np.ndarray) -> Estimate:
+    def statistic(drawn: list[np.ndarray]) -> float:
+        if len(set(correct[drawn[0]])) < 2:
+            raise NotEnoughData("one outcome only")
+        return float(auroc(values[drawn[0]], correct[drawn[0]]))
+
+    return bootstrap([len(correct)], statistic, RESAMPLES)
+
+
+def _estimate(values: np.ndarray, correct: np.ndarray) -> Estimate:
+    def statistic(drawn: list[np.ndarray]) -> float:
+        if len(set(correct[drawn[0]])) < 2:
+            raise NotEnoughData("one outcome only")
+        return float(auroc(values[drawn[0]], correct[drawn[0]]))
+
+    return bootstrap([len(correct)], statistic, RESAMPLES)
+
+
+def goals(measured: Sequence[Measured], milliseconds: float) -> list[Goal]:
+    """What claims were to reach without a model."""
+    judge = "a judge that reads"
+    by_name = {of.name: of for of in measured}
+    reached = []
+    for name, of in by_name.items():
+        ranked = by_prompt(of.raw, of.correct, of.prompt, ranking)
+        if name.startswith("graph_uncertainty_bios"):
+            reached.append(Goal(f"{_name(of)}: AUROC without a model >= .80", ranked, 0.80, True, judge))
+        elif name.startswith("graph_uncertainty_popqa"):
+            words = ranking(of.words, of.correct)
+            reached.append(
+                Goal(f"{_name(of)}: AUROC without a model >= share of words ({words:.3f})", ranked, words, True, judge)
+            )
+    for of in measured:
+        after = by_prompt(of.mapped, of.correct, of.prompt, gap(SERVED))
+        reached.append(Goal(f"{_name(of)}: generalised ECE of claims after the map <= .06", after, 0.06))
+    wikibio = measured[-1]
+    found = by_prompt(wikibio.raw, wikibio.correct, wikibio.prompt, precision_recall)
+    reached.append(
+        Goal(
+            "WikiBio, wrong sentences: AUC-PR >= .93 (without a model; asked for with the judge)",
+            found,
+            0.93,
+            True,
+            judge,
+        )
+    )
+    reached.append(
+        Goal(
+            "WikiBio, by passage: Pearson >= .78 (without a model; asked for with the judge)",
+            passages(wikibio),
+            0.78,
+            True,
+            judge,
+        )
+    )
+    spent = Estimate(milliseconds, milliseconds, milliseconds, 1)
+    reached.append(
+        Goal(
+            f"CPU for {CLAIMS_TIMED} claims x {ANSWERS_TIMED} answers without a judge <= 30 ms", spent, 30.0, spec=".1f"
+        )
+    )
+    return reached
+
+
+def section(data: Path) -> str:
+    """The part on sentences, lists and paragraphs."""
+    measured = measure(data)
+    of_sentences, sentence_goals = sentences_table(data)
+    draw_reliability(measured)
+    draw_curve(measured)
+    milliseconds = cost(data)
+    return f"""## Sentences and claims
+
+### Single claims of long answers
+
+Judged claims (long_form/) against {OTHERS} other answers to the same prompt; AUROC tells right claims from wrong ones (.5 is a coin). No model is asked. The
+weights of the logistic were fitted on other prompts of the same sets, by folds of prompts; the features were chosen with all of these sets in
+sight, so that the figures are slightly kind. Intervals draw prompts. *Share of words*: how much of the claim's words the others hold, without any fit.
+
+{claims_table(measured)}
+
+Wrong sentences of WikiBio (AUC-PR, chance {1 - measured[-1].correct.mean():.2f}): {by_prompt(measured[-1].raw, measured[-1].correct, measured[-1].prompt, precision_recall)};
+passage by passage, Pearson of mean doubt and mean wrongness {passages(measured[-1])}.
+
+### Calibrated
+
+Every claim goes through a map (`{KIND}`) that was fitted on other prompts of the same model and kind of question, as a route's own verdicts would make it.
+Before the map the error is a matter of base rates: the weights are common to all models, which are right more or less often. A claim's Beta has {SERVED / OTHERS:g}
+observations for each other answer: with one, as the last column counts, a Beta is so broad that it spreads over the bins of the measure however right its mean is.
+
+{calibration_table(measured)}
+
+![Share of claims that are right by decile of confidence, before and after the map](long-reliability.svg)
+
+### Fewer samples
+
+AUROC by the number of other answers:
+
+{curve_table(measured)}
+
+![AUROC of claims over the number of other answers](long-samples.svg)
+
+With `sampling.stop_early` a long answer is drawn {LONG_SAMPLES} times in place of ten ({LONG_SAMPLES - 1} others): {stopping(measured)}, three calls in ten saved.
+
+### Cost
+
+{CLAIMS_TIMED} claims against {ANSWERS_TIMED} answers of {CLAIMS_TIMED} sentences: {milliseconds:.1f} ms of CPU (median), in a worker thread.
+
+### Answers in a full sentence
+
+HotpotQA questions to llama-3.1-8b, five samples (samples/hotpot_llama31_8b, the questions with a gold answer): does the draft contain it? The form of
+the graded count and its limit of {SENTENCE_WORDS} words were chosen on these answers, so the second column is kind; the first is what the partition alone gives.
+
+{of_sentences}
+
+{table([*goals(measured, milliseconds), *sentence_goals])}
+"""
