@@ -46,6 +46,15 @@ _MAKE = re.compile(
     r"|(?:scrivi|racconta|componi|riassumi|inventa|crea|escreva|conte|resuma|crie|componha)\w*\b"
     r"|(?:напиши|сочини|расскажи|придумай|создай)\w*\b|(?:请|帮我|给我)*(?:写|创作|编|总结|讲)(?=[一个首篇段封份])"
 )
+_TEXTS = re.compile(
+    r"(?:(?:craft|construct|devise|produce|output|provide|describe|give(?! (?:the|an?) (?:name|title|author|year))|tell|propose|offer|develop|make|add|rearrange|organi[sz]e|teach|help|try|think of)\b[^.?!]{0,100}?"
+    r"\b(?:story|stories|poems?|limericks?|haikus?|sonnets?|verses?|lyrics|dialogues?|role-?play|headlines?|slogans?|taglines?|tweets?|pitch|speech|"
+    r"opening (?:sentence|line|paragraph)|fictional|hypothetical|imagin\w+|imagery|(?:a|unique|main|vivid) character|landscape|scenery|meadow|painting|artwork|"
+    r"card to|letter to|blog post|writing prompt|similes?|advertisement|scenarios?|situation in which|(?:a|the) time when|creative(?:ly)?|lesson plan|in the style)\b"
+    r"|[^.?!]{0,40}\b(?:previous|earlier|last|above) (?:response|reply|answer)\b|(?:please )?(?:take on|assume|play) the role of\b|suppose you are\b|you (?:will|'ll) (?:be|act|play) "
+    r"|(?:lyrics|song|poem|story|rap) (?:for|about|of|on)\b)"
+)
+"""Texts that are to be made, by their names; what was said before, to be said differently; a part to be played."""
 _OPINION = re.compile(
     r"(?:what do you (?:think|make|say|like|feel|enjoy)|what(?:'s| is| are) your|how do you feel|how are you|how would you|in your opinion|"
     r"would you (?:rather|like|prefer)|do you (?:like|prefer|love|enjoy|hate|think|feel|believe|want)|have you ever|should (?:i|we)\b|"
@@ -194,7 +203,7 @@ def asks_for_claim(prompt: str) -> bool:
 
 def _wants_something_made(sentence: str) -> bool:
     bare = _bare(sentence)
-    return bool(_MAKE.match(bare) or _MADE_IN_JAPANESE.search(bare))
+    return bool(_MAKE.match(bare) or _TEXTS.match(bare) or _MADE_IN_JAPANESE.search(bare))
 
 
 def _is_talk(sentence: str) -> bool:

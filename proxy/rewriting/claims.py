@@ -1,19 +1,32 @@
 """Is it a claim? Whether an English sentence says something of the world that can be right or wrong, in the answer's own voice.
 
 Only claims are worth a hedge: "Here are some options:", "I'd be happy to help", "Preheat the oven", "So we get x = 3" and "This script
-reads the file" would be odd or worse with one. The signs are the first words of a sentence, who it speaks to, its marks and its end; no
-parser. Short answers ("Jupiter.") answer a question by being given, and are not looked at here. Figures on sentences of real answers:
-`tests/unit/proxy/rewriting/test_claims.py`. In doubt a sentence is not a claim: an unhedged claim is what the model said anyway.
+reads the file" would be odd or worse with one. Rules take out what opens or ends like one of these; of the rest a logistic over the words of
+the sentence and of its question decides (`claims.json`, fitted by `benchmarks/fits/claim_gate.py`). In doubt a sentence is not a claim: an
+unhedged claim is what the model said anyway.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+WEIGHTS = Path(__file__).with_name("claims.json")
 
 _MARKERS = re.compile(r"^(?:[\s>#*_•–—-]|\d{1,3}[.)]\s|\(?[a-z]\)\s)++|(?<![\s*_])[\s*_]++$")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-_END = re.compile(r"[.…][\"'”’)\]*_]*(?:\[\d+\]\.?)?$")
-_MARKS = re.compile(r"`|\$|\\[(\[]|≈|[=≠≤≥{}]|\[[A-Za-z]")
+_END = re.compile(r"(?:[.…][\"'”’)\]*_]*(?:\[\d+\]\.?)?|[A-Za-z0-9%)])$")
+_TOKEN = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
+_YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
+_CODE = re.compile(r"[{};]|==|\(\)|\bdef\b|</")
+_FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
+LONGEST_SENTENCE, LONGEST_QUESTION = 600, 300
+"""Characters that are looked at."""
+_MARKS = re.compile(r"`|\$(?!\d)|\\[(\[]|≈|[=≠≤≥{}]|\[[A-Za-z]")
 """Code, formulas, placeholders."""
 FEWEST_WORDS = 4
 
@@ -39,27 +52,20 @@ _IMPERATIVES = _set(
     simplifying sketch sleep slice solving sort speak start stay stir store subscribe substitute substituting subtract suppose take tell test
     think train traverse try turn understand update use using utilize verify visit wait wash watch wear welcome write"""
 )
-_NOUN_AFTER = _set("is are was were has have had can may might will would of in on")
+_NOUN_AFTER = _set("is are was were has have had can may might will would of on")
 """After these an imperative's verb was a noun: "Practice is ...", "Use of ..."."""
-_STEPS = _set("so therefore thus hence then now next since from if similarly otherwise wait alternatively")
+_STEPS = _set("so therefore thus hence then now next similarly otherwise wait alternatively")
 _REPLIES = _set(
     "sure certainly absolutely great okay ok yes no alright hello hi hey thanks thank sorry unfortunately apologies welcome"
 )
 _OPENINGS = re.compile(
     r"(?:here(?:'s| is| are)|below|above|the following|as follows|in (?:this|the above|the following) \w+|for (?:example|instance)|of course|"
-    r"how to|step \d|key to|(?:overall|in conclusion|to summarize|to conclude),|source:)\b",
+    r"how to|step \d|key to|(?:overall|in conclusion|to summarize|to conclude),)\b|sources?:",
     re.IGNORECASE,
 )
-_OWN_WORK = re.compile(
-    r"(?:this|the|these|that|each|both of these|it)\s+(?:\w+\s+){0,3}?(?:code|function|script|program|implementation|example|class|method|methods|"
-    r"template|snippet|query|command|solution|approach|output|response|version|outline|guide|table|formula|loop|variable|conversation|story|poem|"
-    r"dialogue|essay|article|email|letter|passage|summary|translation|answer|recipe|constraint|equation|expression|statement)\b|this will\b|it simply\b",
-    re.IGNORECASE,
-)
-"""What the answer itself brings: code, a text, a step of the solution."""
 _ADVICE = re.compile(
     r"\b(?:should(?:n't)?|ought to|(?:you|one|people|everyone) (?:must|need to|have to)|as an ai|language model|healthcare (?:professional|provider)s?|doctor|emergency|step by step|involves? (?:a few|several|the following) steps|"
-    r"it(?:'s| is) (?:also |often )?(?:important|essential|best|beneficial|crucial|recommended|a good idea) to)\b",
+    r"it(?:'s| is) (?:always |also |often )?(?:important|essential|best|beneficial|crucial|recommended|a good idea) to|is (?:very |also )?(?:important|essential|crucial|vital|key) (?:to|for)|must carefully|can be better to|could benefit from|you(?:'ll| will| may| can| could| might| need| want| would)\b[^.]{0,40}?\b(?:consider|use|choose|try|demonstrate|want to|need to))\b",
     re.IGNORECASE,
 )
 _POLITE = re.compile(
@@ -68,9 +74,13 @@ _POLITE = re.compile(
     r"look(?:ing)? forward|provide|explain|help|show|walk|give))\b",
     re.IGNORECASE,
 )
-_PURPOSE = re.compile(
-    r"to \w+ (?:(?!\b(?:is|was|are|were)\b)[^,:]){0,200}[,:]\s*(?:follow|first|use|one|it)\b", re.IGNORECASE
+_PROBLEM = re.compile(
+    r"(?:\b(?:how (?:many|much|far|long|old|tall)|what (?:is|are|will be|would be) the (?:probability|total|area|value|volume|sum|remainder|cost|price|average)|calculate|compute|"
+    r"solve|prove|simplify|find (?:the|x|y|a|n)\b|true, false|which direction|who is|express)\b)",
+    re.IGNORECASE,
 )
+"""How word problems ask; they tell first what is to be taken for true."""
+_GIVEN = re.compile(r"\d\D+\d|(?:each (?:of|has|sister|person)|half|twice|probability|if|given|suppose|assume|statements?)\b|[.] +\w", re.IGNORECASE)
 _VERBS = _set(
     """is are was were has have had does do did can could may might will would must should been be became won wrote made led began grew rose fell
     took gave came went held kept ran sold told left lost met paid put read said sent set spent stood taught thought understood found built bought
@@ -79,7 +89,7 @@ _VERBS = _set(
 )
 
 
-def is_claim(sentence: str) -> bool:
+def is_claim(sentence: str, question: str = "") -> bool:
     """Whether a hedge on an English sentence of running text or of a list would tell a reader something. Linear in its length.
 
     >>> is_claim("Marie Curie was born in Warsaw in 1867."), is_claim("Here are some popular options to consider:")
@@ -89,14 +99,76 @@ def is_claim(sentence: str) -> bool:
     """
     body = _MARKERS.sub("", sentence).replace("’", "'")
     words = [word.lower() for word in _WORD.findall(body)]
+    return may_be(body, words, question) and score(body, question) >= _fitted()["threshold"]
+
+
+def may_be(body: str, words: list[str], question: str = "") -> bool:
+    """Whether the rules leave it open that a sentence, given with its words in small letters, is a claim."""
     return (
-        len(words) >= FEWEST_WORDS
+        not is_problem(question)
+        and len(words) >= FEWEST_WORDS
         and _is_english_prose(body)
         and _has_verb(words)
-        and not _PERSONS.intersection(words)
         and not _opens_otherwise(body, words)
         and _ADVICE.search(body) is None
     )
+
+
+def is_problem(question: str) -> bool:
+    """Whether a question is a word problem: the sentences of its answer are steps of a solution.
+
+    >>> is_problem("Ann has 3 apples and eats one. How many are left?"), is_problem("How many moons has Mars?")
+    (True, False)
+    """
+    asked = _PROBLEM.search(question[:LONGEST_QUESTION])
+    return asked is not None and _GIVEN.search(question[:LONGEST_QUESTION]) is not None
+
+
+def score(body: str, question: str) -> float:
+    """The log-odds that a sentence is a claim, by its words and those of its question."""
+    weights: Mapping[str, float] = _fitted()["weights"]
+    return sum(weights.get(name, 0.0) for name in features(body, question))
+
+
+@cache
+def _fitted() -> dict[str, Any]:
+    raw: dict[str, Any] = json.loads(WEIGHTS.read_text(encoding="utf-8"))
+    return raw
+
+
+def features(body: str, question: str) -> set[str]:
+    """What the logistic reads of a sentence without its marker, and of what it answers: names of what is there."""
+    tokens = _TOKEN.findall(body[:LONGEST_SENTENCE])
+    small = ["0" if token[0].isdigit() else token.lower() for token in tokens]
+    words = [token for token in small if token[0].isalpha()]
+    found = {"constant", f"ends {body[-1:]}", f"words {min(len(words) // 4, 8)}", *small}
+    found |= {f"{one} {other}" for one, other in zip(small, small[1:], strict=False)}
+    found |= {f"first {' '.join(words[:n])}" for n in (1, 2)}
+    found |= {f"first -{end}" for end in ("ing", "ly", "tion", "ed", "s") if words and words[0].endswith(end)}
+    found |= set(_signs(body, tokens, words))
+    return found | (_of_question(question) if question else {"no question"})
+
+
+def _signs(body: str, tokens: list[str], words: list[str]) -> Iterator[str]:
+    names = sum(token[:1].isupper() and before not in ".:!?\"“" for before, token in zip(tokens, tokens[1:], strict=False))
+    yield f"names {min(names, 4)}"
+    if _YEAR.search(body):
+        yield "a year"
+    if any(word.endswith("ed") for word in words[1:]):
+        yield "a past tense"
+    if _PERSONS.intersection(words):
+        yield "a person spoken to"
+
+
+def _of_question(question: str) -> set[str]:
+    text = question[:LONGEST_QUESTION]
+    tokens = _TOKEN.findall(text)
+    words = [token.lower() for token in tokens if token[0].isalpha()]
+    found = {f"asked {word}" for word in words} | {f"asked {at}: {word}" for at, word in enumerate(words[:3])}
+    found.add(f"asked numbers {min(sum(token[0].isdigit() for token in tokens), 4)}")
+    found.add(f"asked words {min(len(words) // 10, 5)}")
+    signs = (("?", text.rstrip().endswith("?")), ("code", _CODE.search(text)), ("formula", _FORMULA.search(text)))
+    return found | {f"asked {name}" for name, there in signs if there}
 
 
 def may_claim(sentence: str) -> bool:
@@ -137,10 +209,7 @@ def _has_verb(words: list[str]) -> bool:
 
 
 def _opens_otherwise(body: str, words: list[str]) -> bool:
-    """Whether the first words make it a reply, a step, an instruction, an announcement, or a word on the answer's own work."""
+    """Whether the first words make it an instruction, a step or an announcement."""
     first, second = words[0], words[1]
-    if first in _IMPERATIVES and second not in _NOUN_AFTER:
-        return True
-    if first in _STEPS or (first in _REPLIES and body[len(first) : len(first) + 1] in {",", "!", ".", ":"}):
-        return True
-    return any(pattern.match(body) for pattern in (_OPENINGS, _OWN_WORK, _PURPOSE))
+    instructs = first in _IMPERATIVES and second not in _NOUN_AFTER
+    return instructs or first in _STEPS or _OPENINGS.match(body) is not None

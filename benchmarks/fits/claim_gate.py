@@ -1,0 +1,144 @@
+"""Fit proxy/rewriting/claims.json on labelled sentences of real answers: `python -m benchmarks.fits.claim_gate [--check]`.
+
+The sentences are those of tests/data/claims.tsv whose requests reach the gate: asked for a claim, answered without code. Each is learnt from twice, with
+its question and without. The threshold is set by folds of whole prompts of the tuned part; the held-out part is measured and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import optimize, special
+
+from hedgerow.proxy.pipeline.eligibility import asks_for_claim
+from hedgerow.proxy.rewriting import claims
+
+LABELLED = Path(__file__).parents[2] / "tests" / "data" / "claims.tsv"
+FOLDS, FEWEST, PENALTY, AWAY = 10, 3, 2.5, 0.3
+"""Folds; sentences that a feature must stand in; the prior's precision; weight of a sentence whose request never reaches the gate."""
+RECALL = 0.85
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A labelled sentence: `claim` is yes, no or either; `reaches` whether its request is calibrated at all."""
+
+    held_out: bool
+    claim: str
+    kind: str
+    prompt: str
+    reaches: bool
+    question: str
+    text: str
+
+    @property
+    def body(self) -> str:
+        return claims._MARKERS.sub("", self.text).replace("’", "'")
+
+    @property
+    def open(self) -> bool:
+        """Whether the rules leave it to the logistic."""
+        return claims.may_be(self.body, [word.lower() for word in claims._WORD.findall(self.body)], self.question)
+
+
+def read(path: Path = LABELLED) -> list[Sentence]:
+    """All labelled sentences."""
+    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+    return [
+        Sentence(
+            split == "held", claim, kind, row.split("::")[0], fenced == "-" and asks_for_claim(question), question, text
+        )
+        for split, claim, kind, _, row, fenced, question, text in rows
+    ]
+
+
+def fit(rows: list[Sentence]) -> dict[str, float]:
+    """Weights by name, from sentences that are clearly one or the other."""
+    seen = [(claims.features(row.body, question), row) for row in rows for question in {row.question, ""}]
+    counts = Counter(name for found, _ in seen for name in found)
+    names = sorted(name for name, count in counts.items() if count >= 2 * FEWEST)
+    column = {name: at for at, name in enumerate(names)}
+    x = np.zeros((len(seen), len(names)))
+    for at, (found, _) in enumerate(seen):
+        x[at, [column[name] for name in found if name in column]] = 1.0
+    y = np.array([row.claim == "yes" for _, row in seen], dtype=float)
+    share = np.array([(1.0 if row.reaches else AWAY) / (2 if row.question else 1) for _, row in seen])
+
+    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
+        z = x @ w
+        p = special.expit(z)
+        value = float(share @ (np.logaddexp(0.0, z) - y * z) + 0.5 * PENALTY * w @ w)
+        return value, x.T @ (share * (p - y)) + PENALTY * w
+
+    w = optimize.minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B", options={"maxiter": 300}).x
+    return {name: round(float(value), 2) for name, value in zip(names, w, strict=True) if abs(value) >= 0.03}
+
+
+def scores(weights: dict[str, float], rows: list[Sentence]) -> np.ndarray:
+    """Log-odds; minus infinity where the rules decide."""
+    return np.array(
+        [sum(weights.get(n, 0.0) for n in claims.features(r.body, r.question)) if r.open else -np.inf for r in rows]
+    )
+
+
+def held_out_scores(rows: list[Sentence]) -> np.ndarray:
+    """Each sentence's log-odds by weights fitted on other prompts."""
+    fold = np.array([int(hashlib.sha256(row.prompt.encode()).hexdigest(), 16) % FOLDS for row in rows])
+    result = np.zeros(len(rows))
+    for k in range(FOLDS):
+        chosen = np.flatnonzero(fold == k)
+        weights = fit([row for row, f in zip(rows, fold, strict=True) if f != k])
+        result[chosen] = scores(weights, [rows[i] for i in chosen])
+    return result
+
+
+def precision_and_recall(rows: list[Sentence], called: np.ndarray) -> tuple[float, float, int]:
+    """Precision, recall, and how many were called claims; sentences that may be taken either way count in neither."""
+    clear = np.array([row.claim != "either" for row in rows])
+    yes = np.array([row.claim == "yes" for row in rows])
+    right = (called & yes).sum()
+    return float(right / max((called & clear).sum(), 1)), float(right / yes.sum()), int((called & clear).sum())
+
+
+def report(rows: list[Sentence], called: np.ndarray, name: str) -> None:
+    """Print precision and recall, and the share that is called a claim, by kind."""
+    precision, recall, count = precision_and_recall(rows, called)
+    print(f"{name}: {len(rows)} sentences, {count} called claims, precision {precision:.3f}, recall {recall:.3f}")
+    kinds: dict[str, list[bool]] = defaultdict(list)
+    for row, is_called in zip(rows, called, strict=True):
+        kinds[row.kind].append(bool(is_called))
+    print("  " + ", ".join(f"{kind} {sum(taken)}/{len(taken)}" for kind, taken in sorted(kinds.items())))
+
+
+def main() -> None:
+    rows = read()
+    tuned = [row for row in rows if not row.held_out and row.claim != "either"]
+    z = held_out_scores(tuned)
+    reaching = np.array([row.reaches for row in tuned])
+    claimed = np.array([row.claim == "yes" for row in tuned])
+    threshold = round(float(np.quantile(z[reaching & claimed], 1 - RECALL)), 2)
+    report([r for r in tuned if r.reaches], z[reaching] >= threshold, "tuned, by folds")
+    weights = fit(tuned)
+    held = [row for row in rows if row.held_out]
+    for name, some in () or (
+        ("held out, what reaches the gate", [r for r in held if r.reaches]),
+        ("held out, every sentence", held),
+    ):
+        report(some, scores(weights, some) >= threshold, name)
+    fitted = {
+        "fitted_on": f"{len(tuned)} labelled sentences of tests/data/claims.tsv",
+        "threshold": threshold,
+        "weights": weights,
+    }
+    if "--check" not in sys.argv:
+        claims.WEIGHTS.write_text(json.dumps(fitted, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
