@@ -59,8 +59,8 @@ def read(path: Path = LABELLED) -> list[Sentence]:
 
 
 def fit(rows: list[Sentence]) -> dict[str, float]:
-    """Weights by name, from sentences that are clearly one or the other."""
-    seen = [(claims.features(row.body, question), row) for row in rows for question in {row.question, ""}]
+    """Weights by name, from sentences that the rules leave open and that are clearly one or the other."""
+    seen = [(claims.features(row.body, question), row) for row in rows if row.open for question in {row.question, ""}]
     counts = Counter(name for found, _ in seen for name in found)
     names = sorted(name for name, count in counts.items() if count >= 2 * FEWEST)
     column = {name: at for at, name in enumerate(names)}
@@ -126,7 +126,7 @@ def main() -> None:
     report([r for r in tuned if r.reaches], z[reaching] >= threshold, "tuned, by folds")
     weights = fit(tuned)
     held = [row for row in rows if row.held_out]
-    for name, some in () or (
+    for name, some in (
         ("held out, what reaches the gate", [r for r in held if r.reaches]),
         ("held out, every sentence", held),
     ):

@@ -10,7 +10,7 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim, Kind, claims
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.proxy.rewriting import assertions
-from hedgerow.proxy.rewriting.claims import is_claim
+from hedgerow.proxy.rewriting.claims import is_claim, is_problem
 from hedgerow.proxy.rewriting.template import asserts
 from hedgerow.proxy.types import ClaimConfidence
 
@@ -21,22 +21,31 @@ _FACT = re.compile(r"\d|(?<!^)\b[A-Z][^\W\d_]|^[*_]*[A-Z][^\W\d_]+(?:\s+[A-Z]|[*
 def claims_of(draft: str, question: str = "") -> tuple[Claim, ...]:
     """What a draft claims, in order; () in a language that is not known."""
     language = known_language_of(draft, question)
-    return () if language is None else claims(draft, partial(_says, language), language)
+    return () if language is None else claims(draft, partial(_says, language, _asked(question)), language)
 
 
 def statements(draft: str, question: str, found: Sequence[Claim]) -> int:
     """How many statements a draft makes: sentences of running text where a hedge may go, list items that are sentences, rows of tables."""
-    items = {claim.sentence for claim in found if claim.kind == "item" and is_claim(draft[claim.start : claim.end])}
+    items = {
+        claim.sentence
+        for claim in found
+        if claim.kind == "item" and is_claim(draft[claim.start : claim.end], _asked(question))
+    }
     rows = {draft.count("\n", 0, claim.start) for claim in found if claim.kind == "cell"}
     return assertions(draft, question) + len(items) + len(rows)
 
 
-def _says(language: str, text: str, kind: Kind) -> bool:
+def _asked(question: str) -> str:
+    """The question as what is measured is told by it: the steps of a worked solution are measured, if not hedged."""
+    return "" if is_problem(question) else question
+
+
+def _says(language: str, question: str, text: str, kind: Kind) -> bool:
     if kind == "cell":
         return True
     if not asserts(text, language):
         return False
-    return language != "en" or is_claim(text) or (kind == "item" and _FACT.search(text) is not None)
+    return language != "en" or is_claim(text, question) or (kind == "item" and _FACT.search(text) is not None)
 
 
 def of_sentences(found: Sequence[ClaimConfidence], count: int) -> list[Beta | None]:

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ _IMPERATIVES = _set(
     simplifying sketch sleep slice solving sort speak start stay stir store subscribe substitute substituting subtract suppose take tell test
     think train traverse try turn understand update use using utilize verify visit wait wash watch wear welcome write"""
 )
-_NOUN_AFTER = _set("is are was were has have had can may might will would of on")
+_NOUN_AFTER = _set("is are was were has have had can may might will would of")
 """After these an imperative's verb was a noun: "Practice is ...", "Use of ..."."""
 _STEPS = _set("so therefore thus hence then now next similarly otherwise wait alternatively")
 _REPLIES = _set(
@@ -68,6 +69,20 @@ _ADVICE = re.compile(
     r"it(?:'s| is) (?:always |also |often )?(?:important|essential|best|beneficial|crucial|recommended|a good idea) to|is (?:very |also )?(?:important|essential|crucial|vital|key) (?:to|for)|must carefully|can be better to|could benefit from|you(?:'ll| will| may| can| could| might| need| want| would)\b[^.]{0,40}?\b(?:consider|use|choose|try|demonstrate|want to|need to))\b",
     re.IGNORECASE,
 )
+_VAGUE = re.compile(
+    r"(?:it|this|that|which)\b(?: \w+)? depends?\b|there (?:are|is) (?:many|several|various|multiple|numerous|a few|a number of|some|no sense)\b|"
+    r"\w+(?: \w+){0,8} (?:may|can) vary\b",
+    re.IGNORECASE,
+)
+"""Says that there is something to say."""
+_OWN = re.compile(
+    r"\bI (?:\w+ )?(?:recommend|suggest|advise|can|can't|cannot|could not|couldn't|am|don't|do not)\b|\byou can (?:also )?(?:check|see|look|find|expect|ask)\b",
+    re.IGNORECASE,
+)
+"""What the author does or can do, and what the reader can do."""
+_LEADING = _set(
+    "also additionally finally first second third then next however afterwards regularly carefully simply lastly secondly thirdly instead again"
+)
 _POLITE = re.compile(
     r"(?:thank|thanks|i hope|i wish|i apologize|i appreciate|let me|let's|feel free|happy to|glad to|welcome|dear|best regards|"
     r"(?:i|we)(?:'d| would|'m| am|'re| are|'ll| will) (?:be )?(?:very |so |always )?(?:happy|glad|pleased|thrilled|excited|delighted|here|sorry|"
@@ -75,12 +90,15 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _PROBLEM = re.compile(
-    r"(?:\b(?:how (?:many|much|far|long|old|tall)|what (?:is|are|will be|would be) the (?:probability|total|area|value|volume|sum|remainder|cost|price|average)|calculate|compute|"
+    r"(?:\b(?:how (?:many|much|far|long|old|tall)|what(?:'s| is| are| will be| would be|) (?:the|its) (?:speed|probability|total|area|value|volume|sum|remainder|cost|price|average)|calculate|compute|"
     r"solve|prove|simplify|find (?:the|x|y|a|n)\b|true, false|which direction|who is|express)\b)",
     re.IGNORECASE,
 )
 """How word problems ask; they tell first what is to be taken for true."""
-_GIVEN = re.compile(r"\d\D+\d|(?:each (?:of|has|sister|person)|half|twice|probability|if|given|suppose|assume|statements?)\b|[.] +\w", re.IGNORECASE)
+_GIVEN = re.compile(
+    r"\d\D+\d|(?:each (?:of|has|sister|person)|half|twice|probability|if|given|suppose|assume|statements?)\b|[.] +\w",
+    re.IGNORECASE,
+)
 _VERBS = _set(
     """is are was were has have had does do did can could may might will would must should been be became won wrote made led began grew rose fell
     took gave came went held kept ran sold told left lost met paid put read said sent set spent stood taught thought understood found built bought
@@ -106,11 +124,13 @@ def may_be(body: str, words: list[str], question: str = "") -> bool:
     """Whether the rules leave it open that a sentence, given with its words in small letters, is a claim."""
     return (
         not is_problem(question)
-        and len(words) >= FEWEST_WORDS
+        and len(words) >= 2
+        and len(_TOKEN.findall(body[:LONGEST_SENTENCE])) > FEWEST_WORDS
         and _is_english_prose(body)
         and _has_verb(words)
         and not _opens_otherwise(body, words)
-        and _ADVICE.search(body) is None
+        and not any(pattern.search(body) for pattern in (_ADVICE, _OWN))
+        and _VAGUE.match(body) is None
     )
 
 
@@ -142,7 +162,7 @@ def features(body: str, question: str) -> set[str]:
     small = ["0" if token[0].isdigit() else token.lower() for token in tokens]
     words = [token for token in small if token[0].isalpha()]
     found = {"constant", f"ends {body[-1:]}", f"words {min(len(words) // 4, 8)}", *small}
-    found |= {f"{one} {other}" for one, other in zip(small, small[1:], strict=False)}
+    found |= {f"{one} {other}" for one, other in pairwise(small)}
     found |= {f"first {' '.join(words[:n])}" for n in (1, 2)}
     found |= {f"first -{end}" for end in ("ing", "ly", "tion", "ed", "s") if words and words[0].endswith(end)}
     found |= set(_signs(body, tokens, words))
@@ -150,7 +170,7 @@ def features(body: str, question: str) -> set[str]:
 
 
 def _signs(body: str, tokens: list[str], words: list[str]) -> Iterator[str]:
-    names = sum(token[:1].isupper() and before not in ".:!?\"“" for before, token in zip(tokens, tokens[1:], strict=False))
+    names = sum(token[:1].isupper() and before not in '.:!?"“' for before, token in pairwise(tokens))
     yield f"names {min(names, 4)}"
     if _YEAR.search(body):
         yield "a year"
@@ -187,7 +207,7 @@ def may_claim(sentence: str) -> bool:
     if len(words) > 2 and first in _IMPERATIVES and words[1][0].islower() and words[1].lower() not in _NOUN_AFTER:
         return False
     is_name = len(words) > 1 and words[1][0].isupper() and body[len(first) : len(first) + 1] == " "  # "Great Britain"
-    if len(words) < FEWEST_WORDS and first in _REPLIES - {"yes", "no"} and not is_name:
+    if len(words) < 4 and first in _REPLIES - {"yes", "no"} and not is_name:
         return False
     return _OPENINGS.match(body) is None and _POLITE.match(body) is None and _ADVICE.search(body) is None
 
@@ -203,13 +223,15 @@ def _is_english_prose(body: str) -> bool:
 
 def _has_verb(words: list[str]) -> bool:
     return any(
-        word in _VERBS or word.removesuffix("s") in _VERBS or (len(word) > 4 and word.endswith(("ed", "es", "s")))
+        word in _VERBS or word.removesuffix("s") in _VERBS or (len(word) > 3 and word.endswith(("ed", "es", "s")))
         for word in words
     )
 
 
 def _opens_otherwise(body: str, words: list[str]) -> bool:
     """Whether the first words make it an instruction, a step or an announcement."""
+    while len(words) > 2 and words[0] in _LEADING:
+        words = words[1:]
     first, second = words[0], words[1]
     instructs = first in _IMPERATIVES and second not in _NOUN_AFTER
     return instructs or first in _STEPS or _OPENINGS.match(body) is not None

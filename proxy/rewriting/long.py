@@ -52,11 +52,15 @@ def assertions(draft: str, question: str = "") -> int:
     return 0 if language is None else sum(p.is_sentence and _is_claim(p, language) for p in pieces(draft))
 
 
-def _is_claim(piece: Piece, language: str) -> bool:
+def _is_claim(piece: Piece, language: str, question: str = "") -> bool:
     """Whether a hedge may go into a sentence: no item of a list, no quotation, no exclamation without a verb ("Ah, Einstein!"), and not
     broken off.
     """
-    if not _is_prose(piece) or not asserts(piece.text, language) or (language == "en" and not is_claim(piece.text)):
+    if (
+        not _is_prose(piece)
+        or not asserts(piece.text, language)
+        or (language == "en" and not is_claim(piece.text, question))
+    ):
         return False
     form = shape(piece.text, language=language)
     return (form.kind != "fragment" or form.unsure) and form.stopped
@@ -98,6 +102,7 @@ def reword_sentences(
         return wording.outcome(draft, note)
     if is_worked_solution(draft):
         last = max((i for i, target in targets.items() if target is not None), default=None)
+        wording.result = last
         wording.word([] if last is None or last != indices[-1] else [last])
         return wording.outcome(draft)
     stands_out = standing_out(known)
@@ -144,6 +149,7 @@ class _Wording:
     refused: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     marked: int = 0
+    result: int | None = None  # the last sentence of a worked solution
 
     def word(self, indices: Sequence[int]) -> None:
         """Word these sentences and items, the first ones first, as long as there may be more."""
@@ -165,11 +171,14 @@ class _Wording:
     def _takes_hedge(self, index: int) -> bool:
         """A claim in running text, and a fragment that is the answer itself ("Severe decline.")."""
         piece = self.parts[index]
-        is_answer = index == min(self.targets) and _is_prose(piece) and asserts(piece.text, self.language)
-        return _is_claim(piece, self.language) or (is_answer and shape(piece.text).kind == "fragment")
+        asserted = _is_prose(piece) and asserts(piece.text, self.language)
+        is_answer = index == min(self.targets) and asserted
+        if index == self.result and asserted:
+            return True
+        return _is_claim(piece, self.language, self.question) or (is_answer and shape(piece.text).kind == "fragment")
 
     def _reads_as_sentence(self, piece: Piece) -> bool:
-        return _is_claim(replace(piece, place="prose"), self.language)
+        return _is_claim(replace(piece, place="prose"), self.language, self.question)
 
     def _mark_item(self, index: int, target: Beta) -> None:
         """A short mark at the end of an item: "Passy (probably)"."""

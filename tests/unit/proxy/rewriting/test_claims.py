@@ -1,42 +1,84 @@
-"""Which sentences of real answers are claims, on labelled ones (tests/data/claims.tsv: split, kind, source, row, sentence).
+"""Which sentences of real answers are claims, on labelled ones.
 
-The sentences were drawn at random from answers of MT-Bench, Arena-Hard (Apache-2.0), Factcheck-GPT, HaluQuestQA (Apache-2.0), HaluEval and
-FActScore (MIT), and labelled by one reader; those that could be read either way were left out. The rules were written looking at `tuned`
-alone; `held` was labelled and measured afterwards.
+tests/data/claims.tsv: split, claim (yes, no, or either: an editor might hedge it or not), kind, source, row, whether the answer holds a code block, the
+beginning and end of its question, the sentence. Drawn at random from answers of MT-Bench, Arena-Hard (both Apache-2.0, chat models), Factcheck-GPT,
+HaluQuestQA (Apache-2.0), HaluEval and FActScore (MIT); rare kinds were written for it ("own"). Labelled by one reader. No prompt is in both splits; rules
+and weights were made looking at `tuned` alone. `python -m benchmarks.fits.claim_gate --check` prints the figures by kind.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
+import numpy as np
 import pytest
 
-from hedgerow.proxy.rewriting.claims import is_claim, may_claim
+from benchmarks.fits.claim_gate import precision_and_recall, read
+from hedgerow.proxy.rewriting.claims import is_claim, is_problem, may_claim
 
-LABELLED = [
-    line.split("\t")
-    for line in (Path(__file__).parents[3] / "data" / "claims.tsv").read_text(encoding="utf-8").splitlines()
-]
+LABELLED = read()
 
 
-@pytest.mark.parametrize(("split", "precision", "recall"), [("tuned", 0.86, 0.78), ("held", 0.92, 0.82)])
-def test_what_would_be_hedged_is_a_claim(split: str, precision: float, recall: float) -> None:
-    """Of sentences outside fiction, which a request for a story keeps from this question altogether."""
-    judged = [(is_claim(text), kind) for part, kind, _, _, text in LABELLED if part == split and kind != "fiction"]
-    called = [kind for claim, kind in judged if claim]
-    claims = sum(kind == "claim" for _, kind in judged)
-    assert called.count("claim") / len(called) >= precision
-    assert called.count("claim") / claims >= recall
+def called(rows: list) -> list[bool]:
+    return [is_claim(row.text, row.question) for row in rows]
+
+
+def test_what_would_be_hedged_is_a_claim() -> None:
+    """On prompts that nothing was written or fitted on, of requests that are calibrated at all."""
+    held = [row for row in LABELLED if row.held_out and row.reaches]
+    precision, recall, _ = precision_and_recall(held, np.array(called(held)))
+    assert precision >= 0.92
+    assert recall >= 0.74
+
+
+def test_no_prompt_is_in_both_splits() -> None:
+    prompts = [{row.prompt for row in LABELLED if row.held_out is held and ":" in row.prompt} for held in (True, False)]
+    assert not prompts[0] & {p for p in prompts[1] if not p.startswith("own")}
+    assert len(LABELLED) >= 2_000
 
 
 @pytest.mark.parametrize(
-    "kind", ["presents", "instructs", "own work", "polite", "refusal", "safety", "code", "question"]
+    "kind",
+    [
+        "presents",
+        "instructs",
+        "polite",
+        "performative",
+        "refusal",
+        "safety",
+        "code",
+        "question",
+        "reasons",
+        "heading",
+        "other language",
+    ],
 )
 def test_kinds_that_a_hedge_would_spoil(kind: str) -> None:
     """Announcements, instructions, politeness and the like are all but never taken for claims, in either split."""
-    taken = Counter(is_claim(text) for _, label, _, _, text in LABELLED if label == kind)
+    some = [row for row in LABELLED if row.kind == kind and row.reaches]
+    taken = Counter(called(some))
     assert taken[True] <= 0.04 * taken.total()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "David has three sisters. Each of them has one brother. How many brothers does David have?",
+        "A train travels 60 km in 45 minutes. What is its speed in km/h?",
+        "What is the probability that two dice show 12?",
+    ],
+)
+def test_the_steps_of_a_word_problem_are_no_claims(question: str) -> None:
+    assert is_problem(question)
+    assert not is_claim("The first train was built in Berlin in 1867.", question)
+
+
+@pytest.mark.parametrize(
+    "question", ["How many moons has Mars?", "Who wrote Hamlet?", "How tall is the Eiffel Tower?", ""]
+)
+def test_a_question_of_fact_is_not_a_problem(question: str) -> None:
+    assert not is_problem(question)
+    assert is_claim("The tower was finished in 1889 and stands in Paris.", question)
 
 
 @pytest.mark.parametrize(
