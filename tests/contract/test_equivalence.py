@@ -132,7 +132,7 @@ def test_a_request_without_a_claim_is_passed_on(serve: Any, client_of: Any, upst
     upstream.default = says("Roses are red.")
     poem: list[Any] = [{"role": "user", "content": "Write a poem about roses."}]
     answer = client_of(serve(mode=mode)).chat.completions.with_raw_response.create(model="m", messages=poem)
-    assert answer.headers["x-hedgerow-reason"] == "not_a_claim"
+    assert answer.headers.get("x-hedgerow-reason") == ("not_a_claim" if mode == "on" else None)
     assert [call.get("n") for call in upstream.calls] == [None]
     upstream.calls.clear()
     client_of(serve(mode="on", claims_only=False)).chat.completions.create(model="m", messages=poem)
