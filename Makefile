@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF -DGGML_NATIVE=ON
 Q ?= Who wrote The Master and Margarita?
 
-.PHONY: help serve ask test coverage check lint types structure bench evidence vendor clean
+.PHONY: help serve ask test coverage compat check lint types structure bench evidence vendor clean
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -43,6 +43,17 @@ coverage: $(VENV)/.dev  ## the whole test suite, and the share of branches that 
 	  share = 100 * of["covered_branches"] / of["num_branches"]; print(f"{share:.1f} % of branches are taken; $(BRANCHES) % are asked for"); \
 	  sys.exit(share < $(BRANCHES))'
 
+COMPAT := .compat
+CLIENTS := openai anthropic openai-agents "pydantic-ai-slim[openai,anthropic]" instructor langchain-openai llama-index-llms-openai dspy litellm==1.106.2
+$(COMPAT)/.clients: tests/compat/package.json | $(BIN)/python
+	$(PYTHON) -m venv $(COMPAT)
+	$(COMPAT)/bin/python -m pip install --quiet --disable-pip-version-check $(CLIENTS)
+	cp tests/compat/package.json tests/compat/package-lock.json $(COMPAT)/ && cd $(COMPAT) && npm ci --silent
+	@touch $@
+
+compat: $(VENV)/.dev $(COMPAT)/.clients  ## real clients direct and through the proxy; writes the table of docs/clients.md
+	$(BIN)/python -m tests.compat --python $(COMPAT)/bin/python --node $(COMPAT) --write
+
 lint: $(VENV)/.dev  ## ruff, both halves
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -76,4 +87,4 @@ vendor:  ## fetch the pages' chart library and fonts again, at these versions, w
 	@ls $(VENDORED)
 
 clean:  ## the environment and every cache
-	rm -rf $(VENV) .coverage .coverage.* coverage.json .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	rm -rf $(VENV) $(COMPAT) .coverage .coverage.* coverage.json .mypy_cache .pytest_cache .ruff_cache *.egg-info

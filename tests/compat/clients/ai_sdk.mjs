@@ -1,0 +1,18 @@
+// Vercel's AI SDK: its OpenAI provider (Responses by default, chat) and the provider for compatible servers.
+import { generateText, streamText, generateObject } from "ai";
+import { createOpenAI } from "@ai-sdk/openai";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { z } from "zod";
+
+const baseURL = process.env.OPENAI_BASE_URL;
+const openai = createOpenAI({ baseURL, apiKey: "sk-test" });
+const compatible = createOpenAICompatible({ name: "proxy", baseURL, apiKey: "sk-test", supportsStructuredOutputs: true });
+const prompt = "What is the capital of Australia?";
+const out = {};
+for (const [name, model] of [["responses", openai("m")], ["chat", openai.chat("m")], ["compatible", compatible("m")]]) {
+  out[name] = (await generateText({ model, prompt, maxRetries: 0 })).text;
+  out[`${name} stream`] = await streamText({ model, prompt, maxRetries: 0 }).text;
+}
+const schema = z.object({ name: z.string(), population: z.number() });
+out.object = (await generateObject({ model: openai.chat("m"), schema, prompt, maxRetries: 0 })).object;
+console.log(JSON.stringify(out));

@@ -1,0 +1,11 @@
+// Anthropic's SDK for Node: messages and streams.
+import Anthropic from "@anthropic-ai/sdk";
+
+const client = new Anthropic({ baseURL: process.env.OPENAI_BASE_URL.replace(/\/v1$/, ""), apiKey: "sk-test", maxRetries: 0 });
+const ask = { model: "m", max_tokens: 64, messages: [{ role: "user", content: "What is the capital of Australia?" }] };
+const out = {};
+const answer = await client.messages.create(ask);
+out.messages = answer.content[0].text;
+out.field = Boolean(answer.hedgerow);
+out.stream = await client.messages.stream(ask).finalText();
+console.log(JSON.stringify(out));
