@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from hedgerow.proxy.audit.engine import Connection
-from hedgerow.proxy.audit.tables import alarms, answers, changes, texts, verdicts
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.audit.tables import alarms, answers, changes, claim_verdicts, texts, verdicts
+from hedgerow.proxy.types import CLAIM_SIGNAL, Json
 
 T = TypeVar("T")
 Query = Callable[[Connection], T]
@@ -96,7 +96,7 @@ def histogram(connection: Connection, period: Period, route: str | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswers:
-    """Answers with a confidence and a current verdict that scores it, as columns, newest first.
+    """Answers, or claims of long ones, with a confidence and a current verdict that scores it, as columns, newest first.
 
     Attributes:
         route, map_id: names; None where there is none.
@@ -149,10 +149,28 @@ def labelled(connection: Connection, period: Period, route: str | None = None) -
         .order_by(a.created_at.desc())
         .limit(MAX_LABELLED + 1)
     )
-    fetched = connection.execute(statement).all()
+    return _columns(connection.execute(statement).all())
+
+
+def labelled_claims(connection: Connection, period: Period, route: str | None = None) -> LabelledAnswers:
+    """Claims of long answers that a verdict has scored, each with a confidence of its own; none of them is perceived by itself."""
+    a, v = answers.c, claim_verdicts.c
+    unknown = sa.null().label("perceived")
+    statement = (
+        sa.select(a.route, a.map_id, a.created_at, v.raw_alpha, v.raw_beta, v.alpha, v.beta, unknown, unknown)
+        .add_columns(v.correct, v.fd_raw, v.fd, unknown)
+        .join(claim_verdicts, v.answer_id == a.id)
+        .where(v.current, v.fd.is_not(None), a.signal == CLAIM_SIGNAL, period.holds(a.created_at), *_of(route))
+        .order_by(a.created_at.desc(), v.claim)
+        .limit(MAX_LABELLED + 1)
+    )
+    return _columns(connection.execute(statement).all())
+
+
+def _columns(fetched: Sequence[Any]) -> LabelledAnswers:
     rows = fetched[:MAX_LABELLED]
-    names = np.array([row[:2] for row in rows], dtype=object).reshape(-1, 2)
-    columns = np.array([row[2:] for row in rows], dtype=np.float64).reshape(-1, 11).T
+    names = np.array([tuple(row[:2]) for row in rows], dtype=object).reshape(-1, 2)
+    columns = np.array([tuple(row[2:]) for row in rows], dtype=np.float64).reshape(-1, 11).T
     return LabelledAnswers(
         created_at=columns[0],
         route=names[:, 0],

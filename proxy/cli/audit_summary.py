@@ -18,7 +18,7 @@ from hedgerow.proxy.audit.engine import Connection, transaction
 from hedgerow.proxy.cli.common import ConfigPath, stop
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.monitoring import figures
-from hedgerow.proxy.monitoring.figures import PERIODS, Buckets, RouteFigures, percent
+from hedgerow.proxy.monitoring.figures import PERIODS, Buckets, ClaimFigures, RouteFigures, percent
 
 T = TypeVar("T")
 Since = Annotated[str, typer.Option(help="How far back: 24h, 7d, 30d or all.")]
@@ -30,29 +30,33 @@ def summary(
     config: ConfigPath = Path("config.yaml"), since: Since = "7d", route: RouteName = None, as_json: AsJson = False
 ) -> None:
     """Per route: requests, share hedged and passed on, confidence against outcomes, divergence, tokens."""
-
-    def lines(connection: Connection, buckets: Buckets) -> list[RouteFigures]:
-        counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
-        labelled = queries.labelled(connection, buckets.period, route)
-        names = sorted({tally.route for tally in counted if tally.route})
-        each = [
-            figures.route_figures(
-                name, [t for t in counted if t.route == name], labelled.where(labelled.route == name), buckets
-            )
-            for name in names
-        ]
-        return each if len(each) == 1 else [*each, figures.route_figures(None, counted, labelled, buckets)]
-
     _check_period(since)
     with open_audit(config) as (_, engine), transaction(engine) as connection:
-        buckets = _buckets(connection, since)
-        rows = lines(connection, buckets)
+        rows = _lines(connection, _buckets(connection, since), route)
     if as_json:
-        typer.echo(_json([_figures(line) for line in rows if line.requests]))
-    elif not any(line.requests for line in rows):
+        typer.echo(_json([_figures(line, claims) for line, claims in rows if line.requests]))
+    elif not any(line.requests for line, _ in rows):
         typer.echo(f"no requests in {figures.PERIODS[since][0]}" + (f" on the route {route}" if route else ""))
     else:
-        _print_summary(rows, figures.PERIODS[since][0])
+        _print_summary([line for line, _ in rows], figures.PERIODS[since][0])
+        _print_claims(rows)
+
+
+def _lines(connection: Connection, buckets: Buckets, route: str | None) -> list[tuple[RouteFigures, ClaimFigures]]:
+    """Each route's answers and, apart from them, the claims of its long ones; all together last, where there are several."""
+    counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
+    labelled = queries.labelled(connection, buckets.period, route)
+    claims = queries.labelled_claims(connection, buckets.period, route)
+
+    def line(name: str | None) -> tuple[RouteFigures, ClaimFigures]:
+        if name is None:
+            return figures.route_figures(None, counted, labelled, buckets), figures.claim_figures(claims)
+        mine = [tally for tally in counted if tally.route == name]
+        of_answers = figures.route_figures(name, mine, labelled.where(labelled.route == name), buckets)
+        return of_answers, figures.claim_figures(claims.where(claims.route == name))
+
+    each = [line(name) for name in sorted({tally.route for tally in counted if tally.route})]
+    return each if len(each) == 1 else [*each, line(None)]
 
 
 def worst(
@@ -84,7 +88,7 @@ def _buckets(connection: Connection, since: str) -> Buckets:
     return figures.buckets_of(since, time.time(), first)
 
 
-def _figures(line: RouteFigures) -> dict[str, Any]:
+def _figures(line: RouteFigures, claims: ClaimFigures) -> dict[str, Any]:
     """A line as JSON has it; intervals are [estimate, low, high]."""
 
     def interval(held: Interval | None) -> list[float] | None:
@@ -104,6 +108,15 @@ def _figures(line: RouteFigures) -> dict[str, Any]:
         "faithfulness_divergence_raw": line.fd_raw,
         "smooth_ece": interval(line.smooth_ece),
         "smooth_ece_raw": line.smooth_ece_raw,
+        "claims": {
+            "verdicts": claims.verdicts,
+            "accuracy": claims.accuracy,
+            "mean_confidence": claims.confidence,
+            "faithfulness_divergence": claims.fd,
+            "faithfulness_divergence_raw": claims.fd_raw,
+            "generalised_ece": claims.generalised_ece,
+            "generalised_ece_raw": claims.generalised_ece_raw,
+        },
         "tokens": dict(line.tokens),
         "mean_ms": line.milliseconds,
     }
@@ -141,6 +154,32 @@ def _print_summary(lines: list[RouteFigures], period: str) -> None:
             estimate(line.smooth_ece, 3),
             f"{sum(line.tokens.values()):,}",
         )
+    Console(highlight=False).print(table)
+
+
+def _print_claims(rows: list[tuple[RouteFigures, ClaimFigures]]) -> None:
+    """Claims with a verdict of their own, where there are any."""
+    if not any(claims.verdicts for _, claims in rows):
+        return
+    table = Table(
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="dim",
+        title="claims of long answers",
+        title_justify="left",
+    )
+    table.add_column("route")
+    for column in ("verdicts", "right", "conf.", "FD nats", "generalised ECE"):
+        table.add_column(column, justify="right", no_wrap=True)
+
+    def number(value: float | None, digits: int) -> str:
+        return "–" if value is None else f"{value:.{digits}f}"
+
+    for line, claims in rows:
+        shares = ("–" if share is None else f"{share:.0%}" for share in (claims.accuracy, claims.confidence))
+        name = f"[bold]{line.name}[/]" if line.name else "all"
+        table.add_row(name, f"{claims.verdicts:,}", *shares, number(claims.fd, 2), number(claims.generalised_ece, 3))
     Console(highlight=False).print(table)
 
 

@@ -98,6 +98,8 @@ class Overview:
     charts: Json
     histogram: tuple[list[int], list[int]]
     diagrams: list[Any]
+    claims: figures.ClaimFigures
+    claim_diagrams: list[Any]
     surprises: list[Json]
     alarms: list[Json]
     complete: bool
@@ -147,6 +149,7 @@ def overview(
     buckets = figures.buckets_of(period, now, queries.first_moment(connection))
     counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
     labelled = queries.labelled(connection, buckets.period, route)
+    claims = queries.labelled_claims(connection, buckets.period, route)
     alarms = queries.list_alarms(connection, standing=True)
     total = figures.route_figures(route, counted, labelled, buckets)
     return Overview(
@@ -158,6 +161,8 @@ def overview(
         charts=figures.volumes(counted, buckets) | figures.quality(labelled, buckets.period),
         histogram=queries.histogram(connection, buckets.period, route),
         diagrams=figures.diagrams(labelled),
+        claims=figures.claim_figures(claims),
+        claim_diagrams=figures.diagrams(claims),
         surprises=queries.surprises(connection, buckets.period, route, limit=3),
         alarms=[alarm for alarm in alarms if route in (None, alarm["route"])],
         complete=labelled.complete,

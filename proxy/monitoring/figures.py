@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration.metrics import Interval, bootstrap_interval, smooth_ece
+from hedgerow.calibration.metrics import Interval, bootstrap_interval, generalised_ece, smooth_ece
 from hedgerow.calibration.metrics.smooth import smooth_ece_at
 from hedgerow.proxy.audit.queries import TOKENS, LabelledAnswers, Period, Tally
 from hedgerow.proxy.monitoring.diagrams import Reliability, reliability
@@ -137,6 +137,38 @@ def route_figures(
         fd_raw=raw,
         smooth_ece=ece,
         smooth_ece_raw=ece_raw,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFigures:
+    """The claims of long answers with a verdict of their own, apart from the answers. Estimates are without intervals: claims of one answer
+    stand or fall together, so that their number says less than that of answers. None where there are too few.
+    """
+
+    verdicts: int
+    accuracy: float | None
+    confidence: float | None
+    fd: float | None = None
+    fd_raw: float | None = None
+    generalised_ece: float | None = None
+    generalised_ece_raw: float | None = None
+
+
+def claim_figures(labelled: LabelledAnswers) -> ClaimFigures:
+    """The figures of labelled claims."""
+    if not len(labelled):
+        return ClaimFigures(0, None, None)
+    known = ClaimFigures(len(labelled), float(np.mean(labelled.correct)), float(np.mean(_means(labelled.calibrated))))
+    if len(labelled) < MIN_VERDICTS:
+        return known
+    outcome = np.round(labelled.correct)
+    return replace(
+        known,
+        fd=float(np.mean(labelled.fd)),
+        fd_raw=float(np.mean(labelled.fd_raw)),
+        generalised_ece=float(generalised_ece(*labelled.calibrated, outcome)),
+        generalised_ece_raw=float(generalised_ece(*labelled.raw, outcome)),
     )
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
+from tests.contract.test_long_answers import ANSWERS, ASK, UNCALIBRATED, told_of
 from tests.support.traffic import fill
-from tests.support.upstream import Upstream
+from tests.support.upstream import Upstream, says
 
 
 def config_of(folder: Path) -> Path:
@@ -41,6 +44,30 @@ def test_the_summary_says_what_happened(serve: Any, upstream: Upstream, tmp_path
     assert worst[0]["question"] == "What is the capital of France?"  # unanimous, and once called wrong
     assert worst[0]["fd"] > worst[1]["fd"]
     assert "was wrong" in run(tmp_path, "worst", "-n", "1").stdout
+
+
+def test_claims_are_told_apart_from_answers(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Path) -> None:
+    """In the terminal, as JSON and on the page; a verdict on a claim moves no figure of the answers, and the reverse."""
+    upstream.default = says(*ANSWERS)
+    address = serve(rewriting=UNCALIBRATED)
+    answers = [told_of(client_of(address).chat.completions.create(model="m", messages=ASK))[1] for _ in range(6)]
+    batch = [{"id": told["id"], "claims": [True, True, False, True]} for told in answers]
+    assert httpx.post(f"{address}/v1/feedback", json=batch).json()["failed"] == 0
+    (line,) = json.loads(run(tmp_path, "summary", "--json").stdout)
+    assert (line["verdicts"], line["accuracy"]) == (0, None)
+    claims = line["claims"]
+    assert (claims["verdicts"], claims["accuracy"]) == (24, 0.75)
+    settled = [claim for told in answers for claim in told["claims"]]
+    assert claims["mean_confidence"] == pytest.approx(fmean(claim["confidence"] for claim in settled), abs=1e-5)
+    assert 0.0 < claims["generalised_ece"] < 1.0
+    assert claims["faithfulness_divergence"] > 0.0
+    assert "claims of long answers" in run(tmp_path, "summary").stdout
+    page = httpx.get(f"{address}/dashboard").text
+    assert "24 claims with a verdict of their own: 75" in page
+    assert "None has a verdict yet" in page
+    httpx.post(f"{address}/v1/feedback", json={"id": answers[0]["id"], "correct": False})
+    (line,) = json.loads(run(tmp_path, "summary", "--json").stdout)
+    assert (line["verdicts"], line["accuracy"], line["claims"]["verdicts"]) == (1, 0.0, 24)
 
 
 def test_what_is_not_there_is_said_in_one_sentence(tmp_path: Path) -> None:
