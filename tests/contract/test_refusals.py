@@ -207,3 +207,17 @@ def test_a_tool_call_needs_no_other_answers(serve: Any, client_of: Any, upstream
     assert answer.choices[0].finish_reason == "tool_calls"
     assert answer.model_extra["hedgerow"]["reason"] == "tool_calls"
     assert len(upstream.calls) == 1
+
+
+def test_an_upstream_that_refuses_to_count_in_streams_is_asked_once(
+    serve: Any, client_of: Any, upstream: Upstream
+) -> None:
+    """The first answer beside tools is then drawn whole, from the second request on without a refusal."""
+    tools: Any = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    upstream.default = _refuses("stream_options")
+    client = client_of(serve())
+    for calls in (3, 2):  # the refused one, the client's own, nine at once; then one and nine
+        upstream.calls.clear()
+        told = client.chat.completions.create(model="m", messages=ASK, tools=tools).model_extra["hedgerow"]
+        assert told["samples"] == 10
+        assert len(upstream.calls) == calls

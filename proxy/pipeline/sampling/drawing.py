@@ -237,11 +237,13 @@ class _Asking:
             ProxyError: it did not come.
         """
         try:
-            return await self.one(self.form, on_text)
+            return await self.one(self.form, on_text if self.accepted.streams(self.job) else None)
         except UpstreamRejected as refusal:
             if not is_refusal(refusal):
                 raise
-            return await draw_own_as_it_came(self.job, self.upstream)
+            answer = await draw_own_as_it_came(self.job, self.upstream)
+            self.accepted.learn_refused(self.job, refusal)
+            return answer
 
     async def several(self, form: Form, n: int) -> Json:
         """Up to `n` answers of one call."""

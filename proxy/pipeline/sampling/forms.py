@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from hedgerow.proxy.errors import ProxyError, UpstreamRejected
 from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
@@ -23,6 +24,7 @@ READ_OF_A_REFUSAL = 4_000
 """Bytes of an error in which the names of refused fields are looked for."""
 _STREAMED = ("stream", "stream_options")
 _MOST_MODELS = 1_000
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Accepted:
 
     def __init__(self) -> None:
         self._forms: dict[tuple[object, ...], Form] = {}
+        self._unstreamed: dict[tuple[object, ...], None] = {}
 
     def form(self, job: Job) -> Form | None:
         """What was taken of calls like this one; None where the first choice is, or nothing is known."""
@@ -50,9 +53,23 @@ class Accepted:
 
     def learn(self, job: Job, form: Form) -> None:
         """Ask for answers in this form from now on."""
-        if len(self._forms) >= _MOST_MODELS:
-            del self._forms[next(iter(self._forms))]
-        self._forms[_kind(job)] = form
+        _keep(self._forms, _kind(job), form)
+
+    def streams(self, job: Job) -> bool:
+        """Whether an answer may be asked for as a stream where the client did not ask so; until it is refused."""
+        return _kind(job) not in self._unstreamed
+
+    def learn_refused(self, job: Job, refusal: UpstreamRejected) -> None:
+        """Take over that a stream was refused, if that is what the error is about."""
+        if _named_in(refusal, _STREAMED):
+            _keep(self._unstreamed, _kind(job), None)
+
+
+def _keep(known: dict[tuple[object, ...], T], kind: tuple[object, ...], value: T) -> None:
+    """Remember something of a model; of too many models the first is forgotten."""
+    if len(known) >= _MOST_MODELS:
+        del known[next(iter(known))]
+    known[kind] = value
 
 
 def _kind(job: Job) -> tuple[object, ...]:
