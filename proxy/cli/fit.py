@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +17,7 @@ from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, one_sentence, 
 from hedgerow.proxy.cli.maps import check_route, map_registry
 from hedgerow.proxy.cli.records import Clusters, Signal, load_records
 from hedgerow.proxy.cli.refit import finish_refit, refit_from_audit
-from hedgerow.proxy.lab.fitting import fit_records, version_of
+from hedgerow.proxy.lab.fitting import Decile, deciles, fit_records, version_of
 from hedgerow.proxy.types import CLAIM_SIGNAL
 
 
@@ -85,17 +87,21 @@ def fit(
         shares = ", ".join(f"{name} {weight:.3f}" for name, weight in weights.weights.items())
         typer.echo(f"weights of the combined signal: {shares}, bias {weights.bias:.3f}", err=True)
     if as_json:
-        return typer.echo(json.dumps({"version": name, **fitted.to_dict()}, indent=2))
-    return _print(name, fitted, path, activate)
+        tenths = [asdict(decile) for decile in deciles(records, fitted)]
+        return typer.echo(json.dumps({"version": name, **fitted.to_dict(), "deciles": tenths}, indent=2))
+    return _print(name, fitted, deciles(records, fitted), path, activate)
 
 
-def _print(name: str, fitted: FittedMap, place: object, activated: bool) -> None:
+def _print(name: str, fitted: FittedMap, tenths: Sequence[Decile], place: object, activated: bool) -> None:
     made = fitted.provenance
     typer.echo(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right; stored as {place}")
     for metric in HEADLINE:
         if metric in made.cross_validation:
             held = made.cross_validation[metric]
             typer.echo(f"  {metric}: {held['before']:.3f} before, {held['after']:.3f} after (cross-validation)")
+    typer.echo("  by tenths of the answers (fitted on these)   n  before   after   right")
+    for number, tenth in enumerate(tenths, start=1):
+        typer.echo(f"{number:>40} {tenth.n:>8} {tenth.before:>7.3f} {tenth.after:>7.3f} {tenth.right:>7.3f}")
     for note in made.notes:
         typer.echo(f"  note: {note}")
     if not activated:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.calibration import FittedMap
 from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.maps.base import apply_map
 from hedgerow.calibration.refit import DECIDING, Refit, refit
 from hedgerow.proxy.audit.engine import Engine
 from hedgerow.proxy.audit.labelled import count_by_map, read_labelled
@@ -37,6 +38,38 @@ def fit_records(
     )
     fitted = fit_map(kind, records.alpha, records.beta, records.correct, signal=signal, model=records.model, **options)
     return fitted if weights is None else replace(fitted, weights={"bias": weights.bias} | dict(weights.weights))
+
+
+@dataclass(frozen=True, slots=True)
+class Decile:
+    """A tenth of the rows by raw confidence.
+
+    Attributes:
+        n: rows.
+        before, after: mean confidence before and after the map.
+        right: share of them that are right.
+    """
+
+    n: int
+    before: float
+    after: float
+    right: float
+
+
+def deciles(records: Records, fitted: FittedMap) -> list[Decile]:
+    """The rows that a map was fitted on in ten parts of equal size, least confident first; fewer parts where there are fewer rows."""
+    raw = records.alpha / (records.alpha + records.beta)
+    alpha, beta = apply_map(fitted.map, records.alpha, records.beta)
+    parts = np.array_split(np.argsort(raw, kind="stable"), min(10, raw.size))
+    return [
+        Decile(
+            part.size,
+            float(raw[part].mean()),
+            float((alpha / (alpha + beta))[part].mean()),
+            float(records.correct[part].mean()),
+        )
+        for part in parts
+    ]
 
 
 def version_of(fitted: FittedMap, *parts: str) -> str:

@@ -241,3 +241,22 @@ def test_a_map_is_activated_for_routes_that_there_are(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["maps", "activate", "mine", "--route", "suport", "--config", str(config)])
     assert done.exit_code == 2
     assert "there is no route 'suport'; the routes are support" in done.stderr
+
+
+def test_the_report_of_a_fit_has_a_table_by_tenths(tmp_path):
+    """Labelled claims of which four in ten are right at .8 and nine in ten at .9: the map brings both down, the table says so."""
+    claims = [
+        {"alpha": 27 * m, "beta": 27 * (1 - m), "correct": i % 10 < share, "signal": "consistency"}
+        for i in range(100)
+        for m, share in ((0.8, 4), (0.9, 9))
+    ]
+    data = write(tmp_path / "claims.jsonl", claims)
+    options = ["fit", "--data", data, "--signal", "consistency", "--folder", tmp_path / "maps"]
+    tenths = json.loads(run(*options, "--version", "one", "--json").stdout)["deciles"]
+    assert [tenth["n"] for tenth in tenths] == [20] * 10
+    assert [round(tenth["before"], 3) for tenth in tenths] == [0.8] * 5 + [0.9] * 5
+    assert sum(tenth["right"] for tenth in tenths[:5]) == pytest.approx(5 * 0.4)
+    assert all(tenth["after"] < tenth["before"] for tenth in tenths[:5])
+    printed = run(*options, "--version", "two").stdout
+    assert "by tenths of the answers" in printed
+    assert printed.count("20   0.800") == 5
