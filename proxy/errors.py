@@ -24,8 +24,12 @@ Foreign exceptions are turned into these at the border file that talks to the fo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hedgerow.proxy.outcomes import Reason
+
+if TYPE_CHECKING:
+    from hedgerow.proxy.types import Usage
 
 
 class HedgerowError(Exception):
@@ -170,13 +174,15 @@ class StepFailed(HedgerowError):
     Attributes:
         step: the step's name, as in the log line.
         reason: its code, for the header, the counter and the audit row.
+        usage: the tokens that were spent in vain, where they are known.
     """
 
-    def __init__(self, step: str, reason: Reason, detail: str = "") -> None:
+    def __init__(self, step: str, reason: Reason, detail: str = "", usage: Usage | None = None) -> None:
         super().__init__(f"{step}: {reason}" + (f" ({detail})" if detail else ""))
         self.step = step
         self.reason = reason
         self.detail = detail
+        self.usage = usage
 
 
 class StoreError(HedgerowError):

@@ -114,6 +114,8 @@ class Reason(_Code):
     NOT_ENTAILED = "not_entailed", "The rewrite and the draft do not entail each other."
     NO_ENTAILMENT = "no_entailment", "The model that checks entailment could not be used."
     EDITOR_FAILED = "editor_failed", "The upstream of the editor could not be asked."
+    EDITOR_NONSENSE = "editor_nonsense", "The decision of the editor could not be read."
+    NO_HEDGE_CHOSEN = "no_hedge_chosen", "The editor sees claims in the draft and hedges none."
     # degraded: a step could not be done
     DEADLINE = "deadline", "The route's `deadline_s` passed."
     TOO_FEW_SAMPLES = "too_few_samples", "Fewer answers than `sampling.min_n` have text."

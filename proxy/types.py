@@ -225,6 +225,18 @@ class ClaimConfidence:
         return f"{self.context}: {self.text}" if self.context else self.text
 
 
+Position = Literal["start", "verb", "end"]
+"""Where in a sentence a hedge goes: before it, beside its verb, behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Which hedge goes where in a sentence. `hedge` is the id of a lexicon entry."""
+
+    hedge: str
+    position: Position
+
+
 SentenceStatus = Literal["hedged", "plain", "unhedged", "kept"]
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Retriever, load
 from hedgerow.proxy.rewriting import Entailment, FactGuard
-from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment
+from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment, LocalEntailment
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Verdict
 
 SETS = Path(__file__).parents[2] / "tests" / "data"
@@ -72,10 +72,16 @@ def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wrong", action="store_true", help="also the rewrites that the guard gets wrong")
-    parser.add_argument("--entailment", metavar="MODEL", help="a cross-encoder's name or folder, asked as well")
+    parser.add_argument(
+        "--entailment",
+        metavar="MODEL",
+        help="asked as well: local (the shipped judge), or a cross-encoder's name or folder",
+    )
     parser.add_argument("--threshold", type=float, default=0.5)
     given = parser.parse_args()
-    entailment: Entailment | None = CrossEncoderEntailment(given.entailment) if given.entailment else None
+    entailment: Entailment | None = None
+    if given.entailment:
+        entailment = LocalEntailment() if given.entailment == "local" else CrossEncoderEntailment(given.entailment)
     found = list(judged(FactGuard(entailment=entailment, entailed=given.threshold)))
     print(table(found))
     for one in found if given.wrong else ():

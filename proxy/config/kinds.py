@@ -30,7 +30,12 @@ JUDGES = table(
 
 REWRITERS = table(
     Kind("template", "no model call", f"{_REWRITING}.template:build"),
-    Kind("llm", "an editor model that sees the retrieved hedges", f"{_REWRITING}.editor:build"),
+    Kind(
+        "decide",
+        "an editor model that chooses claims, hedges and places; the template writes",
+        f"{_REWRITING}.decider:build",
+    ),
+    Kind("llm", "an editor model that writes the answer anew", f"{_REWRITING}.editor:build"),
     Kind("direct_beta", "the paper's baseline without retrieval", f"{_REWRITING}.editor:build_direct_beta"),
     Kind("hedged_qa", "the paper's baseline without a signal", f"{_REWRITING}.editor:build_hedged_qa"),
 )

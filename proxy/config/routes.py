@@ -140,7 +140,8 @@ class Rewriting(Section):
     """How the answer is reworded."""
 
     rewriter: RewriterName = "template"
-    """`template` makes no model call; `llm` asks an editor; `direct_beta` and `hedged_qa` are the paper's baselines, for experiments."""
+    """`template` makes no model call; `decide` asks an editor which sentence gets which hedge where, and writes it as the template does, long answers
+    too; `llm` has an editor write short answers anew, behind the guard; `direct_beta` and `hedged_qa` are the paper's baselines, for experiments."""
     upstream: str | None = None
     """Upstream of the editor. Unset: the route's own."""
     model: str | None = None

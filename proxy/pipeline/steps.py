@@ -18,6 +18,7 @@ from hedgerow.proxy.pipeline.sampling.forms import Accepted
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
 from hedgerow.proxy.protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Supporter, Upstream
 from hedgerow.proxy.rewriting import Choice, FactGuard, TemplateRewriter
+from hedgerow.proxy.rewriting.decider import Decider
 from hedgerow.proxy.types import Clustering, Usage
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class LongAnswerPipeline:
         support: how far the other answers bear out a claim; made for one request, as `RoutePipeline.signal`.
         active_map: the calibration map for a model, fitted for the signal of long answers.
         k: hedges retrieved for a sentence.
+        decider: makes the editor that chooses claims, hedges and places for one request; None leaves that to the rules.
     """
 
     minimum: int
@@ -47,6 +49,7 @@ class LongAnswerPipeline:
     k: int
     template: TemplateRewriter
     guard: FactGuard
+    decider: Callable[[Job], Decider] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,19 +4,24 @@ with a confidence that it was given; there is no other way to a reworded text.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio.to_thread
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
+from hedgerow.lexicon.text.language import known_language_of
+from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.result import Confidence, Run
 from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, RouteWording, decide, hedges_in, retrieve
-from hedgerow.proxy.rewriting import append_confidence_sentence, reword, reword_sentences
-from hedgerow.proxy.types import Rewording, RewriteRequest
+from hedgerow.proxy.rewriting import append_confidence_sentence, reword, reword_sentences, sentences
+from hedgerow.proxy.rewriting.decider import Decider, Offer
+from hedgerow.proxy.rewriting.frames import is_plain, nearest_foreign
+from hedgerow.proxy.rewriting.long import MOST_HEDGES, Nearest, standing_low
+from hedgerow.proxy.types import Placement, Rewording, RewriteRequest, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,9 @@ async def word(run: Run, wording: RouteWording, measured: Measured, draft: str, 
             rewording = await append_confidence_sentence(request)
         elif long is not None and measured.sentences is not None:
             cells = [(claim.end, claim.calibrated) for claim in run.result.claims if claim.sentence is None]
-            rewording = await reworded(long, job.question, draft, measured.sentences, hedges_in(job.last_answer), cells)
+            decider = long.decider(job) if long.decider else None
+            avoid = hedges_in(job.last_answer)
+            rewording = await reworded(long, job.question, draft, measured.sentences, avoid, cells, decider)
         else:
             rewording = await reword(request, rewriters=wording.rewriters(job), guard=wording.guard)
         return run.reworded(rewording)
@@ -72,11 +79,49 @@ async def reworded(
     targets: Sequence[Beta | None],
     avoid: Collection[str],
     cells: Sequence[tuple[int, Beta]] = (),
+    decider: Decider | None = None,
 ) -> Rewording:
-    """Each sentence at its calibrated confidence, in a worker thread."""
+    """Each sentence at its calibrated confidence, in a worker thread; an editor chooses first, where there is one. What it says that cannot be
+    read leaves the choice to the rules, and stands among the attempts.
+    """
 
     def nearest(target: Beta, used: Collection[str]) -> tuple[Match, ...]:
         return long.retriever.nearest(target, long.k, draft, {*used, *avoid})
 
     work = partial(reword_sentences, nearest=nearest, template=long.template, guard=long.guard, cells=cells)
-    return await anyio.to_thread.run_sync(work, question, draft, targets)
+    chosen, usage, refused = await _chosen(long, question, draft, targets, cells, nearest, decider)
+    done = await anyio.to_thread.run_sync(partial(work, decided=chosen), question, draft, targets)
+    rewriter = "decide" if chosen is not None and done.rewriter == "template" else done.rewriter
+    return replace(done, rewriter=rewriter, usage=usage or done.usage, attempts=(*refused, *done.attempts))
+
+
+async def _chosen(
+    long: LongAnswerPipeline,
+    question: str,
+    draft: str,
+    targets: Sequence[Beta | None],
+    cells: Sequence[tuple[int, Beta]],
+    nearest: Nearest,
+    decider: Decider | None,
+) -> tuple[Mapping[int, Placement] | None, Usage | None, tuple[str, ...]]:
+    """What an editor chose, what it cost, and why it cannot be followed. It is asked only where a sentence stands out."""
+    if decider is None:
+        return None, None, ()
+    low = await anyio.to_thread.run_sync(standing_low, question, draft, targets, cells)
+    if not low:
+        return None, None, ()
+    language = known_language_of(draft, question) or "en"
+
+    def hedges(index: int, target: Beta | None) -> tuple[Match, ...]:
+        if target is None or index not in low:
+            return ()
+        found = nearest(target, ()) if language == "en" else nearest_foreign(language, target, long.k)
+        return () if is_plain(target, found) else tuple(match for match in found if not match.hedge.is_plain)
+
+    texts = sentences(draft)
+    offers = [Offer(text, hedges(i, target)) for i, (text, target) in enumerate(zip(texts, targets, strict=True))]
+    try:
+        decided = await decider.decide(question, offers, most=MOST_HEDGES)
+    except StepFailed as failure:
+        return None, failure.usage, (f"decide:{failure.reason}",)
+    return decided.placements, decided.usage, ()

@@ -135,16 +135,22 @@ def build_hedged_qa(context: RouteContext) -> RewriterFactory:
 
 
 def _asking(context: RouteContext, editor: Callable[[Ask], Rewriter]) -> RewriterFactory:
+    asks = asking(context)
+    return lambda asker: editor(asks(asker))
+
+
+def asking(context: RouteContext) -> Callable[[Asker], Ask]:
+    """How a route's editor is asked, for each request."""
     settings = context.route.rewriting
     options = {"temperature": settings.temperature}
     prompting = Prompting(context.upstream(settings.upstream), "rewrite", Reason.EDITOR_FAILED, settings.model, options)
 
-    def make(asker: Asker) -> Rewriter:
+    def make(asker: Asker) -> Ask:
         async def ask(system: str, task: str) -> tuple[str, Usage]:
             messages = [{"role": "system", "content": system}, {"role": "user", "content": task}]
             answer = await prompting.complete(asker, lambda _: None, messages)
             return sample_of(answer["choices"][0]).text, usage_of(answer)
 
-        return editor(ask)
+        return ask
 
     return make

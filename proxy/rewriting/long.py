@@ -8,7 +8,7 @@ What cannot be worded safely stays as it was.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
 from statistics import fmean
@@ -23,9 +23,10 @@ from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting.claims import is_claim
 from hedgerow.proxy.rewriting.frames import LOW, Surroundings, capitalise, distance, is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.guard import FactGuard
+from hedgerow.proxy.rewriting.placing import put
 from hedgerow.proxy.rewriting.strip import Stripper
 from hedgerow.proxy.rewriting.template import TemplateRewriter, asserts, choose, hedges_itself, is_worked_solution
-from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
+from hedgerow.proxy.types import Placement, Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
 
 Nearest = Callable[[Beta, Collection[str]], tuple[Match, ...]]
 """(target, ids to avoid where others are about as near) -> hedges, best first: `Retriever.nearest` with k bound."""
@@ -79,11 +80,12 @@ def reword_sentences(
     template: TemplateRewriter,
     guard: FactGuard,
     cells: Sequence[tuple[int, Beta]] = (),
+    decided: Mapping[int, Placement] | None = None,
 ) -> Rewording:
     """Word the sentences, items and cells that stand clearly below the rest, or put a note after an answer that is in doubt as a whole.
 
     `confidences` goes with `sentences(draft)`, one each; None leaves a sentence alone. `cells` are table cells, each by the offset of its end
-    in the draft. The hedge named in the result is that of the least confident sentence; refused wordings are listed as "template:<reason>".
+    in the draft. `decided` are the hedges that an editor chose, by sentence: others get none; None leaves the choice to the rules. The hedge named in the result is that of the least confident sentence; refused wordings are listed as "template:<reason>".
 
     Raises:
         ValueError: where there are not as many confidences as sentences.
@@ -98,6 +100,8 @@ def reword_sentences(
     targets = dict(zip(indices, confidences, strict=True))
     known = [target for target in (*targets.values(), *(beta for _, beta in cells)) if target is not None]
     wording = _Wording(question, language, nearest, guard, template.strippers.of(language), parts, targets)
+    if decided is not None:
+        wording.decided = {indices[number]: placement for number, placement in decided.items()}
     if known and (note := note_of(known, language)) is not None:
         return wording.outcome(draft, note)
     if is_worked_solution(draft):
@@ -110,6 +114,18 @@ def reword_sentences(
     wording.word(sorted(low, key=lambda i: targets[i].mean))  # type: ignore[union-attr] # those without a target are left out
     wording.mark([(end, beta) for end, beta in cells if stands_out(beta)], draft)
     return wording.outcome(draft)
+
+
+def standing_low(
+    question: str, draft: str, confidences: Sequence[Beta | None], cells: Sequence[tuple[int, Beta]] = ()
+) -> frozenset[int]:
+    """The sentences that `reword_sentences` would word, by number; none where it would put a note."""
+    language = known_language_of(draft, question)
+    known = [target for target in (*confidences, *(beta for _, beta in cells)) if target is not None]
+    if language is None or not known or note_of(known, language) is not None:
+        return frozenset()
+    stands_out = standing_out(known)
+    return frozenset(i for i, target in enumerate(confidences) if target is not None and stands_out(target))
 
 
 def standing_out(known: Sequence[Beta]) -> Callable[[Beta], bool]:
@@ -150,6 +166,7 @@ class _Wording:
     used: set[str] = field(default_factory=set)
     marked: int = 0
     result: int | None = None  # the last sentence of a worked solution
+    decided: dict[int, Placement] | None = None
 
     def word(self, indices: Sequence[int]) -> None:
         """Word these sentences and items, the first ones first, as long as there may be more."""
@@ -157,6 +174,8 @@ class _Wording:
         for index in indices:
             piece, target = self.parts[index], self.targets[index]
             if target is None or is_plain(target, self._nearest(target)):
+                continue
+            if self.decided is not None and index not in self.decided:
                 continue
             if piece.place == "list" and not self._reads_as_sentence(piece):
                 self._mark_item(index, target)
@@ -173,6 +192,8 @@ class _Wording:
         piece = self.parts[index]
         asserted = _is_prose(piece) and asserts(piece.text, self.language)
         is_answer = index == min(self.targets) and asserted
+        if self.decided is not None:
+            return _is_prose(piece)
         if index == self.result and asserted:
             return True
         return _is_claim(piece, self.language, self.question) or (is_answer and shape(piece.text).kind == "fragment")
@@ -223,8 +244,9 @@ class _Wording:
         bare = self.stripper.bare(text)
         around = Surroundings(self.question, self._others(index), self.language)
         left = tuple(match for match in matches if not match.hedge.is_plain)
+        placement = None if self.decided is None else self.decided[index]
         while left:
-            chosen = choose(bare, left, around, text)
+            chosen = choose(bare, left, around, text) if placement is None else put(bare, text, placement, left, around)
             if chosen is None:
                 self.refused.append("template:no_frame")
                 return None

@@ -70,6 +70,7 @@ async def reword(
             try:
                 rewrite = await rewriter.rewrite(asked)
             except StepFailed as failure:
+                tried.usage += failure.usage or Usage()
                 if failure.reason in NOTHING_TO_HEDGE:
                     return await tried.left_alone(request, "plain", failure.reason, reader)
                 tried.refused.append(f"{rewriter.name}:{failure.reason}")

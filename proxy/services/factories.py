@@ -28,6 +28,7 @@ from hedgerow.proxy.pipeline.sampling.sharing import Sharing
 from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, RoutePipeline, RouteWording
 from hedgerow.proxy.protocols import Asker, Rewriter, Supporter, Upstream
 from hedgerow.proxy.rewriting import Choice, FactGuard, TemplateRewriter
+from hedgerow.proxy.rewriting.decider import deciders
 from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment, LocalEntailment
 from hedgerow.proxy.rewriting.frames import LOW
 from hedgerow.proxy.services.active_map import ActiveMaps
@@ -141,6 +142,7 @@ def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> 
         k=rewriting.k,
         template=TemplateRewriter(guard.hedges),
         guard=guard,
+        decider=deciders(context) if rewriting.rewriter == "decide" else None,
     )
 
 
