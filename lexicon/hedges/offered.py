@@ -12,7 +12,7 @@ from typing import Literal
 
 from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.hedges.entries import NO_HEDGE, Hedge, Lexicon, Register
-from hedgerow.lexicon.hedges.loading import builtin_names, load
+from hedgerow.lexicon.hedges.loading import load
 from hedgerow.lexicon.hedges.written import written
 
 Wordings = Literal["vetted", "all"]
@@ -108,10 +108,11 @@ def voice_of(hedge: Hedge) -> Voice:
 
 def _vetted(lexicon: Lexicon) -> Iterator[Hedge]:
     """The shipped entries in their vetted forms, and the user's own as they are."""
-    if lexicon.language not in builtin_names():
+    vetted = written(lexicon.language).wordings
+    if not vetted:
         yield from lexicon
         return
-    shipped, vetted = load(language=lexicon.language), written(lexicon.language).wordings
+    shipped = load(language=lexicon.language)
     for hedge in lexicon:
         if hedge.is_plain or shipped.get(hedge.id) != hedge:
             yield hedge

@@ -76,14 +76,17 @@ class Written:
 
 @cache
 def written(language: str = "en") -> Written:
-    """The vetted wordings of a language that has a shipped lexicon.
+    """The vetted wordings of a language; none where no file has any: then the whole lexicon is written, and nothing apart from a claim.
 
     Examples
     --------
     >>> written().wordings["probably"].register, written().notes[0].text
     ('plain', 'There is very little confidence in this answer.')
     """
-    raw = json.loads((DATA / "written" / f"{language}.json").read_text(encoding="utf-8"))
+    path = DATA / "written" / f"{language}.json"
+    if not path.exists():
+        return Written({}, (), (), (), ())
+    raw = json.loads(path.read_text(encoding="utf-8"))
     hedges = load(language=language)
 
     def closing(row: dict[str, str | float]) -> Closing:

@@ -173,7 +173,7 @@ def _joins(frame: Frame) -> bool:
 
 def disturbs_start(text: str, shape: Shape) -> bool:
     """True where the words of this result before the body may clash with the body's first letter."""
-    return not text.startswith(shape.head + shape.body[:12])
+    return not text.startswith(shape.head + shape.body[:12].partition(" ")[0])
 
 
 def _clause(text: str, shape: Shape, around: Surroundings) -> str | None:
@@ -182,11 +182,11 @@ def _clause(text: str, shape: Shape, around: Surroundings) -> str | None:
     opening = text.partition("{clause}")[0].rstrip(" ,")
     if shape.head and opening.endswith((" but", " aber", " mais", " pero")):
         answer = decapitalise(shape.head + shape.body, around)
-        return capitalise(text.replace("{clause}", answer)) + _full_stop(shape)
+        return capitalise(text.replace("{clause}", answer)) + _full_stop(shape, around)
     body = decapitalise(shape.body, around)
     if around.language == "fr" and opening.endswith(" que") and body[:1].lower() in _VOWELS:
-        return _opened(text.replace("e {clause}", "'" + body), shape, _full_stop(shape))
-    return _opened(text.replace("{clause}", body), shape, _full_stop(shape))
+        return _opened(text.replace("e {clause}", "'" + body), shape, _full_stop(shape, around))
+    return _opened(text.replace("{clause}", body), shape, _full_stop(shape, around))
 
 
 def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
@@ -195,8 +195,12 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
     opening, _, rest = text.partition("{fragment}")
     if not opening:
         closed = shape.body.endswith((",", ";")) or (shape.stopped and not shape.end and not shape.body.endswith("."))
-        return None if closed or _is_list(shape) else shape.body + rest + (shape.end or ".")
-    end = _full_stop(shape) if " " in opening.strip() else shape.end
+        return (
+            None
+            if closed or _is_list(shape)
+            else shape.body + rest + (shape.end or ("" if around.rest.strip() and not shape.stopped else "."))
+        )
+    end = _full_stop(shape, around) if " " in opening.strip() else shape.end
     manner = opening.rstrip()
     if shape.unsure and around.language == "en" and " " in manner and not manner.endswith((",", "is", "be", ":")):
         opening = f"{manner}, "
@@ -205,7 +209,7 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
 
 def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
     if shape.kind == "fragment" and not shape.head:
-        end = _full_stop(shape) if " " in text else shape.end
+        end = _full_stop(shape, around) if " " in text else shape.end
         comma = (
             "," if shape.unsure and " " in text and around.language == "en" else ""
         )  # "Most likely, new crust forms there."
@@ -297,7 +301,7 @@ def _lead(text: str, shape: Shape, around: Surroundings) -> str | None:
     body = shape.head + shape.body
     if not opening.rstrip().endswith((".", ":", "!", "?")):
         body = decapitalise(body, around)
-    return capitalise(opening) + body + rest + _full_stop(shape)
+    return capitalise(opening) + body + rest + _full_stop(shape, around)
 
 
 def _opened(text: str, shape: Shape, end: str) -> str:
@@ -306,9 +310,9 @@ def _opened(text: str, shape: Shape, end: str) -> str:
     return shape.head + (text if leads_on else capitalise(text)) + end
 
 
-def _full_stop(shape: Shape) -> str:
-    """What ends a full sentence: the draft's own stop, one of ours where it has none."""
-    return shape.end if shape.stopped or _is_list(shape) else "."
+def _full_stop(shape: Shape, around: Surroundings) -> str:
+    """What ends a full sentence: the draft's own stop, one of ours where it has none and stands alone."""
+    return shape.end if shape.stopped or _is_list(shape) or around.rest.strip() else "."
 
 
 def _is_list(shape: Shape) -> bool:

@@ -147,7 +147,7 @@ def note_of(known: Sequence[Beta], language: str) -> Closing | None:
         return None
     about = Beta.from_mean(mean, known[0].concentration)
     notes = written(language).notes if mean <= LOW else written(language).parts
-    return min(notes, key=lambda note: distance(note.beta, about))
+    return min(notes, key=lambda note: distance(note.beta, about), default=None)
 
 
 @dataclass
@@ -204,11 +204,15 @@ class _Wording:
     def _mark_item(self, index: int, target: Beta) -> None:
         """A short mark at the end of an item: "Passy (probably)"."""
         text = self.parts[index].text
-        if self.marked >= MOST_MARKS or len(text) > _LONGEST_MARKED or text.rstrip("*_ ").endswith((":", ")")):
+        if not self._may_mark or len(text) > _LONGEST_MARKED or text.rstrip("*_ ").endswith((":", ")")):
             return
         mark = self._mark(target)
         self.parts[index] = replace(self.parts[index], text=f"{_unstopped(text)} ({mark.text}){_stop_of(text)}")
         self.done[index] = ("hedged", mark.hedge)
+
+    @property
+    def _may_mark(self) -> bool:
+        return self.marked < MOST_MARKS and bool(written(self.language).marks)
 
     def _mark(self, target: Beta) -> Closing:
         self.marked += 1
@@ -221,7 +225,7 @@ class _Wording:
             starts.append(start)
             start += len(piece.text)
         for end, target in sorted(cells, reverse=True):
-            if target.mean < 1 and self.marked < MOST_MARKS and not is_plain(target, self._nearest(target)):
+            if self._may_mark and not is_plain(target, self._nearest(target)):
                 index = max(i for i, each in enumerate(starts) if each < end)
                 text, at = self.parts[index].text, end - starts[index]
                 self.parts[index] = replace(

@@ -59,7 +59,8 @@ def append_confidence_sentence_sync(request: RewriteRequest) -> Rewording:
         return replace(plain, hedge=NO_HEDGE)
     if not any(asserts(sentence, language) for sentence in sentences(request.draft)):
         return replace(plain, reason=Reason.NO_ASSERTION)
-    closing = closing_sentence(request.target, request.hedges, language)
+    if (closing := closing_sentence(request.target, request.hedges, language)) is None:
+        return replace(plain, status="unhedged", reason=Reason.NO_FRAME)
     if any(each.text in request.draft for each in (*written(language).closings, *written(language).notes)):
         return replace(plain, reason=Reason.ALREADY_HEDGED)
     perceived = perceived_confidence(closing.text, language) if language == "en" else closing.beta
@@ -67,14 +68,17 @@ def append_confidence_sentence_sync(request: RewriteRequest) -> Rewording:
     return Rewording(text, "hedged", None, closing.hedge, "closing", perceived=perceived)
 
 
-def closing_sentence(target: Beta, matches: Sequence[Match], language: str) -> Closing:
-    """The sentence that says how sure the answer before it is: a note at little confidence, else that of the best hedge that has one."""
+def closing_sentence(target: Beta, matches: Sequence[Match], language: str) -> Closing | None:
+    """The sentence that says how sure the answer before it is: a note at little confidence, else that of the best hedge that has one. None where the
+    language has none.
+    """
     known = written(language)
     by_hedge = {closing.hedge: closing for closing in known.closings}
     retrieved = (by_hedge[match.hedge.id] for match in matches if match.hedge.id in by_hedge)
     if target.mean > LOW and language == "en" and (closing := next(retrieved, None)) is not None:
         return closing
-    return min(known.notes if target.mean <= LOW else known.closings, key=lambda each: distance(each.beta, target))
+    sentences = known.notes if target.mean <= LOW else known.closings
+    return min(sentences, key=lambda each: distance(each.beta, target), default=None)
 
 
 def _break(answer: str) -> str:

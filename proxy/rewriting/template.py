@@ -31,7 +31,7 @@ NEAR_TIE = 0.025
 NO_ASSERTION = re.compile(
     r"(?:(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
     r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|(?:There is )?no (?:reliable |verified |specific )?(?:record|information|data|details|evidence)\b|"
-    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:To \w+[^,]{0,200}, )?(?:we|let us|let['’]s) (?:can|need|have to|must|will|get|use|find|see|know|first|start|then)\b|To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|I don['’]t know)",
+    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:To \w+[^,]{0,200}, )?(?:we|let us|let['’]s) (?:can|need|have to|must|will|get|use|find|see|know|first|start|then)\b|To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|I don['’]t know|(?:yes, |no, )?I (?:dis)?agree\b|.{0,120}\b(?:is|are|was|remains?) (?:currently |still )?(?:unknown|unclear|not known|not specified)\b|(?:There (?:is|was) )?(?:not|too little|insufficient) (?:enough |sufficient )?information\b|I(?: am|['’]m) (?:unsure|uncertain)\b)",
     re.IGNORECASE,
 )
 """How sentences begin that give no answer: there is nothing to be sure or unsure of."""
@@ -47,7 +47,7 @@ _LAME = re.compile(
 )
 """Wordings that say after the answer what could be said with it, or that give an answer and call it impossible in one breath."""
 _AFTER_ANSWER_IS = re.compile(
-    r"(?:in|on|at|by|from|to|for|with|because|due|after|before|since|under|through|via|yes|no|true|false)\b",
+    r"(?:according to|in|on|at|by|from|to|for|with|because|due|after|before|since|under|through|via|yes|no|true|false)\b",
     re.IGNORECASE,
 )
 
@@ -182,7 +182,20 @@ def main_sentence(parts: Sequence[Piece], language: str = "en") -> int | None:
     indices = [index for index, piece in enumerate(parts) if piece.is_sentence]
     if is_worked_solution("".join(piece.text for piece in parts)):
         indices = indices[-1:]
-    return next((index for index in indices if asserts(parts[index].text, language)), None)
+    alone = len(indices) == 1 or is_bare_list(parts)
+    for index in indices:
+        is_line = not alone and _is_line(parts[index].text, language, is_first=index == indices[0])
+        if not is_line and asserts(parts[index].text, language):
+            return index
+    return None
+
+
+def _is_line(sentence: str, language: str, *, is_first: bool) -> bool:
+    """Whether a sentence among others is a heading, a row, a formula or a leftover: without a stop, or a fragment after the first."""
+    form = shape(sentence, language=language)
+    if form.kind == "clause":
+        return not (form.stopped or is_first)
+    return not (form.stopped and (is_first or form.unsure)) or "=" in form.body
 
 
 def asserts(sentence: str, language: str = "en") -> bool:
@@ -191,11 +204,12 @@ def asserts(sentence: str, language: str = "en") -> bool:
     no_answer = NO_ASSERTION if language == "en" else grammar(language).no_answer
     if form.kind in ("none", "question") or no_answer.match(form.body) or _NO_WORDING.search(sentence):
         return False
-    if form.kind == "fragment" and form.body.rstrip("*_ ").endswith(":"):
-        return False  # a heading
+    if form.body.rstrip("*_ ").endswith(":") and (form.kind == "fragment" or _ANNOUNCES.search(form.body)):
+        return False
     return language != "en" or may_claim(sentence)
 
 
+_ANNOUNCES = re.compile(r"\b(?:you|steps?|follow\w*|example|below|here)\b", re.IGNORECASE)
 _NO_WORDING = re.compile(r"^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$", re.DOTALL)
 """Drawings, rows of tables, exclamations."""
 
@@ -212,7 +226,7 @@ class _Option:
 
 
 _INTRODUCED = re.compile(
-    r"(?:in|on|at|by|during|after|before|since|as|for|to|from|with|under|despite|if|when|while|because|although|once)\b[^,]{0,120},",
+    r"(?:according to|in|on|at|by|during|after|before|since|as|for|to|from|with|under|despite|if|when|while|because|although|once)\b[^,]{0,120},",
     re.IGNORECASE,
 )
 _NOUN_PHRASE = re.compile(r"[*_\"“]*(?:(?:an?|the|one|his|her|its|their|my|this|that)\b|[A-Z\d])")
@@ -234,7 +248,7 @@ def _has_two_clauses(body: str) -> bool:
 
 _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     # "I think that Managing a patient ...": or is it a name? What stands beside the verb or at the end does not ask
-    (0.1, lambda o: o.sentence.kind == "clause" and o.around.language == "en" and _COMMON_NOUN.match(o.sentence.body)
+    (0.2, lambda o: o.sentence.kind == "clause" and o.around.language != "de" and _COMMON_NOUN.match(o.sentence.body)
         and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),
     # "Perhaps Constitutional monarchy"
     (0.03, lambda o: o.sentence.kind == "fragment" and _COMMON_NOUN.match(o.sentence.body)

@@ -135,7 +135,6 @@ def test_the_baselines_see_what_the_paper_lets_them_see() -> None:
         ("", "Not an answer, finger.", 0.35),
         ("", "Someone named Peter Lim.", 0.2),
         ("", "Someone named Scorpio to add to it.", 0.78),
-        ("", 'Israeli-Lavine Martin Levy (1999)\n"I used to play Zero and I might as well', 0.87),
         ("", "Acupuncture has been proven to help. It may also harm. Others are possibly useful.", 0.12),
         ("Are both healthy?", "Yes.", 0.62),
         ("", "No, not all Jews are actually Jews.", 0.41),

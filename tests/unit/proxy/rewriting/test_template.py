@@ -182,6 +182,10 @@ def test_doubt_about_a_part_or_of_another_is_not_the_answers_own(draft: str) -> 
         "Oh sure, and the moon is made of cheese!",
         "To find the roots, we need to solve the equation.",
         "To securely expose the service, you can use a proxy.",
+        "Yes, I agree with the statement.",
+        "The release date of the next season is currently unknown.",
+        "You can follow these steps:",
+        "Unit Conversion: Millimeters to Inches\n\nHere is how to do it.",
     ],
 )
 def test_what_is_no_statement_is_left_alone(draft: str) -> None:
@@ -244,3 +248,18 @@ def test_a_modal_stays_out_where_it_would_not_be_english(draft: str) -> None:
 def test_the_verb_of_the_sentence_is_found(draft: str, expected: str | None) -> None:
     worded = _word(draft, GOLDEN["frames"]["probably"]) if expected else None
     assert worded == expected
+
+
+def test_a_capital_that_may_be_a_names_is_not_brought_into_a_sentence() -> None:
+    """The hedge goes beside the verb although another stands nearer to the target."""
+    think, perhaps = _match(GOLDEN["frames"]["think"]), _match({"adverb": "perhaps"})
+    matches = (think, Match(perhaps.hedge, 0.05))
+    request = RewriteRequest("", "Sound travels fastest through solids.", Beta(7, 3), matches)
+    assert TEMPLATE.rewrite_sync(request).text == "Sound perhaps travels fastest through solids."
+
+
+def test_a_line_without_a_stop_gets_none_where_others_follow() -> None:
+    draft = "It was written by Ada Lovelace\n\nShe lived in London."
+    assert (
+        _word(draft, GOLDEN["frames"]["think"]) == "I think that it was written by Ada Lovelace\n\nShe lived in London."
+    )
