@@ -12,8 +12,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from hedgerow.proxy.api.access import Administers, ReloaderOf, ServicesOf, StoreOf
-from hedgerow.proxy.api.audit import unknown
-from hedgerow.proxy.api.feedback import described
+from hedgerow.proxy.api.feedback import described, unknown_answer_or_claim
 from hedgerow.proxy.audit import operators
 from hedgerow.proxy.audit.operators import Setting
 from hedgerow.proxy.audit.review import review_queue
@@ -55,9 +54,10 @@ class SetMap(Act):
 
 
 class Review(Act):
-    """A person's verdict."""
+    """A person's verdict, on an answer or on one claim of it by number."""
 
     correct: Annotated[float, Field(ge=0, le=1)]
+    claim: Annotated[int, Field(ge=0)] | None = None
 
 
 @router.get("/routes")
@@ -155,11 +155,19 @@ async def review(
 
 @router.post("/review/{name}")
 async def judge(name: str, verdict: Review, store: StoreOf, services: ServicesOf) -> Json:
-    """A person's verdict on an answer."""
-    by_person = Verdict(name, verdict.correct, kind="human", source="review", actor=verdict.actor, note=verdict.note)
+    """A person's verdict on an answer, or on one claim of it."""
+    by_person = Verdict(
+        name,
+        verdict.correct,
+        kind="human",
+        source="review",
+        actor=verdict.actor,
+        note=verdict.note,
+        claim=verdict.claim,
+    )
     (result,) = await record_verdicts(store, services.metrics, [by_person])
     if result is None:
-        raise unknown(name)
+        raise unknown_answer_or_claim(by_person)
     return described(result)
 
 

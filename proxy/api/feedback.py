@@ -90,7 +90,7 @@ async def feedback(store: StoreOf, services: ServicesOf, sent: Annotated[Any, Bo
     results = [_told(item, [next(stored) for _ in item]) if isinstance(item, list) else item.body() for item in parsed]
     if not many:
         if "error" in results[0]:
-            raise _unknown(verdicts[0])
+            raise unknown_answer_or_claim(verdicts[0])
         return results[0]
     return {
         "results": results,
@@ -128,9 +128,12 @@ def _told(verdicts: Sequence[Verdict], stored: Sequence[VerdictResult | None]) -
     """What became of what one object said: of the answer, with its claims under `claims`; an error where none of it stands."""
     name = verdicts[0].name
     if all(result is None for result in stored):
-        return {"id": name} | dict(_unknown(verdicts[0]).body())
+        return {"id": name} | dict(unknown_answer_or_claim(verdicts[0]).body())
     pairs = list(zip(verdicts, stored, strict=True))
-    told = [described(result) if result is not None else dict(_unknown(verdict).body()) for verdict, result in pairs]
+    told = [
+        described(result) if result is not None else dict(unknown_answer_or_claim(verdict).body())
+        for verdict, result in pairs
+    ]
     whole = [each for each, verdict in zip(told, verdicts, strict=True) if _is_whole(verdict)]
     claims = [{"claim": v.claim} | each for each, v in zip(told, verdicts, strict=True) if v.claim is not None]
     fields = {v.path: each for each, v in zip(told, verdicts, strict=True) if v.path is not None}
@@ -146,7 +149,8 @@ def _is_whole(verdict: Verdict) -> bool:
     return verdict.claim is None and verdict.path is None
 
 
-def _unknown(verdict: Verdict) -> NotFound:
+def unknown_answer_or_claim(verdict: Verdict) -> NotFound:
+    """The error for a verdict on what does not exist."""
     if _is_whole(verdict):
         return unknown(verdict.name, "id")
     if verdict.path is not None:

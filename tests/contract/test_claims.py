@@ -10,7 +10,7 @@ import pytest
 
 from hedgerow.calibration import faithfulness_divergence
 from tests.contract.test_failures import rows_of
-from tests.contract.test_long_answers import ANSWERS, ASK, UNCALIBRATED, told_of
+from tests.contract.test_long_answers import ANSWERS, ASK, UNCALIBRATED, text, told_of
 from tests.support.upstream import Upstream, says
 
 SHOWN = {"text", "context", "sentence", "confidence", "raw", "said_by", "contradicted_by", "by"}
@@ -132,8 +132,124 @@ def test_a_claim_that_is_not_there_stands_beside_those_that_are(serve: Any, clie
     assert batch["results"][1]["error"]["code"] == "unknown_claim"
 
 
+def test_a_reviewing_program_judges_a_claim_by_number(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    upstream.default = says(*ANSWERS)
+    admin = {"authorization": "Bearer adm"}
+    address = serve(rewriting=UNCALIBRATED, settings={"server": {"admin_key": "adm"}})
+    _, told = long_answer(address, client_of)
+    path = f"{address}/v1/admin/review/{told['id']}"
+    done = httpx.post(path, json={"correct": 0, "claim": 2, "actor": "ada"}, headers=admin).json()
+    assert (done["correct"], done["changed"]) == (0.0, True)
+    (kept,) = httpx.get(f"{address}/v1/audit/{told['id']}", headers=admin).json()["claim_verdicts"]
+    assert (kept["claim"], kept["kind"], kept["actor"]) == (2, "human", "ada")
+    refused = httpx.post(path, json={"correct": 0, "claim": 99}, headers=admin)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (404, "unknown_claim")
+
+
 def test_more_verdicts_than_one_transaction_takes_are_refused_whole(serve: Any) -> None:
     address = serve()
     refused = feedback(address, [{"id": "hr_x", "claims": [True] * 200}] * 6)
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "too_many")
     assert "1200 verdicts" in refused.json()["error"]["message"]
+
+
+def held(serve: Any, client_of: Any, upstream: Upstream, *answers: str, **route: Any) -> tuple[str, Any]:
+    """What comes of these answers, hedged without a map."""
+    upstream.default = says(*answers)
+    address = serve(rewriting=UNCALIBRATED, sampling={"n": len(answers), "min_n": 2} | route)
+    return long_answer(address, client_of)  # type: ignore[no-any-return]
+
+
+def test_refusals_among_the_answers_do_not_speak_of_a_claim(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """They count against it as the fit says, and contradict nothing."""
+    refusal = "I'm sorry, I cannot help with that request."
+    _, sure = held(serve, client_of, upstream, *[text()] * 6)
+    _, told = held(serve, client_of, upstream, *[text()] * 3, *[refusal] * 3)
+    for before, after in zip(sure["claims"], told["claims"], strict=True):
+        assert (after["said_by"], after["contradicted_by"]) == (2, 0)
+        assert after["confidence"] < before["confidence"]
+
+
+def test_samples_of_very_different_lengths(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """A word, a sentence, ten times the answer: each bears out what it says and nothing else."""
+    long = f"{text()} " + "It is visited by many people from abroad. " * 40
+    _, told = held(serve, client_of, upstream, text(), "Brussels.", "It is 102 metres tall.", long, text())
+    claims = {claim["text"]: claim for claim in told["claims"]}
+    assert claims["It is 102 metres tall."]["said_by"] == 3
+    assert claims["It was built in 1958."]["said_by"] == 2
+
+
+def test_identical_samples_bear_out_every_claim(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    final, told = held(serve, client_of, upstream, *[text()] * 5)
+    assert final == text()
+    assert {claim["said_by"] for claim in told["claims"]} == {4}
+    assert all(0.5 < claim["raw"] < 1.0 for claim in told["claims"])
+
+
+def test_one_sample_is_nothing_to_hold_a_claim_against(
+    serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any
+) -> None:
+    """The draft as it is, with its reason in answer and row; no confidence is made up."""
+    final, told = held(serve, client_of, upstream, text(), "", "")
+    assert final == text()
+    assert (told["status"], told["reason"]) == ("degraded", "too_few_samples")
+    assert not {"claims", "confidence"} & told.keys()
+    (row,) = rows_of(tmp_path, 1)
+    assert (row["claims"], row["alpha"], row["reason"]) == (None, None, "too_few_samples")
+
+
+def test_an_answer_with_code_passes_as_it_is(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Nothing is claimed of it, and nothing put into it; code spans between claims are left as they are."""
+    block = "```python\nHEIGHT = {}  # The Atomium is this tall.\n```"
+    answers = [f"{answer}\n\n{block.format(i)}" for i, answer in enumerate(ANSWERS)]
+    final, told = held(serve, client_of, upstream, *answers)
+    assert final == answers[0]
+    assert (told["status"], told["reason"]) == ("passed", "code")
+    assert "claims" not in told
+
+
+def test_a_table_has_a_claim_a_cell(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """With the names of its row and column; what the answers dispute is said by fewer."""
+    table = "{}\n\n| part | number |\n|---|---|\n| spheres | 9 |\n| tubes | {} |\n"
+    _, told = held(
+        serve, client_of, upstream, *(table.format(text(), tubes) for tubes in (20, 24, 20, 31, 17, 28, 20, 22))
+    )
+    spheres, tubes = told["claims"][-2:]
+    assert (spheres["context"], spheres["text"], spheres["sentence"]) == ("spheres, number", "9", None)
+    assert (tubes["context"], tubes["text"]) == ("tubes, number", "20")
+    assert spheres["said_by"] > tubes["said_by"] == 2
+
+
+@pytest.mark.parametrize(
+    ("sentence", "signal"),
+    [
+        ("Das Atomium wurde im Jahr {} in der Stadt Brüssel gebaut und ist sehr bekannt.", "consistency"),
+        ("原子塔于{}年在布鲁塞尔建成。", "semantic"),
+    ],
+)
+def test_another_language_is_measured_where_it_can_be_taken_apart(
+    serve: Any, client_of: Any, upstream: Upstream, sentence: str, signal: str
+) -> None:
+    """Elsewhere an answer has no claims, and is compared as a whole."""
+    answers = [" ".join(sentence.format(year + i) for year in (1950, 1960, 1970, 1980)) for i in range(4)]
+    _, told = held(serve, client_of, upstream, *answers)
+    assert told["signal"] == signal
+    assert len(told.get("claims", ())) == (4 if signal == "consistency" else 0)
+
+
+def test_two_hundred_claims_are_measured_and_no_more(
+    serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any
+) -> None:
+    """Of an answer of nearly 20,000 characters; the sentences after them stay as they are."""
+    answers = [
+        " ".join(f"The part number {i} of the Atomium was made in {1000 + i + j}." for i in range(330))
+        for j in range(3)
+    ]
+    assert 16_000 < len(answers[0]) < 20_000
+    final, told = held(serve, client_of, upstream, *answers)
+    assert len(told["claims"]) == 200
+    assert told["claims"][-1]["sentence"] == 199
+    assert final.endswith(answers[0][-2000:])
+    assert [sentence["confidence"] for sentence in told["sentences"][200:]] == [None] * 130
+    (row,) = rows_of(tmp_path, 1)
+    assert len(json.loads(row["claims"])) == 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from hedgerow.lexicon import load
 from hedgerow.proxy.cli import app
+from tests.contract.test_long_answers import ANSWERS
 from tests.support.upstream import Upstream, completion, fails, says
 
 RUN = CliRunner()
@@ -129,6 +131,16 @@ def test_one_question_is_shown_step_by_step(config: Path, upstream: Upstream) ->
         assert part in done.stdout
     wording = done.stdout.splitlines()
     assert any("Jupiter" in line and line.strip(" │") not in ("Jupiter.", "draft ▸  6 ×  Jupiter.") for line in wording)
+
+
+def test_the_claims_of_a_long_answer_are_shown_with_who_says_so(config: Path, upstream: Upstream) -> None:
+    """`hedgerow ask`: each with its support, and the numbers of the answers that bear it out."""
+    upstream.default = says(*ANSWERS)
+    done = CliRunner().invoke(app, ["ask", "Tell me about the Atomium.", "-c", str(config)], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    assert "held against 9 other answers" in done.output
+    (line,) = [line for line in done.output.splitlines() if "102 metres" in line and "3, 5, 7, 9" in line]
+    assert re.search(r"0\.\d\d", line)
 
 
 def test_an_answer_that_is_not_eligible_is_shown_as_it_is(config: Path, upstream: Upstream) -> None:
