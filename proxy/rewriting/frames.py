@@ -18,6 +18,7 @@ from hedgerow.lexicon.text.shape import Shape
 
 _FIRST_WORD = re.compile(r"^([*_\"“”'‘«„(\[]*)([^\W\d_]+)(['’][^\W\d_]+)?")
 _TITLE = re.compile(r"^[*_]*An?\s+(?:[A-Z][\w'’-]*\s+(?:(?:of|the|and|in|to|for|on)\s+)*)+[A-Z][\w'’-]*[*_]*[.!]?$")
+_LETTER = re.compile(r"\s+(?:is|was|has|had|and|or|equals|can|does|did)\b|[,.]")
 _GERUND = re.compile(
     r"[*_]*[A-Z][a-z]+ing (?:a|an|the|this|that|these|your|their|its|to|with|more|too|enough|such|both|all|for|regularly)\b"
 )
@@ -105,6 +106,8 @@ def lowers(text: str, around: Surroundings) -> bool | None:
         return word.lower() in grammar(around.language).small or (bool(tail) and len(word) <= 2) or None
     if word == "I" or _TITLE.match(text) or (len(word) == 1 and text[match.end() : match.end() + 1] == "."):
         return False
+    if word == "A" and _LETTER.match(text, match.end()):
+        return False  # "A is the grandfather of C."
     if word.lower() in PLAIN_OPENERS:
         return word.lower() in CLOSED_CLASS or not re.match(r"\s+[A-Z]", text[match.end() :])  # "Red" in "Red Sea"
     if _GERUND.match(text):

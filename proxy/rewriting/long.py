@@ -204,7 +204,7 @@ class _Wording:
     def _mark_item(self, index: int, target: Beta) -> None:
         """A short mark at the end of an item: "Passy (probably)"."""
         text = self.parts[index].text
-        if not self._may_mark or len(text) > _LONGEST_MARKED or text.rstrip("*_ ").endswith((":", ")")):
+        if not self._may_mark or len(text) > _LONGEST_MARKED or text.rstrip("*_ .;,").endswith((":", ")")):
             return
         mark = self._mark(target)
         self.parts[index] = replace(self.parts[index], text=f"{_unstopped(text)} ({mark.text}){_stop_of(text)}")

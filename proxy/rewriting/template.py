@@ -127,7 +127,9 @@ class TemplateRewriter:
 
 _OWN_DOUBT = re.compile(
     r"(?<!\bI )\b(?:might|may|could|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared|likely) (?:not )?to (?:be|have)\b|"
-    r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially)\b"
+    r"\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
+    r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially)\b",
+    re.IGNORECASE,
 )
 """Doubt that is part of what a sentence says ("It might be X"): without it the sentence would say something else."""
 _ADVERB_OF_DOUBT = r"(?:possibly|probably|perhaps|maybe|likely|presumably)\b"

@@ -145,6 +145,10 @@ def test_doubt_that_is_part_of_what_a_draft_says_is_left_in_it(draft: str, frame
         _word(draft, GOLDEN["frames"][frame])
 
 
+def test_a_letter_that_is_a_name_keeps_its_capital() -> None:
+    assert _word("A is the grandfather of C.", GOLDEN["frames"]["think"]) == "I think that A is the grandfather of C."
+
+
 def test_initials_keep_their_capitals() -> None:
     worded = _word("A. P. J. Abdul Kalam was president of India.", GOLDEN["frames"]["think"])
     assert worded == "I think that A. P. J. Abdul Kalam was president of India."
@@ -166,6 +170,10 @@ def test_a_german_sentence_keeps_its_word_order() -> None:
         "At this dose it is unlikely to cause harm.",
         "The winner must have been Brazil.",
         "The effect appears to be small.",
+        "The library is open unless it is a holiday.",
+        "Neither 9 nor 15 is prime.",
+        "It is Canberra, no doubt about it, as everybody knows.",
+        "It was... Brahms.",
     ],
 )
 def test_doubt_about_a_part_or_of_another_is_not_the_answers_own(draft: str) -> None:
