@@ -41,6 +41,13 @@ def test_nobody_speaks_in_an_impersonal_wording() -> None:
     assert not [text for text in said if {"I", "my", "me", "we"} & set(text.split())]
 
 
+@pytest.mark.parametrize("mean", [0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.89])
+def test_a_bare_name_can_be_worded_at_every_confidence(mean: float) -> None:
+    """Of the five hedges that are retrieved one at least goes with an answer without a verb."""
+    matches = Retriever(offered(load())).nearest(Beta.from_mean(mean, 10), 5)
+    assert any(frame.kind in ("fragment", "adverb") for match in matches for frame in match.hedge.frames)
+
+
 def test_an_entry_of_ones_own_is_written_as_it_stands() -> None:
     own = replace(load()["i-reckon"], id="i-dare-say", phrase="one dares say", register="plain")
     lexicon = replace(load(), hedges=(*load().hedges, own))
