@@ -20,7 +20,7 @@ import numpy as np
 
 from hedgerow.lexicon.text.claims import Claim
 from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, Probabilities, reads
+from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, Probabilities, Texts, reads
 from hedgerow.proxy.clustering.normal import fold, stem
 from hedgerow.proxy.clustering.support import Features, SentenceSupport, features, unread
 from hedgerow.proxy.clustering.words import word_lists
@@ -98,10 +98,14 @@ def read_claims(
     claims, others: sentences of one answer, and the other answers.
     budget_s: for all together; every claim is read against the first answer, then against the second, and so on.
     """
+    read = judge.probabilities(pairs_of(question, claims, others), budget_s).reshape(len(others), len(claims), 3)
+    return [found_in(read[:, i]) for i in range(len(claims))]
+
+
+def pairs_of(question: str, claims: Sequence[str], others: Sequence[str]) -> list[Texts]:
+    """What the judge reads: every claim with the first answer, then with the second, and so on."""
     split = [_Answer(other) for other in others]
-    pairs = [(_premise(question, claim, other), claim) for other in split for claim in claims]
-    read = judge.probabilities(pairs, budget_s).reshape(len(others), len(claims), 3)
-    return [_found(read[:, i]) for i in range(len(claims))]
+    return [(_premise(question, claim, other), claim) for other in split for claim in claims]
 
 
 def judged_support(
@@ -156,7 +160,7 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(words) - word_lists().fillers
 
 
-def _found(of_answers: Probabilities) -> Found:
+def found_in(of_answers: Probabilities) -> Found:
     """What rows of probabilities, one an answer, say together."""
     read = of_answers[~np.isnan(of_answers[:, 0])]
     if not len(read):

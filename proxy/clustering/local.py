@@ -41,6 +41,8 @@ ALONE = 2
 """Pairs up to which no further thread is worth its start."""
 SAME = 0.5
 """Least probability, both ways, at which two answers mean the same."""
+SENTENCE = 8
+"""Words of the longer of two answers up to which the rules have the last word: there the judge calls as much the same wrongly as rightly."""
 CUT = 240
 """Characters of an answer that are compared, as in training: its opening is what answers."""
 
@@ -133,11 +135,11 @@ def reads(text: str, question: str = "") -> bool:
 
 
 class LocalPairs:
-    """Decides which answers mean the same where the rules cannot: each must follow from the other, behind their question.
+    """Decides which answers mean the same where the rules cannot and one is a sentence: each must follow from the other, behind their question.
 
     Args:
         budget_s: time for one question; pairs beyond it stay undecided and are counted as "judge_late", those with an answer in another
-            language as "judge_language".
+            language as "judge_language", those of short answers as "undecided", as without a judge.
     """
 
     name = "local"
@@ -152,16 +154,20 @@ class LocalPairs:
     def read(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
         """The same, blocking."""
         readable = [reads(answer, question) for answer in answers]
+        long = [len(answer.split(maxsplit=SENTENCE)) > SENTENCE for answer in answers]
         texts = [behind(question, answer) for answer in answers]
-        asked = [pair for pair in pairs if readable[pair[0]] and readable[pair[1]]]
+        asked = [(a, b) for a, b in pairs if readable[a] and readable[b] and (long[a] or long[b])]
         both_ways = [(texts[x], texts[y]) for a, b in asked for x, y in ((a, b), (b, a))]
         entailed = self._judge.probabilities(both_ways, self._budget_s)[:, ENTAILED].reshape(-1, 2).min(axis=1)
         of_pair = dict(zip(asked, map(float, entailed), strict=True))
-        return [self._judgement(of_pair.get(pair)) for pair in pairs]
+        return [
+            self._judgement(of_pair[a, b])
+            if (a, b) in of_pair
+            else Judgement(None, "undecided" if readable[a] and readable[b] else "judge_language")
+            for a, b in pairs
+        ]
 
-    def _judgement(self, probability: float | None) -> Judgement:
-        if probability is None:
-            return Judgement(None, "judge_language")
+    def _judgement(self, probability: float) -> Judgement:
         if isnan(probability):
             return Judgement(None, "judge_late")
         return Judgement(probability >= self._same, self.name, 0.5 + 0.4 * probability)

@@ -64,7 +64,12 @@ def test_pairs_beyond_the_budget_are_left_open(monkeypatch: pytest.MonkeyPatch) 
     ticks = count()
     monkeypatch.setattr(local.time, "monotonic", lambda: float(next(ticks)))
     judge = LocalPairs(LocalJudge(threads=1), budget_s=2.5)
-    found = judge.read("Who?", ["Ann Lee", "the Ann of Lee", "Bob"], [(0, 1), (1, 2)])
+    answers = [
+        "Ann Lee",
+        "It was first done by a woman who went by Ann Lee.",
+        "It was Bob, as far as anybody can tell today.",
+    ]
+    found = judge.read("Who?", answers, [(0, 1), (1, 2)])
     assert [j.decided_by for j in found] == ["local", "judge_late"]
     assert found[1].same is None
 
@@ -79,6 +84,15 @@ def test_answers_in_another_language_are_not_judged() -> None:
     ]
     found = anyio.run(clusterer.cluster, "Wer hat den Film gedreht?", answers)
     assert (len(found.clusters), dict(found.decided_by)) == (2, {"judge_language": 1})
+
+
+@installed
+def test_short_answers_are_the_rules_own() -> None:
+    """There the judge would merge as much that differs as it finds alike."""
+    (found,) = LocalPairs(LocalJudge(), budget_s=60, same=0.0).read(
+        "What was it?", ["heart attack", "stroke"], [(0, 1)]
+    )
+    assert (found.same, found.decided_by) == (None, "undecided")
 
 
 @installed

@@ -1,0 +1,165 @@
+"""Fit proxy/clustering/judged_support.json: what the shipped judge reads of claims, beside the figures of `benchmarks.fits.claims`.
+
+`python -m benchmarks.fits.judged_claims [--check]`. Judged claims of four chat models' answers, each read against up to six samples; fitted with
+three and with all of them. What was read is kept in `var/judge/claims.npz`. Reported by folds of whole prompts; a claim's weights never saw its prompt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import random
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import DATA, ROOT
+from benchmarks.fits.claims import SETS, fit, folds, subject
+from hedgerow.calibration.metrics import auroc
+from hedgerow.proxy.clustering.judged_support import NAMES, WEIGHTS, Found, columns, found_in, pairs_of
+from hedgerow.proxy.clustering.local import FOLDER, LocalJudge
+from hedgerow.proxy.clustering.support import support
+
+CACHE = ROOT / "var" / "judge" / "claims.npz"
+MOST = 6
+COUNTS = (3, 6)
+SEVERITY = {"accurate": 0.0, "minor_inaccurate": 0.5, "major_inaccurate": 1.0}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer: its question, its decided claims, the samples that they were read against, and what was read, (samples, claims, 3)."""
+
+    group: str
+    prompt: str
+    question: str
+    claims: list[dict]
+    others: list[str]
+    read: np.ndarray
+
+    @property
+    def texts(self) -> list[str]:
+        """The claims' texts."""
+        return [claim["text"] for claim in self.claims]
+
+    def found(self, count: int) -> list[Found]:
+        """What the first samples say of each claim."""
+        return [found_in(self.read[:count, i]) for i in range(len(self.claims))]
+
+
+def answers(data: Path) -> list[Answer]:
+    """Every judged answer, read."""
+    rows = []
+    for name in SETS:
+        with lzma.open(data / "long_form" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
+            rows += [(name, json.loads(line)) for line in lines]
+    asked = []
+    for name, row in rows:
+        claims = [claim for claim in row["claims"] if claim.get("from_answer", True) and claim["label"] is not None]
+        others = random.Random(row["id"]).sample(row["samples"], len(row["samples"]))[:MOST]
+        question = row["question"] or f"Tell me about {subject(row)}."
+        if claims:
+            asked.append((f"{name} {row['model']}", row["prompt_id"], question, claims, others))
+    read = _read([(question, [c["text"] for c in claims], others) for *_, question, claims, others in asked])
+    return [Answer(*of, found) for of, found in zip(asked, read, strict=True)]
+
+
+def _read(asked: list[tuple[str, list[str], list[str]]]) -> list[np.ndarray]:
+    """What the judge says of every claim and sample; from the cache where it was made by these weights."""
+    pairs = [pairs_of(*one) for one in asked]
+    key = hashlib.sha256((FOLDER / "model.onnx").read_bytes() + repr(pairs).encode()).hexdigest()
+    if CACHE.is_file() and str(np.load(CACHE)["key"]) == key:
+        flat = np.load(CACHE)["read"]
+    else:
+        flat = LocalJudge().probabilities([pair for some in pairs for pair in some])
+        CACHE.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(CACHE, read=flat, key=key)
+    ends = np.cumsum([len(some) for some in pairs])[:-1]
+    parts = np.split(flat, ends)
+    return [part.reshape(len(others), len(claims), 3) for part, (_, claims, others) in zip(parts, asked, strict=True)]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What the logistic weighs of each claim at each count, with its outcome, group, prompt, answer and count."""
+
+    features: np.ndarray
+    words: np.ndarray
+    correct: np.ndarray
+    severity: np.ndarray
+    group: np.ndarray
+    prompt: np.ndarray
+    count: np.ndarray
+
+
+def measured(read: list[Answer], counts: tuple[int, ...] = COUNTS) -> Table:
+    """All claims at all counts."""
+    rows = []
+    for answer in read:
+        for count in sorted({min(count, len(answer.others)) for count in counts}):
+            others, texts = answer.others[:count], answer.texts
+            figures = columns(answer.question, texts, others, answer.found(count))
+            by_words = support(answer.question, texts, others)
+            for claim, figure, words in zip(answer.claims, figures, by_words, strict=True):
+                severity = SEVERITY.get(str(claim.get("raw")), float(not claim["label"]))
+                rows.append((figure, words, bool(claim["label"]), severity, answer.group, answer.prompt, count))
+    return Table(*(np.array(column) for column in zip(*rows, strict=True)))
+
+
+def held_out(table: Table, chosen: tuple[int, ...] | None = None) -> np.ndarray:
+    """Each claim's confidence by weights fitted on other prompts; `chosen` columns of the features, all by default."""
+    features = table.features if chosen is None else table.features[:, chosen]
+    fold, confidence = folds(table.prompt), np.zeros(len(table.correct))
+    for k in range(fold.max() + 1):
+        weights = fit(features[fold != k], table.correct[fold != k].astype(float))
+        confidence[fold == k] = 1.0 / (1.0 + np.exp(-weights[0] - features[fold == k] @ weights[1:]))
+    return confidence
+
+
+def report(table: Table, confidence: np.ndarray, count: int) -> dict[str, dict[str, float]]:
+    """AUROC by group at a number of samples; for WikiBio the two figures that are published for it."""
+    told = {}
+    for group in dict.fromkeys(table.group):
+        rows = (table.group == group) & (table.count == count)
+        value, correct = confidence[rows], table.correct[rows].astype(float)
+        told[str(group)] = {"n": int(rows.sum()), "auroc": round(float(auroc(value, correct)), 3)}
+        if group.startswith("wikibio"):
+            told[str(group)] |= wikibio(1.0 - value, 1.0 - correct, table.severity[rows], table.prompt[rows])
+    return told
+
+
+def wikibio(doubt: np.ndarray, wrong: np.ndarray, severity: np.ndarray, prompt: np.ndarray) -> dict[str, float]:
+    """Area under the precision-recall curve of wrong sentences; Pearson's r of mean doubt and mean severity by passage."""
+    order = np.argsort(-doubt, kind="stable")
+    hits = wrong[order]
+    precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+    passages = [prompt == p for p in dict.fromkeys(prompt)]
+    r = np.corrcoef([doubt[p].mean() for p in passages], [severity[p].mean() for p in passages])[0, 1]
+    return {"auc_pr": round(float((precision * hits).sum() / hits.sum()), 3), "pearson": round(float(r), 3)}
+
+
+def main() -> None:
+    table = measured(answers(DATA))
+    confidence = held_out(table)
+    by_count = {str(count): report(table, confidence, count) for count in COUNTS}
+    words = {str(count): report(table, table.words, count) for count in COUNTS}
+    for name, told in (("judge and words", by_count), ("words alone, weights that saw the prompts", words)):
+        print(name, json.dumps(told[str(MOST)], indent=1))
+    weights = fit(table.features, table.correct.astype(float))
+    fitted = {
+        "weights": {name: round(float(w), 4) for name, w in zip(("constant", *NAMES), weights, strict=True)},
+        "fitted_on": "judged claims of " + ", ".join(SETS) + "; no text of them is in here",
+        "claims": int((table.count == MOST).sum()),
+        "model_sha256": hashlib.sha256((FOLDER / "model.onnx").read_bytes()).hexdigest(),
+        "on_other_prompts": by_count,
+    }
+    print(fitted["weights"])
+    if "--check" not in sys.argv:
+        WEIGHTS.write_text(json.dumps(fitted, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
