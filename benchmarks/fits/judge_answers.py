@@ -40,9 +40,10 @@ def people(judge: LocalJudge, share: int) -> tuple[float, dict[str, dict[str, fl
     by_rules = np.array([_by_rules(row) for row in rows])
     judged = by_rules.copy()
     undecided = [(i, gold) for i, row in enumerate(rows) if not by_rules[i] for gold in row["gold"] if _open(row, gold)]
-    pairs = [
+    texts = [
         (behind(rows[i]["question"], rows[i]["answer"]), behind(rows[i]["question"], gold)) for i, gold in undecided
     ]
+    pairs = [(max(two, key=len), min(two, key=len)) for two in texts]
     found = judge.probabilities(pairs)[:, ENTAILED]
     for (i, _), probability in zip(undecided, found, strict=True):
         judged[i] = max(judged[i], probability)

@@ -39,8 +39,8 @@ THREADS = 2
 """Pairs that one call reads at once."""
 ALONE = 2
 """Pairs up to which no further thread is worth its start."""
-SAME = 0.5
-"""Least probability, both ways, at which two answers mean the same."""
+SAME = 0.68
+"""Least probability at which two answers mean the same; chosen by `benchmarks.fits.judge_answers`."""
 SENTENCE = 8
 """Words of the longer of two answers up to which the rules have the last word: there the judge calls as much the same wrongly as rightly."""
 CUT = 240
@@ -135,7 +135,7 @@ def reads(text: str, question: str = "") -> bool:
 
 
 class LocalPairs:
-    """Decides which answers mean the same where the rules cannot and one is a sentence: each must follow from the other, behind their question.
+    """Decides which answers mean the same where the rules cannot and one is a sentence: the shorter must follow from the longer, behind their question.
 
     Args:
         budget_s: time for one question; pairs beyond it stay undecided and are counted as "judge_late", those with an answer in another
@@ -157,8 +157,8 @@ class LocalPairs:
         long = [len(answer.split(maxsplit=SENTENCE)) > SENTENCE for answer in answers]
         texts = [behind(question, answer) for answer in answers]
         asked = [(a, b) for a, b in pairs if readable[a] and readable[b] and (long[a] or long[b])]
-        both_ways = [(texts[x], texts[y]) for a, b in asked for x, y in ((a, b), (b, a))]
-        entailed = self._judge.probabilities(both_ways, self._budget_s)[:, ENTAILED].reshape(-1, 2).min(axis=1)
+        ordered = [sorted((texts[a], texts[b]), key=lambda text: (-len(text), text)) for a, b in asked]
+        entailed = self._judge.probabilities([(more, less) for more, less in ordered], self._budget_s)[:, ENTAILED]
         of_pair = dict(zip(asked, map(float, entailed), strict=True))
         return [
             self._judgement(of_pair[a, b])

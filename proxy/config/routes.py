@@ -97,7 +97,7 @@ class Judge(Section):
     budget_s: Annotated[float, Field(gt=0)] = 2.0
     """`local` and `nli`: seconds for one request; pairs beyond count as different, and as `judge_late` in the audit. The same for the claims of
     a long answer, which then have the support that words alone give them; with `claims: llm` 20 seconds where this is unset."""
-    claims: Literal["auto", "local", "llm", "none"] = "auto"
+    claims: Literal["auto", "local", "llm", "none"] = "none"
     """Who reads the claims of long answers in the other answers: `local`, the shipped judge (English; extra `judge`); `llm`, one call to `model` at
     `upstream` for all claims of an answer; `none`, words alone; `auto`, the shipped judge where the extra is installed. Maps for claims are fitted
     for one of them."""

@@ -10,7 +10,7 @@ import anyio
 import numpy as np
 import pytest
 
-from hedgerow.lexicon.text.claims import Claim, claims
+from hedgerow.lexicon.text.claims import claims
 from hedgerow.proxy.clustering import local
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer
 from hedgerow.proxy.clustering.judged_support import JudgedSupport, judged_support, read_claims
@@ -63,7 +63,7 @@ def test_pairs_beyond_the_budget_are_left_open(monkeypatch: pytest.MonkeyPatch) 
     LocalJudge().probabilities([("a", "b")])
     ticks = count()
     monkeypatch.setattr(local.time, "monotonic", lambda: float(next(ticks)))
-    judge = LocalPairs(LocalJudge(threads=1), budget_s=2.5)
+    judge = LocalPairs(LocalJudge(threads=1), budget_s=1.5)
     answers = [
         "Ann Lee",
         "It was first done by a woman who went by Ann Lee.",
@@ -126,10 +126,6 @@ OTHERS = [
 ]
 
 
-def _claims(*texts: str) -> tuple[Claim, ...]:
-    return claims(" ".join(texts))
-
-
 @installed
 def test_claims_are_read_in_every_other_answer() -> None:
     """Who says it and who contradicts it, a pronoun standing for whom the question names."""
@@ -149,21 +145,26 @@ def test_claims_are_read_in_every_other_answer() -> None:
 
 @installed
 @pytest.mark.parametrize(
-    ("question", "others", "budget_s"),
-    [(QUESTION, OTHERS, 1e-9), ("Wer war sie?", ["Sie war eine Physikerin und wurde in Warschau geboren."] * 3, 60.0)],
+    ("question", "others", "budget_s", "reason"),
+    [
+        (QUESTION, OTHERS, 1e-9, "judge_late"),
+        ("Wer war sie?", ["Sie war eine Physikerin und wurde in Warschau geboren."] * 3, 60.0, "unknown_language"),
+    ],
     ids=["no time", "another language"],
 )
 def test_what_the_judge_does_not_read_is_measured_by_words(
-    question: str, others: Sequence[str], budget_s: float
+    question: str, others: Sequence[str], budget_s: float, reason: str
 ) -> None:
-    """The same support as without a judge, and no verdict of an answer that was not read."""
-    claims = _claims("Marie Curie was born in Warsaw in 1867.", "She won two Nobel Prizes.")
-    judged = anyio.run(JudgedSupport(LocalJudge(), budget_s=budget_s).measure_claims, question, claims, others)
-    assert judged == anyio.run(SentenceSupport().measure_claims, question, claims, others)
+    """The same support as without a judge, marked with the reason."""
+    found = claims("Marie Curie was born in Warsaw in 1867. She won two Nobel Prizes.")
+    judged = anyio.run(JudgedSupport(LocalJudge(), budget_s=budget_s).measure_claims, question, found, others)
+    words = anyio.run(SentenceSupport().measure_claims, question, found, others)
+    assert [(c.mean, c.borne_out) for c in judged] == [(c.mean, c.borne_out) for c in words]
+    assert {c.by for c in judged} == {f"words:{reason}"}
 
 
 @installed
 def test_one_answer_alone_is_too_few() -> None:
     with pytest.raises(StepFailed) as caught:
-        anyio.run(JudgedSupport(LocalJudge()).measure_claims, QUESTION, _claims("She was born."), [])
+        anyio.run(JudgedSupport(LocalJudge()).measure_claims, QUESTION, claims("She was born."), [])
     assert caught.value.reason == "too_few_samples"
