@@ -16,8 +16,8 @@ from typing import Protocol, TypeVar
 
 import anyio.to_thread
 
-from hedgerow.proxy.clustering.normal import Normal, normalise, read_question
-from hedgerow.proxy.clustering.rules import Judgement, compare
+from hedgerow.proxy.clustering.normal import Normal, read_question
+from hedgerow.proxy.clustering.rules import Judgement, Read, compare_read, read
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Clustering
 from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
@@ -54,24 +54,27 @@ class Comparisons:
     def __init__(self, question: str) -> None:
         self.question = question
         self._asked = read_question(question)
-        self._normals: dict[str, Normal] = {}
+        self._read: dict[str, Read] = {}
         self._judged: dict[KeyPair, Judgement] = {}
 
     def normal(self, answer: str) -> Normal:
         """The normal form of an answer."""
-        if answer not in self._normals:
-            self._normals[answer] = normalise(answer, self._asked)
-        return self._normals[answer]
+        return self._reading(answer).whole
+
+    def _reading(self, answer: str) -> Read:
+        if answer not in self._read:
+            self._read[answer] = read(answer, self._asked)
+        return self._read[answer]
 
     def judged(self, answers: Sequence[str]) -> tuple[list[str], dict[KeyPair, Judgement]]:
         """The answers' keys in order, and what the rules say of each pair of distinct ones."""
-        normals = [self.normal(answer) for answer in answers]
-        by_key = {n.key: n for n in normals}
+        readings = [self._reading(answer) for answer in answers]
+        by_key = {reading.whole.key: reading for reading in readings}
         pairs = list(combinations(sorted(by_key), 2))
         for a, b in pairs:
             if (a, b) not in self._judged:
-                self._judged[a, b] = compare(by_key[a], by_key[b])
-        return [n.key for n in normals], {pair: self._judged[pair] for pair in pairs}
+                self._judged[a, b] = compare_read(by_key[a], by_key[b])
+        return [reading.whole.key for reading in readings], {pair: self._judged[pair] for pair in pairs}
 
     def partition(self, answers: Sequence[str]) -> Clustering:
         """Partition the answers; undecided pairs stay apart."""

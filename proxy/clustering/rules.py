@@ -16,8 +16,9 @@ from difflib import SequenceMatcher
 from hedgerow.lexicon.text.english import AUXILIARIES
 from hedgerow.lexicon.text.language import negations
 from hedgerow.lexicon.text.numbers import is_number
+from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.lexicon.text.words import MONTHS
-from hedgerow.proxy.clustering.normal import Normal, normalise, stem
+from hedgerow.proxy.clustering.normal import Normal, Question, normalise, read_question, stem
 from hedgerow.proxy.clustering.words import word_lists
 
 COMPARED = 1000
@@ -29,6 +30,10 @@ LONGEST_WORD = 40
 """Letters up to which two spellings are compared; a longer word is a repetition or a string of code."""
 SPELLING = 0.85
 """Least similarity of two spellings of one word, of five letters or more."""
+SHORT = 8
+"""Words up to which an answer is short."""
+OPENING, OPENING_CHARS = 3, 1000
+"""Sentences, and characters, in which a long answer gives what was asked for (docs/evidence/long.md)."""
 SENTENCE = 4
 """Least number of words by which a sentence is longer than the answer that it holds."""
 
@@ -50,7 +55,44 @@ class Judgement:
 
 def judge_pair(question: str, a: str, b: str) -> Judgement:
     """What the rules say about two answers to a question; `same` is None where they cannot tell."""
-    return compare(normalise(a, question), normalise(b, question))
+    asked = read_question(question)
+    return compare_read(read(a, asked), read(b, asked))
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An answer in normal form, as a whole and by its first sentences; none where it is one sentence or short."""
+
+    whole: Normal
+    opening: tuple[Normal, ...]
+
+
+def read(answer: str, asked: Question) -> Read:
+    """Read an answer once, to compare it with others."""
+    return Read(normalise(answer, asked), _opening(answer, asked))
+
+
+def _opening(answer: str, asked: Question) -> tuple[Normal, ...]:
+    """The normal forms of the first sentences of an answer of several; () of a short one."""
+    if len(answer.split(None, SHORT + 1)) <= SHORT:
+        return ()
+    found = sentences(answer[:OPENING_CHARS])
+    return tuple(normalise(sentence, asked) for sentence in found[:OPENING]) if len(found) > 1 else ()
+
+
+def compare_read(a: Read, b: Read) -> Judgement:
+    """What the rules say about two answers. What answers a question stands in one of the first sentences of a long answer: a short answer is
+    the same as a long one where it is the same as that sentence, whatever the others deny or count.
+    """
+    whole = compare(a.whole, b.whole)
+    if whole.same or bool(a.opening) == bool(b.opening):
+        return whole
+    short, long = (a, b) if b.opening else (b, a)
+    if len(short.whole.tokens) > SHORT:
+        return whole
+    if any(compare(short.whole, sentence).same for sentence in long.opening):
+        return Judgement(True, "sentence", 0.5)
+    return whole
 
 
 def compare(a: Normal, b: Normal) -> Judgement:
