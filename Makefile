@@ -44,8 +44,8 @@ coverage: $(VENV)/.dev  ## the whole test suite, and the share of branches that 
 	  sys.exit(share < $(BRANCHES))'
 
 COMPAT := .compat
-CLIENTS := openai anthropic openai-agents "pydantic-ai-slim[openai,anthropic]" instructor langchain-openai llama-index-llms-openai dspy litellm==1.106.2
-$(COMPAT)/.clients: tests/compat/package.json | $(BIN)/python
+CLIENTS := -r tests/compat/requirements.txt
+$(COMPAT)/.clients: tests/compat/package.json tests/compat/requirements.txt | $(BIN)/python
 	$(PYTHON) -m venv $(COMPAT)
 	$(COMPAT)/bin/python -m pip install --quiet --disable-pip-version-check $(CLIENTS)
 	cp tests/compat/package.json tests/compat/package-lock.json $(COMPAT)/ && cd $(COMPAT) && npm ci --silent

@@ -259,6 +259,9 @@ class Route(Section):
     structured_output: Literal["measure", "pass"] = "measure"
     """What becomes of JSON, which is never reworded: `measure` draws samples and gives every field a confidence (`hedgerow.fields`), `pass`
     passes such requests on with one call."""
+    tool_calls: Literal["pass", "measure"] = "pass"
+    """What becomes of calls of tools, which are never reworded: `pass` passes them on, `measure` draws the other samples all the same and tells
+    how many agree on each name and argument (`hedgerow.fields`); that costs a call of the model for each sample of every step of an agent."""
     allow_override: bool = False
     """Whether the header `x-hedgerow-mode` may set another mode for one request."""
     equivalence: JudgeName = "rules"

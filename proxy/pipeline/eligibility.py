@@ -84,11 +84,23 @@ def skip_reason(job: Job) -> Reason | None:
     reason = DIALECTS[job.path].reason(job.body) or request_reason(job.path, job.chat)
     if reason is Reason.STRUCTURED_OUTPUT and job.route.structured_output == "measure":
         reason = None
+    if reason is Reason.TOOL_CALLS and measures_calls(job):
+        reason = None
     if reason in (Reason.SEVERAL_CHOICES, Reason.RAW_PROMPT) and measures_choices(job):
         reason = None
     if reason is not None:
         return reason
+    return None if measures_calls(job) else unasked_reason(job)
+
+
+def unasked_reason(job: Job) -> Reason | None:
+    """`not_a_claim` where nothing is asked that could be right or wrong, and the route asks for that."""
     return Reason.NOT_A_CLAIM if job.route.claims_only and not asks_for_claim(job.question) else None
+
+
+def measures_calls(job: Job) -> bool:
+    """Whether calls of tools are compared, and there may be some."""
+    return job.route.tool_calls == "measure" and offers_tools(job.chat)
 
 
 def measures_choices(job: Job) -> bool:

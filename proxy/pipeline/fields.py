@@ -1,4 +1,4 @@
-"""An answer that is JSON: a confidence for each of its fields. A program reads it, so its text stays as it is."""
+"""An answer that is JSON, or calls tools: a confidence for each of its fields. A program reads it, so it stays as it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hedgerow.proxy.pipeline.eligibility import asks_for_structure
 from hedgerow.proxy.pipeline.long import overall
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.steps import RoutePipeline, confident
-from hedgerow.proxy.types import ClaimConfidence, Clustering
+from hedgerow.proxy.types import ClaimConfidence, Clustering, Json
 
 SIGNAL = "fields"
 """What an answer is said to be measured by: the mean over its fields is not the agreement of whole answers."""
@@ -64,11 +64,46 @@ async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool
         if len(known) < job.route.sampling.min_n:
             missing = f"{len(known)} of {job.route.sampling.n} answers are JSON; {job.route.sampling.min_n} are needed"
             raise StepFailed("cluster", Reason.TOO_FEW_SAMPLES, missing)
+    return await _measure(
+        run, pipeline, values[draft], [values[i] for i in known if i != draft], Reason.STRUCTURED_OUTPUT
+    )
+
+
+async def measure_calls(run: Run, pipeline: RoutePipeline) -> None:
+    """The same for calls of tools: names and arguments of the first answer, which is the one that goes on. An answer that calls nothing
+    disagrees with every part of them.
+
+    Raises:
+        StepFailed: too few answers came.
+    """
+    calls = [_calls(choice) for _, choice in run.result.drawn.choices]
+    if len(calls) < run.job.route.sampling.min_n:
+        missing = f"{len(calls)} of {run.job.route.sampling.n} answers came; {run.job.route.sampling.min_n} are needed"
+        raise StepFailed("sample", Reason.TOO_FEW_SAMPLES, missing)
+    return await _measure(run, pipeline, calls[0], calls[1:], Reason.TOOL_CALLS)
+
+
+def _calls(choice: Json) -> list[Json]:
+    """The calls of one answer by name and arguments, in whichever words its endpoint has them."""
+    message = choice.get("message")
+    calls = message.get("tool_calls") if isinstance(message, dict) else None
+    found = []
+    for call in calls if isinstance(calls, list) else ():
+        if isinstance(call, dict):
+            called: Json = call["function"] if isinstance(call.get("function"), dict) else call
+            given = called.get("arguments", called.get("input"))
+            arguments = decoded(given) if isinstance(given, str) else given
+            found.append({"name": called.get("name"), "arguments": given if arguments is None else arguments})
+    return found
+
+
+async def _measure(run: Run, pipeline: RoutePipeline, draft: Any, others: Sequence[Any], reason: Reason) -> None:
+    """Agreement of each field, through the map; the answer stays as it is."""
+    job = run.job
     with run.step("confidence"):
-        others = [values[i] for i in known if i != draft]
-        shares = await anyio.to_thread.run_sync(fields.agreement, job.question, values[draft], others)
+        shares = await anyio.to_thread.run_sync(fields.agreement, job.question, draft, others)
     if not shares:
-        return run.end(Status.PLAIN, Reason.STRUCTURED_OUTPUT)
+        return run.end(Status.PLAIN, reason)
     with run.step("calibrate"):
         active = pipeline.field_map(job.model)
         raw = [_agreement(share) for share in shares.values()]
@@ -77,7 +112,7 @@ async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool
             claims=_claims(shares, raw, calibrated),
             confidence=confident(SIGNAL, overall(raw), overall(calibrated), active),
         )
-    return run.end(Status.PLAIN, Reason.STRUCTURED_OUTPUT)
+    return run.end(Status.PLAIN, reason)
 
 
 def _agreement(shares: Sequence[float]) -> Beta:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -9,9 +10,10 @@ import httpx
 import openai
 import pytest
 from pydantic import BaseModel
+from starlette.responses import JSONResponse
 
 from tests.contract.test_failures import rows_of
-from tests.support.upstream import Upstream, says
+from tests.support.upstream import Upstream, completion, says
 
 ASK: list[Any] = [{"role": "user", "content": "Where is the capital of Australia, and how many people live there?"}]
 FORMAT: Any = {"type": "json_object"}
@@ -137,3 +139,52 @@ def test_odd_json_is_served_as_it_came(serve: Any, client_of: Any, upstream: Ups
     upstream.default = says(odd)
     answer = client_of(serve()).chat.completions.create(model="m", messages=ASK, response_format=FORMAT)
     assert answer.choices[0].message.content == odd
+
+
+TOOL: Any = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}
+
+
+def calls(*arguments: str) -> Any:
+    """One call an answer, its arguments in turn; "" answers in words."""
+    turn = itertools.cycle(arguments)
+
+    def choice(index: int) -> Any:
+        given = next(turn)
+        called = [{"id": "c", "type": "function", "function": {"name": "find", "arguments": given}}]
+        message = {"role": "assistant", "content": None if given else "Canberra."} | (
+            {"tool_calls": called} if given else {}
+        )
+        return {"index": index, "finish_reason": "tool_calls" if given else "stop", "message": message}
+
+    def reply(_request: Any, body: Any) -> Any:
+        return JSONResponse(completion() | {"choices": [choice(i) for i in range(body.get("n") or 1)]})
+
+    return reply
+
+
+def test_calls_of_tools_are_measured_where_a_route_wants_it(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Name and arguments each have a confidence; the first call goes on as it came, also where a command asks for nothing true or false."""
+    upstream.default = calls(*['{"city": "Canberra", "days": 3}'] * 4, '{"days": 5, "city": "canberra"}', "")
+    ask: Any = [{"role": "user", "content": "Book me a hotel in the capital of Australia."}]
+    answer = client_of(serve(tool_calls="measure")).chat.completions.create(model="m", messages=ask, tools=[TOOL])
+    assert answer.choices[0].message.tool_calls[0].function.arguments == '{"city": "Canberra", "days": 3}'
+    field = answer.model_extra["hedgerow"]
+    assert (field["status"], field["reason"]) == ("plain", "tool_calls")
+    means = {path: told["raw"]["mean"] for path, told in field["fields"].items()}
+    assert means == {"$[0].name": 0.9, "$[0].arguments.city": 0.9, "$[0].arguments.days": 0.8}
+
+
+def test_calls_of_tools_cost_one_call_unless_a_route_wants_more(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Passed on."""
+    upstream.default = calls('{"city": "Canberra"}')
+    answer = client_of(serve()).chat.completions.create(model="m", messages=ASK, tools=[TOOL])
+    assert answer.model_extra["hedgerow"]["status"] == "passed"
+    assert len(upstream.calls) == 1
+
+
+def test_a_command_answered_in_words_is_no_claim(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Where tools are measured, what is asked is looked at once it is known that none is called."""
+    upstream.default = says("Done.")
+    ask: Any = [{"role": "user", "content": "Write me a poem about hotels."}]
+    answer = client_of(serve(tool_calls="measure")).chat.completions.create(model="m", messages=ask, tools=[TOOL])
+    assert answer.model_extra["hedgerow"]["reason"] == "not_a_claim"

@@ -14,6 +14,7 @@ from itertools import count
 import structlog
 
 from hedgerow.proxy.errors import Overloaded, ProxyError, UpstreamRejected
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.pipeline.eligibility import answer_reason, offers_tools
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.result import Drawn, Run
@@ -141,7 +142,8 @@ class _Drawing:
             await self._beside(first, n - 1, is_text)
 
     def _may_compare(self) -> bool:
-        return answer_reason(self._drawn.samples, [choice for _, choice in self._drawn.choices]) is None
+        reason = answer_reason(self._drawn.samples, [choice for _, choice in self._drawn.choices])
+        return reason is None or (reason is Reason.TOOL_CALLS and self._job.route.tool_calls == "measure")
 
     async def rest(self, n: int) -> None:
         """Draw `n` answers, or fewer where more would hardly move the confidence."""

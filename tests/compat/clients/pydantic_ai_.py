@@ -1,14 +1,11 @@
-"""pydantic-ai by chat, Responses and Messages: text, stream, typed output."""
+"""pydantic-ai by chat and Responses: text, stream, typed output."""
 
 import asyncio
 import json
-import os
 
 from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput
-from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
-from pydantic_ai.providers.anthropic import AnthropicProvider
 
 QUESTION = "What is the capital of Australia?"
 
@@ -22,11 +19,9 @@ class City(BaseModel):
 
 async def main() -> dict:
     out = {}
-    base = os.environ["OPENAI_BASE_URL"].removesuffix("/v1")
     ways = {
         "chat": OpenAIChatModel("m"),
         "responses": OpenAIResponsesModel("m"),
-        "messages": AnthropicModel("m", provider=AnthropicProvider(api_key="sk-test", base_url=base)),
     }
     for name, model in ways.items():
         out[name] = (await Agent(model).run(QUESTION)).output
