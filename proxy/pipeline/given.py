@@ -11,6 +11,7 @@ from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import draft_reason, skip_reason
+from hedgerow.proxy.pipeline.fields import decoded, is_structured
 from hedgerow.proxy.pipeline.long import claims_of_long
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.run import ended, too_long
@@ -42,7 +43,11 @@ async def word_given(run: Run, wording: RouteWording, answer: str, given: Given)
 
 
 async def _word(run: Run, wording: RouteWording, answer: str, given: Given) -> None:
-    if (reason := skip_reason(run.job) or too_long(run) or draft_reason(run.result.drawn.samples[0])) is not None:
+    if (reason := skip_reason(run.job) or too_long(run)) is not None:
+        return run.end(Status.PASSED, reason)
+    if decoded(answer) is not None and is_structured(run):
+        return run.end(Status.PLAIN, Reason.STRUCTURED_OUTPUT)
+    if (reason := draft_reason(run.result.drawn.samples[0])) is not None:
         return run.end(Status.PASSED, reason)
     if not answer.strip():
         return run.end(Status.PASSED, Reason.NO_TEXT)
