@@ -20,6 +20,7 @@ GRAMMARS = (
     "json_schema",
     "regex",
     "ebnf",
+    "format",
 )
 """Fields by which servers of models bind the form of an answer (vLLM, llama.cpp, SGLang)."""
 FEW_TOKENS = 5
@@ -30,31 +31,59 @@ LOOKED_AT = 4_000
 _STRICT = re.compile(
     r"\b(?:reply|respond|answer|output|return|print|write|say|give|produce|generate)\b[^.\n]{0,40}\b(?:only|exclusively|nothing (?:else|but)|exactly one|just)\b"
     r"[^.\n]{0,60}\b(?:json|xml|yaml|csv|sql|code|label|letter|number|integer|digit|word|name|query|url|link|yes|no|true|false|category|class|option|"
-    r"choice|score|rating|index|id|list|tag|command|sentiment|one of|answer|output|result|translation|text|[a-e](?:,| or))\b"
+    r"choice|score|rating|index|id|list|tag|command|sentiment|one of|answer|output|result|translation|text|value|context|[a-e](?:,| or))\b"
     r"|\b(?:only|just) (?:reply|respond|answer|output|return|print)\b|\bone of the following (?:labels|categories|classes|options|words|values)\b"
     r"|\bno (?:other|additional|extra) (?:text|words|output|explanation)\b|\b(?:do not|don't) (?:add|include|write|output) (?:any|anything)\b"
-    r"|\b(?:in|use|follow|using) (?:exactly |strictly )?(?:the|this) (?:following |exact )?(?:output )?format\b|\boutput format\b"
-    r"|\b(?:standalone|stand-alone|follow-?up) question\b|\bsearch quer(?:y|ies)\b|\b(?:concise|short|brief)\b[^.\n]{0,30}\btitle\b",
+    r"|\b(?:in|use|follow|using|following) (?:exactly |strictly )?(?:the|this) (?:following |exact )?(?:output )?format\b|\boutput format\b"
+    r"|\b(?:answer|reply|respond)(?: with)?(?: only)? (?:yes or no|true or false|in (?:one|a single) word)\b|\b(?:answer|reply|respond) with (?:a single word|one word|(?:the|a single|only the) letter)\b"
+    r"|\bparsed by\b|\b(?:respond|reply|answer|output|return)\w* (?:\w+ )?(?:in|as|with) (?:valid )?json\b|\bjson (?:response|format|object)\b",
     re.IGNORECASE,
 )
+"""How a form is asked for in words."""
+_SERVANT = re.compile(
+    r"\b(?:standalone|stand-alone|follow-?up) questions?\b|\bsearch quer(?:y|ies)\b|\b(?:concise|short|brief)\b[^.\n]{0,30}\btitle\b|\bas a title\b|^\W*### task:|\bautocompletion\b"
+    r"|<\|?fim_|\b(?:retriev(?:e|al) relevant|used for retrieval|search retrieval)\b|\bcommit message\b|\b(?:extract|generate)\b[^.\n]{0,40}\b(?:keywords|tags|triples|entities)\b"
+    r"|\bclassify\b[^.\n]{0,60}\b(?:as|into|sentiment|intent)\b|\byou are (?:a|an) (?:\w+ )?(?:classifier|evaluator|judge|grader|translator|translation)\b"
+    r"|\bimpartial judge\b|\bbinary score\b|\bevaluation form\b|\brate the\b[^.\n]{0,60}\b(?:on one metric|from \d|on a scale)\b|\bsafety polic(?:y|ies)\b"
+    r"|\b\w+ to \w+ translator\b|^\W*(?:please )?translate\b[^.\n]{0,60}\b(?:in)?to\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What front ends, agents and evaluators ask for on the side: titles, tags, queries, verdicts, labels, translations."""
 _MARKUP = re.compile(r"\s*<[A-Za-z!?/|][^>\n]{0,200}>|.*</[A-Za-z]\w*>\s*$|.*\[\[ ?##", re.DOTALL)
+_TOKENS = re.compile(
+    r"<[|｜]|[|｜]>|\[TOOL_CALLS\]|\[RESULT\]|\[\[[\w<>=]{1,6}\]\]|<tool_call>|<function|^[*]{3} Begin Patch|^<{7} |\d\d:\d\d[.,]\d{3} --> |^WEBVTT\b|\\begin\{(?:tabular|table|document|figure)|^\s*\\boxed\{[^}]*\}\s*$"
+    r"|\w/[BI]-[A-Z]{3}|\{\s*(?://[^\n]*\s*)?[\"']\w[\w $.-]*[\"']\s*:|\[\s*[\"'][^\"'\n]{1,80}[\"']\s*[,\]](?!\()|^\s*@\w+\{\w+,",
+    re.MULTILINE,
+)
+"""Marks of tool calls, verdicts, patches, subtitles and of JSON, anywhere."""
+_CODE = re.compile(
+    r"\s*(?:def \w+\(|class \w+[:(]|import [\w.]+|from [\w.]+ import |(?:const|let|var) \w+ =|function \w*\(|#include|#!/|FROM \w+:|graph [TL][DR]\b|digraph\b|"
+    r"(?:query|mutation)\b[^\n]{0,40}\{|[.#]?[\w-]+ \{ ?[\w-]+:|(?:GET|POST|PUT|DELETE|PATCH) /|\[[\w.]+\]\s*\n\s*\w+ ?=|(?:git|curl|find|grep|docker|npm|pip|kubectl|ls|cd) [^\n.?!]*"
+    r"(?:[-/|~]|HEAD)|find \. -|\w+\([^()\n]*\): \S)"
+)
 _QUERY = re.compile(
     r"\s*(?:(?:select|insert into|update|delete from|create (?:table|index|view)|alter table|drop table|with \w+ as)\s[^.!?]*(?:;|\bfrom\b|\bset\b|\bvalues\b)"
-    r"|match \(\w*:?\w*|prefix \w+:)",
+    r"|match \(\w*:?\w*|prefix \w+:|select \?\w)",
     re.IGNORECASE,
+)
+_QUERY_LINE = re.compile(
+    r"^(?:SELECT\s.+\sFROM\s|INSERT INTO\s|DELETE FROM\s|CREATE TABLE\s|UPDATE\s\w+\sSET\s)", re.MULTILINE
 )
 _PATCH = re.compile(r"(?:^|\n)(?:diff --git |--- [ab/]|\+\+\+ [ab/]|@@ -\d)")
 _TURNS = re.compile(
-    r"(?:^|\n)(?:thought|action|action input|observation|final answer|tool|function|sql ?query|search ?query|query)\s*:",
+    r"(?:^|\n)(?:thought|action|action input|observation|final answer|intermediate answer|tool|function|sql ?query|search ?query|query|rating|verdict|plan)\s*:",
     re.IGNORECASE,
 )
 _ALONE = re.compile(
-    r"\s*(?:[a-z][a-z0-9+.-]*://\S+|[\w.+-]+@[\w-]+\.[\w.]+|(?:\.{0,2}/|~/|[A-Za-z]:\\)\S+|#[0-9A-Fa-f]{3,8}|[0-9a-f]{8}-[0-9a-f-]{27}|"
-    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d\S*)?|/.+/[gimsuy]*|\$\s?\w+.*|(?:\w+=\S+\s*)+|\w+\(.*\);?|(?:positive|negative|neutral|unsafe|safe|true|false|null|none)"
-    r"|['\"`][^'\"`\n]{1,80}['\"`]|[A-Z]{2,}[A-Z_]*\d*)\s*(?:\n[SO]\d+)?\s*",
+    r"\s*(?:[a-z][a-z0-9+.-]*://\S+|[\w.+-]+@[\w-]+\.[\w.]+|(?=\S*[A-Za-z])(?:(?:\.{0,2}/|~/|[A-Za-z]:\\|[\w.-]+/)[\w./\\~-]*\.?\w+\s*)+|#[0-9A-Fa-f]{3,8}|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32,64}|"
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d\S*)?|/.+/[gimsuy]*|\^.*\$|\$ [a-z].*|(?:\w+=\S+\s*)+|\[?(?:\w+\([^\n]*\)(?:, )?)+\]?;?|(?:positive|negative|neutral|unsafe|safe|true|false|null|none)"
+    r"|['\"`][^'\"`\n]{1,80}['\"`]|[A-Z]{2,}[A-Z_]*\d*(?: \[\d+\])?|\[[^\]\n]*\]\([^)\s]*\)|v?\d+(?:\.\d+){2,3}|-?\d+\.\d+, ?-?\d+\.\d+|(?:[\d*/,-]+ ){4}[\d*/,-]+"
+    r"|(?:\d{1,3}\. ?\S{2,7} (?:\S{2,7} ?)?)+|(?:[\w]{1,8}/){7}\w{1,8} [wb] \S+ \S+ \d+ \d+)\s*(?:\n(?:[SO]\d+,?)+)?\s*",
 )  # fmt: skip
-_PAIR = re.compile(r"\s*-?\s*[\w.\"'-]{1,40}\s*[:=]\s*\S")
-_CELLS = re.compile(r"[^,;\t|]*[,;\t|][^ ]")
+_PAIR = re.compile(r"\s*-?\s*[\w.\"' -]{1,30}\s*[:=]\s*\S(?:\S* ?){0,5}(?<![.?!])\s*$")
+_KEY = re.compile(r"\s*(?:- |-?\s*[a-z_][\w.-]*:(?: \S(?:\S* ?){0,7})?$|---$)")
+_QUOTED_CELL = re.compile(r'"[^"\n]*"')
+_TRIPLE = re.compile(r"\s*\([^()]+, [^()]+, [^()]+\)\s*$")
 
 
 def is_machine_read(body: Json, answer: str) -> bool:
@@ -81,7 +110,7 @@ def _binds_the_form(body: Json) -> bool:
     instructions = [_text(m) for m in messages if m.get("role") in ("system", "developer")] + [
         _text(m) for m in messages[-1:]
     ]
-    return any(_STRICT.search(_ends(text)) for text in instructions)
+    return any(pattern.search(_ends(text)) for text in instructions for pattern in (_STRICT, _SERVANT))
 
 
 def _text(message: Json) -> str:
@@ -96,15 +125,32 @@ def _ends(text: str) -> str:
 
 
 def _looks_formal(answer: str) -> bool:
-    if (
-        _MARKUP.match(answer)
-        or _QUERY.match(answer)
-        or _PATCH.search(answer)
-        or _TURNS.search(answer)
-        or _ALONE.fullmatch(answer)
-    ):
+    if any(pattern.match(answer) for pattern in (_MARKUP, _QUERY, _CODE)) or _ALONE.fullmatch(answer):
         return True
+    return any(pattern.search(answer) for pattern in (_TOKENS, _QUERY_LINE, _PATCH, _TURNS)) or _is_data(answer)
+
+
+def _is_data(answer: str) -> bool:
+    """Whether the lines, or those after an introduction that ends in a colon, are keys with values, or rows of as many cells each."""
     lines = [line for line in answer.splitlines() if line.strip()]
+    if len(lines) > 2 and lines[0].rstrip().endswith(":") and " " in lines[0].strip():
+        lines = lines[1:]
     if len(lines) < 2:
         return False
-    return all(_PAIR.match(line) for line in lines) or all(_CELLS.match(line) and " " not in line for line in lines)
+    every = (_PAIR, _TRIPLE)
+    if any(all(pattern.match(line) for line in lines) for pattern in every):
+        return True
+    keys = all(_KEY.match(line) for line in lines) and sum(not line.lstrip().startswith("- ") for line in lines) > 1
+    return keys or any(_are_cells(lines, mark) for mark in (",", ";", "\t"))
+
+
+def _are_cells(lines: list[str], mark: str) -> bool:
+    """Rows of a table: as many marks in each line, no sentence, and one mark at least that no space follows or two in each line."""
+    counts = {len(_QUOTED_CELL.sub("", line).split(mark)) for line in lines}
+    close = all(re.search(rf"{mark}\S", line) for line in lines)
+    return (
+        len(counts) == 1
+        and counts != {1}
+        and (close or counts != {2})
+        and not any(line.rstrip().endswith((".", "?", "!")) for line in lines)
+    )

@@ -1,12 +1,23 @@
-"""Formats that programs read are never hedged; prose for people is not taken for one."""
+"""Formats that programs read are never hedged; prose for people is not taken for one.
+
+tests/data/machine_formats.jsonl: replies as serialisers, agents, chat front ends, evaluators and guard models ask for them, one of each, written for it.
+"""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.fits.claim_gate import read
 from hedgerow.proxy.pipeline.machine_read import is_machine_read
+
+FORMATS = [
+    json.loads(line)
+    for line in (Path(__file__).parents[2] / "data" / "machine_formats.jsonl").read_text(encoding="utf-8").splitlines()
+]
 
 ANSWERS = [
     '<tool_call>\n{"name": "get_weather"}\n</tool_call>', "<answer>Paris</answer>", "https://en.wikipedia.org/wiki/Paris",
@@ -21,6 +32,12 @@ PROSE = [
     "Paris.", "The capital of France is Paris.", "It is 42.", "42", "B", "Yes.", "No, whales are mammals.", "Canberra, not Sydney.",
     "There are three types: igneous, sedimentary and metamorphic.", "Note: the treaty was signed in 1648.", "NATO was founded in 1949.",
     "Select committees examine policy.", "About 5 < 6 people.", "Updated rules apply from 2024.", "J. K. Rowling", "Ada Lovelace (1815-1852)",
+    "- Lima\n- Quito\n- Bogota", "1. Mercury\n2. Venus\n3. Earth", "Paris, France", "Lima, Peru, in 1535", "Rome; it was founded in 753 BC.", "About $20,000 a year.",
+    "**Answer:** Canberra", "Answer: Canberra", "Capital: Lima. Currency: the sol.", "Two of them: Phobos and Deimos.", "A, B and O.", "C. It is the third.", "x = 3", "3/4",
+    "He said: \"I came, I saw, I conquered.\"", "\"Hamlet\" was written by Shakespeare.", "[1] Nature, 1929", "Tea, coffee and cocoa contain it.", "Yes, 12 of them.",
+    "The function returns None.", "See https://example.com for the details of the treaty.", "It lies at 12° S, 77° W.", "The class of 1968 met in Rome.", "From 1914 to 1918.",
+    "Import duties rose in 1930.", "Find the bridge; it is the oldest.", "Let it rest for an hour.", "Plan A failed in 1943.", "| city | country |\n|---|---|\n| Lima | Peru |",
+    "Mars has two moons:\n\n- Phobos\n- Deimos", "Born: 1815\nDied: 1852, in London, of a long illness that her doctors could not name.", "e4 is the most common first move.",
 ]  # fmt: skip
 REQUESTS: list[dict[str, Any]] = [
     {"guided_choice": ["a", "b"]}, {"grammar": "root ::= x"}, {"structured_outputs": {"regex": "x"}}, {"max_tokens": 1},
@@ -32,6 +49,31 @@ REQUESTS: list[dict[str, Any]] = [
     {"messages": [{"role": "user", "content": "Create a concise, 3-5 word title for the chat."}]},
     {"messages": [{"role": "user", "content": "Which? A) Rome B) Paris. Respond with only the letter A or B, no other text."}]},
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: str(form["name"]).replace(" ", "-"))
+def test_a_form_that_a_program_reads(form: dict[str, Any]) -> None:
+    said = [{"role": role, "content": form[role]} for role in ("system", "user") if form[role]]
+    assert is_machine_read({"messages": said, **form["more"]}, form["answer"])
+
+
+def test_the_forms_are_over_a_hundred_and_differ() -> None:
+    assert (
+        len({form["answer"] + form["system"] + form["user"] + str(form["more"]) for form in FORMATS})
+        == len(FORMATS)
+        >= 160
+    )
+
+
+def test_sentences_of_real_answers_are_for_people() -> None:
+    """What people were told in chats, and how they asked: facts, advice, lists, introductions."""
+    people = [row for row in read() if row.kind in ("fact", "definition", "advice", "presents", "opinion", "either")]
+    taken = [row.text for row in people if is_machine_read({}, row.text)]
+    assert len(people) > 1_500
+    assert not taken
+    asked = {row.question for row in people if row.question and row.kind in ("fact", "definition")}
+    bound = [one for one in asked if is_machine_read({"messages": [{"role": "user", "content": one}]}, "It is.")]
+    assert len(bound) <= 0.01 * len(asked)
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
