@@ -20,6 +20,7 @@ DATA = Path(__file__).parents[1] / "data" / "text"
 _SAMPLE = 2000
 """Characters that are looked at; more would not change the verdict."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_OPERATOR = re.compile(r"[=^*<>≤≥≈√∑∫·]|\d\s*[+/]\s*\d")
 _UNKNOWN = "und"  # ISO 639: undetermined
 _SCRIPTS = (
     (0x0250, _UNKNOWN), (0x0370, "el"), (0x0400, _UNKNOWN), (0x0530, "hy"), (0x0590, "he"), (0x0600, "ar"), (0x0700, _UNKNOWN),
@@ -32,6 +33,8 @@ _SCRIPTS = (
 _STARTS = [start for start, _ in _SCRIPTS]
 _CYRILLIC = (("uk", "іїєґ"), ("ru", "ыэё"))
 _PERSIAN = "پچژگ"
+_ENDINGS = ("s", "ed", "ing", "ly", "ion", "er", "ic", "al", "y", "e")
+"""Endings of which an English sentence without function words has one at least ("Newton discovered gravity.")."""
 CLEAR, ALONE = 1.5, 0.8
 """Score from which an answer shows its language whatever that of its question, a function word of one language alone counting 1; the same
 where the question is missing."""
@@ -103,11 +106,34 @@ def language_of(text: str, question: str = "") -> str | None:
     scores = _scores(text)
     enough = ALONE if not question else TITLE_CLEAR if len(_WORD.findall(text)) <= TITLE else CLEAR
     language = _by_script(text) or _by_words(scores, enough)
+    asked = _by_script(question) or _by_words(_scores(question), 0.5)
+    if language is None and asked in (None, "en") and _is_foreign(text, scores):
+        return None
     if language is None and question:
         language = _by_script(question) or _by_words(_together(_scores(question), scores), 0.5)
     if language is None:
         return "en" if all(c.isascii() or not c.isalpha() for c in text + question) else None
     return None if language == _UNKNOWN else language
+
+
+def _is_foreign(text: str, scores: Mapping[str, float]) -> bool:
+    """Whether a text of several words is in a language that nothing here knows: no English function word, and either a small word with
+    letters that English lacks, or a whole sentence with a function word of another language or without one English ending.
+    """
+    words = _WORD.findall(text)
+    if scores.get("en", 0.0) >= 0.5 or len(words) < 3:
+        return False
+    small = [word for word in words if word.islower() and len(word) > 1]
+    if sum(word[:1].islower() and not word.islower() for word in words) > 1:  # "yaseNingizimu"
+        return True
+    if not small:
+        return False
+    if 4 * sum(not word.isascii() for word in small) >= len(small) or sum(not word.isascii() for word in words) > 1:
+        return True
+    unlike = not any(word.endswith(_ENDINGS) for word in small)
+    return text.rstrip().endswith(".") and (
+        ("en" not in scores and bool(scores)) or (unlike and len(small) > 1 and len(words) > 3)
+    )
 
 
 def known_language_of(text: str, question: str = "") -> str | None:
@@ -143,10 +169,13 @@ def _scores(text: str) -> dict[str, float]:
     """How much function words speak for each language: a word counts 1, shared among the languages that have it."""
     scores: dict[str, float] = {}
     table = _function_words()
+    formula = _OPERATOR.search(text) is not None
     for match in _WORD.finditer(text):
         word = match.group().lower().replace("’", "'")
+        if formula and len(word) == 1:
+            continue  # "y = 3x" is not Spanish
         head, mark, _ = word.partition("'")
-        languages = table.get(word) or table.get(head + mark, ())
+        languages = table.get(word) or table.get(head + mark) or (table.get(head, ()) if len(head) > 2 else ())
         for language in languages:
             scores[language] = scores.get(language, 0.0) + 1 / len(languages)
     return scores

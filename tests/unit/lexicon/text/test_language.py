@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hedgerow.lexicon.text.language import known_language_of, language_of
@@ -41,3 +43,35 @@ def test_a_short_answer_takes_the_language_of_its_question(language: str, text: 
 @pytest.mark.parametrize("text", ["To był Kopernik, tak się wydaje.", "東京です。", "Łódź", "Bu onun kitabı değil."])
 def test_what_cannot_be_taken_apart_is_unknown(text: str) -> None:
     assert known_language_of(text) is None
+
+
+SAMPLES = [
+    line.split("\t")
+    for line in (Path(__file__).parents[3] / "data" / "languages.tsv").read_text(encoding="utf-8").splitlines()
+]
+"""One or two sentences in each of some seventy languages and scripts, romanised and mixed ones, formulas of maths and chemistry."""
+SIGNS = ("maths", "chemistry")
+
+
+def test_no_other_language_is_taken_for_one_that_has_hedges() -> None:
+    """By itself; and where the question was English, but for two whose words stand too near to others for so few."""
+    other = [(code, text) for code, text in SAMPLES if code not in SIGNS]
+    assert len(other) >= 70
+    assert not [text for _, text in other if known_language_of(text)]
+    assert [code for code, text in other if known_language_of(text, "What is it called?")] == ["gl", "no", "mixed"]
+
+
+@pytest.mark.parametrize("text", [text for code, text in SAMPLES if code in SIGNS])
+def test_a_formula_is_in_no_foreign_language(text: str) -> None:
+    assert known_language_of(text) in ("en", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Gabriel García Márquez", "Beyoncé", "Newton discovered gravity.", "Water boils faster uphill.", "Snow covers everything.", "São Paulo",
+        "It is called Łódź.", "Joan Miró painted it.", "Iron, copper, zinc", "iPhone, iPad and eBay",
+    ],
+)  # fmt: skip
+def test_english_with_foreign_names_stays_english(text: str) -> None:
+    assert known_language_of(text, "What is it called?") == "en"
