@@ -26,6 +26,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Location = tuple[int | str, ...]
 
 
+@cache  # shipped files do not change while we run, and every reading of a text asks
 def builtin_names() -> tuple[str, ...]:
     """Names of the shipped lexicons: languages ("en", "de", ...) and official scales ("ipcc", "nato", ...)."""
     return tuple(sorted(path.stem for path in DATA.iterdir() if path.suffix in {".json", ".yaml"}))
