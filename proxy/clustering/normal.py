@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hedgerow.lexicon.text.english import AUXILIARIES
+from hedgerow.lexicon.text.language import language_of
 from hedgerow.lexicon.text.language import negations as negations_of
 from hedgerow.lexicon.text.numbers import is_number, read_numbers
 from hedgerow.lexicon.text.words import MONTHS, open_contraction
@@ -158,7 +159,7 @@ def read_question(question: str) -> Question:
         words=frozenset(stem(t) for t in tokens if t not in word_lists().fillers and t not in _SEPARATORS),
         numbers=frozenset(t for t in tokens if is_number(t)),
         asks_who=_ASKS_WHO.match(question) is not None,
-        closed=bool(words) and words[0] in AUXILIARIES and "or" not in words,
+        closed=bool(words) and words[0] in AUXILIARIES and "or" not in words and language_of(question) == "en",
     )
 
 

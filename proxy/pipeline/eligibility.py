@@ -75,7 +75,10 @@ _CHAT_ONLY = re.compile(rf"(?:{_CHAT.pattern}[\s,.!?…¡¿]*)+(?:[^\W\d_]+[\s.!
 _ABOUT_US = re.compile(
     r"(?:i|i'm|i am|i've|i feel|my|you|you're|your|we|we're|that's|that is|this is)\b(?!.*\b(?:know|wonder|tell me|question)\b)"
 )
-_MADE_IN_JAPANESE = re.compile(r"(?:書|作|描|要約し|翻訳し|話し|考え)(?:いて|って|て)(?:ください|くれ|ほしい|。|$)")
+_MADE_AT_THE_END = re.compile(  # Japanese and Korean say at the end what is to be done
+    r"(?:書|作|描|要約し|翻訳し|話し|考え)(?:いて|って|て)(?:ください|くれ|ほしい|。|$)"
+    r"|(?:작성|창작|번역|요약)해(?: ?(?:줘|주|주세요|주십시오))?|(?:써|지어|만들어) ?(?:줘|주세요|주십시오)"
+)
 _SENTENCE = re.compile(r"(?<=[.!?。!?])\s+|\n+")
 
 
@@ -215,7 +218,7 @@ def asks_for_claim(prompt: str) -> bool:
 
 def _wants_something_made(sentence: str) -> bool:
     bare = _bare(sentence)
-    return bool(_MAKE.match(bare) or _TEXTS.match(bare) or _MADE_IN_JAPANESE.search(bare))
+    return bool(_MAKE.match(bare) or _TEXTS.match(bare) or _MADE_AT_THE_END.search(bare))
 
 
 def _is_talk(sentence: str) -> bool:

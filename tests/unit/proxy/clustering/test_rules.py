@@ -96,3 +96,12 @@ def test_a_choice_between_two_is_no_yes_or_no_question():
     """Both answers stand in the question; that makes neither of them a yes."""
     assert judge_pair("Is Paris in France or Spain?", "France", "Spain").same is not True
     assert judge_pair("Is Paris in France?", "Yes", "It is in France").same is True
+
+
+def test_a_german_question_with_was_does_not_ask_for_a_yes() -> None:
+    """Its first word is an English auxiliary too; two cities stay two answers."""
+    question = "Was ist die Hauptstadt von Österreich?"
+    assert judge_pair(question, "Die Hauptstadt ist Wien.", "Die Hauptstadt ist Graz.").same is not True
+    assert (
+        judge_pair("Was Mozart born in Graz?", "He was born in Salzburg.", "He was not born in Salzburg.").same is False
+    )

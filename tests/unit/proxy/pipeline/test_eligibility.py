@@ -52,3 +52,12 @@ def test_any_prompt_is_judged(prompt: str) -> None:
 def test_answers_tell_as_well(answers: list[str], largest: int, expected: bool) -> None:
     """Questions back, signs alone and long texts that all differ cannot be compared; short answers that differ can."""
     assert comparable(answers, largest) is expected
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asks"),
+    [("시를 써 주세요", False), ("사랑이라는 노래 가사를 영어로 작성해줘", False), ("호주의 수도는 어디인가요?", True)],
+)
+def test_korean_says_at_the_end_what_is_to_be_done(prompt: str, asks: bool) -> None:
+    """A song is no claim; a capital is one."""
+    assert asks_for_claim(prompt) is asks
