@@ -103,14 +103,14 @@ def _claims(result: Result, console: Console) -> None:
     """Of a long answer, each claim with its support and the answers that say so or contradict it, by number."""
     if not result.claims:
         return
-    _heading(console, "Claims", f"held against {len(result.others)} other answers, numbered in the order drawn")
+    _heading(console, "Claims", f"held against {len(result.held_against)} other answers, numbered in the order drawn")
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
     for column in ("claim", "sure", "said by", "contradicted by"):
         table.add_column(
             column, ratio=1 if column == "claim" else None, justify="right" if column == "sure" else "left"
         )
     for claim in result.claims:
-        told = list(zip(result.others, claim.borne_out, strict=True))
+        told = list(zip(result.held_against, claim.borne_out, strict=True))
         by = {says: ", ".join(str(i + 1) for i, each in told if each is says) or "–" for says in (True, False)}
         style = "green" if claim.calibrated.mean >= 0.5 else "yellow"
         table.add_row(Text(claim.statement), f"[{style}]{claim.calibrated.mean:.2f}[/]", by[True], by[False])

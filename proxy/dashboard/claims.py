@@ -104,7 +104,7 @@ def of_result(result: Result) -> Claims:
         return NO_CLAIMS
     samples = [sample.text for sample in result.drawn.samples]
     rows, words = [claim_row(claim) for claim in result.claims], [claim.statement for claim in result.claims]
-    return Claims(rows, words, result.others, samples)
+    return Claims(rows, words, result.held_against, samples)
 
 
 def of_row(row: Json, texts: Json) -> Claims:

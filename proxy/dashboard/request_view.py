@@ -115,7 +115,7 @@ def of_result(result: Result, live: Sequence[str], *, ended: bool) -> RequestVie
         wanted=result.job.route.sampling.n,
         live=tuple(live),
         groups=grouped(clustering.clusters, result.drawn.texts) if clustering else (),
-        claims=claims_of_result(result),
+        claims=claims_of_result(result) if ended else NO_CLAIMS,  # once: finding the passages takes its time
         decided_by=clustering.decided_by if clustering else None,
         signal=result.signal,
         map_id=confidence.map_id if confidence else None,

@@ -133,7 +133,7 @@ def story(result: Result) -> Json:
         steps["clusters"] = [[compared[i] for i in cluster] for cluster in result.clustering.clusters]
         steps["decided_by"] = dict(result.clustering.decided_by)
     if result.claims:
-        steps["held_against"] = list(result.others)
+        steps["held_against"] = list(result.held_against)
     if result.hedges:
         steps["hedges"] = [{"id": match.hedge.id, "distance": match.distance} for match in result.hedges]
     if (rewording := result.rewording) is not None:

@@ -64,9 +64,9 @@ async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool
         if len(known) < job.route.sampling.min_n:
             missing = f"{len(known)} of {job.route.sampling.n} answers are JSON; {job.route.sampling.min_n} are needed"
             raise StepFailed("cluster", Reason.TOO_FEW_SAMPLES, missing)
-    return await _measure(
-        run, pipeline, values[draft], [values[i] for i in known if i != draft], Reason.STRUCTURED_OUTPUT
-    )
+    others = [i for i in known if i != draft]
+    run.learn(held_against=tuple(drawn.compared[i] for i in others))
+    return await _measure(run, pipeline, values[draft], [values[i] for i in others], Reason.STRUCTURED_OUTPUT)
 
 
 async def measure_calls(run: Run, pipeline: RoutePipeline) -> None:
@@ -80,6 +80,7 @@ async def measure_calls(run: Run, pipeline: RoutePipeline) -> None:
     if len(calls) < run.job.route.sampling.min_n:
         missing = f"{len(calls)} of {run.job.route.sampling.n} answers came; {run.job.route.sampling.min_n} are needed"
         raise StepFailed("sample", Reason.TOO_FEW_SAMPLES, missing)
+    run.learn(held_against=tuple(range(1, len(calls))))
     return await _measure(run, pipeline, calls[0], calls[1:], Reason.TOOL_CALLS)
 
 

@@ -40,7 +40,10 @@ async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: S
     """
     job = run.job
     with run.step("confidence"):
-        others = [run.result.drawn.samples[i].text for i in run.result.others]
+        drawn, draft_index = run.result.drawn, run.result.draft_index
+        held = tuple(i for i in drawn.compared if i != draft_index and drawn.samples[i].text.strip())
+        run.learn(held_against=held)
+        others = [drawn.samples[i].text for i in held]
         supporter = long.support(job, run.spend)
         support = await supporter.measure_claims(job.question, claims, others)
         if (failure := next((of.by for of in support if ":" in of.by), None)) is not None:

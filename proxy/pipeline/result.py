@@ -107,6 +107,7 @@ class Result:
         detail: a sentence for the operator.
         clustering: a partition of the compared answers (its index i is `drawn.samples[drawn.compared[i]]`).
         claims: of a long answer, what its draft claims and how sure each claim is.
+        held_against: indices of the samples that the claims' `borne_out` speaks of, in its order.
         each: where the client asked for several choices, how sure each of them is that could be measured.
         hedges: the retrieved hedges, nearest first.
         escalated: the stronger model's completion, where it was asked.
@@ -126,6 +127,7 @@ class Result:
     clustering: Clustering | None = None
     confidence: Confidence | None = None
     claims: tuple[ClaimConfidence, ...] = ()
+    held_against: tuple[int, ...] = ()
     each: tuple[ChoiceConfidence, ...] = ()
     hedges: tuple[Match, ...] = ()
     rewording: Rewording | None = None
@@ -146,11 +148,6 @@ class Result:
     def draft_index(self) -> int:
         """The choice that holds the draft: the representative of the largest cluster; before clustering, the first of all."""
         return 0 if self.clustering is None else self.drawn.compared[self.clustering.draft_index]
-
-    @property
-    def others(self) -> tuple[int, ...]:
-        """The samples that the draft's claims are held against: all that have text, but for the draft itself."""
-        return tuple(i for i in self.drawn.compared if i != self.draft_index and self.drawn.samples[i].text.strip())
 
     @property
     def draft(self) -> str | None:

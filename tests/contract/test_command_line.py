@@ -143,6 +143,17 @@ def test_the_claims_of_a_long_answer_are_shown_with_who_says_so(config: Path, up
     assert re.search(r"0\.\d\d", line)
 
 
+def test_the_fields_of_a_json_answer_are_shown_with_who_says_so(config: Path, upstream: Upstream) -> None:
+    """By number of the answer, also where some are not JSON: these say nothing of a field."""
+    upstream.default = says(
+        '{"capital": "Canberra"}', "Canberra.", '{"capital": "Sydney"}', *['{"capital": "Canberra"}'] * 7
+    )
+    done = CliRunner().invoke(app, ["ask", "Which capital? As JSON.", "-c", str(config)], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    (line,) = [line for line in done.output.splitlines() if "4, 5, 6, 7, 8, 9, 10" in line]
+    assert line.split()[-1] == "3"
+
+
 def test_an_answer_that_is_not_eligible_is_shown_as_it_is(config: Path, upstream: Upstream) -> None:
     code = "```python\nprint(1)\n```"
     upstream.default = says(code)
