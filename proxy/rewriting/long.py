@@ -20,7 +20,7 @@ from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import Piece, pieces
 from hedgerow.lexicon.text.shape import shape
 from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.claims import is_claim
+from hedgerow.proxy.rewriting.claims import is_claim, is_problem
 from hedgerow.proxy.rewriting.frames import LOW, Surroundings, capitalise, distance, is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.guard import FactGuard
 from hedgerow.proxy.rewriting.placing import put
@@ -50,7 +50,8 @@ _LONGEST_MARKED = 120
 def assertions(draft: str, question: str = "") -> int:
     """How many sentences make a claim in running text, where a hedge may go."""
     language = known_language_of(draft, question)
-    return 0 if language is None else sum(p.is_sentence and _is_claim(p, language) for p in pieces(draft))
+    asked = "" if is_problem(question) else question  # the steps of a worked solution count
+    return 0 if language is None else sum(p.is_sentence and _is_claim(p, language, asked) for p in pieces(draft))
 
 
 def _is_claim(piece: Piece, language: str, question: str = "") -> bool:

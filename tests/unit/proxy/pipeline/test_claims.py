@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from benchmarks.fits.claim_gate import read
 from hedgerow.calibration import Beta
+from hedgerow.lexicon.text.language import language_of
+from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.support import borne_out
 from hedgerow.proxy.pipeline.claims import claims_of, of_sentences, statements
+from hedgerow.proxy.rewriting import assertions
+from hedgerow.proxy.rewriting.claims import is_claim, is_problem
 from hedgerow.proxy.types import ClaimConfidence
 
 CHAT = """Here's a summary of her life:
@@ -57,3 +62,21 @@ def test_an_answer_bears_a_claim_out_where_it_has_its_numbers_and_most_of_its_na
     ]
     ((*said,),) = borne_out("Who was Marie Curie?", ["She was born in Warsaw in 1867."], others)
     assert said == [True, None, None, None, None]
+
+
+def test_what_is_measured_and_what_is_counted_go_by_one_gate() -> None:
+    """Sentences of real answers, with their questions, are claims of an answer only where the gate says that they claim something."""
+    some = [
+        row for row in read() if row.reaches and not is_problem(row.question) and sentences(row.text) == (row.text,)
+    ]
+    not_claims = [
+        row
+        for row in some
+        if row.text[0].isalpha()
+        and row.text[1] != ")"
+        and language_of(row.text, row.question) == "en"
+        and not is_claim(row.text, row.question)
+    ]
+    assert len(not_claims) > 300
+    assert not [row.text for row in not_claims if claims_of(row.text, row.question)]
+    assert not [row.text for row in not_claims if assertions(row.text, row.question)]
