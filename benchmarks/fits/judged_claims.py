@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import DATA, ROOT
-from benchmarks.fits.claims import SETS, fit, folds, subject
+from benchmarks.fits.claims import SETS, fit, folds, read, subject
 from hedgerow.calibration.metrics import auroc
 from hedgerow.proxy.clustering.judged_support import NAMES, WEIGHTS, Found, columns, found_in, pairs_of
 from hedgerow.proxy.clustering.local import FOLDER, LocalJudge
@@ -110,14 +110,46 @@ def measured(read: list[Answer], counts: tuple[int, ...] = COUNTS) -> Table:
     return Table(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
-def held_out(table: Table, chosen: tuple[int, ...] | None = None) -> np.ndarray:
-    """Each claim's confidence by weights fitted on other prompts; `chosen` columns of the features, all by default."""
-    features = table.features if chosen is None else table.features[:, chosen]
-    fold, confidence = folds(table.prompt), np.zeros(len(table.correct))
+WORDS = len(Features.__slots__)
+"""Columns of words; what the judge read stands behind them."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """All judged claims by words, with those of the samples: many more than the judge has read."""
+
+    features: np.ndarray
+    correct: np.ndarray
+    prompt: np.ndarray
+
+    @classmethod
+    def read(cls) -> Words:
+        """Of every set."""
+        parts = [read(DATA, counts=COUNTS), read(DATA, SETS[:2], counts=COUNTS, of_samples=True)]
+        return cls(*(np.concatenate([getattr(of, name) for of in parts]) for name in ("features", "correct", "prompt")))
+
+    def fit(self, seen: np.ndarray) -> np.ndarray:
+        """Constant and weights of the words."""
+        return fit(self.features[seen], self.correct[seen])
+
+
+def joined(features: np.ndarray, correct: np.ndarray, of_words: np.ndarray) -> np.ndarray:
+    """Constant and weights of words and judge: the words' own weights as one figure, and what the judge read beside it, so that few claims are enough."""
+    score = of_words[0] + features[:, :WORDS] @ of_words[1:]
+    constant, scale, *of_judge = fit(np.column_stack([score, features[:, WORDS:]]), correct.astype(float))
+    return np.array([constant + scale * of_words[0], *(scale * of_words[1:]), *of_judge])
+
+
+def held_out(table: Table, words: Words) -> tuple[np.ndarray, np.ndarray]:
+    """Each claim's confidence by judge and words, and by words alone, from weights fitted on other prompts."""
+    fold, of_words = folds(table.prompt), folds(words.prompt)
+    judged, by_words = np.zeros(len(fold)), np.zeros(len(fold))
     for k in range(fold.max() + 1):
-        weights = fit(features[fold != k], table.correct[fold != k].astype(float))
-        confidence[fold == k] = 1.0 / (1.0 + np.exp(-weights[0] - features[fold == k] @ weights[1:]))
-    return confidence
+        here, alone = fold == k, words.fit(of_words != k)
+        both = joined(table.features[~here], table.correct[~here], alone)
+        judged[here] = 1.0 / (1.0 + np.exp(-both[0] - table.features[here] @ both[1:]))
+        by_words[here] = 1.0 / (1.0 + np.exp(-alone[0] - table.features[here, :WORDS] @ alone[1:]))
+    return judged, by_words
 
 
 def report(table: Table, confidence: np.ndarray, count: int) -> dict[str, dict[str, float]]:
@@ -144,13 +176,13 @@ def wikibio(doubt: np.ndarray, wrong: np.ndarray, severity: np.ndarray, prompt: 
 
 def main() -> None:
     table = measured(answers(DATA))
-    confidence = held_out(table)
+    of_words = Words.read()
+    confidence, by_words = held_out(table, of_words)
     by_count = {str(count): report(table, confidence, count) for count in COUNTS}
-    by_words = held_out(table, tuple(range(len(Features.__slots__))))
     words = {str(count): report(table, by_words, count) for count in COUNTS}
     for name, told in (("judge and words", by_count), ("words alone", words)):
         print(name, json.dumps(told[str(MOST)], indent=1))
-    weights = fit(table.features, table.correct.astype(float))
+    weights = joined(table.features, table.correct, of_words.fit(np.ones(len(of_words.correct), dtype=bool)))
     fitted = {
         "weights": {name: round(float(w), 4) for name, w in zip(("constant", *NAMES), weights, strict=True)},
         "fitted_on": "judged claims of " + ", ".join(SETS) + "; no text of them is in here",

@@ -29,9 +29,11 @@ from benchmarks.evidence.claims import (
 from benchmarks.evidence.goals import Goal, table
 from benchmarks.evidence.holding_out import Estimate, bootstrap
 from benchmarks.evidence.plots import COLOURS, MARKS, picture
+from benchmarks.fits.judged_claims import MOST
 from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.metrics import auroc
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules
+from hedgerow.proxy.clustering.judged_support import WEIGHTS as JUDGED
 from hedgerow.proxy.clustering.rules import judge_pair
 from hedgerow.proxy.clustering.support import agreement_with, support
 from hedgerow.proxy.pipeline.sampling.early_stopping import LONG_SAMPLES
@@ -181,6 +183,22 @@ def sentences_table(data: Path) -> tuple[str, list[Goal]]:
     return "\n".join(out), goals
 
 
+def judged_table() -> str:
+    """AUROC with the shipped judge and by words alone on the same claims, as its fit left them beside its weights."""
+    fitted = json.loads(JUDGED.read_text(encoding="utf-8"))
+    lines = ["| claims of | n | words alone | words and judge |", "|---|---|---|---|"]
+    for group, judged in fitted["on_other_prompts"][str(MOST)].items():
+        words = fitted["words_alone_on_other_prompts"][str(MOST)][group]
+        kind, model = group.split(" ", 1)
+        told = [
+            f"{of['auroc']:.3f}"
+            + (f" (AUC-PR {of['auc_pr']:.3f}, Pearson {of['pearson']:.3f})" if "auc_pr" in of else "")
+            for of in (words, judged)
+        ]
+        lines.append(f"| {KINDS[kind]}, {model} | {judged['n']} | {told[0]} | {told[1]} |")
+    return "\n".join(lines)
+
+
 def core_table(data: Path) -> tuple[str, Estimate]:
     """People's verdicts on answers of all lengths: precision, recall and F1 by method, questions that no rule was written on."""
     rows = [row for row in evouna(data, words=None) if not is_development(row)]
@@ -289,6 +307,14 @@ sight, so that the figures are slightly kind. Intervals draw prompts. *Share of 
 
 Wrong sentences of WikiBio (AUC-PR, chance {1 - measured[-1].correct.mean():.2f}): {by_prompt(measured[-1].raw, measured[-1].correct, measured[-1].prompt, precision_recall)};
 passage by passage, Pearson of mean doubt and mean wrongness {passages(measured[-1])}.
+
+### With the shipped judge
+
+On half of the prompts, against {MOST} other answers: words alone, and with what the shipped judge read. Its two figures, how far the claim follows from the other
+answers and how far it is contradicted, are weighed beside the words' own score, by weights fitted on other prompts (`python -m benchmarks.fits.judged_claims`).
+AUROC:
+
+{judged_table()}
 
 ### Calibrated
 
