@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
+from hedgerow.proxy.clustering.local import missing
 
 OTHERS = ["Ada Lovelace was born in London in 1815.", "Born in London in 1815, she was Byron's daughter."]
 
@@ -55,3 +56,21 @@ def test_a_line_that_cannot_be_measured_is_named(row: Any, message: str) -> None
     done = run("confidence", row)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+@pytest.mark.skipif(missing() is not None, reason=missing() or "")
+def test_claims_by_the_shipped_judge() -> None:
+    """What it reads counts; in a language that it does not know, words tell, and standard error says so."""
+    row = {"question": "Who was Ada Lovelace?", "answer": "She was born in London in 1815.", "samples": OTHERS}
+    options = ["claims", "--json", "--judge", "local"]
+    (claim,) = json.loads(CliRunner().invoke(app, options, input=json.dumps(row)).stdout)["claims"]
+    assert claim["by"] == "local"
+    german = {
+        "question": "Wer war Ada Lovelace?",
+        "answer": "",
+        "claims": ["Sie wurde in London geboren und lebte dort."],
+    }
+    german["samples"] = ["Sie wurde im Jahr 1815 in der Stadt London geboren.", "Sie war eine Tochter von Lord Byron."]
+    done = CliRunner().invoke(app, options, input=json.dumps(german))
+    assert json.loads(done.stdout)["claims"][0]["by"] == "words:unknown_language"
+    assert "measured without the judge" in done.stderr
