@@ -1,0 +1,48 @@
+"""The shipped judge through the real edge: claims of a long answer, and answers in sentences that mean the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from hedgerow.proxy.clustering.local import missing
+from tests.contract.test_failures import rows_of
+from tests.contract.test_long_answers import ANSWERS, ASK, UNCALIBRATED
+from tests.support.upstream import Upstream, says
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
+
+
+def test_claims_are_read_in_the_other_answers(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Without a further call; what all answers say, and what others say otherwise, stands beside each claim."""
+    upstream.default = says(*ANSWERS)
+    address = serve(rewriting=UNCALIBRATED, judge={"claims": "local", "budget_s": 60})
+    told = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
+    assert len(upstream.calls) == 1
+    assert {claim["by"] for claim in told["claims"]} == {"local"}
+    place, author, height, year = told["claims"]
+    assert (place["said_by"], author["said_by"]) == (9, 9)
+    assert (height["said_by"], height["contradicted_by"]) == (4, 5)
+    assert (year["said_by"], year["contradicted_by"]) == (8, 1)
+
+
+DRAWN = (
+    "Ub Iwerks",
+    "Mickey Mouse was first drawn by Ub Iwerks in 1927, and Walt Disney supplied the voice.",
+    "The character was designed by the animator Ub Iwerks for Walt Disney.",
+    "Walt Disney",
+)
+
+
+def test_answers_in_sentences_are_grouped(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any) -> None:
+    """Where the rules leave pairs open; the audit says who decided."""
+    upstream.default = says(*DRAWN)
+    address = serve(equivalence="local", judge={"budget_s": 60}, sampling={"n": 4})
+    ask = [{"role": "user", "content": "Who created Mickey Mouse?"}]
+    client_of(address).chat.completions.create(model="m", messages=ask)
+    (row,) = rows_of(tmp_path, 1)
+    story = json.loads(row["story"])
+    assert story["decided_by"]["local"] > 0
+    assert sorted(map(len, story["clusters"])) == [1, 3]
