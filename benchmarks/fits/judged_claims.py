@@ -1,8 +1,8 @@
 """Fit proxy/clustering/judged_support.json: what the shipped judge reads of claims, beside the figures of `benchmarks.fits.claims`.
 
-`python -m benchmarks.fits.judged_claims [--check]`. Judged claims of four chat models' answers on half of the prompts, each read against up to six samples;
-fitted with three and with six of them. What was read is kept in `var/judge/claims.npz`. Reported by folds of whole prompts, beside what words alone
-give on the same rows; a claim's weights never saw its prompt.
+`python -m benchmarks.fits.judged_claims [--check]`. Judged claims of four chat models' answers, each read against up to nine samples; fitted with
+four and with nine of them. What was read is kept in `var/judge/claims.npz`. Reported by folds of whole prompts, beside what words alone give on
+the same rows; a claim's weights never saw its prompt.
 """
 
 from __future__ import annotations
@@ -25,10 +25,8 @@ from hedgerow.proxy.clustering.local import FOLDER, LocalJudge
 from hedgerow.proxy.clustering.support import Features
 
 CACHE = ROOT / "var" / "judge" / "claims.npz"
-MOST = 6
-COUNTS = (3, 6)
-KEPT = 2
-"""One prompt in so many is read, by hash: reading them all takes the better part of an hour on a busy core."""
+MOST = 9
+COUNTS = (4, 9)
 SEVERITY = {"accurate": 0.0, "minor_inaccurate": 0.5, "major_inaccurate": 1.0}
 
 
@@ -64,7 +62,7 @@ def answers(data: Path) -> list[Answer]:
         claims = [claim for claim in row["claims"] if claim.get("from_answer", True) and claim["label"] is not None]
         others = random.Random(row["id"]).sample(row["samples"], len(row["samples"]))[:MOST]
         question = row["question"] or f"Tell me about {subject(row)}."
-        if claims and int(hashlib.md5(row["prompt_id"].encode()).hexdigest(), 16) % KEPT == 0:
+        if claims:
             asked.append((f"{name} {row['model']}", row["prompt_id"], question, claims, others))
     read = _read([(question, [c["text"] for c in claims], others) for *_, question, claims, others in asked])
     return [Answer(*of, found) for of, found in zip(asked, read, strict=True)]
