@@ -318,7 +318,7 @@ passage by passage, Pearson of mean doubt and mean wrongness {passages(measured[
 
 ### With the shipped judge
 
-On half of the prompts, against {MOST} other answers: words alone, and with what the shipped judge read. Its two figures, how far the claim follows from the other
+Against {MOST} other answers: words alone, and with what the shipped judge read. Its two figures, how far the claim follows from the other
 answers and how far it is contradicted, are weighed beside the words' own score, by weights fitted on other prompts (`python -m benchmarks.fits.judged_claims`).
 AUROC:
 
