@@ -93,7 +93,7 @@ def signature(text: str) -> str:
 
 @dataclass(frozen=True)
 class Served:
-    """One answer as it would be served: the row it was made from, what became of it, and how long that took."""
+    """One answer as it would be served: the row it was made from, what became of it, and the processor time that took."""
 
     row: reading.Row
     result: Result
@@ -127,9 +127,9 @@ async def serve(taken: Sequence[reading.Row], reworder: Reworder) -> list[Served
     for row in track(taken, "rewording", disable=not sys.stderr.isatty()):
         given = reading.given(row)
         await reworder.reword(given)
-        start = time.perf_counter()
+        start = time.process_time()
         result = await reworder.reword(given)
-        found.append(Served(row, result, (time.perf_counter() - start) * 1e3))
+        found.append(Served(row, result, (time.process_time() - start) * 1e3))
     return found
 
 

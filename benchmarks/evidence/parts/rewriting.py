@@ -132,7 +132,7 @@ Left alone because: {", ".join(f"`{reason}` {count}" for reason, count in why.mo
 The independent reader is fitted on people's scores of phrases other than the one
 it reads, with the features of the lexicon's reader and none of its weights or entries; on single sentences with phrases that it had not met
 its correlation with people is {listener.held_out():.3f}, scores that are noisy themselves. Interval: 95 % bootstrap over wordings.
-Times are of one thread of {os.cpu_count()} shared cores.
+Times are processor time, on {os.cpu_count()} cores shared with other work.
 
 ![Target and perceived confidence](rewriting.svg)"""
 
@@ -184,7 +184,7 @@ def _goals(
             at_least=True,
         ),
         Goal(
-            "ms for an answer of ten sentences <= 5 (median)",
+            "ms of processor time for an answer of ten sentences <= 5 (median)",
             Estimate(float(np.median(times)), *quick, len(times)),
             5.0,
             spec=".1f",
