@@ -25,16 +25,19 @@ import numpy as np
 from rich.progress import track
 from scipy.stats import spearmanr
 
-from benchmarks import DATA
+from benchmarks import DATA, ROOT
 from benchmarks.fits import reading
 from benchmarks.fits.lexicon import fit, rows, seen
+from hedgerow.calibration import Beta
 from hedgerow.lexicon import load
 from hedgerow.lexicon.perception.cues import find_cues
 from hedgerow.lexicon.perception.model import Model
 from hedgerow.lexicon.text.words import tokenize, word_set
-from hedgerow.proxy.lab.rewording import Reworder, default_reworder
+from hedgerow.proxy.lab.rewording import GivenAnswer, Reworder, default_reworder
 from hedgerow.proxy.outcomes import Status
-from hedgerow.proxy.pipeline.result import Result
+from hedgerow.proxy.pipeline.given import Given, word_given
+from hedgerow.proxy.pipeline.job import job_of
+from hedgerow.proxy.pipeline.result import Result, Run
 from hedgerow.proxy.rewriting import sentences
 from hedgerow.proxy.types import Rewording, RewriteRequest
 
@@ -42,6 +45,8 @@ SEED = 6
 MEANS = (0.02, 0.98)
 CONCENTRATIONS = (4.0, 8.0, 16.0)
 """About what 4, 8 and 16 samples give; the rewriter has to serve all."""
+FORMATS, LANGUAGES = (ROOT / "tests" / "data" / name for name in ("machine_formats.jsonl", "languages.tsv"))
+"""Replies that programs read, and answers in languages without hedges; each was written for the tests."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,28 @@ async def serve(taken: Sequence[reading.Row], reworder: Reworder) -> list[Served
         result = await reworder.reword(given)
         found.append(Served(row, result, (time.process_time() - start) * 1e3))
     return found
+
+
+def touched_formats(reworder: Reworder) -> list[bool]:
+    """Of each format that programs read (tests/data), whether a reply in it is changed, at a confidence that a person's answer would be hedged at."""
+    rows = [json.loads(line) for line in FORMATS.read_bytes().splitlines()]
+    return [asyncio.run(_touched(reworder, row)) for row in rows]
+
+
+async def _touched(reworder: Reworder, row: dict[str, Any]) -> bool:
+    said = [("system", row["system"]), ("user", row["user"] or "What is the capital of Peru?")]
+    messages = [{"role": role, "content": content} for role, content in said if content]
+    body = {"model": "m", "messages": messages, **row["more"]}
+    run = Run(job_of(reworder.route, "/chat/completions", body, {}))
+    await word_given(run, reworder.wording, row["answer"], Given(Beta.from_mean(0.5, reading.CONCENTRATION)))
+    return run.result.text != row["answer"]
+
+
+def touched_languages(reworder: Reworder) -> list[bool]:
+    """Of each answer in a language without a lexicon (tests/data), whether it is changed."""
+    texts = [line.split("\t")[1] for line in LANGUAGES.read_text(encoding="utf-8").splitlines()]
+    results = [asyncio.run(reworder.reword(GivenAnswer(answer=text, alpha=5.0, beta=5.0))) for text in texts]
+    return [result.text != text for text, result in zip(texts, results, strict=True)]
 
 
 def hedged_parts(served: Served) -> Iterator[tuple[float, str]]:

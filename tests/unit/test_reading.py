@@ -63,5 +63,6 @@ def test_the_counted_part_keeps_its_shape_on_a_handful() -> None:
     listener = rewriting.Listener(DATA)
     heard = rewriting.pairs(found, listener)
     assert heard.shape[1] == 2
-    text = part._counted(found, heard, listener)
+    text = part._counted(found, heard, listener, [False], [True, False])
+    assert "programs read, changed | 0 of 1 |" in text
     assert all(f"| {kind} |" in text for kind in ("short fact", "prose", "list", "maths"))

@@ -31,6 +31,8 @@ from benchmarks.evidence.rewriting import (
     lost_facts,
     measure,
     pairs,
+    touched_formats,
+    touched_languages,
 )
 from benchmarks.fits import reading
 from benchmarks.performance.first_token import measure as first_token
@@ -45,15 +47,16 @@ def section(data: Path) -> str:
     listener, reworder = Listener(data), default_reworder()
     rows, traps = (_now(file, reworder) for file in (reading.FILE, reading.ADVERSARIAL))
     found = measure(data, OF_EACH_KIND)
+    formats, languages = touched_formats(reworder), touched_languages(reworder)
     heard = pairs(found, listener)
     _draw(heard)
     return "\n\n".join(
         [
             _read(rows, traps),
-            _counted(found, heard, listener),
+            _counted(found, heard, listener, formats, languages),
             editors(listener),
             streams(),
-            goals.table(_goals(rows, traps, found, heard)),
+            goals.table(_goals(rows, traps, found, heard, formats, languages)),
         ]
     )
 
@@ -99,7 +102,9 @@ Of the texts that were changed, with the share when the set was drawn:
 {grades.table(traps, "", lambda _: "invite a mistake")}"""
 
 
-def _counted(found: Sequence[Served], heard: Any, listener: Listener) -> str:
+def _counted(
+    found: Sequence[Served], heard: Any, listener: Listener, formats: Sequence[bool], languages: Sequence[bool]
+) -> str:
     """The bulk."""
     rng = np.random.default_rng(SEED)
     low, high = interval(heard, correlation, rng)
@@ -124,6 +129,8 @@ Left alone because: {", ".join(f"`{reason}` {count}" for reason, count in why.mo
 | | |
 |---|---|
 | Facts lost or added (numbers, names, long words; a check apart from the guard) | {lost} of {len(changed)} changed |
+| Replies in formats that programs read, changed | {sum(formats)} of {len(formats)} |
+| Answers in languages without hedges, changed | {sum(languages)} of {len(languages)} |
 | Spearman, target against confidence perceived by an independent reader, where English was hedged (n = {len(heard)}) | **{correlation(heard):.3f}** [{low:.3f}, {high:.3f}] |
 | mean absolute difference of the two | {float(np.abs(heard[:, 0] - heard[:, 1]).mean()):.3f} |
 | the whole way from a known confidence, median and 95th percentile | {statistics.median(times):.2f} ms, {float(np.quantile(times, 0.95)):.2f} ms |
@@ -138,51 +145,31 @@ Times are processor time, on {os.cpu_count()} cores shared with other work.
 
 
 def _goals(
-    rows: Sequence[reading.Row], traps: Sequence[reading.Row], found: Sequence[Served], heard: Any
+    rows: Sequence[reading.Row],
+    traps: Sequence[reading.Row],
+    found: Sequence[Served],
+    heard: Any,
+    formats: Sequence[bool],
+    languages: Sequence[bool],
 ) -> list[Goal]:
     report = [row for row in rows if row["half"] == "report"]
     foreign = [row for row in rows if row["kind"] == "other language"]
     low, high = interval(heard, correlation, np.random.default_rng(SEED))
     times = long_times(found)
     quick = interval(times, np.median, np.random.default_rng(SEED))
+    a, c, d = (grades.graded(report, grade) for grade in "ACD")
+    spearman = Estimate(correlation(heard), low, high, len(heard))
     return [
-        Goal(
-            "reworded answers worse than doing nothing (D) <= 2 %, half not tuned on",
-            grades.graded(report, "D"),
-            0.02,
-            spec=".1%",
+        _share("reworded answers worse than doing nothing (D) <= 2 %, half not tuned on", d, 0.02),
+        _share("reworded answers odd or ungrammatical (C) <= 8 %, half not tuned on", c, 0.08),
+        _share("reworded answers as a careful editor would (A) >= 60 %, half not tuned on", a, 0.6, at_least=True),
+        _none("answers that invite a mistake, graded D: none", [row["mark"] == "D" for row in traps]),
+        _none("replies in formats that programs read, changed: none", formats),
+        _none("answers in languages without hedges, changed: none", languages),
+        _none(
+            "real answers in other languages, changed and graded C or D: none", [row["mark"] in "CD" for row in foreign]
         ),
-        Goal(
-            "reworded answers odd or ungrammatical (C) <= 8 %, half not tuned on",
-            grades.graded(report, "C"),
-            0.08,
-            spec=".1%",
-        ),
-        Goal(
-            "reworded answers as a careful editor would (A) >= 60 %, half not tuned on",
-            grades.graded(report, "A"),
-            0.6,
-            at_least=True,
-            spec=".1%",
-        ),
-        Goal(
-            "answers that invite a mistake, graded D: none",
-            grades.share(sum(row["mark"] == "D" for row in traps), len(traps)),
-            0.0,
-            spec=".1%",
-        ),
-        Goal(
-            "answers in other languages changed and graded C or D: none",
-            grades.share(sum(row["mark"] in "CD" for row in foreign), len(foreign)),
-            0.0,
-            spec=".1%",
-        ),
-        Goal(
-            "Spearman of target and perceived confidence >= .95 where hedged",
-            Estimate(correlation(heard), low, high, len(heard)),
-            0.95,
-            at_least=True,
-        ),
+        Goal("Spearman of target and perceived confidence >= .95 where hedged", spearman, 0.95, at_least=True),
         Goal(
             "ms of processor time for an answer of ten sentences <= 5 (median)",
             Estimate(float(np.median(times)), *quick, len(times)),
@@ -190,6 +177,14 @@ def _goals(
             spec=".1f",
         ),
     ]
+
+
+def _share(text: str, stands: Estimate, limit: float, *, at_least: bool = False) -> Goal:
+    return Goal(text, stands, limit, at_least=at_least, spec=".1%")
+
+
+def _none(text: str, flags: Sequence[bool]) -> Goal:
+    return _share(text, grades.share(sum(flags), len(flags)), 0.0)
 
 
 def editors(listener: Listener) -> str:
