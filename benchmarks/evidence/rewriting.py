@@ -191,9 +191,9 @@ def loses_facts(before: str, after: str) -> bool:
 
 EPISTEMIC = word_set(
     "sure certain definitely knowledge though although cannot verify confirm determine believe completely date exact year identification "
-    "fully that this here attribution number figure"
+    "fully that this here attribution number figure were"
 )
-"""Words that stand in answers' own hedges and in none of the lexicon's."""
+"""Words that stand in answers' own hedges and in none of the lexicon's, and the verb that "could well have been" stands for."""
 
 
 def hedged_part(case: Case) -> str:

@@ -81,7 +81,7 @@ def written(language: str = "en") -> Written:
     Examples
     --------
     >>> written().wordings["probably"].register, written().notes[0].text
-    ('plain', 'This answer is extremely uncertain; please verify it.')
+    ('plain', 'This answer comes with very low confidence; please verify it.')
     """
     path = DATA / "written" / f"{language}.json"
     if not path.exists():
