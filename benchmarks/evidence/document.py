@@ -64,7 +64,7 @@ def pages() -> dict[str, str]:
 
 
 def summary(parts: dict[str, str]) -> str:
-    """One screen: each goal, where it stands, whether it is reached, and the page that computes it; then all pages."""
+    """One page: each goal, where it stands, whether it is reached, and the page that computes it; then all pages."""
     titles = {part: text.partition("\n")[0].lstrip("# ") for part, text in parts.items()}
     rows = [
         goals.summary_row(row, f"[{part}](evidence/{part}.md)") for part in parts for row in goals.rows(parts[part])

@@ -110,7 +110,9 @@ def tried(on: Ground, writer: Writer) -> dict[str, Estimate | str]:
 
 
 def _rho(target: Columns, perceived: Columns, rows: np.ndarray) -> float:
-    return float(spearmanr(means(target)[rows], means(perceived)[rows]).statistic)
+    """Spearman's correlation; nan where all answers sound equally sure, as on a few that stand as they were."""
+    heard = means(perceived)[rows]
+    return float(spearmanr(means(target)[rows], heard).statistic) if np.ptp(heard) else float("nan")
 
 
 def table(title: str, by_choice: dict[str, dict[str, Estimate | str]]) -> list[str]:
