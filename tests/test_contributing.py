@@ -69,7 +69,7 @@ CHECKS = {
         assert [span.hedge for span in doubtful.spans] == ["misschien"]
         assert doubtful.beta.mean < perceive(text, "nl").beta.mean
         row = '{"question": "Wie heeft het boek geschreven?", "answer": "%s", "alpha": 4.5, "beta": 5.5}' % text
-        done = CliRunner().invoke(app, ["rewrite", "--json"], input=row)
+        done = CliRunner().invoke(app, ["rewrite", "--json", "--languages", "nl"], input=row)
         assert '"hedged"' in done.output, done.output
         assert "misschien" in done.output, done.output
     """,

@@ -38,10 +38,13 @@ def rewrite(
     route: Annotated[str | None, typer.Option(help="Name of the route. Default: the first that calibrates.")] = None,
     k: Annotated[int | None, typer.Option(min=1, max=50, help="Hedges retrieved for each answer.")] = None,
     lexicon: Annotated[Path | None, typer.Option(help="A lexicon file in the place of the route's.")] = None,
+    languages: Annotated[
+        str | None, typer.Option(help="Languages that are hedged, such as en,de. Default: those of the route.")
+    ] = None,
 ) -> None:
     """Word an answer at a confidence. With --json: reads {question, answer, alpha, beta, claims} a line, prints {text, status, reason, hedges, perceived}."""
     settings = None if config is None else configuration(config)
-    chosen = _with(DEFAULT_ROUTE if settings is None else calibrating_route(settings, route), k, lexicon)
+    chosen = _with(DEFAULT_ROUTE if settings is None else calibrating_route(settings, route), k, lexicon, languages)
     with one_sentence():
         if as_json:
             anyio.run(_filter, settings, chosen)
@@ -49,8 +52,10 @@ def rewrite(
             anyio.run(_one, settings, chosen, _answer(answer, question, confidence, observations))
 
 
-def _with(route: Route, k: int | None, lexicon: Path | None) -> Route:
-    rewriting = route.rewriting if k is None else route.rewriting.model_copy(update={"k": k})
+def _with(route: Route, k: int | None, lexicon: Path | None, languages: str | None) -> Route:
+    """The route with what the command line says."""
+    said = {"k": k, "languages": tuple(languages.split(",")) if languages else None}
+    rewriting = route.rewriting.model_copy(update={name: value for name, value in said.items() if value is not None})
     return route.model_copy(update={"rewriting": rewriting, "lexicon": str(lexicon or route.lexicon)})
 
 

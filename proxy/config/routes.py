@@ -162,6 +162,9 @@ class Rewriting(Section):
     """
     max_chars: Annotated[int, Field(ge=1)] = 20_000
     """Longest answer that is compared and reworded, in characters; where one is longer, the answer passes as it is (reason `too_long`)."""
+    languages: tuple[Annotated[str, Field(pattern=r"^[a-z]{2}$")], ...] = ("en",)
+    """Languages in which answers are hedged; in every other one they stay as they are, with the reason `unknown_language`. English hedges were read by
+    thousands of people. The German, French and Spanish ones are translations that no native speakers have judged: offer them knowingly."""
     wordings: Literal["vetted", "all"] = "vetted"
     """Hedges that are written: `vetted` is a short list of wordings that a product would say ("probably", "it appears", "may"), `all` the whole
     lexicon. Entries of the route's own lexicon are written in both."""

@@ -23,6 +23,9 @@ from hedgerow.proxy.rewriting.frames import is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.long import MOST_HEDGES, Nearest, standing_low
 from hedgerow.proxy.types import Placement, Rewording, RewriteRequest, Usage
 
+LOOKED_AT = 2_000
+"""Characters of an answer that tell its language."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -53,6 +56,8 @@ async def word(run: Run, wording: RouteWording, measured: Measured, draft: str, 
     with run.step("decide"):
         if not await decide(run, wording, target.mean, may_replace=may_replace):
             return None
+    if known_language_of(draft[:LOOKED_AT], job.question) not in job.route.rewriting.languages:
+        return run.end(Status.UNHEDGED, Reason.UNKNOWN_LANGUAGE)
 
     with run.step("retrieve"):
         hedges = retrieve(run, (long or wording).retriever, target)

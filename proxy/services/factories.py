@@ -13,6 +13,7 @@ from math import inf
 
 from hedgerow.calibration.decision import Action, Costs, decide, thresholds
 from hedgerow.lexicon import Hedge, LexiconError, load
+from hedgerow.lexicon.text.language import known
 from hedgerow.proxy.clustering import asked_support
 from hedgerow.proxy.clustering.judged_support import JudgedSupport
 from hedgerow.proxy.clustering.local import LocalJudge, missing
@@ -90,6 +91,10 @@ def route_wording(context: RouteContext) -> RouteWording:
         raise ConfigError(
             f"routes: {route.name}: lexicon: {route.lexicon} is in {lexicon.language!r}, but a route's lexicon words English answers; "
             "answers in German, French and Spanish take the shipped lexicons, those in other languages are left as they are"
+        )
+    if missing := set(how.languages) - known():
+        raise ConfigError(
+            f"routes: {route.name}: rewriting.languages: there are no hedges in {', '.join(sorted(missing))}"
         )
     guard = _guard(route, tuple(lexicon))
     return RouteWording(

@@ -209,7 +209,7 @@ def test_a_long_answer_follows_the_rules_where_the_editor_cannot_be_read_and_els
 
 def test_german_answers_are_offered_german_hedges(serve: Any, client_of: Any, upstream: Upstream) -> None:
     asked = scripted(upstream, choosing("verb", of=1), *["Das ist Wien."] * 6, *["Graz, soviel ich weiß."] * 4)
-    address = serve(rewriting={"rewriter": "decide"})
+    address = serve(rewriting={"rewriter": "decide", "languages": ["en", "de"]})
     question: list[Any] = [{"role": "user", "content": "Was ist die Hauptstadt von Österreich?"}]
     answer = client_of(address).chat.completions.create(model="m", messages=question)
     assert told_of(answer)["rewriter"] == "decide"
