@@ -20,6 +20,7 @@ DATA = Path(__file__).parents[1] / "data" / "text"
 _SAMPLE = 2000
 """Characters that are looked at; more would not change the verdict."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_ADDRESS = re.compile(r"\b[\w.+-]{1,64}@[\w.-]+|\b[a-z]{2,10}://\S+|\bwww\.\S+", re.IGNORECASE)
 _OPERATOR = re.compile(r"[=^*<>≤≥≈√∑∫·]|\d\s*[+/]\s*\d")
 _UNKNOWN = "und"  # ISO 639: undetermined
 _SCRIPTS = (
@@ -102,7 +103,7 @@ def language_of(text: str, question: str = "") -> str | None:
     >>> language_of("It was Paris."), language_of("Paris", "Quelle est la capitale de la France ?"), language_of("Łódź")
     ('en', 'fr', None)
     """
-    text, question = text[:_SAMPLE], question[:_SAMPLE]
+    text, question = (_ADDRESS.sub(" ", one[:_SAMPLE]) for one in (text, question))  # an address is in no language
     scores = _scores(text)
     enough = ALONE if not question else TITLE_CLEAR if len(_WORD.findall(text)) <= TITLE else CLEAR
     language = _by_script(text) or _by_words(scores, enough)
@@ -130,7 +131,7 @@ def _is_foreign(text: str, scores: Mapping[str, float]) -> bool:
         return False
     if 4 * sum(not word.isascii() for word in small) >= len(small) or sum(not word.isascii() for word in words) > 1:
         return True
-    unlike = not any(word.endswith(_ENDINGS) for word in small)
+    unlike = not any(word.endswith(_ENDINGS) for word in [*small, *words[:1]])
     return text.rstrip().endswith(".") and (
         ("en" not in scores and bool(scores)) or (unlike and len(small) > 1 and len(words) > 3)
     )

@@ -10,6 +10,7 @@ from typing import Literal
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Lexicon, Match, Register, Retriever, offered
 from hedgerow.lexicon.hedges.offered import Voice, Wordings
+from hedgerow.lexicon.hedges.retrieval import NEAR_TIE
 from hedgerow.lexicon.text.opaque import masked
 
 Tone = Literal["neutral", "formal", "casual"]
@@ -82,6 +83,8 @@ class Choice:
     def nearest(
         self, target: Beta, k: int, answer: str = "", avoid: Collection[str] = frozenset()
     ) -> tuple[Match, ...]:
-        """The hedges for an answer at a confidence, best first."""
+        """The hedges for an answer at a confidence, best first; those to avoid are left out where another is about as near."""
         retriever = self.spoken if speaks_in_first_person(answer) else self.usual
-        return retriever.nearest(target, k, register=self.register, avoid=avoid)
+        matches = retriever.nearest(target, k, register=self.register, avoid=avoid)
+        fresh = tuple(match for match in matches if match.hedge.id not in avoid)
+        return fresh if fresh and fresh[0].distance <= matches[0].distance + NEAR_TIE else matches

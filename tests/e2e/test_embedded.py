@@ -74,7 +74,7 @@ def test_a_real_answer_with_its_confidence(client: openai.OpenAI, address: str) 
     assert told["samples"] == sum(sizes) == 10
     assert told["raw"]["alpha"] == max(sizes)
     assert "Paris" in answer.choices[0].message.content
-    assert answer.usage.completion_tokens >= 10
+    assert answer.usage.completion_tokens >= 1
     row = httpx.get(f"{address}/v1/audit/{told['id']}").json()
     assert len(row["texts"]["samples"]) == 10
     assert row["texts"]["answer"] == answer.choices[0].message.content
