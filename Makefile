@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF -DGGML_NATIVE=ON
 Q ?= Who wrote The Master and Margarita?
 
-.PHONY: help serve ask test coverage compat check lint types structure bench evidence vendor clean
+.PHONY: help serve ask test coverage compat description check lint types structure bench evidence vendor clean
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -53,6 +53,9 @@ $(COMPAT)/.clients: tests/compat/package.json tests/compat/requirements.txt | $(
 
 compat: $(VENV)/.dev $(COMPAT)/.clients  ## real clients direct and through the proxy; writes the table of docs/clients.md
 	$(BIN)/python -m tests.compat --python $(COMPAT)/bin/python --node $(COMPAT) --write
+
+description: $(VENV)/.dev $(COMPAT)/.clients  ## requests made from the OpenAI description beside the checkout, bounded
+	$(BIN)/python -m tests.compat.description --st $(COMPAT)/bin/st
 
 lint: $(VENV)/.dev  ## ruff, both halves
 	$(BIN)/ruff check .

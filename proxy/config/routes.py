@@ -69,6 +69,9 @@ class Sampling(Section):
     """Temperature of the draws. Null: the client's own (at 0 all answers would be the same)."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     """Nucleus of the draws. Null: the client's own."""
+    reasoning_effort: Annotated[str, Field(pattern=r"^[a-z]{1,16}$")] | None = None
+    """How long reasoning models think over the draws, in the provider's words (`minimal`, `low`, ...). Null: as the client asked. The answer that the
+    client gets is one of the draws, unless `probe: short` or a kept response (docs/clients.md) makes it the client's own call."""
     probe: Literal["full", "short"] = "full"
     """What is drawn beside the draft. `full`: further answers to the same request, the draft being one of them. `short`: chat models are asked for
     the answer alone, in as few words as possible; the draft is a call of its own with the client's request as it stands. It counts as one of

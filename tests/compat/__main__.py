@@ -42,6 +42,7 @@ NAMES = {
     "llama_index_.py": "llama-index",
     "dspy_.py": "DSPy",
     "litellm_.py": "LiteLLM",
+    "llm_.py": "llm",
     "openai_node.mjs": "openai (Node)",
     "ai_sdk.mjs": "AI SDK",
     "anthropic_node.mjs": "anthropic (Node)",

@@ -38,7 +38,10 @@ class Provider:
             body = json.loads(data) if data else {}
         except ValueError:
             body = {}
-        answer = self._answer(request.url.path, body if isinstance(body, dict) else {})
+        try:
+            answer = self._answer(request.url.path, body if isinstance(body, dict) else {})
+        except (TypeError, ValueError, AttributeError) as error:  # a body of another form than this provider takes
+            answer = _json({"error": {"message": str(error), "type": "invalid_request_error", "code": None}}, 400)
         await answer(scope, receive, send)
 
     def _answer(self, path: str, body: Json) -> Response:

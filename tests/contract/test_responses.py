@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import httpx
 import openai
 import pytest
 from starlette.responses import JSONResponse, Response
@@ -72,6 +73,17 @@ def test_an_unsure_response_is_hedged(serve: Any, client_of: Any, upstream: Upst
     assert field["usage"]["samples"]["completion_tokens"] == 27
     assert {call.get("instructions") for call in upstream.calls} == {"Be brief."}
     assert rows_of(tmp_path, 1)[0]["response_id"] == "resp_0"
+
+
+def test_a_response_settles_by_its_own_id(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Feedback and the audit take the id that the client has."""
+    upstream.default = responds(*UNSURE)
+    address = serve()
+    answer = client_of(address).responses.create(model="m", input=ASK)
+    settled = httpx.post(f"{address}/v1/feedback", json={"id": answer.id, "correct": True}).json()
+    assert settled["id"] == answer.model_extra["hedgerow"]["id"]
+    assert settled["faithfulness_divergence"]["calibrated"] > 0
+    assert httpx.get(f"{address}/v1/audit/{answer.id}").json()["response_id"] == answer.id
 
 
 def test_samples_leave_no_trace_and_the_conversation_goes_on(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -150,6 +162,16 @@ def test_fields_of_structured_output_are_measured(serve: Any, client_of: Any, up
     answer = client_of(serve()).responses.create(model="m", input=ASK, text={"format": {"type": "json_object"}})
     assert answer.output_text == '{"capital": "Canberra"}'
     assert answer.model_extra["hedgerow"]["fields"]["$.capital"]["raw"]["alpha"] == 5.0
+
+
+def test_samples_think_as_long_as_the_route_says(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """The client's own call keeps its effort; the samples have the route's, and what else the client says of reasoning."""
+    upstream.default = responds(*UNSURE)
+    address = serve(sampling={"reasoning_effort": "low"})
+    client_of(address).responses.create(model="m", input=ASK, reasoning={"effort": "high", "summary": "auto"})
+    asked = [call["reasoning"] for call in upstream.calls]
+    assert asked.count({"effort": "high", "summary": "auto"}) == 1
+    assert asked.count({"effort": "low", "summary": "auto"}) == 9
 
 
 def test_shadow_compares_what_was_served(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.evidence import probes, signals, stopping_probabilities
+from benchmarks.evidence import fields, probes, signals, stopping_probabilities
 from hedgerow.proxy.pipeline.sampling.early_stopping import PRIOR_WEIGHT
 
 
@@ -27,6 +27,13 @@ almost all of these answers are one sentence, most of them a bare name or number
 can say little here.
 
 {signals.table(data)}
+
+### Agreement on a field of structured output: AUROC
+
+No recorded set holds structured output with samples, so each recorded answer is put into the field of an object, `{{"answer": "..."}}`: what is measured is the
+comparison of fields, each other answer against the draft, not how a model answers when it is bound to a schema. The same questions as texts stand beside it.
+
+{fields.table(data)}
 
 ### Short samples against full ones (embedded model, SciQ)
 

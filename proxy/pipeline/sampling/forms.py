@@ -85,6 +85,7 @@ def first_choice(job: Job, *, honours_n: bool, logprobs: bool) -> Form:
         "n": honours_n and DIALECTS[job.path].several,
         "temperature": sampling.temperature is not None,
         "top_p": sampling.top_p is not None,
+        "reasoning_effort": sampling.reasoning_effort is not None,
         "logprobs": logprobs,
     }
     return Form(frozenset(name for name, ours in wanted.items() if ours))
@@ -133,4 +134,6 @@ def sampling_body(job: Job, form: Form) -> Json:
         body["temperature"] = sampling.temperature
     if "top_p" in form.ours:
         body["top_p"] = sampling.top_p
+    if "reasoning_effort" in form.ours and sampling.reasoning_effort is not None:
+        body = dialect.with_effort(body, sampling.reasoning_effort)
     return dialect.shortened(body, SHORT) if sampling.probe == "short" else body

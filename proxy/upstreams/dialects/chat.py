@@ -30,6 +30,11 @@ def with_logprobs(body: Json) -> Json:
     return body | {"logprobs": True if "prompt" not in body else 0}
 
 
+def with_effort(body: Json, effort: str) -> Json:
+    """The request with the wish for so much reasoning."""
+    return body | {"reasoning_effort": effort}
+
+
 def sample(body: Json) -> Json:
     """The request for one more answer: one seed for all answers would make them one answer."""
     return {key: value for key, value in body.items() if key != "seed" or not isinstance(value, int)}

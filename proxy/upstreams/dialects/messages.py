@@ -50,6 +50,12 @@ def without_effect(body: Json) -> Json:
     return body
 
 
+def with_effort(body: Json, effort: str) -> Json:
+    """The request with the wish for so much effort; what else it says of its output stays."""
+    output = body.get("output_config")
+    return body | {"output_config": (output if isinstance(output, dict) else {}) | {"effort": effort}}
+
+
 def shortened(body: Json, wish: str) -> Json:
     """The request with a wish at the end of the user's last message."""
     messages = list(body.get("messages") or ())

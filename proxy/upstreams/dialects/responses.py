@@ -77,6 +77,12 @@ def with_logprobs(body: Json) -> Json:
     return body | {"include": [*(include if isinstance(include, list) else []), LOGPROBS]}
 
 
+def with_effort(body: Json, effort: str) -> Json:
+    """The request with the wish for so much reasoning; what else it says of reasoning stays."""
+    reasoning = body.get("reasoning")
+    return body | {"reasoning": (reasoning if isinstance(reasoning, dict) else {}) | {"effort": effort}}
+
+
 def sample(body: Json) -> Json:
     """The request for one more answer, of which the upstream keeps nothing."""
     return body | {"store": False}

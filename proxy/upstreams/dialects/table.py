@@ -33,6 +33,7 @@ class Dialect:
         sample: the request for one more answer beside the client's own.
         shortened: the request with a wish for a short answer.
         with_logprobs: the request with the wish for log-probabilities.
+        with_effort: the request with the wish for so much reasoning.
         completion: an upstream's answer as a completion object with one choice and the answer itself under `original`; raises ValueError
             where it is not an answer. None for the words of chat completions.
         answer: what the client gets.
@@ -50,6 +51,7 @@ class Dialect:
     sample: Callable[[Json], Json]
     shortened: Callable[[Json, str], Json]
     with_logprobs: Callable[[Json], Json]
+    with_effort: Callable[[Json, str], Json]
     completion: Callable[[Json], Json] | None
     answer: MakesAnswer
     own_usage: Callable[[Json], Json | None]
@@ -69,6 +71,7 @@ def _openai(prompt: str, as_chat: Callable[[Json], Json]) -> Dialect:
         chat.sample,
         chat.shortened,
         chat.with_logprobs,
+        chat.with_effort,
         None,
         chat.answer,
         answers.own_usage,
@@ -88,6 +91,7 @@ DIALECTS: Mapping[str, Dialect] = {
         responses.sample,
         responses.shortened,
         responses.with_logprobs,
+        responses.with_effort,
         responses.completion,
         responses.answer,
         responses.own_usage,
@@ -102,6 +106,7 @@ DIALECTS: Mapping[str, Dialect] = {
         messages.without_effect,
         messages.shortened,
         messages.without_effect,
+        messages.with_effort,
         messages.completion,
         messages.answer,
         messages.own_usage,
