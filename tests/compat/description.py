@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import lzma
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import structlog
 import yaml
 
 from tests.compat.__main__ import addresses
@@ -41,6 +43,7 @@ def main() -> int:
     if not SPEC.exists():
         print(f"The OpenAI description is not beside the checkout: {SPEC.name} is missing.")
         return 2
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     with addresses(Provider()) as found, tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "description.json"
         file.write_text(json.dumps(reduced(), default=str), encoding="utf-8")

@@ -47,6 +47,10 @@ class Provider:
     def _answer(self, path: str, body: Json) -> Response:
         if path.endswith("/chat/completions"):
             return self._chat(body)
+        if path.endswith("/completions"):
+            texts = self._texts(body, body.get("n") or 1)
+            choices = [{"index": i, "finish_reason": "stop", "logprobs": None, "text": t} for i, t in enumerate(texts)]
+            return _json(_completion(choices, len(texts)) | {"object": "text_completion"})
         if path.endswith("/responses"):
             return self._response(body)
         if path.endswith("/messages"):
