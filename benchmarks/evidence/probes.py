@@ -23,7 +23,7 @@ from benchmarks.data.equivalence import Row, read
 from benchmarks.evidence.signals import interval
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.pipeline.sampling.drawing import SHORT
+from hedgerow.proxy.pipeline.sampling.forms import SHORT
 from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.upstreams.dialects.chat import shortened
 from hedgerow.proxy.upstreams.embedded import EmbeddedModel, open_embedded

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+import benchmarks
 from benchmarks import DATA
 from benchmarks.evidence import __main__ as command
 from benchmarks.evidence import document, goals, holding_out, plots, wording
@@ -126,3 +127,10 @@ def test_no_answer_is_calibrated_by_a_map_that_saw_it():
     after = wording.means(holding_out.held_out((alpha, 10 - alpha), turned))
     assert before[7] == after[7]
     assert not np.allclose(before, after)
+
+
+def test_every_benchmark_can_be_imported() -> None:
+    """Types are checked on the product alone, so a name that moved would be noticed only when a figure is due."""
+    for module in pkgutil.walk_packages(benchmarks.__path__, "benchmarks."):
+        if "__main__" not in module.name:
+            importlib.import_module(module.name)
