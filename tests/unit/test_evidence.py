@@ -1,6 +1,8 @@
 """The pages of the evidence: their goals stand in docs/evidence.md, and each part keeps its shape on a handful of answers."""
 
+import importlib
 import itertools
+import pkgutil
 import re
 
 import numpy as np
