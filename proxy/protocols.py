@@ -21,7 +21,7 @@ class Call:
     """One generation call: what the pipeline asks of a model.
 
     Attributes:
-        path: "/chat/completions" or "/completions".
+        path: of one of the endpoints in `DIALECTS`, e.g. "/chat/completions".
         body: the request object. One that asks for a stream is read to its end.
         headers: the client's headers that go upstream (its key, its organisation, ...), lower-case names.
         on_text: callback that receives the index of a choice and each piece of it as it is written, where the upstream can say; from any thread.
@@ -168,7 +168,7 @@ class Supporter(Protocol):
         """The support of each claim among `others`, which are not empty; `answer` is what the claims were taken from, where they are not all of it.
 
         Raises:
-            StepFailed: where it cannot be told (no other answer, a judge that could not be asked).
+            StepFailed: where it cannot be measured (no other answer, a judge that could not be asked).
         """
         ...
 

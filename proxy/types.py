@@ -185,7 +185,7 @@ class ClaimSupport:
     Attributes:
         mean: raw probability that the claim is right, as far as they tell; 0..1.
         borne_out: for each other answer, whether it says so (True), contradicts it (False), or does neither (None).
-        by: what told: "words", "local" (the shipped judge), "llm"; "words:<reason>" where a judge was to tell and could not.
+        by: what said so: "words", "local" (the shipped judge), "llm"; "words:<reason>" where a judge was to say so and could not.
     """
 
     mean: float
@@ -204,7 +204,7 @@ class ClaimConfidence:
         raw, calibrated: before and after the map for claims.
         borne_out: for each other answer with text, in the order drawn, whether it says so (True), contradicts it (False), or does neither (None).
         path: of a field, its place as JSONPath writes it, which is its `text` too; it has no offsets.
-        by: what told, as in `ClaimSupport`.
+        by: what said so, as in `ClaimSupport`.
         context: words that say of whom or what, where those stand elsewhere.
     """
 

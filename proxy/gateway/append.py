@@ -12,7 +12,7 @@ from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.gateway.finish import finish
 from hedgerow.proxy.gateway.pass_through import call_for, send_on
-from hedgerow.proxy.gateway.reply import ENDS_WITH_DONE, extra_field
+from hedgerow.proxy.gateway.reply import extra_field
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.run import calibrate
@@ -31,7 +31,7 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
         ProxyError: the upstream could not be reached or broke off.
         ClientGone: the client left before it had all there was.
     """
-    served = DIALECTS[run.job.path].served()
+    served = DIALECTS[run.job.path].served(None)
     serving: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
     failure: ProxyError | None = None  # raised after the group, which would wrap it
     is_stream = False
@@ -110,7 +110,7 @@ async def _end(exchange: Exchange, services: Services, run: Run, served: ServedS
     said = (result.text or "").removeprefix(result.draft or "") if result.rewording else ""
     extra = {"hedgerow": extra_field(result)} if run.job.route.expose.field else {}
     total = None
-    if run.job.route.expose.usage == "sum" and (run.job.wants_usage or run.job.path not in ENDS_WITH_DONE):
+    if run.job.route.expose.usage == "sum" and run.job.wants_usage:
         total = DIALECTS[run.job.path].spent_in_all(result.total_usage)
     for piece in served.closing(natural_pieces(said), extra, total):
         await exchange.write(piece)

@@ -129,13 +129,13 @@ async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
     _check_store(services, run.job)
     if not calibrates:
         why = Reason.MODE_OFF if generates else Reason.NOT_GENERATING
-        work = forward(exchange, services, run, came.data, why, told=mode == "on")
+        work = forward(exchange, services, run, came.data, why, marked=mode == "on")
         return await _unless_gone(exchange, came.data, work)
 
     data = cast(bytes, came.data)
     reason = _why_passed(run.job, data, fault)
     if reason is not None:
-        return await exchange.unless_gone(forward(exchange, services, run, data, reason, told=mode == "on"))
+        return await exchange.unless_gone(forward(exchange, services, run, data, reason, marked=mode == "on"))
     module = import_module(CALIBRATING[_way(run.job)])  # loaded beside the route's pipeline: see app.py
     return await exchange.unless_gone(module.answer(exchange, services, run, data))
 

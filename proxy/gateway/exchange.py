@@ -12,8 +12,7 @@ import orjson
 
 from hedgerow.proxy.errors import PayloadTooLarge, ProxyError, UpstreamRejected
 from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.dialects import messages
-from hedgerow.proxy.upstreams.sse import event, named_event
+from hedgerow.proxy.upstreams.dialects.table import dialect_of
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -189,7 +188,7 @@ class Exchange:
         await self.write(data, more=False)
 
     async def send_error(self, error: ProxyError, headers: Headers = ()) -> None:
-        """Answer with an OpenAI error object; an upstream's own error goes out as it came. In an answer that has begun the error is its
+        """Answer with an error object in the words of the endpoint; an upstream's own error goes out as it came. In an answer that has begun the error is its
         last event; one of declared length can only be broken off: the server closes a connection whose answer is not complete.
         """
         if self.status is not None:
@@ -210,7 +209,7 @@ class Exchange:
 
 
 def error_body(path: str, error: ProxyError) -> Json:
-    """The error object of an endpoint: Anthropic's for its paths, OpenAI's for all others; an upstream's own as it came."""
+    """The error object of an endpoint, in its words; an upstream's own as it came."""
     if isinstance(error, UpstreamRejected):
         try:
             body = orjson.loads(error.raw_body)
@@ -218,15 +217,9 @@ def error_body(path: str, error: ProxyError) -> Json:
             body = None
         if isinstance(body, dict) and "error" in body:
             return body
-    return messages.error(error.message, error.status) if path.startswith("/messages") else dict(error.body())
+    return dialect_of(path).error(error)
 
 
 def error_event(path: str, error: ProxyError) -> bytes:
     """The event of an error inside a stream."""
-    body = error_body(path, error)
-    if path == "/responses":
-        inner = body["error"] if isinstance(body["error"], dict) else {}
-        return named_event(
-            "error", {name: inner.get(name) for name in ("code", "message", "param")} | body | {"type": "error"}
-        )
-    return named_event("error", body) if path.startswith("/messages") else event(body)
+    return dialect_of(path).error_event(error_body(path, error))

@@ -21,15 +21,15 @@ Pairs = Sequence[tuple[bytes, bytes]]
 
 
 async def forward(
-    exchange: Exchange, services: Services, run: Run, body: bytes | AsyncIterable[bytes], reason: str, *, told: bool
+    exchange: Exchange, services: Services, run: Run, body: bytes | AsyncIterable[bytes], reason: str, *, marked: bool
 ) -> None:
-    """Relay the request and its answer as they are; where the client is told so, with the reason in the headers.
+    """Relay the request and its answer as they are; where it is to be `marked`, with the reason in the headers.
 
     Raises:
         ProxyError: the upstream could not be reached, or broke off.
     """
     result = run.pass_on(reason)
-    extra = headers(result) if told else []
+    extra = headers(result) if marked else []
     async with services.upstreams[run.job.route.upstream].relay(call_for(exchange, run.job, body)) as reply:
         await send_on(exchange, reply, extra)
     await finish(services, exchange, result, http_status=exchange.status)

@@ -121,13 +121,13 @@ class Form:
 
     def __init__(self, head: bytes, rest: AsyncIterator[bytes]) -> None:
         self._head, self._rest = head, rest
-        self._found = _MODEL.search(head)
-        self.model = self._found[1].decode("utf-8", "replace") if self._found is not None else None
+        self._match = _MODEL.search(head)
+        self.model = self._match[1].decode("utf-8", "replace") if self._match is not None else None
 
     def rename(self, model: str) -> None:
         """Name another model."""
-        if self._found is not None:
-            self._head = self._head[: self._found.start(1)] + model.encode() + self._head[self._found.end(1) :]
+        if self._match is not None:
+            self._head = self._head[: self._match.start(1)] + model.encode() + self._head[self._match.end(1) :]
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         yield self._head

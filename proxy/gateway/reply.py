@@ -10,11 +10,7 @@ from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_figures, field_figures, sentence_figures
 from hedgerow.proxy.rewriting import natural_pieces
 from hedgerow.proxy.types import ClaimConfidence, Completion, Json, Usage
-from hedgerow.proxy.upstreams import sse
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
-
-ENDS_WITH_DONE = ("/chat/completions", "/completions")
-"""Endpoints whose streams end with `[DONE]`, after a chunk of the tokens where the client asked for one."""
 
 
 def client_answer(result: Result) -> Json:
@@ -101,8 +97,4 @@ def _claims(claims: Sequence[ClaimConfidence]) -> Json:
 
 def stream(answer: Json, job: Job) -> Iterator[bytes]:
     """An answer as the events of a stream, as its endpoint has them."""
-    yield from DIALECTS[job.path].events(answer, natural_pieces)
-    if job.path in ENDS_WITH_DONE:
-        if job.wants_usage and "usage" in answer:
-            yield sse.usage(answer, answer["usage"])
-        yield sse.DONE
+    return DIALECTS[job.path].events(answer, natural_pieces, job.wants_usage)

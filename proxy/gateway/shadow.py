@@ -94,7 +94,7 @@ def _streamed(dialect: Dialect, data: bytes) -> Json:
         ProxyError: it is not an answer, or broke off.
         ValueError: an error ended it.
     """
-    stream = dialect.served()
+    stream = dialect.served(None)
     stream.take(data + b"\n\n")
     completion = stream.completion()
     if stream.failed:

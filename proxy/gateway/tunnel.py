@@ -146,8 +146,8 @@ class Tunnel(asyncio.Protocol):
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError, ValueError, IndexError) as error:
             raise UpstreamError("the upstream broke off its answer", code="upstream_broken") from error
         first, _, rest = head.partition(b"\r\n")
-        told = headers(run.result) if run.job.route.mode == "on" else []
-        self._client.write(b"".join([first, b"\r\n", *(b"%s: %s\r\n" % pair for pair in told), rest]))
+        ours = headers(run.result) if run.job.route.mode == "on" else []
+        self._client.write(b"".join([first, b"\r\n", *(b"%s: %s\r\n" % pair for pair in ours), rest]))
         self._client.resume_reading()
         try:
             while data := await reader.read(MOST_WAITING):
@@ -162,8 +162,8 @@ class Tunnel(asyncio.Protocol):
         self._status = error.status
         if not self._client.is_closing():
             body = orjson.dumps(error.body())
-            told = f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close"
-            self._client.write(f"HTTP/1.1 {error.status} Refused\r\n{told}\r\n\r\n".encode() + body)
+            head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close"
+            self._client.write(f"HTTP/1.1 {error.status} Refused\r\n{head}\r\n\r\n".encode() + body)
 
 
 def _read(head: bytes) -> tuple[str, list[tuple[str, str]]]:

@@ -88,14 +88,14 @@ def _calls(choice: Json) -> list[Json]:
     """The calls of one answer by name and arguments, in whichever words its endpoint has them."""
     message = choice.get("message")
     calls = message.get("tool_calls") if isinstance(message, dict) else None
-    found = []
+    called: list[Json] = []
     for call in calls if isinstance(calls, list) else ():
         if isinstance(call, dict):
-            called: Json = call["function"] if isinstance(call.get("function"), dict) else call
-            given = called.get("arguments", called.get("input"))
+            function: Json = call["function"] if isinstance(call.get("function"), dict) else call
+            given = function.get("arguments", function.get("input"))
             arguments = decoded(given) if isinstance(given, str) else given
-            found.append({"name": called.get("name"), "arguments": given if arguments is None else arguments})
-    return found
+            called.append({"name": function.get("name"), "arguments": given if arguments is None else arguments})
+    return called
 
 
 async def _measure(run: Run, pipeline: RoutePipeline, draft: Any, others: Sequence[Any], reason: Reason) -> None:

@@ -123,7 +123,9 @@ class Job:
 
     @property
     def wants_usage(self) -> bool:
-        """Whether the last chunk of a stream is to hold the tokens spent."""
+        """Whether a stream is to hold the tokens spent: chunks of completions do on request, other streams always."""
+        if not DIALECTS[self.path].several:
+            return True
         options = self.body.get("stream_options")
         return isinstance(options, dict) and bool(options.get("include_usage"))
 

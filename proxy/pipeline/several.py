@@ -56,14 +56,14 @@ async def _measure(run: Run, pipeline: RoutePipeline, question: str, indices: Se
         return
     if pipeline.by_sentence and await claims_of_long(pipeline.by_sentence, question, texts[clustering.draft_index]):
         return  # no two long answers are the same: how many agree says nothing of them
-    found: list[tuple[tuple[int, ...], Confidence]] = []
+    measured: list[tuple[tuple[int, ...], Confidence]] = []
     with run.step("confidence"):
         signal, active = pipeline.signal(job, run.spend), pipeline.active_map(job.model)
         for cluster in clustering.clusters:
             others = (other for other in clustering.clusters if other is not cluster)
             raw = await signal.measure(question, samples, Clustering((cluster, *others)))
-            found.append((cluster, calibrated(job.route.signal, raw, active)))
-    told = {indices[i]: ChoiceConfidence(indices[i], c.calibrated, len(g)) for g, c in found for i in g}
-    run.learn(each=(*run.result.each, *(told[i] for i in sorted(told))))
+            measured.append((cluster, calibrated(job.route.signal, raw, active)))
+    shown = {indices[i]: ChoiceConfidence(indices[i], c.calibrated, len(g)) for g, c in measured for i in g}
+    run.learn(each=(*run.result.each, *(shown[i] for i in sorted(shown))))
     if alone:
-        run.learn(clustering=clustering, confidence=found[0][1])
+        run.learn(clustering=clustering, confidence=measured[0][1])

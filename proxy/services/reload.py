@@ -114,7 +114,7 @@ class ConfigReloader:
                 async with asyncio.timeout(POLL_S):
                     await self.wake.wait()
             except TimeoutError:
-                pass
+                pass  # nobody asked: it is time to look all the same
             asked = self.wake.is_set()
             self.wake.clear()
             await self.look(reload=asked)

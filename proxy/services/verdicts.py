@@ -36,9 +36,9 @@ async def record_verdicts(store: AuditStore, metrics: Metrics, added: Sequence[V
 
 def _count(metrics: Metrics, result: VerdictResult) -> None:
     of_claim = result.verdict.claim is not None
-    told = metrics.claim_verdicts if of_claim else metrics.verdicts
+    verdicts = metrics.claim_verdicts if of_claim else metrics.verdicts
     settled = metrics.settled_claim_divergence if of_claim else metrics.settled_divergence
-    told.labels(result.route or "", result.verdict.kind).inc()
+    verdicts.labels(result.route or "", result.verdict.kind).inc()
     for confidence, score in (("raw", "fd_raw"), ("calibrated", "fd"), ("perceived", "fd_perceived")):
         if result.counts and (divergence := result.scores.get(score)) is not None:
             settled.labels(result.route or "", confidence).observe(divergence)

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.errors import BadRequest, UpstreamError
+from hedgerow.proxy.errors import BadRequest, NotFound, UpstreamError
 from hedgerow.proxy.types import Json, Sample, Usage
 
 MAX_TOKENS = 2**31 - 1
@@ -39,6 +39,17 @@ def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] |
     if not choices:
         raise UpstreamError(f"the upstream {name!r} answered with an empty list of choices", code="upstream_no_choices")
     return answer
+
+
+IN_PROCESS = ("/chat/completions", "/completions")
+"""Paths of calls that are made in this process."""
+
+
+def check_served(name: str, path: str) -> None:
+    """Raise `NotFound` for a path that an upstream in this process does not serve, with what to do."""
+    if path not in IN_PROCESS:
+        message = f"{name} serves /v1/chat/completions and /v1/completions, not /v1{path}; use one of these, or a route to an upstream of `provider: openai`"
+        raise NotFound(message, code="unknown_path")
 
 
 def asked(path: str, body: bytes) -> Json:

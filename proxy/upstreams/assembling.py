@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
 from typing import Any
-
-import orjson
 
 from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams import sse
 
 SAID_ONCE = frozenset(["role", "type", "id", "name", "index", "object", "signature"])
 """Texts of a delta that are not pieces of a longer one."""
@@ -28,7 +24,7 @@ class Assembly:
 
     Attributes:
         first: the first chunk, which holds what all chunks of an answer share.
-        usage: the tokens, where a chunk told them.
+        usage: the tokens, where a chunk has them.
         done: whether the stream said that it is complete.
     """
 
@@ -69,47 +65,6 @@ class Assembly:
         choices = [_whole(index, self._choices[index], chat) for index in sorted(self._choices)]
         answer = head | {"object": "chat.completion" if chat else "text_completion", "choices": choices}
         return answer | {"usage": self.usage} if self.usage else answer
-
-
-async def whole_answer(stream: AsyncIterator[bytes], on_text: Callable[[int, str], None] | None = None) -> Json:
-    """Read a stream of chunks to its end; `on_text` receives each piece of text with the number of its choice.
-
-    Raises:
-        UpstreamError: it broke off, holds an error, or is not a stream of chunks.
-    """
-    reader, assembly = sse.Reader(), Assembly()
-    async for data in stream:
-        for event in reader.feed(data):
-            _take(event, assembly, on_text)
-    for event in reader.feed(b"\n\n"):  # the last event may lack its blank line
-        _take(event, assembly, on_text)
-    return assembly.completion()
-
-
-def _take(event: bytes, assembly: Assembly, on_text: Callable[[int, str], None] | None) -> None:
-    if not (data := sse.data_of(event)):
-        return
-    if data == b"[DONE]":
-        assembly.done = True
-        return
-    try:
-        chunk = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise UpstreamError("the upstream's stream holds an event that is not JSON", code="upstream_broken") from error
-    if not isinstance(chunk, dict) or "error" in chunk:
-        raise UpstreamError("the upstream's stream ended with an error", code="upstream_broken")
-    assembly.add(chunk)
-    if on_text is not None:
-        _show(chunk, on_text)
-
-
-def _show(chunk: Json, on_text: Callable[[int, str], None]) -> None:
-    choices = chunk.get("choices")
-    for choice in choices if isinstance(choices, list) else ():
-        delta = choice.get("delta") if isinstance(choice, dict) else None
-        text = delta.get("content") if isinstance(delta, dict) else None
-        if isinstance(text, str) and text:
-            on_text(choice.get("index", 0), text)
 
 
 def _whole(index: int, kept: Json, chat: bool) -> Json:

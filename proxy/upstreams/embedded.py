@@ -22,9 +22,10 @@ from hedgerow.proxy.errors import BadRequest, NotFound, Overloaded
 from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.answers import asked
+from hedgerow.proxy.upstreams.answers import asked, check_served
 from hedgerow.proxy.upstreams.llama import Answer, Llama, Options, model_file
 
+SELF = "the embedded model"
 SECONDS_PER_QUEUED_CALL = 2.0
 """About what ten short answers take; only used for `Retry-After`."""
 
@@ -109,17 +110,15 @@ class EmbeddedModel:
             BadRequest: messages or prompt are missing, of a wrong type, or too long for the model.
             NotFound: this model cannot do what the path asks.
         """
+        check_served(SELF, path)
         text: Any
         if path == "/chat/completions":
             messages = [_plain(message) for message in body["messages"]]
             if self._settings.brief and all(message["role"] != "system" for message in messages):
                 messages = [*BRIEF, *messages]
             text = self._llama.chat_prompt(messages)
-        elif path == "/completions":
-            if not isinstance(text := body.get("prompt"), str):
-                raise BadRequest("the embedded model takes one string as `prompt`", param="prompt")
-        else:
-            raise NotFound(f"the embedded model serves no /v1{path}", code="unknown_path")
+        elif not isinstance(text := body.get("prompt"), str):
+            raise BadRequest("the embedded model takes one string as `prompt`", param="prompt")
         tokens = self._llama.tokenize(text)
         limit = self._settings.context_tokens
         if len(tokens) >= limit - 1:
@@ -168,19 +167,19 @@ class EmbeddedModel:
             yield Relay(200, [(b"content-type", b"application/json")], _once(orjson.dumps((await self.models({}))[0])))
             return
         if not isinstance(call.body, bytes) or call.method != "POST":
-            raise NotFound(f"the embedded model serves no {call.method} /v1{call.path}", code="unknown_path")
+            raise NotFound(f"{SELF} does not serve {call.method} /v1{call.path}", code="unknown_path")
         path = call.path.partition("?")[0]
         body = asked(path, call.body)
         if not body.get("stream"):
             answer = await self.complete(Call(path, body))
             yield Relay(200, [(b"content-type", b"application/json")], _once(orjson.dumps(answer)))
             return
-        yield Relay(200, [(b"content-type", b"text/event-stream; charset=utf-8")], self._stream(path, body))
-
-    async def _stream(self, path: str, body: Json) -> AsyncIterator[bytes]:
-        """Tokens as they are made."""
         prompt, chat = await anyio.to_thread.run_sync(self._prompt, path, body)
-        options = self._options(body)
+        stream = self._stream(body, prompt, self._options(body), chat=chat)
+        yield Relay(200, [(b"content-type", b"text/event-stream; charset=utf-8")], stream)
+
+    async def _stream(self, body: Json, prompt: list[int], options: Options, *, chat: bool) -> AsyncIterator[bytes]:
+        """Tokens as they are made."""
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[tuple[int, str] | None]()
 
         def on_text(index: int, text: str) -> None:

@@ -18,7 +18,6 @@ from hedgerow.proxy.config import HttpUpstream
 from hedgerow.proxy.errors import UpstreamError, UpstreamRejected, UpstreamTimeout
 from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import KEY_HEADERS, Completion, Json
-from hedgerow.proxy.upstreams import assembling
 from hedgerow.proxy.upstreams.answers import checked_completion
 from hedgerow.proxy.upstreams.dialects.served import whole
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
@@ -95,10 +94,7 @@ def _without_key(name: str, value: str) -> str:
 
 async def _whole(call: Call, stream: AsyncIterator[bytes]) -> Json:
     """The completion object of an answer that comes as a stream."""
-    dialect = DIALECTS[call.path]
-    if dialect.several:
-        return await assembling.whole_answer(stream, call.on_text)
-    return await whole(stream, dialect.served())
+    return await whole(stream, DIALECTS[call.path].served(call.on_text))
 
 
 async def open_http(name: str, settings: HttpUpstream) -> HttpModel:

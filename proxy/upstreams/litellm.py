@@ -21,11 +21,13 @@ from hedgerow.proxy.errors import ConfigError, NotFound, UpstreamError, Upstream
 from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.answers import asked, checked_completion
-from hedgerow.proxy.upstreams.assembling import whole_answer
+from hedgerow.proxy.upstreams.answers import asked, check_served, checked_completion
+from hedgerow.proxy.upstreams.dialects.chat_stream import ServedChat
+from hedgerow.proxy.upstreams.dialects.served import whole
 from hedgerow.proxy.upstreams.retries import with_retries
 
 INSTALL = "pip install 'hedgerow[litellm]'"
+SELF = "an upstream of `provider: litellm`"
 
 
 def _import() -> tuple[Any, type[Exception]]:
@@ -74,14 +76,13 @@ class LiteLLMModel:
     async def _complete_once(self, call: Call) -> Json:
         answer = await self._ask(call.path, call.body, call.headers)
         if call.body.get("stream"):
-            return await whole_answer(self._stream(answer), call.on_text)
+            return await whole(self._stream(answer), ServedChat(call.on_text))
         return checked_completion(self._name, orjson.dumps(answer.model_dump(mode="json", exclude_none=True)))
 
     async def _ask(self, path: str, body: Json, headers: Mapping[str, str]) -> Any:
         """One call of the library. Fields that a provider does not know are forwarded, not refused."""
+        check_served(SELF, path)
         functions = {"/chat/completions": self._library.acompletion, "/completions": self._library.atext_completion}
-        if path not in functions:
-            raise NotFound(f"LiteLLM upstreams serve chat and plain completions, not /v1{path}", code="unknown_path")
         settings = self._settings
         key = settings.api_key.get_secret_value() if settings.api_key else _key(headers)
         arguments = body | {
@@ -110,7 +111,7 @@ class LiteLLMModel:
     async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
         """See `Upstream`."""
         if not isinstance(call.body, bytes) or call.method != "POST":
-            raise NotFound(f"LiteLLM upstreams serve no {call.method} /v1{call.path}", code="unknown_path")
+            raise NotFound(f"{SELF} does not serve {call.method} /v1{call.path}", code="unknown_path")
         path = call.path.partition("?")[0]
         body = asked(path, call.body)
         answer = await self._ask(path, body, dict(call.headers))

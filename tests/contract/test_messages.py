@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -151,3 +152,39 @@ def test_shadow_compares_what_was_served(serve: Any, claude_of: Any, upstream: U
         assert events_.get_final_text() == "Canberra."
     (row,) = rows_of(tmp_path, 1)
     assert (row["mode"], row["served_agrees"], row["response_id"]) == ("shadow", True, "msg_0")
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_calls_read_from_streams_keep_their_input(serve: Any, claude_of: Any, upstream: Upstream, stream: bool) -> None:
+    """Of an upstream that answers in streams alone; in `append` the fields of the served call are measured by what it says."""
+
+    def reply(_request: Any, body: dict[str, Any]) -> Any:
+        if not (body.get("stream") or stream):
+            return JSONResponse({"type": "error", "error": {"message": "`stream` must be true"}}, 400)
+        answer = message(TOOL_USE)
+        if not body.get("stream"):
+            return JSONResponse(answer)
+        return Response(b"".join(events(answer, lambda text: [text])), media_type="text/event-stream")
+
+    upstream.default = reply
+    address = serve(stream="append" if stream else "buffer", tool_calls="measure")
+    with claude_of(address).messages.stream(**ASK, tools=[TOOL]) as events_:
+        seen = list(events_)
+        final = events_.get_final_message()
+    assert final.content[0].input == {"city": "x"}
+    (field,) = [event.hedgerow for event in seen if event.type == "message_delta"]
+    assert field["fields"]["$[0].arguments.city"]["raw"]["mean"] == 1.0
+
+
+def test_comments_before_the_first_event_are_not_in_the_way(serve: Any, claude_of: Any, upstream: Upstream) -> None:
+    """While the pipeline works, comment lines keep the stream open; the client reads over them."""
+    replies = speaks(*UNSURE)
+
+    def slow(request: Any, body: Any) -> Any:
+        time.sleep(0.1)
+        return replies(request, body)
+
+    upstream.default = slow
+    address = serve(settings={"server": {"keep_alive_s": 0.05}})
+    with claude_of(address).messages.stream(**ASK) as events_:
+        assert "Canberra" in events_.get_final_text()

@@ -44,8 +44,8 @@ First = Callable[[], Awaitable[Json]]
 
 
 async def draw_own(job: Job, upstream: Upstream, *, logprobs: bool = False) -> Json:
-    """The answer to the client's own request, which is the draft where samples are short or the upstream keeps the answer. An upstream that refuses it gets it as it came:
-    some models answer in streams only.
+    """The answer to the client's own request, which is the draft where samples are short or the upstream keeps the answer. An upstream that
+    refuses it gets it as it came: some models answer in streams only.
 
     Raises:
         ProxyError: it could not be drawn.
@@ -55,7 +55,7 @@ async def draw_own(job: Job, upstream: Upstream, *, logprobs: bool = False) -> J
     except UpstreamRejected as refusal:
         if not is_refusal(refusal) or not (logprobs or job.body.get("stream")):
             raise
-        answer = await upstream.complete(job.call(own_body(job, streamed=True)))
+        return await draw_own_as_it_came(job, upstream)
     answer["choices"] = answer["choices"][:1]
     return answer
 
@@ -132,8 +132,7 @@ class _Drawing:
             def seen(_index: int, _piece: str) -> None:
                 loop.call_soon_threadsafe(is_text.set)
 
-            shows = DIALECTS[self._job.path].several
-            first = partial(self._asking.first, seen) if shows else partial(self._asking.one, self._asking.form)
+            first = partial(self._asking.first, seen if DIALECTS[self._job.path].several else None)
         if self._job.route.sampling.stop_early:
             await self.take_first(first)
             if self._may_compare():
@@ -159,9 +158,7 @@ class _Drawing:
             ProxyError: the first did not come, or no other could be drawn.
         """
         others: list[Json] = []
-        failures: list[
-            ProxyError
-        ] = []  # raised after the group, which would wrap them and end the wait for the first answer
+        failures: list[ProxyError] = []  # raised after the group, which would end the wait for the first answer
 
         async def draw_others() -> None:
             try:
@@ -232,8 +229,9 @@ class _Asking:
         answer["choices"] = answer["choices"][:1]
         return answer
 
-    async def first(self, on_text: Callable[[int, str], None]) -> Json:
-        """The first answer where tools are offered, read as it is written; an upstream that refuses that gets the client's own call.
+    async def first(self, on_text: Callable[[int, str], None] | None) -> Json:
+        """The first answer where tools are offered, read as it is written where `on_text` is to see it; an upstream that refuses that gets the
+        client's own call.
 
         Raises:
             ProxyError: it did not come.

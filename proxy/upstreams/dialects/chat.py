@@ -48,13 +48,16 @@ def shortened(body: Json, wish: str) -> Json:
     last = max((i for i, message in enumerate(messages) if message["role"] == "user"), default=None)
     if last is None:
         return body
-    content = messages[last].get("content")
-    if isinstance(content, list):
-        content = [*content, {"type": "text", "text": wish}]
-    else:
-        content = f"{content or ''}\n\n{wish}".lstrip()
-    messages[last] = messages[last] | {"content": content}
+    messages[last] = with_wish(messages[last], wish)
     return body | {"messages": messages}
+
+
+def with_wish(message: Json, wish: str) -> Json:
+    """A user's message with a wish at its end."""
+    content = message.get("content")
+    if isinstance(content, list):
+        return message | {"content": [*content, {"type": "text", "text": wish}]}
+    return message | {"content": f"{content or ''}\n\n{wish}".lstrip()}
 
 
 def answer(completion: Json, choice: Json, text: str | None, *, logprobs: bool) -> Json:
@@ -81,8 +84,8 @@ def spent_in_all(spent: Usage) -> Json:
     }
 
 
-def events(answer: Json, pieces: Callable[[str], Iterable[str]]) -> Iterator[bytes]:
-    """A completion object as the events of a stream, without the last `[DONE]`; `pieces` cuts a text up."""
+def events(answer: Json, pieces: Callable[[str], Iterable[str]], with_usage: bool = False) -> Iterator[bytes]:
+    """A completion object as the events of a stream; `pieces` cuts a text up. The tokens are an event of their own, where it is asked for."""
     choice = answer["choices"][0]
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
@@ -97,6 +100,9 @@ def events(answer: Json, pieces: Callable[[str], Iterable[str]]) -> Iterator[byt
     if rest:
         yield sse.message(answer, rest)
     yield sse.finish(answer, choice.get("finish_reason"), extra=answer.get("hedgerow"))
+    if with_usage and "usage" in answer:
+        yield sse.usage(answer, answer["usage"])
+    yield sse.DONE
 
 
 def _rest(message: Json) -> Json:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
 from hedgerow.proxy.upstreams.assembling import Assembly
-from hedgerow.proxy.upstreams.dialects.served import ServedStream, short_id
+from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream, short_id
 
 
 class ServedChat(ServedStream):
     """See `ServedStream`."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, on_text: OnText | None = None) -> None:
+        super().__init__(on_text)
         self._assembly = Assembly()
         self._finish: Json | None = None  # the chunk with the finish reason, held back
         self._usage_event = b""  # the chunk that holds nothing else, held back
@@ -30,6 +30,8 @@ class ServedChat(ServedStream):
 
     def _read(self, event: Json, raw: bytes) -> bytes:
         self._assembly.add(event)
+        if self._on_text is not None:
+            _show(event, self._on_text)
         choices = event.get("choices")
         if not choices:
             if not event.get("usage"):
@@ -65,3 +67,13 @@ class ServedChat(ServedStream):
             chunk.pop("usage", None)
             yield sse.event(chunk) + sse.usage(first, usage)
         yield sse.DONE
+
+
+def _show(chunk: Json, on_text: OnText) -> None:
+    """Show each piece of text in a chunk."""
+    choices = chunk.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        delta = choice.get("delta") if isinstance(choice, dict) else None
+        text = delta.get("content") if isinstance(delta, dict) else None
+        if isinstance(text, str) and text:
+            on_text(choice.get("index", 0), text)

@@ -11,15 +11,16 @@ from typing import Any
 
 import orjson
 
+from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.types import Json, Usage
+from hedgerow.proxy.upstreams.dialects.chat import with_wish
+from hedgerow.proxy.upstreams.dialects.converted import completion_of
 from hedgerow.proxy.upstreams.sse import named_event
 
 FINISH_REASONS = {"max_tokens": "length", "model_context_window_exceeded": "length", "tool_use": "tool_calls"}
 """Why an answer ended, in the words of chat completions; "stop" for all others."""
-
-
 ENDING = ("stop_reason", "stop_sequence", "stop_details", "container")
-"""Fields of a message that a stream tells at its end."""
+"""Fields of a message that stand at the end of its stream."""
 
 
 def as_chat(body: Json) -> Json:
@@ -61,12 +62,7 @@ def shortened(body: Json, wish: str) -> Json:
     messages = list(body.get("messages") or ())
     if not messages or not isinstance(messages[-1], dict) or messages[-1].get("role") != "user":
         return body
-    content = messages[-1].get("content")
-    if isinstance(content, list):
-        content = [*content, {"type": "text", "text": wish}]
-    else:
-        content = f"{content or ''}\n\n{wish}".lstrip()
-    return body | {"messages": [*messages[:-1], messages[-1] | {"content": content}]}
+    return body | {"messages": [*messages[:-1], with_wish(messages[-1], wish)]}
 
 
 def completion(answer: Json) -> Json:
@@ -88,25 +84,20 @@ def completion(answer: Json) -> Json:
     if answer.get("stop_reason") == "refusal":
         message["refusal"] = block.get("text") or "refused"
     finish = FINISH_REASONS.get(str(answer.get("stop_reason")), "stop")
-    choice = {"index": 0, "message": message, "finish_reason": finish}
-    return {"id": answer.get("id"), "model": answer.get("model"), "choices": [choice], "original": answer} | _usage(
-        answer
-    )
+    return completion_of(answer, message, finish, _usage(answer))
 
 
-def _usage(answer: Json) -> Json:
+def _usage(answer: Json) -> Json | None:
     """The tokens spent, in the words of chat completions: what was read from and written to the cache are tokens of the prompt."""
     usage = answer.get("usage")
     if not isinstance(usage, dict):
-        return {}
+        return None
     cached, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
     prompt = sum(count for count in (usage.get("input_tokens"), cached, written) if isinstance(count, int))
     return {
-        "usage": {
-            "prompt_tokens": prompt,
-            "completion_tokens": usage.get("output_tokens"),
-            "prompt_tokens_details": {"cached_tokens": cached},
-        }
+        "prompt_tokens": prompt,
+        "completion_tokens": usage.get("output_tokens"),
+        "prompt_tokens_details": {"cached_tokens": cached},
     }
 
 
@@ -117,12 +108,6 @@ def spent_in_all(spent: Usage) -> Json:
         "cache_read_input_tokens": spent.cached,
         "output_tokens": spent.completion,
     }
-
-
-def own_usage(completion: Json) -> Json | None:
-    """What the upstream said of the tokens of its answer."""
-    usage: Json | None = completion["original"].get("usage")
-    return usage
 
 
 def _place(answer: Json) -> int | None:
@@ -153,7 +138,7 @@ def reworded(answer: Json, text: str) -> Json:
     return answer | {"content": content}
 
 
-def events(answer: Json, pieces: Callable[[str], Iterable[str]]) -> Iterator[bytes]:
+def events(answer: Json, pieces: Callable[[str], Iterable[str]], _asked: bool = False) -> Iterator[bytes]:
     """An answer as the events of a stream; `pieces` cuts a text up. Our field stands in the message and in the event that ends it."""
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
@@ -200,10 +185,15 @@ def _event(kind: str, **fields: Any) -> bytes:
     return named_event(kind, {"type": kind} | fields)
 
 
-def error(message: str, status: int) -> Json:
+def error(error: ProxyError) -> Json:
     """An error object in Anthropic's form."""
-    kind = ERROR_KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
-    return {"type": "error", "error": {"type": kind, "message": message}}
+    kind = ERROR_KINDS.get(error.status, "api_error" if error.status >= 500 else "invalid_request_error")
+    return {"type": "error", "error": {"type": kind, "message": error.message}}
+
+
+def error_event(body: Json) -> bytes:
+    """An error object as the event that ends a stream."""
+    return named_event("error", body)
 
 
 ERROR_KINDS = {

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
+
+import orjson
 
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.dialects import messages
-from hedgerow.proxy.upstreams.dialects.served import ServedStream, broken_off, short_id
+from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream, broken_off, short_id
 from hedgerow.proxy.upstreams.sse import named_event
+
+_GROWING = ("text", "thinking", "signature", "partial_json")
+"""Fields of a delta that are pieces of a block's."""
 
 
 class ServedMessage(ServedStream):
     """What is held back goes out as it came where another block follows: only the last text gets a sentence of ours."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, on_text: OnText | None = None) -> None:
+        super().__init__(on_text)
         self._held: list[tuple[Json, bytes]] = []
         self._message: Json | None = None
         self._blocks: list[Json] = []
-        self._texts: list[list[str]] = []
+        self._pieces: list[dict[str, list[Any]]] = []
         self._ended = False
 
     @property
@@ -35,7 +41,7 @@ class ServedMessage(ServedStream):
         elif kind == "content_block_start":
             block = event.get("content_block")
             self._blocks.append(block if isinstance(block, dict) else {})
-            self._texts.append([])
+            self._pieces.append({})
         elif kind == "content_block_delta":
             self._take_delta(event.get("delta"))
         elif kind == "message_delta":
@@ -53,10 +59,13 @@ class ServedMessage(ServedStream):
         return ready + raw
 
     def _take_delta(self, delta: object) -> None:
-        if self._texts and isinstance(delta, dict) and isinstance(delta.get("text"), str):
-            self._texts[-1].append(delta["text"])
-        if self._blocks and isinstance(delta, dict) and delta.get("type") == "citations_delta":
-            self._blocks[-1] = self._blocks[-1] | {"citations": [*(self._blocks[-1].get("citations") or ()), delta]}
+        if not self._pieces or not isinstance(delta, dict):
+            return
+        for name in _GROWING:
+            if isinstance(delta.get(name), str):
+                self._pieces[-1].setdefault(name, []).append(delta[name])
+        if delta.get("type") == "citations_delta":
+            self._pieces[-1].setdefault("citations", []).append(delta.get("citation"))
 
     def _take_ending(self, event: Json) -> None:
         message, delta, usage = self._message or {}, event.get("delta"), event.get("usage")
@@ -71,10 +80,7 @@ class ServedMessage(ServedStream):
         """See `ServedStream`."""
         if self._message is None or not self._ended:
             raise broken_off()
-        content = [
-            block | {"text": "".join(texts)} if block.get("type") == "text" else block
-            for block, texts in zip(self._blocks, self._texts, strict=True)
-        ]
+        content = [_whole(block, pieces) for block, pieces in zip(self._blocks, self._pieces, strict=True)]
         return messages.completion(self._message | {"content": content})
 
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
@@ -89,3 +95,20 @@ class ServedMessage(ServedStream):
                 )
         for event, raw in self._held:
             yield named_event("message_delta", event | extra) if event.get("type") == "message_delta" else raw
+
+
+def _whole(block: Json, pieces: dict[str, list[Any]]) -> Json:
+    """A block with all that came of it; the input of a call that was cut off stays the text that it is."""
+    grown: Json = {name: "".join([block.get(name) or "", *pieces[name]]) for name in _GROWING if name in pieces}
+    if given := grown.pop("partial_json", ""):
+        grown["input"] = _decoded(given)
+    if "citations" in pieces:
+        grown["citations"] = [*(block.get("citations") or ()), *pieces["citations"]]
+    return block | grown
+
+
+def _decoded(given: str) -> Any:
+    try:
+        return orjson.loads(given)
+    except orjson.JSONDecodeError:
+        return given

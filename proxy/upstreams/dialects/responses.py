@@ -11,6 +11,7 @@ from typing import Any
 
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import Json, Usage
+from hedgerow.proxy.upstreams.dialects.converted import completion_of
 from hedgerow.proxy.upstreams.sse import named_event
 
 LOGPROBS = "message.output_text.logprobs"
@@ -129,26 +130,19 @@ def completion(answer: Json) -> Json:
     details = answer.get("incomplete_details")
     why = details.get("reason") if isinstance(details, dict) else None
     finish = FINISH_REASONS.get(str(why), "stop")
-    choice: Json = {"index": 0, "message": message, "finish_reason": finish}
-    if part.get("logprobs"):
-        choice["logprobs"] = {"content": part["logprobs"]}
-    return {"id": answer.get("id"), "model": answer.get("model"), "choices": [choice], "original": answer} | _usage(
-        answer
-    )
+    return completion_of(answer, message, finish, _usage(answer), part.get("logprobs"))
 
 
-def _usage(answer: Json) -> Json:
+def _usage(answer: Json) -> Json | None:
     """The tokens spent, in the words of chat completions."""
     usage = answer.get("usage")
     if not isinstance(usage, dict):
-        return {}
+        return None
     return {
-        "usage": {
-            "prompt_tokens": usage.get("input_tokens"),
-            "completion_tokens": usage.get("output_tokens"),
-            "prompt_tokens_details": usage.get("input_tokens_details"),
-            "completion_tokens_details": usage.get("output_tokens_details"),
-        }
+        "prompt_tokens": usage.get("input_tokens"),
+        "completion_tokens": usage.get("output_tokens"),
+        "prompt_tokens_details": usage.get("input_tokens_details"),
+        "completion_tokens_details": usage.get("output_tokens_details"),
     }
 
 
@@ -161,12 +155,6 @@ def spent_in_all(spent: Usage) -> Json:
         "output_tokens_details": {"reasoning_tokens": spent.reasoning},
         "total_tokens": spent.total,
     }
-
-
-def own_usage(completion: Json) -> Json | None:
-    """What the upstream said of the tokens of its answer."""
-    usage: Json | None = completion["original"].get("usage")
-    return usage
 
 
 def _parts(item: object) -> list[Json]:
@@ -219,7 +207,14 @@ def reworded(answer: Json, text: str) -> Json:
     return changed
 
 
-def events(answer: Json, pieces: Callable[[str], Iterable[str]]) -> Iterator[bytes]:
+def error_event(body: Json) -> bytes:
+    """An error object as the event that ends a stream: what it says stands at the top level too."""
+    inner = body["error"] if isinstance(body["error"], dict) else {}
+    said = {name: inner.get(name) for name in ("code", "message", "param")}
+    return named_event("error", said | body | {"type": "error"})
+
+
+def events(answer: Json, pieces: Callable[[str], Iterable[str]], _asked: bool = False) -> Iterator[bytes]:
     """An answer as the events of a stream, numbered from 0; `pieces` cuts a text up."""
     number = 0
 

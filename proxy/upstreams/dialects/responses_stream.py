@@ -7,7 +7,7 @@ from typing import Any
 
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.dialects import responses
-from hedgerow.proxy.upstreams.dialects.served import ServedStream, broken_off, short_id
+from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream, broken_off, short_id
 from hedgerow.proxy.upstreams.sse import named_event
 
 TEXT_DONE = "response.output_text.done"
@@ -18,8 +18,8 @@ HELD = frozenset([TEXT_DONE, "response.content_part.done", "response.output_item
 class ServedResponse(ServedStream):
     """What is held back goes out as it came where another item follows: only the last text gets a sentence of ours."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, on_text: OnText | None = None) -> None:
+        super().__init__(on_text)
         self._held: list[tuple[Json, bytes]] = []
         self._response: Json | None = None
         self._ended = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
 import orjson
 
@@ -11,16 +11,20 @@ from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
 
+OnText = Callable[[int, str], None]
+"""Callback that receives the number of a choice and each piece of its text as it is written."""
+
 
 class ServedStream(ABC):
-    """One answer as it is relayed.
+    """One answer as it is relayed, or read by ourselves.
 
     Attributes:
         failed: whether the upstream sent an error; the event went on to the client as it was.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_text: OnText | None = None) -> None:
         self.failed = False
+        self._on_text = on_text
         self._reader = sse.Reader()
 
     def take(self, data: bytes) -> bytes:
@@ -96,8 +100,12 @@ async def whole(stream: AsyncIterator[bytes], served: ServedStream) -> Json:
         UpstreamError: it broke off, holds an error, or is not a stream of events.
     """
     async for data in stream:
-        served.take(data)
-    served.take(b"\n\n")  # the last event may lack its blank line
+        _take(served, data)
+    _take(served, b"\n\n")  # the last event may lack its blank line
+    return served.completion()
+
+
+def _take(served: ServedStream, data: bytes) -> None:
+    served.take(data)
     if served.failed:
         raise UpstreamError("the upstream's stream ended with an error", code="upstream_broken")
-    return served.completion()

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import Json, Usage
-from hedgerow.proxy.upstreams import answers
-from hedgerow.proxy.upstreams.dialects import chat, messages, responses
+from hedgerow.proxy.upstreams import answers, sse
+from hedgerow.proxy.upstreams.dialects import chat, converted, messages, responses
 from hedgerow.proxy.upstreams.dialects.chat_stream import ServedChat
 from hedgerow.proxy.upstreams.dialects.messages_stream import ServedMessage
 from hedgerow.proxy.upstreams.dialects.responses_stream import ServedResponse
-from hedgerow.proxy.upstreams.dialects.served import ServedStream
+from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream
 
 
 class MakesAnswer(Protocol):
@@ -39,10 +40,14 @@ class Dialect:
         answer: what the client gets.
         own_usage: what the upstream said of the tokens of one answer.
         spent_in_all: tokens spent in all calls, as `usage`.
-        events: an answer as the events of a stream; the second argument cuts texts up.
-        served: reads a stream on its way to the client.
+        events: an answer as the events of a stream; the second argument cuts texts up, the third says whether the client asked for the tokens
+            where a stream tells them only on request.
+        served: reads a stream on its way to the client, and shows its text as it is written where `several`.
         prompt: the field that a request must have; None where it may do without.
-        several: whether one call may ask for several answers (`n`), and shows its text as it is written (`stream_options`).
+        several: whether one call may ask for several answers (`n`), shows its text as it is written, and tells the tokens of a stream only on
+            request (`stream_options`).
+        error: the object of an error of ours.
+        error_event: an error object as an event inside a stream.
         reason: why answers to a request are not calibrated, whatever they say.
         keeps: whether the upstream keeps the answer to a request, so that the client gets that very answer.
     """
@@ -56,12 +61,14 @@ class Dialect:
     answer: MakesAnswer
     own_usage: Callable[[Json], Json | None]
     spent_in_all: Callable[[Usage], Json]
-    events: Callable[[Json, Callable[[str], Iterable[str]]], Iterator[bytes]]
-    served: Callable[[], ServedStream]
+    events: Callable[[Json, Callable[[str], Iterable[str]], bool], Iterator[bytes]]
+    served: Callable[[OnText | None], ServedStream]
     prompt: str | None = None
     several: bool = False
     reason: Callable[[Json], Reason | None] = lambda _body: None
     keeps: Callable[[Json], bool] = lambda _body: False
+    error: Callable[[ProxyError], Json] = ProxyError.body
+    error_event: Callable[[Json], bytes] = sse.event
 
 
 def _openai(prompt: str, as_chat: Callable[[Json], Json]) -> Dialect:
@@ -94,12 +101,13 @@ DIALECTS: Mapping[str, Dialect] = {
         responses.with_effort,
         responses.completion,
         responses.answer,
-        responses.own_usage,
+        converted.own_usage,
         responses.spent_in_all,
         responses.events,
         ServedResponse,
         reason=responses.skip_reason,
         keeps=responses.stores,
+        error_event=responses.error_event,
     ),
     "/messages": Dialect(
         messages.as_chat,
@@ -109,11 +117,18 @@ DIALECTS: Mapping[str, Dialect] = {
         messages.with_effort,
         messages.completion,
         messages.answer,
-        messages.own_usage,
+        converted.own_usage,
         messages.spent_in_all,
         messages.events,
         ServedMessage,
         prompt="messages",
+        error=messages.error,
+        error_event=messages.error_event,
     ),
 }
 """By path relative to `/v1`."""
+
+
+def dialect_of(path: str) -> Dialect:
+    """The words of any path: those of the endpoint that it lies below, or chat's."""
+    return DIALECTS.get("/" + path.split("/", 2)[1]) or DIALECTS["/chat/completions"]

@@ -7,6 +7,7 @@ import importlib.util
 from typing import Any
 
 import aiohttp
+import httpx
 import openai
 import orjson
 import pytest
@@ -193,6 +194,35 @@ def test_a_route_through_litellm(serve: Any, client_of: Any, upstream: Upstream)
     off = {"x-hedgerow-mode": "off"}
     chunks = list(client.chat.completions.create(model="m", messages=ASK, stream=True, extra_headers=off))
     assert "".join(c.choices[0].delta.content or "" for c in chunks if c.choices).strip(". ") in ("Canberra", "Sydney")
+
+
+OF_TEXT_ALONE = {
+    "embedded": pytest.param({"provider": "embedded"}, marks=embedded),
+    "litellm": pytest.param(
+        {"provider": "litellm", "model_prefix": "openai/", "api_base": "http://127.0.0.1:9/v1"},
+        marks=[
+            pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="LiteLLM is not installed"),
+            pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::ResourceWarning"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("named", OF_TEXT_ALONE.values(), ids=OF_TEXT_ALONE.keys())
+@pytest.mark.parametrize("mode", ["off", "on"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_paths_that_an_upstream_does_not_serve(serve: Any, named: Any, mode: str, stream: bool) -> None:
+    """One sentence with what to do, in the words of the endpoint, and never after a stream has begun."""
+    address = serve(settings={"upstreams": {"scripted": named}}, mode=mode)
+    refused = {}
+    for path, asked in (("responses", {"input": "Capital?"}), ("messages", {"messages": ASK, "max_tokens": 50})):
+        reply = httpx.post(f"{address}/v1/{path}", json={"model": "m", "stream": stream} | asked)
+        assert reply.status_code == 404
+        refused[path] = reply.json()
+        said = refused[path]["error"].pop("message")
+        assert f"serves /v1/chat/completions and /v1/completions, not /v1/{path}; use one of these" in said
+    assert refused["responses"] == {"error": {"type": "invalid_request_error", "param": None, "code": "unknown_path"}}
+    assert refused["messages"] == {"type": "error", "error": {"type": "not_found_error"}}
 
 
 @embedded

@@ -91,7 +91,7 @@ def test_a_stream_says_what_the_object_says(text: str, finish: str) -> None:
     """Encoding an answer as a stream and reading it back gives its text."""
     answer = completion(text)
     answer["choices"][0]["finish_reason"] = finish
-    stream = b"".join([*chat.events(answer, natural_pieces), sse.usage(answer, answer["usage"]), sse.DONE])
+    stream = b"".join(chat.events(answer, natural_pieces, True))
     events = [json.loads(line[6:]) for line in stream.splitlines() if line.startswith(b"data: {")]
     deltas = [event["choices"][0]["delta"] for event in events if event["choices"]]
     assert "".join(delta.get("content", "") for delta in deltas) == text

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.proxy.errors import UpstreamError
-from hedgerow.proxy.upstreams.assembling import Assembly, whole_answer
+from hedgerow.proxy.upstreams.assembling import Assembly
+from hedgerow.proxy.upstreams.dialects.chat_stream import ServedChat
+from hedgerow.proxy.upstreams.dialects.served import whole
 
 HEAD = {"id": "c-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "service_tier": "default"}
 
@@ -44,7 +46,7 @@ def test_what_was_cut_is_whole_again(texts: list[str], arguments: list[str], dat
         for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
             yield stream[start:end]
 
-    answer = asyncio.run(whole_answer(sent()))
+    answer = asyncio.run(whole(sent(), ServedChat()))
     assert (answer["id"], answer["object"], answer["service_tier"]) == ("c-1", "chat.completion", "default")
     said = [choice["message"] for choice in answer["choices"]]
     assert [message.get("content") or "" for message in said] == texts
@@ -71,3 +73,12 @@ def test_an_answer_that_never_ended_is_none() -> None:
     assembly.add(_choice({"content": "Can"}))
     with pytest.raises(UpstreamError, match="broke off"):
         assembly.completion()
+
+
+def test_an_error_that_is_null_is_not_an_error() -> None:
+    """Some servers put the field into every chunk."""
+
+    async def sent() -> Any:
+        yield b"data: " + orjson.dumps(_choice({"content": "Canberra."}, reason="stop") | {"error": None}) + b"\n\n"
+
+    assert asyncio.run(whole(sent(), ServedChat()))["choices"][0]["message"]["content"] == "Canberra."

@@ -125,6 +125,21 @@ def served(*content: Json) -> tuple[ServedMessage, bytes]:
     return stream, b"".join(map(stream.take, messages.events(message(*content), halves)))
 
 
+def test_a_stream_that_is_read_to_its_end_is_the_message_that_it_was_made_of() -> None:
+    """Thoughts, their signature, citations and the input of a call too."""
+    cited = text("Canberra.") | {"citations": [{"type": "char_location", "cited_text": "Canberra is the capital."}]}
+    answer = message(THINKING, cited, TOOL, text(""))
+    stream, _ = served(THINKING, cited, TOOL, text(""))
+    assert stream.completion()["original"] == answer
+
+
+def test_the_input_of_a_call_that_was_cut_off_stays_a_text() -> None:
+    stream = ServedMessage()
+    for event in messages.events(message(TOOL), halves):
+        stream.take(event.replace(b'canberra"}', b"canb").replace(b'Canberra\\"}', b"Canb"))
+    assert stream.completion()["original"]["content"][0]["input"] == '{"city":"Canb'
+
+
 def test_our_sentence_follows_the_last_text() -> None:
     stream, sent = served(THINKING, text("Canberra."))
     assert b"message_delta" not in sent
