@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
@@ -91,16 +92,27 @@ def seconds(work: Callable[[str], object], text: str) -> float:
         gc.enable()
 
 
-def hold_linear(work: Callable[[str], object], make: Callable[[int], str]) -> None:
-    """Fail where `work` takes long on 40,000 characters, or far more than twice the time that it takes on 20,000. A noisy
-    measurement is repeated, and where the shorter text takes next to nothing the longer one is not tried.
-    """
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Seconds on 20,000 characters and on 40,000; None where the shorter text took next to nothing and the longer one was not tried."""
+
+    short_s: float
+    long_s: float | None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether twice the text takes no more than about twice the time, and neither takes long."""
+        if self.long_s is None:
+            return True
+        return self.long_s < LIMIT_S and (self.long_s < NOISE_S or self.long_s < RATIO * self.short_s)
+
+
+def growth(work: Callable[[str], object], make: Callable[[int], str]) -> Growth:
+    """How the time of `work` grows with the length of a text; a measurement that is not linear is repeated, since noise looks like that."""
     texts = make(20_000), make(40_000)
     for _ in range(3):
         short = seconds(work, texts[0])
-        if short < NOISE_S / 3:
-            return
-        long = seconds(work, texts[1])
-        if long < LIMIT_S and (long < NOISE_S or long < RATIO * short):
-            return
-    raise AssertionError(f"{short:.3f} s on 20,000 characters, {long:.3f} s on 40,000")
+        measured = Growth(short, None if short < NOISE_S / 3 else seconds(work, texts[1]))
+        if measured.is_linear:
+            break
+    return measured

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hedgerow.lexicon import NO_HEDGE, LexiconError, load, perceive
 from hedgerow.lexicon.perception.embedding_reader import style
-from tests.support.hostile import HOSTILE, hold_linear
+from tests.support.hostile import HOSTILE, growth
 
 
 def mean(text: str) -> float:
@@ -127,12 +127,12 @@ def test_perception_is_linear(name: str, language: str) -> None:
         with contextlib.suppress(LexiconError):  # nothing to read
             perceive(text, language)
 
-    hold_linear(read, HOSTILE[name])
+    assert growth(read, HOSTILE[name]).is_linear
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_style_is_linear(name: str) -> None:
-    hold_linear(style, HOSTILE[name])
+    assert growth(style, HOSTILE[name]).is_linear
 
 
 def test_a_language_without_cues_is_not_taken_for_plain() -> None:

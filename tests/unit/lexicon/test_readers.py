@@ -7,7 +7,7 @@ import pytest
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import LexiconError, ModelReader, Reader, TextTooLong
 from hedgerow.lexicon.hedges.build import parse_score
-from tests.support.hostile import hold_linear
+from tests.support.hostile import growth
 
 
 def reader(*answers: str, passes: int = 1) -> ModelReader:
@@ -88,5 +88,5 @@ def test_an_empty_ensemble_is_refused() -> None:
 )
 def test_a_score_is_looked_for_in_linear_time(make) -> None:
     """A model that repeats itself gives no score, soon."""
-    hold_linear(parse_score, make)
+    assert growth(parse_score, make).is_linear
     assert parse_score("9" * 50_000) is None

@@ -15,7 +15,7 @@ from hedgerow.lexicon.text.opaque import first_difference, masked
 from hedgerow.lexicon.text.sentences import pieces, sentence_spans, sentences
 from hedgerow.lexicon.text.shape import shape
 from hedgerow.lexicon.text.words import tokenize
-from tests.support.hostile import HOSTILE, MARKED, NASTY, hold_linear
+from tests.support.hostile import HOSTILE, MARKED, NASTY, growth
 
 READERS: dict[str, Callable[[str], object]] = {
     "pieces": pieces, "sentence_spans": sentence_spans, "tokenize": tokenize, "shape": shape,
@@ -28,7 +28,7 @@ READERS: dict[str, Callable[[str], object]] = {
 @pytest.mark.parametrize("reader", READERS)
 def test_time_grows_with_the_length(reader: str) -> None:
     for make in (HOSTILE | MARKED).values():
-        hold_linear(READERS[reader], make)
+        assert growth(READERS[reader], make).is_linear
 
 
 @given(NASTY)

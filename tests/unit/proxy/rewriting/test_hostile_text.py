@@ -25,7 +25,7 @@ from hedgerow.proxy.rewriting.comparing import compare
 from hedgerow.proxy.rewriting.doubt import doubts_of
 from hedgerow.proxy.rewriting.editor import answer_only
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest
-from tests.support.hostile import HOSTILE, MARKED, NASTY, hold_linear
+from tests.support.hostile import HOSTILE, MARKED, NASTY, growth
 
 RETRIEVER = Retriever(load())
 TEMPLATE = TemplateRewriter()
@@ -67,13 +67,13 @@ READERS: dict[str, Callable[[str], object]] = {
 @pytest.mark.parametrize("reader", READERS)
 def test_time_grows_with_the_length(reader: str) -> None:
     for make in (HOSTILE | MARKED).values():
-        hold_linear(READERS[reader], make)
+        assert growth(READERS[reader], make).is_linear
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, *MARKED])
 def test_time_of_sentence_by_sentence_rewording_grows_with_the_length(name: str) -> None:
     make = (HOSTILE | MARKED)[name]
-    hold_linear(_reword_sentences, lambda n: make(n // 8))
+    assert growth(_reword_sentences, lambda n: make(n // 8)).is_linear
 
 
 @given(NASTY)
