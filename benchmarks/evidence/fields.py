@@ -33,8 +33,8 @@ def table(data: Path) -> str:
     lines = ["| set | n | right | as a field | as a text |", "|---|---|---|---|---|"]
     for name in SETS:
         cases = load_set(data, name, MOST).cases
-        found = [(share(case), case) for case in cases if "semantic" in case.raw]
-        known = [(value, case) for value, case in found if value is not None]
+        shares = [(share(case), case) for case in cases if "semantic" in case.raw]
+        known = [(value, case) for value, case in shares if value is not None]
         if not known:
             continue
         right = np.array([case.correct for _, case in known], bool)

@@ -51,21 +51,21 @@ def judged(guard: FactGuard) -> Iterator[Judged]:
             yield Judged(name == "good", row, guard.check_sync(request, Rewrite(row["rewrite"], None)))
 
 
-def table(found: list[Judged]) -> str:
+def table(verdicts: list[Judged]) -> str:
     """Markdown: wrong of all, by set, kind and part."""
-    parts = sorted({one.row["part"] for one in found}, reverse=True)
+    parts = sorted({one.row["part"] for one in verdicts}, reverse=True)
     lines = [f"| rewrites | kind | {' | '.join(parts)} |", f"|---|---|{'--:|' * len(parts)}"]
     for good, title in ((True, "excellent, refused"), (False, "harmful, let through")):
-        chosen = [one for one in found if one.good is good]
+        chosen = [one for one in verdicts if one.good is good]
         for kind in (None, *dict.fromkeys(one.row["kind"] for one in chosen)):
             cells = [_share([o for o in chosen if o.row["part"] == p and kind in (None, o.row["kind"])]) for p in parts]
             lines.append(f"| {title} | {kind or '**all**'} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _share(found: list[Judged]) -> str:
-    wrong = sum(one.wrong for one in found)
-    return f"{wrong} of {len(found)} ({wrong / len(found):.1%})" if found else ""
+def _share(verdicts: list[Judged]) -> str:
+    wrong = sum(one.wrong for one in verdicts)
+    return f"{wrong} of {len(verdicts)} ({wrong / len(verdicts):.1%})" if verdicts else ""
 
 
 def main() -> int:
@@ -82,9 +82,9 @@ def main() -> int:
     entailment: Entailment | None = None
     if given.entailment:
         entailment = LocalEntailment() if given.entailment == "local" else CrossEncoderEntailment(given.entailment)
-    found = list(judged(FactGuard(entailment=entailment, entailed=given.threshold)))
-    print(table(found))
-    for one in found if given.wrong else ():
+    verdicts = list(judged(FactGuard(entailment=entailment, entailed=given.threshold)))
+    print(table(verdicts))
+    for one in verdicts if given.wrong else ():
         if one.wrong:
             print(f"\n{one.row['kind']} {one.row['part']}: {one.verdict.reason} {one.verdict.words or ''}")
             print(f"  {one.row['draft']}\n  {one.row['rewrite']}")

@@ -66,13 +66,13 @@ TAIL = """
 
 def drawn_out(row: dict) -> str:
     """One answer as Markdown."""
-    found = claims_of(row["answer"], row["question"])
-    texts, samples = [claim.text for claim in found], row["samples"]
-    told = anyio.run(SentenceSupport().measure_claims, row["question"], found, samples, row["answer"])
+    claims = claims_of(row["answer"], row["question"])
+    texts, samples = [claim.text for claim in claims], row["samples"]
+    supports = anyio.run(SentenceSupport().measure_claims, row["question"], claims, samples, row["answer"])
     figures = features(row["question"], texts, samples, row["answer"])
     others = "\n".join(f"{i}. {' '.join(sample.split())}" for i, sample in enumerate(samples, start=1))
     lines = ["| claim | said by | numbers | rarest | disputed | support | Beta |", "|---|---|---|---|---|---|---|"]
-    for claim, support, of in zip(found, told, figures, strict=True):
+    for claim, support, of in zip(claims, supports, figures, strict=True):
         said = ", ".join(str(i) for i, says in enumerate(support.borne_out, start=1) if says) or "none"
         beta = beta_of(support.mean, len(samples))
         lines.append(

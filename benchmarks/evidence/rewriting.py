@@ -128,14 +128,14 @@ def bulk(data: Path, count: int) -> list[reading.Row]:
 
 async def serve(taken: Sequence[reading.Row], reworder: Reworder) -> list[Served]:
     """Every answer worded twice, so that the time is that of a process that has read its lexicon."""
-    found = []
+    served = []
     for row in track(taken, "rewording", disable=not sys.stderr.isatty()):
         given = reading.given(row)
         await reworder.reword(given)
         start = time.process_time()
         result = await reworder.reword(given)
-        found.append(Served(row, result, (time.process_time() - start) * 1e3))
-    return found
+        served.append(Served(row, result, (time.process_time() - start) * 1e3))
+    return served
 
 
 def touched_formats(reworder: Reworder) -> list[bool]:
@@ -245,15 +245,15 @@ def main() -> int:
     if not DATA.is_dir():
         print("the recorded answers are not beside the checkout", file=sys.stderr)
         return 2
-    found = measure(DATA, options.answers)
-    shares = {kind: [one.changed for one in found if one.row["kind"] == kind] for kind in reading.KINDS}
-    lost = [one for one in found if one.changed and loses_facts(one.row["answer"], one.result.text or "")]
+    served = measure(DATA, options.answers)
+    shares = {kind: [one.changed for one in served if one.row["kind"] == kind] for kind in reading.KINDS}
+    lost = [one for one in served if one.changed and loses_facts(one.row["answer"], one.result.text or "")]
     figures = {
         "changed": {kind: f"{sum(changed)} of {len(changed)}" for kind, changed in shares.items()},
-        "why not": dict(Counter(str(one.result.reason) for one in found if not one.changed).most_common()),
-        "spearman": correlation(pairs(found, Listener(DATA))),
+        "why not": dict(Counter(str(one.result.reason) for one in served if not one.changed).most_common()),
+        "spearman": correlation(pairs(served, Listener(DATA))),
         "facts lost": len(lost),
-        "ms, 10 sentences": float(np.median(long_times(found))),
+        "ms, 10 sentences": float(np.median(long_times(served))),
     }
     print(json.dumps(figures, indent=1))
     for one in lost[:20]:

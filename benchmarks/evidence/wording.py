@@ -37,11 +37,11 @@ class Writer:
         return asyncio.run(self._write(cases, [Beta.floored(a, b) for a, b in zip(*targets, strict=True)], title))
 
     async def _write(self, cases: Sequence[Case], targets: Sequence[Beta], title: str) -> list[Rewording]:
-        found = []
+        worded = []
         for case, target in track(list(zip(cases, targets, strict=True)), title, disable=not sys.stderr.isatty()):
             request = RewriteRequest(case.question, case.draft, target, self.retriever.nearest(target, self.k))
-            found.append(await reword(request, rewriters=[self.template], guard=self.guard))
-        return found
+            worded.append(await reword(request, rewriters=[self.template], guard=self.guard))
+        return worded
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import lzma
 import random
-import sys
 
 import numpy as np
 
 from benchmarks import DATA
-from benchmarks.fits.claims import SETS, Claims, fit, held_out, none_of, subject
+from benchmarks.fits.claims import SETS, Claims, fit, held_out, keep, none_of, subject
 from hedgerow.calibration.metrics import auroc
 from hedgerow.proxy.clustering.asked_support import WEIGHTS, columns
 from hedgerow.proxy.clustering.support import Features, features
@@ -41,8 +40,7 @@ def read() -> Claims:
         with lzma.open(DATA / "long_form" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
             for line in lines:
                 rows += _measure(json.loads(line), name)
-    by_column = list(zip(*rows, strict=True))
-    return Claims(*(np.array(column, dtype=float if i < 2 else None) for i, column in enumerate(by_column)))
+    return Claims.of(rows)
 
 
 def main() -> None:
@@ -58,17 +56,13 @@ def main() -> None:
         table[group] = dict(zip(("fitted", "share alone"), (round(float(f), 3) for f in figures), strict=True))
         print(f"{group:40} n {chosen.sum()} AUROC {table[group]}")
     weights = fit(claims.features, claims.correct)
-    fitted = {
-        "weights": {name: round(float(w), 4) for name, w in zip(("constant", *NAMES), weights, strict=True)},
-        "fitted_on": "judged claims with a language model's reading of four samples, of "
-        + ", ".join(SETS[:2])
-        + "; no text of them is in here",
-        "claims": len(claims.correct),
-        "auroc_on_other_prompts": table,
-    }
-    print(fitted["weights"])
-    if "--check" not in sys.argv:
-        WEIGHTS.write_text(json.dumps(fitted, indent=1) + "\n", encoding="utf-8")
+    keep(
+        WEIGHTS,
+        dict(zip(("constant", *NAMES), weights, strict=True)),
+        fitted_on="judged claims with a language model's reading of four samples, of " + ", ".join(SETS[:2]),
+        claims=len(claims.correct),
+        auroc_on_other_prompts=table,
+    )
 
 
 if __name__ == "__main__":

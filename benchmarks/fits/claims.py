@@ -13,6 +13,7 @@ import lzma
 import random
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -39,6 +40,11 @@ class Claims:
     prompt: np.ndarray
     count: np.ndarray
 
+    @classmethod
+    def of(cls, rows: Sequence[tuple]) -> Claims:
+        """Rows of features, outcome, group, prompt and count."""
+        return cls(*(np.array(column, float if i < 2 else None) for i, column in enumerate(zip(*rows, strict=True))))
+
 
 def read(
     folder: Path, names: tuple[str, ...] = SETS, counts: tuple[int, ...] = COUNTS, *, of_samples: bool = False
@@ -51,8 +57,7 @@ def read(
                 row = json.loads(line)
                 for claims, others in _of_samples(row) if of_samples else _of_answer(row):
                     rows += _measure(row, name, claims, others, counts)
-    columns = list(zip(*rows, strict=True))
-    return Claims(*(np.array(column, dtype=float if i < 2 else None) for i, column in enumerate(columns)))
+    return Claims.of(rows)
 
 
 def _of_answer(row: dict):
@@ -123,6 +128,15 @@ def held_out(claims: Claims, further: Claims) -> np.ndarray:
     return confidence
 
 
+def keep(file: Path, weights: Mapping[str, float], *, fitted_on: str, **figures: object) -> None:
+    """Print weights, and write them with what they were fitted on and how they do; `--check` only prints."""
+    rounded = {name: round(float(weight), 4) for name, weight in weights.items()}
+    print(rounded)
+    if "--check" not in sys.argv:
+        fitted = {"weights": rounded, "fitted_on": f"{fitted_on}; no text of them is in here", **figures}
+        file.write_text(json.dumps(fitted, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     claims, further = read(DATA), read(DATA, SETS[:2], of_samples=True)
     confidence = held_out(claims, further)
@@ -137,15 +151,13 @@ def main() -> None:
     weights = fit(
         np.concatenate([claims.features, further.features]), np.concatenate([claims.correct, further.correct])
     )
-    fitted = {
-        "weights": {name: round(float(w), 4) for name, w in zip(("constant", *NAMES), weights, strict=True)},
-        "fitted_on": "judged claims of " + ", ".join(SETS) + "; no text of them is in here",
-        "claims": sum(int((of.count == 9).sum()) for of in (claims, further)),
-        "auroc_on_other_prompts": table,
-    }
-    print(fitted["weights"])
-    if "--check" not in sys.argv:
-        WEIGHTS.write_text(json.dumps(fitted, indent=1) + "\n", encoding="utf-8")
+    keep(
+        WEIGHTS,
+        dict(zip(("constant", *NAMES), weights, strict=True)),
+        fitted_on="judged claims of " + ", ".join(SETS),
+        claims=sum(int((of.count == 9).sum()) for of in (claims, further)),
+        auroc_on_other_prompts=table,
+    )
 
 
 if __name__ == "__main__":

@@ -44,8 +44,8 @@ def people(judge: LocalJudge, share: int) -> tuple[float, dict[str, dict[str, fl
         (behind(rows[i]["question"], rows[i]["answer"]), behind(rows[i]["question"], gold)) for i, gold in undecided
     ]
     pairs = [(max(two, key=len), min(two, key=len)) for two in texts]
-    found = judge.probabilities(pairs)[:, ENTAILED]
-    for (i, _), probability in zip(undecided, found, strict=True):
+    entailed = judge.probabilities(pairs)[:, ENTAILED]
+    for (i, _), probability in zip(undecided, entailed, strict=True):
         judged[i] = max(judged[i], probability)
     right = np.array([row["correct"] for row in rows])
     chooses = np.array([part_of(row["question"]) < TRAINED_SHARE + share for row in rows])
@@ -53,11 +53,11 @@ def people(judge: LocalJudge, share: int) -> tuple[float, dict[str, dict[str, fl
     tried = {float(t): _scores(judged[chooses] >= t, right[chooses]) for t in np.arange(0.05, 1.0, 0.01)}
     sure = {t: scores for t, scores in tried.items() if scores["precision"] >= PRECISION} or tried
     best = max(sure, key=lambda t: sure[t]["f1"])
-    told = {}
+    scores_of = {}
     for name, part in (("all lengths", ~chooses), ("short", ~chooses & short), ("long", ~chooses & ~short)):
-        told[f"{name}, rules"] = _scores(by_rules[part] >= 1.0, right[part])
-        told[f"{name}, rules and judge"] = _scores(judged[part] >= best, right[part])
-    return best, told
+        scores_of[f"{name}, rules"] = _scores(by_rules[part] >= 1.0, right[part])
+        scores_of[f"{name}, rules and judge"] = _scores(judged[part] >= best, right[part])
+    return best, scores_of
 
 
 def _by_rules(row: Row) -> float:
@@ -82,11 +82,11 @@ def _scores(called: np.ndarray, right: np.ndarray) -> dict[str, float]:
 
 def groups(judge: LocalJudge, same: float, questions: int) -> dict[str, dict[str, float]]:
     """AUROC of the share of the largest group, by surface label, on recorded samples."""
-    told = {}
+    figures = {}
     layered = JudgedClusterer(LocalPairs(judge, budget_s=1e6, same=same))
     for name in ("llama13b", "gemma2", "nq"):
         rows = read(DATA / SAMPLE_SETS[name])[:questions]
-        told[name] = {"n": len(rows)}
+        figures[name] = {"n": len(rows)}
         ways: dict[str, Callable[[str, list[str]], object]] = {
             "rules": cluster_by_rules,
             "rules and judge": lambda question, answers: anyio.run(layered.cluster, question, answers),
@@ -95,8 +95,8 @@ def groups(judge: LocalJudge, same: float, questions: int) -> dict[str, dict[str
             clusterings = [cluster(row["question"], [s["text"] for s in row["samples"]]) for row in rows]
             right = np.array([is_right(row, c) for row, c in zip(rows, clusterings, strict=True)])
             share = np.array([len(c.largest) / len(row["samples"]) for row, c in zip(rows, clusterings, strict=True)])
-            told[name][way] = round(auroc(right, share), 3)
-    return told
+            figures[name][way] = round(auroc(right, share), 3)
+    return figures
 
 
 def cost(judge: LocalJudge, claims: Sequence[str], question: str, others: Sequence[str]) -> dict[str, float]:
@@ -134,12 +134,12 @@ def main() -> None:
     args = parser.parse_args()
     judge = LocalJudge(args.folder)
     best, verdicts = people(judge, args.share)
-    told = {"threshold": round(best, 2), "evouna": verdicts}
-    print(json.dumps(told, indent=1), flush=True)
-    told |= {"samples": groups(judge, best, args.questions), "cost": cost(judge, *twelve_claims())}
-    print(json.dumps(told, indent=1))
+    figures = {"threshold": round(best, 2), "evouna": verdicts}
+    print(json.dumps(figures, indent=1), flush=True)
+    figures |= {"samples": groups(judge, best, args.questions), "cost": cost(judge, *twelve_claims())}
+    print(json.dumps(figures, indent=1))
     if args.write:
-        (args.folder / "answers.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        (args.folder / "answers.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

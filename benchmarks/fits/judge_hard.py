@@ -79,10 +79,10 @@ def another_number(written: str, rng: random.Random) -> str:
 def number_changed(text: str, rng: random.Random) -> str | None:
     """The text with one number another; None where it holds none."""
     words = list(re.finditer(r"\b(" + "|".join(_COUNTS[2:] + _ORDINALS) + r")\b", text))
-    found = list(_NUMBER.finditer(text)) + words
-    if not found:
+    matches = list(_NUMBER.finditer(text)) + words
+    if not matches:
         return None
-    m = rng.choice(found)
+    m = rng.choice(matches)
     if m in words:
         family = _COUNTS[2:] if m[0] in _COUNTS else _ORDINALS
         new = rng.choice([w for w in family if w != m[0]])
@@ -92,7 +92,7 @@ def number_changed(text: str, rng: random.Random) -> str | None:
 
 
 def number_written_otherwise(text: str, rng: random.Random) -> str | None:
-    """The text with a number or date in another notation, or a date told less exactly: entailed."""
+    """The text with a number or date in another notation, or a date given less exactly: entailed."""
     ways = []
     for m in _DATE.finditer(text):
         day, month, year = (m["day"], m["month"], m["year"]) if m["day"] else (m["d"], m["m"], m["y"])
@@ -116,10 +116,10 @@ def number_written_otherwise(text: str, rng: random.Random) -> str | None:
 
 def name_changed(text: str, names: Sequence[str], rng: random.Random) -> str | None:
     """The text with one name, not its first word, replaced by another of as many words."""
-    found = [m for m in _NAME.finditer(text) if m[0] not in _MONTHS]
-    if not found:
+    matches = [m for m in _NAME.finditer(text) if m[0] not in _MONTHS]
+    if not matches:
         return None
-    m = rng.choice(found)
+    m = rng.choice(matches)
     for _ in range(8):
         new = rng.choice(names)
         if new.count(" ") == m[0].count(" ") and new.lower() not in text.lower():
@@ -147,10 +147,10 @@ def negated(text: str, rng: random.Random) -> str | None:
 
 def opposite(text: str, rng: random.Random) -> str | None:
     """The text with one word replaced by its opposite."""
-    found = list(_OPPOSITE.finditer(text))
-    if not found:
+    matches = list(_OPPOSITE.finditer(text))
+    if not matches:
         return None
-    m = rng.choice(found)
+    m = rng.choice(matches)
     return text[: m.start()] + OPPOSITES[m[0]] + text[m.end() :]
 
 

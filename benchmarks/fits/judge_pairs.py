@@ -116,8 +116,8 @@ def _rows(path: Path) -> Iterator[dict]:
 
 
 def _subject(claim: str) -> str:
-    found = _SUBJECT.match(claim)
-    return found[0] if found else ""
+    subject = _SUBJECT.match(claim)
+    return subject[0] if subject else ""
 
 
 def _in_context(pairs: Iterable[Pair], rng: random.Random) -> Iterator[Pair]:

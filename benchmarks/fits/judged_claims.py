@@ -11,16 +11,15 @@ import hashlib
 import json
 import lzma
 import random
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import DATA, ROOT
-from benchmarks.fits.claims import SETS, fit, folds, read, subject
+from benchmarks.fits.claims import SETS, fit, folds, keep, read, subject
 from hedgerow.calibration.metrics import auroc
-from hedgerow.proxy.clustering.judged_support import NAMES, WEIGHTS, Found, columns, found_in, pairs_of
+from hedgerow.proxy.clustering.judged_support import NAMES, WEIGHTS, ClaimReading, columns, pairs_of, reading_of
 from hedgerow.proxy.clustering.local import FOLDER, LocalJudge
 from hedgerow.proxy.clustering.support import Features
 
@@ -46,9 +45,9 @@ class Answer:
         """The claims' texts."""
         return [claim["text"] for claim in self.claims]
 
-    def found(self, count: int) -> list[Found]:
+    def readings(self, count: int) -> list[ClaimReading]:
         """What the first samples say of each claim."""
-        return [found_in(self.read[:count, i]) for i in range(len(self.claims))]
+        return [reading_of(self.read[:count, i]) for i in range(len(self.claims))]
 
 
 def answers(data: Path) -> list[Answer]:
@@ -65,7 +64,7 @@ def answers(data: Path) -> list[Answer]:
         if claims:
             asked.append((f"{name} {row['model']}", row["prompt_id"], question, claims, others))
     read = _read([(question, [c["text"] for c in claims], others) for *_, question, claims, others in asked])
-    return [Answer(*of, found) for of, found in zip(asked, read, strict=True)]
+    return [Answer(*of, of_pairs) for of, of_pairs in zip(asked, read, strict=True)]
 
 
 def _read(asked: list[tuple[str, list[str], list[str]]]) -> list[np.ndarray]:
@@ -101,7 +100,7 @@ def measured(read: list[Answer], counts: tuple[int, ...] = COUNTS) -> Table:
     for answer in read:
         for count in sorted({min(count, len(answer.others)) for count in counts}):
             others, texts = answer.others[:count], answer.texts
-            figures = columns(answer.question, texts, others, answer.found(count))
+            figures = columns(answer.question, texts, others, answer.readings(count))
             for claim, figure in zip(answer.claims, figures, strict=True):
                 severity = SEVERITY.get(str(claim.get("raw")), float(not claim["label"]))
                 rows.append((figure, bool(claim["label"]), severity, answer.group, answer.prompt, count))
@@ -152,14 +151,14 @@ def held_out(table: Table, words: Words) -> tuple[np.ndarray, np.ndarray]:
 
 def report(table: Table, confidence: np.ndarray, count: int) -> dict[str, dict[str, float]]:
     """AUROC by group at a number of samples; for WikiBio the two figures that are published for it."""
-    told = {}
+    figures = {}
     for group in dict.fromkeys(table.group):
         rows = (table.group == group) & (table.count == count)
         value, correct = confidence[rows], table.correct[rows].astype(float)
-        told[str(group)] = {"n": int(rows.sum()), "auroc": round(float(auroc(value, correct)), 3)}
+        figures[str(group)] = {"n": int(rows.sum()), "auroc": round(float(auroc(value, correct)), 3)}
         if group.startswith("wikibio"):
-            told[str(group)] |= wikibio(1.0 - value, 1.0 - correct, table.severity[rows], table.prompt[rows])
-    return told
+            figures[str(group)] |= wikibio(1.0 - value, 1.0 - correct, table.severity[rows], table.prompt[rows])
+    return figures
 
 
 def wikibio(doubt: np.ndarray, wrong: np.ndarray, severity: np.ndarray, prompt: np.ndarray) -> dict[str, float]:
@@ -178,20 +177,18 @@ def main() -> None:
     confidence, by_words = held_out(table, of_words)
     by_count = {str(count): report(table, confidence, count) for count in COUNTS}
     words = {str(count): report(table, by_words, count) for count in COUNTS}
-    for name, told in (("judge and words", by_count), ("words alone", words)):
-        print(name, json.dumps(told[str(MOST)], indent=1))
+    for name, figures in (("judge and words", by_count), ("words alone", words)):
+        print(name, json.dumps(figures[str(MOST)], indent=1))
     weights = joined(table.features, table.correct, of_words.fit(np.ones(len(of_words.correct), dtype=bool)))
-    fitted = {
-        "weights": {name: round(float(w), 4) for name, w in zip(("constant", *NAMES), weights, strict=True)},
-        "fitted_on": "judged claims of " + ", ".join(SETS) + "; no text of them is in here",
-        "claims": int((table.count == MOST).sum()),
-        "model_sha256": hashlib.sha256((FOLDER / "model.onnx").read_bytes()).hexdigest(),
-        "on_other_prompts": by_count,
-        "words_alone_on_other_prompts": words,
-    }
-    print(fitted["weights"])
-    if "--check" not in sys.argv:
-        WEIGHTS.write_text(json.dumps(fitted, indent=1) + "\n", encoding="utf-8")
+    keep(
+        WEIGHTS,
+        dict(zip(("constant", *NAMES), weights, strict=True)),
+        fitted_on="judged claims of " + ", ".join(SETS),
+        claims=int((table.count == MOST).sum()),
+        model_sha256=hashlib.sha256((FOLDER / "model.onnx").read_bytes()).hexdigest(),
+        on_other_prompts=by_count,
+        words_alone_on_other_prompts=words,
+    )
 
 
 if __name__ == "__main__":

@@ -53,14 +53,14 @@ class Feedback(BaseModel):
         Raises:
             BadRequest: a grade lies outside 0..1, or nothing is said.
         """
-        told = [] if self.correct is None else [self._verdict(self.correct, None)]
+        verdicts = [] if self.correct is None else [self._verdict(self.correct, None)]
         numbered = enumerate(self.claims) if isinstance(self.claims, list) else (self.claims or {}).items()
-        told += [self._verdict(grade, int(place)) for place, grade in numbered if grade is not None]
-        told += [self._verdict(grade, None, path) for path, grade in (self.fields_ or {}).items()]
-        if not told:
+        verdicts += [self._verdict(grade, int(place)) for place, grade in numbered if grade is not None]
+        verdicts += [self._verdict(grade, None, path) for path, grade in (self.fields_ or {}).items()]
+        if not verdicts:
             message = "a verdict needs `correct`, or `claims` or `fields` with at least one of them judged"
             raise BadRequest(message, param="correct")
-        return told
+        return verdicts
 
     def _verdict(self, grade: float, claim: int | None, path: str | None = None) -> Verdict:
         if not 0.0 <= float(grade) <= 1.0:
@@ -81,13 +81,15 @@ async def feedback(store: StoreOf, services: ServicesOf, sent: Annotated[Any, Bo
     if many and len(sent) > MAX_VERDICTS:
         raise BadRequest(f"{len(sent)} verdicts at once; at most {MAX_VERDICTS} are taken", code="too_many")
     parsed = [_parsed(item) for item in sent] if many else [_parse(sent)]
-    verdicts = [verdict for told in parsed if isinstance(told, list) for verdict in told]
+    verdicts = [verdict for given in parsed if isinstance(given, list) for verdict in given]
     if len(verdicts) > MAX_VERDICTS:
         raise BadRequest(
             f"{len(verdicts)} verdicts on answers and claims at once; at most {MAX_VERDICTS} are taken", code="too_many"
         )
     stored = iter(await record_verdicts(store, services.metrics, verdicts))
-    results = [_told(item, [next(stored) for _ in item]) if isinstance(item, list) else item.body() for item in parsed]
+    results = [
+        _outcome(item, [next(stored) for _ in item]) if isinstance(item, list) else item.body() for item in parsed
+    ]
     if not many:
         if "error" in results[0]:
             raise unknown_answer_or_claim(verdicts[0])
@@ -124,23 +126,23 @@ def _parse(item: Any) -> list[Verdict]:
         raise BadRequest(f"{param or 'the body'}: {fault['msg']}", param=param, code="invalid_type") from error
 
 
-def _told(verdicts: Sequence[Verdict], stored: Sequence[VerdictResult | None]) -> Json:
+def _outcome(verdicts: Sequence[Verdict], stored: Sequence[VerdictResult | None]) -> Json:
     """What became of what one object said: of the answer, with its claims under `claims`; an error where none of it stands."""
     name = verdicts[0].name
     if all(result is None for result in stored):
         return {"id": name} | dict(unknown_answer_or_claim(verdicts[0]).body())
     pairs = list(zip(verdicts, stored, strict=True))
-    told = [
+    outcomes = [
         described(result) if result is not None else dict(unknown_answer_or_claim(verdict).body())
         for verdict, result in pairs
     ]
-    whole = [each for each, verdict in zip(told, verdicts, strict=True) if _is_whole(verdict)]
-    claims = [{"claim": v.claim} | each for each, v in zip(told, verdicts, strict=True) if v.claim is not None]
-    fields = {v.path: each for each, v in zip(told, verdicts, strict=True) if v.path is not None}
+    whole = [each for each, verdict in zip(outcomes, verdicts, strict=True) if _is_whole(verdict)]
+    claims = [{"claim": v.claim} | each for each, v in zip(outcomes, verdicts, strict=True) if v.claim is not None]
+    fields = {v.path: each for each, v in zip(outcomes, verdicts, strict=True) if v.path is not None}
     if not claims and not fields:
         return whole[0]
     answer = whole[0] if whole else {"id": next(result.id for result in stored if result is not None), "changed": False}
-    answer |= {"changed": any(each.get("changed") for each in told)}
+    answer |= {"changed": any(each.get("changed") for each in outcomes)}
     return answer | ({"claims": claims} if claims else {}) | ({"fields": fields} if fields else {})
 
 

@@ -65,10 +65,10 @@ def read_labelled(
     Raises:
         StoreError: the store cannot be read.
     """
-    told = verdicts if of == "answers" else claim_verdicts
+    table = verdicts if of == "answers" else claim_verdicts
     confidence = answers if of == "answers" else claim_verdicts
-    wanted = [answers.c.route == route, told.c.current, told.c.fd.is_not(None), told.c.kind.in_(kinds)]
-    wanted += [told.c.created_at >= verdicts_since, answers.c.created_at >= asked_since]
+    wanted = [answers.c.route == route, table.c.current, table.c.fd.is_not(None), table.c.kind.in_(kinds)]
+    wanted += [table.c.created_at >= verdicts_since, answers.c.created_at >= asked_since]
     if not any_map:
         wanted.append(answers.c.map_id == map_id)
     if signal is not None:
@@ -77,10 +77,10 @@ def read_labelled(
         wanted.append(answers.c.signal != FIELDS)  # fields of JSON are not claims of long answers
     if models:
         wanted.append(answers.c.model.in_(models))
-    c, v = confidence.c, told.c
+    c, v = confidence.c, table.c
     statement = (
         sa.select(c.raw_alpha, c.raw_beta, c.alpha, c.beta, v.correct, v.fd, answers.c.created_at)
-        .join_from(told, answers)
+        .join_from(table, answers)
         .where(*wanted)
         .order_by(v.id)
     )
@@ -186,13 +186,13 @@ def export_claims(engine: sa.Engine, *, route: str | None = None, since: float =
     with transaction(engine) as connection:
         for rows in connection.execution_options(yield_per=_AT_A_TIME).execute(statement).mappings().partitions():
             current = claim_verdicts.c.answer_id.in_([row["id"] for row in rows]) & claim_verdicts.c.current
-            told = {
+            verdict_on = {
                 (verdict["answer_id"], verdict["claim"]): verdict
                 for verdict in connection.execute(sa.select(claim_verdicts).where(current)).mappings()
             }
             for row in rows:
                 for index, claim in enumerate(row["claims"]):
-                    yield _exported_claim(row, index, claim, told.get((row["id"], index)))
+                    yield _exported_claim(row, index, claim, verdict_on.get((row["id"], index)))
 
 
 def _exported_claim(row: Any, index: int, claim: dict[str, Any], verdict: Any) -> dict[str, Any]:

@@ -117,8 +117,8 @@ def _purge_texts(engine: sa.Engine, route: str | None, before: float, now: float
 
 def _erase(connection: sa.Connection, ids: Sequence[str], now: float) -> None:
     connection.execute(sa.delete(texts).where(texts.c.answer_id.in_(ids)))
-    for told in (verdicts, claim_verdicts):
-        connection.execute(sa.update(told).where(told.c.answer_id.in_(ids)).values(note=None))
+    for table in (verdicts, claim_verdicts):
+        connection.execute(sa.update(table).where(table.c.answer_id.in_(ids)).values(note=None))
     erased = {"erased_at": sa.func.coalesce(answers.c.erased_at, now), "user_hash": None, "salt": None}
     connection.execute(sa.update(answers).where(answers.c.id.in_(ids)).values(erased))
 

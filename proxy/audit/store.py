@@ -168,14 +168,14 @@ def read_answer(connection: sa.Connection, name: str) -> Json | None:
         return None
     stored = connection.execute(sa.select(texts).where(texts.c.answer_id == row["id"])).mappings().first()
 
-    def told(table: sa.Table) -> list[Json]:
+    def on_answer(table: sa.Table) -> list[Json]:
         of_answer = sa.select(table).where(table.c.answer_id == row["id"]).order_by(table.c.id)
         return [dict(verdict) for verdict in connection.execute(of_answer).mappings()]
 
     return dict(row) | {
         "texts": {name: text for name, text in stored.items() if name != "answer_id"} if stored else None,
-        "verdicts": told(verdicts),
-        "claim_verdicts": told(claim_verdicts),
+        "verdicts": on_answer(verdicts),
+        "claim_verdicts": on_answer(claim_verdicts),
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
 metadata = sa.MetaData(
@@ -108,25 +110,35 @@ chains = sa.Table(
     comment="Both ends of every chain of rows.",
 )
 
+
+def _verdict_columns() -> list[sa.Column[Any]]:
+    """What every verdict has: its answer, the outcome, who says so, and the scores of the confidence."""
+    return [
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("answer_id", sa.String(32), sa.ForeignKey("answers.id"), nullable=False, index=True),
+        sa.Column("created_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
+        sa.Column("correct", sa.Float, nullable=False, comment="0 wrong .. 1 right"),
+        sa.Column("source", sa.String(32), nullable=False, comment="who says so"),
+        sa.Column("fd_raw", sa.Float, comment="nats, of the raw confidence"),
+        sa.Column("fd", sa.Float, comment="nats, of the calibrated confidence"),
+        sa.Column("brier_raw", sa.Float, comment="expected Brier score of the raw confidence, 0..1"),
+        sa.Column("brier", sa.Float, comment="expected Brier score of the calibrated confidence, 0..1"),
+        sa.Column("nll_raw", sa.Float, comment="expected negative log-likelihood of the raw confidence, nats"),
+        sa.Column("nll", sa.Float, comment="expected negative log-likelihood of the calibrated confidence, nats"),
+        sa.Column(
+            "kind", sa.String(8), nullable=False, server_default="client", comment="client, human, import or grader"
+        ),
+        sa.Column("actor", sa.String(64), comment="who exactly, where known"),
+        sa.Column("note", sa.Text),
+        sa.Column("current", sa.Boolean, nullable=False, server_default=sa.true(), comment="the one that counts"),
+    ]
+
+
 verdicts = sa.Table(
     "verdicts",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("answer_id", sa.String(32), sa.ForeignKey("answers.id"), nullable=False, index=True),
-    sa.Column("created_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
-    sa.Column("correct", sa.Float, nullable=False, comment="0 wrong .. 1 right"),
-    sa.Column("source", sa.String(32), nullable=False, comment="who says so"),
-    sa.Column("fd_raw", sa.Float, comment="nats, of the raw confidence"),
-    sa.Column("fd", sa.Float, comment="nats, of the calibrated confidence"),
+    *_verdict_columns(),
     sa.Column("fd_perceived", sa.Float, comment="nats, of the perceived confidence"),
-    sa.Column("brier_raw", sa.Float, comment="expected Brier score of the raw confidence, 0..1"),
-    sa.Column("brier", sa.Float, comment="expected Brier score of the calibrated confidence, 0..1"),
-    sa.Column("nll_raw", sa.Float, comment="expected negative log-likelihood of the raw confidence, nats"),
-    sa.Column("nll", sa.Float, comment="expected negative log-likelihood of the calibrated confidence, nats"),
-    sa.Column("kind", sa.String(8), nullable=False, server_default="client", comment="client, human, import or grader"),
-    sa.Column("actor", sa.String(64), comment="who exactly, where known"),
-    sa.Column("note", sa.Text),
-    sa.Column("current", sa.Boolean, nullable=False, server_default=sa.true(), comment="the one that counts"),
 )
 sa.Index(
     "ix_verdicts_current",
@@ -141,26 +153,12 @@ sa.Index("ix_verdicts_fd", verdicts.c.fd, sqlite_where=verdicts.c.current, postg
 claim_verdicts = sa.Table(
     "claim_verdicts",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("answer_id", sa.String(32), sa.ForeignKey("answers.id"), nullable=False, index=True),
+    *_verdict_columns(),
     sa.Column("claim", sa.Integer, nullable=False, comment="index into `answers.claims`"),
-    sa.Column("created_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
-    sa.Column("correct", sa.Float, nullable=False, comment="0 wrong .. 1 right"),
-    sa.Column("source", sa.String(32), nullable=False, comment="who says so"),
     sa.Column("raw_alpha", sa.Float, comment="of the claim, as `answers.claims` has it"),
     sa.Column("raw_beta", sa.Float),
     sa.Column("alpha", sa.Float, comment="calibrated"),
     sa.Column("beta", sa.Float, comment="calibrated"),
-    sa.Column("fd_raw", sa.Float, comment="nats, of the raw confidence"),
-    sa.Column("fd", sa.Float, comment="nats, of the calibrated confidence"),
-    sa.Column("brier_raw", sa.Float, comment="expected Brier score of the raw confidence, 0..1"),
-    sa.Column("brier", sa.Float, comment="expected Brier score of the calibrated confidence, 0..1"),
-    sa.Column("nll_raw", sa.Float, comment="expected negative log-likelihood of the raw confidence, nats"),
-    sa.Column("nll", sa.Float, comment="expected negative log-likelihood of the calibrated confidence, nats"),
-    sa.Column("kind", sa.String(8), nullable=False, server_default="client", comment="client, human, import or grader"),
-    sa.Column("actor", sa.String(64), comment="who exactly, where known"),
-    sa.Column("note", sa.Text),
-    sa.Column("current", sa.Boolean, nullable=False, server_default=sa.true(), comment="the one that counts"),
     comment="Verdicts on single claims of long answers, apart from those on whole answers.",
 )
 sa.Index(

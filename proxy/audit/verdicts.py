@@ -112,9 +112,9 @@ def write_verdicts(engine: sa.Engine, added: Sequence[Verdict]) -> list[VerdictR
     """
     with transaction(engine, "write") as connection:
         parts = any(verdict.claim is not None or verdict.path is not None for verdict in added)
-        found = _find(connection, [verdict.name for verdict in added], claims=parts)
-        added = [_numbered(verdict, found.get(verdict.name)) for verdict in added]
-        judged = [_judged(found.get(verdict.name), verdict.claim) for verdict in added]
+        rows = _find(connection, [verdict.name for verdict in added], claims=parts)
+        added = [_numbered(verdict, rows.get(verdict.name)) for verdict in added]
+        judged = [_judged(rows.get(verdict.name), verdict.claim) for verdict in added]
         known = [(verdict, row) for verdict, row in zip(added, judged, strict=True) if row is not None]
         scores = iter(score([row for _, row in known], [verdict.correct for verdict, _ in known]))
         ids = {row["id"] for _, row in known}
@@ -183,19 +183,19 @@ class _History:
                 self._current[place] = verdict.kind
                 for earlier in self._added:
                     earlier["current"] = earlier["current"] and (earlier["answer_id"], earlier.get("claim")) != place
-            told = {"answer_id": row["id"], "created_at": time.time(), "current": counts, "claim": verdict.claim}
-            told |= {name: getattr(verdict, name) for name in ("correct", "source", "kind", "actor", "note")}
-            told |= {name: row[name] for name in ("raw_alpha", "raw_beta", "alpha", "beta")} | scores
-            self._added.append({name: value for name, value in told.items() if name in self._columns})
+            stored = {"answer_id": row["id"], "created_at": time.time(), "current": counts, "claim": verdict.claim}
+            stored |= {name: getattr(verdict, name) for name in ("correct", "source", "kind", "actor", "note")}
+            stored |= {name: row[name] for name in ("raw_alpha", "raw_beta", "alpha", "beta")} | scores
+            self._added.append({name: value for name, value in stored.items() if name in self._columns})
         return VerdictResult(verdict, row["id"], row["route"], row["status"], scores, changed, counts)
 
     def store(self, connection: sa.Connection) -> None:
         """Write what was added; the mark of the current verdict is taken from the old ones first."""
-        table, superseded = self._table, [told for told in self._added if told["current"]]
+        table, superseded = self._table, [verdict for verdict in self._added if verdict["current"]]
         if superseded:
-            old = table.c.answer_id.in_([told["answer_id"] for told in superseded])
+            old = table.c.answer_id.in_([verdict["answer_id"] for verdict in superseded])
             if table is claim_verdicts:
-                places = [(told["answer_id"], told["claim"]) for told in superseded]
+                places = [(verdict["answer_id"], verdict["claim"]) for verdict in superseded]
                 old = sa.tuple_(table.c.answer_id, table.c.claim).in_(places)
             connection.execute(sa.update(table).where(old, table.c.current).values(current=False))
         if self._added:

@@ -110,8 +110,8 @@ def _claims(result: Result, console: Console) -> None:
             column, ratio=1 if column == "claim" else None, justify="right" if column == "sure" else "left"
         )
     for claim in result.claims:
-        told = list(zip(result.held_against, claim.borne_out, strict=True))
-        by = {says: ", ".join(str(i + 1) for i, each in told if each is says) or "–" for says in (True, False)}
+        bearings = list(zip(result.held_against, claim.borne_out, strict=True))
+        by = {says: ", ".join(str(i + 1) for i, each in bearings if each is says) or "–" for says in (True, False)}
         style = "green" if claim.calibrated.mean >= 0.5 else "yellow"
         table.add_row(Text(claim.statement), f"[{style}]{claim.calibrated.mean:.2f}[/]", by[True], by[False])
     console.print(table)

@@ -72,7 +72,7 @@ def check_route(route: str | None, folder: Path | None, config: Path) -> None:
         return
     names = [known.name for known in configuration(config).routes]
     if route not in names:
-        stop(f"there is no route {route!r}; the routes are {', '.join(names)}")
+        stop(f"no route is called {route!r}; the routes are {', '.join(names)}")
 
 
 @app.command()

@@ -89,8 +89,8 @@ def _answer(answer: str | None, question: str, confidence: float | None, observa
 
 def _note(result: Result) -> str:
     """One line on how it ended."""
-    told, perceived = figures(result), result.perceived_confidence
-    parts = [f"{result.status}" + (f" with {', '.join(told['hedges'])}" if told["hedges"] else "")]
+    outcome, perceived = figures(result), result.perceived_confidence
+    parts = [f"{result.status}" + (f" with {', '.join(outcome['hedges'])}" if outcome["hedges"] else "")]
     if result.reason == Reason.NOT_MEASURED:
         parts.append("a long answer is worded by the confidence in its claims: give them with --json")
     elif result.status != Status.HEDGED and result.reason is not None:

@@ -38,7 +38,8 @@ MAX_CLAIMS = 60
 BUDGET_S = 20.0
 SAYS, DENIES, SILENT = "s", "c", "n"
 _MEANS = {SAYS: True, DENIES: False, SILENT: None}
-_ARRAY = re.compile(r"\[\s*\".*\"\s*\]", re.DOTALL)
+_OPENING, _CLOSING = re.compile(r"\[\s*\""), re.compile(r"\"\s*\]")
+"""Both ends of a list of texts. Looked for apart, because one pattern for the whole list takes quadratic time on a reply of openings."""
 
 PROMPT = """Below are claims taken from one answer to a question, and other answers to the same question.
 
@@ -115,7 +116,7 @@ def build(context: RouteContext) -> SupporterFactory:
 
 
 def prompt(question: str, claims: Sequence[str], others: Sequence[str]) -> str:
-    """What the model is asked; long texts are cut, and marks inside them are broken up."""
+    """What the model is asked; long answers and claims are cut, and marks inside them are broken up."""
     answers = "\n".join(_marked("answer", i, text[:MAX_ANSWER_CHARS]) for i, text in enumerate(others, start=1))
     asked = "\n".join(_marked("claim", i, text[:MAX_CLAIM_CHARS]) for i, text in enumerate(claims, start=1))
     question = question.replace("</question", "< /question")
@@ -132,9 +133,8 @@ def read_verdicts(reply: str, claims: int, others: int) -> list[Verdicts]:
     Raises:
         StepFailed: `judge_nonsense` where it is not a list of one text a claim with one letter an answer.
     """
-    found = _ARRAY.search(reply)
     try:
-        rows = json.loads(found.group()) if found else None
+        rows = json.loads(_list_in(reply))
     except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, or thousands of brackets
         rows = None
     if not isinstance(rows, list) or len(rows) != claims:
@@ -146,6 +146,12 @@ def read_verdicts(reply: str, claims: int, others: int) -> list[Verdicts]:
             f"the judge's reply has not {others} letters out of s, c and n for every claim",
         )
     return [tuple(_MEANS[letter] for letter in row) for row in rows]
+
+
+def _list_in(reply: str) -> str:
+    """From the first opening of a list of texts to the last end of one; "" where either is missing."""
+    opening, ends = _OPENING.search(reply), [match.end() for match in _CLOSING.finditer(reply)]
+    return reply[opening.start() : ends[-1]] if opening and ends else ""
 
 
 def asked_support(

@@ -118,13 +118,11 @@ def _same_number(a: float, b: float) -> bool:
 
 
 def _decimals(number: float) -> int:
-    return (
-        0
-        if isinstance(number, int)
-        else len(repr(number).partition(".")[2].rstrip("0"))
-        if "e" not in repr(number)
-        else 15
-    )
+    """Digits behind the point as the number is written; 15, all that a float holds, where it is written with an exponent."""
+    if isinstance(number, int):
+        return 0
+    written = repr(number)
+    return 15 if "e" in written else len(written.partition(".")[2].rstrip("0"))
 
 
 def _matched(draft: list[Any], other: list[Any]) -> list[Any]:

@@ -1,7 +1,7 @@
 """How far other answers bear out each claim of one, read by the shipped judge: each answer says it, contradicts it or does not speak of it.
 
 The judge reads a claim against the one to three sentences of an answer that hold most of its words, behind the question, which names whom
-a pronoun means. What it finds is put together with the cheap figures of `support` by a logistic whose weights were fitted on judged
+a pronoun means. What it reads is put together with the cheap figures of `support` by a logistic whose weights were fitted on judged
 claims (`benchmarks/fits/judged_claims.py`, `judged_support.json`). English only, and under a time budget: see `JudgedSupport`.
 """
 
@@ -40,7 +40,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ClaimReading:
     """What the other answers say of one claim.
 
     Attributes:
@@ -77,19 +77,23 @@ class JudgedSupport(SentenceSupport):
         """
         texts = [claim.statement for claim in claims]
         by_words = await super().measure_claims(question, claims, others, answer)
-        if not all(reads(text, question) for text in (*texts, *others)):
+        if not await anyio.to_thread.run_sync(_all_readable, question, (*texts, *others)):
             return [unread(words, Reason.UNKNOWN_LANGUAGE) for words in by_words]
-        found = await anyio.to_thread.run_sync(read_claims, self._judge, question, texts, others, self._budget_s)
-        means = await anyio.to_thread.run_sync(judged_support, question, texts, others, found, answer)
+        readings = await anyio.to_thread.run_sync(read_claims, self._judge, question, texts, others, self._budget_s)
+        means = await anyio.to_thread.run_sync(judged_support, question, texts, others, readings, answer)
         return [
             unread(words, Reason.JUDGE_LATE) if mean is None else ClaimSupport(mean, of_claim.by, "local")
-            for words, mean, of_claim in zip(by_words, means, found, strict=True)
+            for words, mean, of_claim in zip(by_words, means, readings, strict=True)
         ]
+
+
+def _all_readable(question: str, texts: Sequence[str]) -> bool:
+    return all(reads(text, question) for text in texts)
 
 
 def read_claims(
     judge: LocalJudge, question: str, claims: Sequence[str], others: Sequence[str], budget_s: float | None = None
-) -> list[Found]:
+) -> list[ClaimReading]:
     """What each of the other answers says of each claim; blocks.
 
     Parameters
@@ -99,7 +103,7 @@ def read_claims(
     budget_s: for all together; every claim is read against the first answer, then against the second, and so on.
     """
     read = judge.probabilities(pairs_of(question, claims, others), budget_s).reshape(len(others), len(claims), 3)
-    return [found_in(read[:, i]) for i in range(len(claims))]
+    return [reading_of(read[:, i]) for i in range(len(claims))]
 
 
 def pairs_of(question: str, claims: Sequence[str], others: Sequence[str]) -> list[Texts]:
@@ -109,12 +113,16 @@ def pairs_of(question: str, claims: Sequence[str], others: Sequence[str]) -> lis
 
 
 def judged_support(
-    question: str, claims: Sequence[str], others: Sequence[str], found: Sequence[Found], answer: str | None = None
+    question: str,
+    claims: Sequence[str],
+    others: Sequence[str],
+    readings: Sequence[ClaimReading],
+    answer: str | None = None,
 ) -> list[float | None]:
     """Probability that each claim is right, in [0, 1]; None for a claim that was not read against any answer."""
     weights = _weights()
     means: list[float | None] = []
-    for row, of_claim in zip(columns(question, claims, others, found, answer), found, strict=True):
+    for row, of_claim in zip(columns(question, claims, others, readings, answer), readings, strict=True):
         z = weights[0] + float(np.dot(weights[1:], row))
         means.append(None if np.isnan(of_claim.entailed) else 1.0 / (1.0 + exp(-z)))
     return means
@@ -125,11 +133,15 @@ NAMES = (*Features.__slots__, "entailed", "contradicted")
 
 
 def columns(
-    question: str, claims: Sequence[str], others: Sequence[str], found: Sequence[Found], answer: str | None = None
+    question: str,
+    claims: Sequence[str],
+    others: Sequence[str],
+    readings: Sequence[ClaimReading],
+    answer: str | None = None,
 ) -> list[list[float]]:
     """The figures of each claim that the logistic weighs, in the order of `NAMES`."""
     by_words = features(question, claims, others, answer)
-    return [[*astuple(words), read.entailed, read.contradicted] for words, read in zip(by_words, found, strict=True)]
+    return [[*astuple(words), read.entailed, read.contradicted] for words, read in zip(by_words, readings, strict=True)]
 
 
 class _Answer:
@@ -160,14 +172,14 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(words) - word_lists().fillers
 
 
-def found_in(of_answers: Probabilities) -> Found:
+def reading_of(of_answers: Probabilities) -> ClaimReading:
     """What rows of probabilities, one an answer, say together."""
     read = of_answers[~np.isnan(of_answers[:, 0])]
     if not len(read):
-        return Found(float("nan"), float("nan"), (None,) * len(of_answers))
+        return ClaimReading(float("nan"), float("nan"), (None,) * len(of_answers))
     says, denies = of_answers[:, ENTAILED] >= SAYS, of_answers[:, CONTRADICTED] >= SAYS
     by = tuple(True if yes else False if no else None for yes, no in zip(says, denies, strict=True))
-    return Found(float(read[:, ENTAILED].mean()), float(read[:, CONTRADICTED].mean()), by)
+    return ClaimReading(float(read[:, ENTAILED].mean()), float(read[:, CONTRADICTED].mean()), by)
 
 
 @cache

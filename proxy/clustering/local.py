@@ -39,7 +39,7 @@ THREADS = 2
 """Pairs that one call reads at once."""
 ALONE = 2
 """Pairs up to which no further thread is worth its start."""
-SAME = 0.68
+SAME = 0.67
 """Least probability at which two answers mean the same; chosen by `benchmarks.fits.judge_answers`."""
 SENTENCE = 8
 """Words of the longer of two answers up to which the rules have the last word: there the judge calls as much the same wrongly as rightly."""
@@ -89,9 +89,9 @@ class LocalJudge:
         ------
         StepFailed: the extra `judge` or the weights are not there.
         """
-        found = np.full((len(pairs), 3), np.nan, dtype=np.float32)
+        probabilities = np.full((len(pairs), 3), np.nan, dtype=np.float32)
         if not pairs:
-            return found
+            return probabilities
         model = self._model()
         deadline = inf if budget_s is None else time.monotonic() + budget_s
         encoded = model.tokenizer.encode_batch([(a[:MAX_CHARS], b[:MAX_CHARS]) for a, b in pairs])
@@ -101,15 +101,15 @@ class LocalJudge:
             for i in left:
                 if time.monotonic() > deadline:
                     return
-                found[i] = _softmax(_run(model.session, encoded[i]))
+                probabilities[i] = _softmax(_run(model.session, encoded[i]))
 
         if len(pairs) <= ALONE:
             read()
-            return found
+            return probabilities
         with ThreadPoolExecutor(self._threads) as pool:
             for done in [pool.submit(read) for _ in range(self._threads)]:
                 done.result()
-        return found
+        return probabilities
 
     def _model(self) -> Model:
         try:

@@ -31,13 +31,13 @@ class Passages:
         ['Born in Rome, he moved.', '']
         """
         wanted = _words(claim)
-        found = []
+        passages = []
         for sentences in self._answers:
             shared = [len(wanted & words) for _, words in sentences]
             best = max(range(len(shared)), key=shared.__getitem__, default=None)
             text = sentences[best][0] if best is not None and shared[best] else ""
-            found.append(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
-        return found
+            passages.append(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+        return passages
 
 
 def _words(text: str) -> frozenset[str]:

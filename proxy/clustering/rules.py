@@ -76,8 +76,8 @@ def _opening(answer: str, asked: Question) -> tuple[Normal, ...]:
     """The normal forms of the first sentences of an answer of several; () of a short one."""
     if len(answer.split(None, SHORT + 1)) <= SHORT:
         return ()
-    found = sentences(answer[:OPENING_CHARS])
-    return tuple(normalise(sentence, asked) for sentence in found[:OPENING]) if len(found) > 1 else ()
+    opening = sentences(answer[:OPENING_CHARS])
+    return tuple(normalise(sentence, asked) for sentence in opening[:OPENING]) if len(opening) > 1 else ()
 
 
 def compare_read(a: Read, b: Read) -> Judgement:

@@ -91,8 +91,7 @@ class SentenceSupport:
         Raises:
             StepFailed: `too_few_samples` where only one answer came.
         """
-        if not others:
-            raise StepFailed("confidence", Reason.TOO_FEW_SAMPLES, "the draft has no other answer to be compared with")
+        _need_others(others)
         claims = sentences(draft) or (draft,)
         return await anyio.to_thread.run_sync(support, question, claims, others)
 
@@ -104,15 +103,19 @@ class SentenceSupport:
         Raises:
             StepFailed: `too_few_samples` where only one answer came.
         """
-        if not others:
-            raise StepFailed("confidence", Reason.TOO_FEW_SAMPLES, "the draft has no other answer to be compared with")
+        _need_others(others)
 
         def measure() -> list[ClaimSupport]:
             texts = [claim.text for claim in claims]
-            told = zip(support(question, texts, others, answer), borne_out(question, texts, others), strict=True)
-            return [ClaimSupport(mean, by) for mean, by in told]
+            measured = zip(support(question, texts, others, answer), borne_out(question, texts, others), strict=True)
+            return [ClaimSupport(mean, by) for mean, by in measured]
 
         return await anyio.to_thread.run_sync(measure)
+
+
+def _need_others(others: Sequence[str]) -> None:
+    if not others:
+        raise StepFailed("confidence", Reason.TOO_FEW_SAMPLES, "the draft has no other answer to be compared with")
 
 
 def beta_of(support: float, others: int) -> Beta:
@@ -149,14 +152,14 @@ def borne_out(question: str, claims: Sequence[str], others: Sequence[str]) -> li
 
     The others do not speak of it (None): words alone do not tell a contradiction.
     """
-    asked = {stem for stem, _ in _read(question)}
-    vocabularies = [frozenset(stem for stem, _ in _read(other)) for other in others]
+    asked = _stems(question)
+    vocabularies = [_stems(other) for other in others]
     return [_borne_out(_telling_words(claim, asked), vocabularies) for claim in claims]
 
 
-def _borne_out(words: dict[str, str], vocabularies: Sequence[frozenset[str]]) -> tuple[bool | None, ...]:
-    numbers = {stem for stem, written in words.items() if any(map(str.isdigit, written))}
-    core = numbers | {stem for stem, written in words.items() if written[0].isupper()} or set(words)
+def _borne_out(words: dict[str, str], vocabularies: Sequence[Words]) -> tuple[bool | None, ...]:
+    numbers = {stem for stem, written in words.items() if _is_number(written)}
+    core = _core(words) or set(words)
     return tuple(
         True if numbers <= vocabulary and len(core & vocabulary) >= MOST_NAMES * len(core) else None
         for vocabulary in vocabularies
@@ -169,15 +172,15 @@ def agreement_with(question: str, answer: str, others: Sequence[str]) -> list[fl
     None for an answer without a name or a number that the question does not hold: nothing in it says which words answer. Two sentences rarely
     mean the same as wholes; the names and numbers are what was asked for.
     """
-    core = _core(_telling_words(answer, {stem for stem, _ in _read(question)}))
+    core = _core(_telling_words(answer, _stems(question)))
     if not core:
         return None
-    return [len(core & {stem for stem, _ in _read(other)}) / len(core) for other in others]
+    return [len(core & _stems(other)) / len(core) for other in others]
 
 
 def features(question: str, claims: Sequence[str], others: Sequence[str], answer: str | None = None) -> list[Features]:
     """The figures of each claim against the other answers. Bounded by sentences of the others times claims, and by `COMPARED` answers squared."""
-    asked = {stem for stem, _ in _read(question)}
+    asked = _stems(question)
     read = [read_answer(other, asked) for other in others]
     own = " ".join(claims) if answer is None else answer
     compared = [read_answer(own, asked), *read][:COMPARED]
@@ -187,14 +190,14 @@ def features(question: str, claims: Sequence[str], others: Sequence[str], answer
     return [Features(*_of_claim(_telling_words(claim, asked), read), agreement, names, numbers) for claim in claims]
 
 
-def read_answer(text: str, asked: set[str]) -> Answer:
+def read_answer(text: str, asked: Words) -> Answer:
     """Take an answer apart."""
-    told = [_read(sentence) for sentence in sentences(text) or (text,)]
-    words = [pair for sentence in told for pair in sentence if pair[0] not in asked]
+    read = [_read(sentence) for sentence in sentences(text) or (text,)]
+    words = [pair for sentence in read for pair in sentence if pair[0] not in asked]
     content = frozenset(stem for stem, _ in words) - word_lists().fillers
     names = frozenset(stem for stem, written in words if _is_name(written)) & content
     numbers = frozenset(stem for stem, written in words if _is_number(written))
-    by_sentence = tuple(frozenset(stem for stem, _ in sentence) for sentence in told)
+    by_sentence = tuple(frozenset(stem for stem, _ in sentence) for sentence in read)
     return Answer(frozenset().union(*by_sentence), content, names, numbers, by_sentence)
 
 
@@ -216,7 +219,7 @@ def _disputes(other: Answer, core: set[str], plain: set[str]) -> bool:
 
 def _overlap(answers: Sequence[Answer], words: Callable[[Answer], Words], otherwise: float) -> float:
     """Mean share of the smaller set of words that two answers have in common; `otherwise` where no two have any."""
-    sets = [found for answer in answers if (found := words(answer))]
+    sets = [held for answer in answers if (held := words(answer))]
     overlaps = [len(a & b) / min(len(a), len(b)) for a, b in combinations(sets, 2)]
     return fmean(overlaps) if overlaps else otherwise
 
@@ -243,11 +246,15 @@ def _core(words: dict[str, str]) -> set[str]:
     return {stem for stem, written in words.items() if _is_name(written) or _is_number(written)}
 
 
-def _telling_words(claim: str, asked: set[str]) -> dict[str, str]:
+def _telling_words(claim: str, asked: Words) -> dict[str, str]:
     """The words of a claim that say something beyond the question, by stem and as written; all its words where none does."""
     words = dict(_read(claim))
     content = {stem: written for stem, written in words.items() if written.lower() not in word_lists().fillers}
     return {stem: written for stem, written in content.items() if stem not in asked} or content or words or {"": " "}
+
+
+def _stems(text: str) -> Words:
+    return frozenset(stem for stem, _ in _read(text))
 
 
 def _read(text: str) -> list[tuple[str, str]]:

@@ -109,6 +109,6 @@ def of_result(result: Result) -> Claims:
 
 def of_row(row: Json, texts: Json) -> Claims:
     """Of an audit row, with those of its texts that may be shown."""
-    verdicts = {told["claim"]: told["correct"] for told in row.get("claim_verdicts", ()) if told["current"]}
+    verdicts = {verdict["claim"]: verdict["correct"] for verdict in row.get("claim_verdicts", ()) if verdict["current"]}
     held_against = (row["story"] or {}).get("held_against", ())
     return Claims(row.get("claims") or (), texts.get("claims"), held_against, texts.get("samples"), verdicts)

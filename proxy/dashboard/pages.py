@@ -240,8 +240,8 @@ async def answer_verdict(
 
 async def judge(request: Request, name: str, right: Mapping[int | None, float]) -> list[VerdictResult]:
     """Record a person's verdicts on an answer (None) and on claims of it by number; those on what does not exist are left out."""
-    told = [Verdict(name, correct, kind="human", source="page", claim=claim) for claim, correct in right.items()]
-    results = await record_verdicts(store_of(request), services_of(request).metrics, told[:MAX_VERDICTS])
+    verdicts = [Verdict(name, correct, kind="human", source="page", claim=claim) for claim, correct in right.items()]
+    results = await record_verdicts(store_of(request), services_of(request).metrics, verdicts[:MAX_VERDICTS])
     return [result for result in results if result is not None]
 
 
@@ -289,15 +289,15 @@ async def review_verdict(
     """A person's verdict on an answer, on claims of it or on both, or a skip; then the next answer. "Claims only" without a mark skips."""
     name, verdict = str(fields.get("id", "")), fields.get("verdict")
     skipped = [id for id in str(fields.get("skipped", "")).split(",") if id.startswith("hr_")]
-    told: dict[int | None, float] = {
+    marks: dict[int | None, float] = {
         int(key[6:]): RIGHT[mark]
         for key, mark in fields.items()
         if key[:6] == "claim-" and key[6:].isdecimal() and mark in RIGHT
     }
     if verdict in RIGHT:
-        told[None] = RIGHT[verdict]
-    if told and verdict != "skip":
-        await judge(request, name, told)
+        marks[None] = RIGHT[verdict]
+    if marks and verdict != "skip":
+        await judge(request, name, marks)
     elif name.startswith("hr_"):
         skipped = [*(id for id in skipped if id != name), name][-MAX_SKIPPED:]
     query = f"?skipped={','.join(skipped)}" if skipped else ""

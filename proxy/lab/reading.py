@@ -156,14 +156,14 @@ async def claims(row: object, judging: Judging) -> tuple[Json, str | None]:
         StepFailed: the route's judge is strict, and failed.
     """
     read = _read(LongAnswer, row)
-    found = claims_of(read.answer, read.question) if read.claims is None else [_given(text) for text in read.claims]
+    stated = claims_of(read.answer, read.question) if read.claims is None else [_given(text) for text in read.claims]
     supporter = judging.supporter_of(read.question)
-    told = await supporter.measure_claims(read.question, found, read.samples, read.answer) if found else []
+    supports = await supporter.measure_claims(read.question, stated, read.samples, read.answer) if stated else []
     measured = [
         {"text": claim.text, **_figures(beta_of(of.mean, len(read.samples))), "by": of.by}
-        for claim, of in zip(found, told, strict=True)
+        for claim, of in zip(stated, supports, strict=True)
     ]
-    failures = (of.by.partition(":")[2] for of in told)
+    failures = (of.by.partition(":")[2] for of in supports)
     return {"claims": measured}, next(filter(None, failures), None)
 
 

@@ -70,7 +70,7 @@ class GivenAnswer(BaseModel):
         """The confidences.
 
         Raises:
-            InputError: a number is no parameter of a Beta, or a claim does not stand in the answer.
+            InputError: a number is not a parameter of a Beta, or a claim does not stand in the answer.
         """
         try:
             claims = [(claim.text, Beta(claim.alpha, claim.beta)) for claim in self.claims or ()]

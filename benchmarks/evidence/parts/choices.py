@@ -111,8 +111,8 @@ def tried(on: Ground, writer: Writer) -> dict[str, Estimate | str]:
 
 def _rho(target: Columns, perceived: Columns, rows: np.ndarray) -> float:
     """Spearman's correlation; nan where all answers sound equally sure, as on a few that stand as they were."""
-    heard = means(perceived)[rows]
-    return float(spearmanr(means(target)[rows], heard).statistic) if np.ptp(heard) else float("nan")
+    of_readers = means(perceived)[rows]
+    return float(spearmanr(means(target)[rows], of_readers).statistic) if np.ptp(of_readers) else float("nan")
 
 
 def table(title: str, by_choice: dict[str, dict[str, Estimate | str]]) -> list[str]:

@@ -47,8 +47,8 @@ def _layered(row: Row, prior: EmbeddingPrior) -> bool:
     if any(j.same for j in judged):
         return True
     undecided = [(i, len(judged)) for i, j in enumerate(judged) if j.same is None]
-    found = prior.weigh(row["question"], [*row["gold"], row["answer"]], undecided) if undecided else []
-    return any(j.same for j in found)
+    weighed = prior.weigh(row["question"], [*row["gold"], row["answer"]], undecided) if undecided else []
+    return any(j.same for j in weighed)
 
 
 def verdicts(data: Path) -> str:
@@ -155,7 +155,7 @@ def combined(data: Path) -> str:
             {"semantic": Beta.floored(len(cluster), len(row["samples"]) - len(cluster)), "token": fit_moments(scores)}
         )
         right.append(_surface(row, cluster[0]))
-    y, found = np.array(right), []
+    y, aurocs = np.array(right), []
     for seed in range(10):
         half = np.random.default_rng(seed).permutation(len(rows)) % 2
         for held in (0, 1):
@@ -163,10 +163,10 @@ def combined(data: Path) -> str:
             weights = fit_weights([signals[i] for i in fit], [right[i] for i in fit])
             test = np.flatnonzero(half == held)
             means = [[logit_of(signals[i][s]) for i in test] for s in ("semantic", "token")]
-            found.append(
+            aurocs.append(
                 [roc_auc_score(y[test], m) for m in (*means, [combine(signals[i], weights).mean for i in test])]
             )
-    semantic, token, both = np.mean(found, axis=0)
+    semantic, token, both = np.mean(aurocs, axis=0)
     return f"| semantic | token | both |\n|---|---|---|\n| {semantic:.3f} | {token:.3f} | {both:.3f} |"
 
 

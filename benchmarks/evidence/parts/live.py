@@ -187,8 +187,8 @@ def _goals(columns: Mapping[tuple[str, str], Columns]) -> list[Goal]:
         ("generalised_ece", 0.06, "more graded answers"),
         ("faithfulness_divergence", 0.45, "a model that knows more, or more graded answers"),
     ):
-        found = bootstrap_interval(METRICS[metric], *after.betas, rng=np.random.default_rng(0), resamples=RESAMPLES)
-        stands = Estimate(found.estimate, found.low, found.high, held.correct.size)
+        interval = bootstrap_interval(METRICS[metric], *after.betas, rng=np.random.default_rng(0), resamples=RESAMPLES)
+        stands = Estimate(interval.estimate, interval.low, interval.high, held.correct.size)
         goals.append(Goal(f"embedded model, live: {metric} after the map <= {limit}", stands, limit, closes=closes))
     n = sum(columns[name, "semantic"].correct.size for name in SETS)
     closes = "the commands in benchmarks/data, on a machine with nothing else to do"

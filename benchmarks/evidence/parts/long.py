@@ -175,15 +175,7 @@ def sentences_table(data: Path) -> tuple[str, list[Goal]]:
             figures.append(_estimate(values[rows_], y[rows_]))
         out.append(f"| {name} | {rows_.sum()} | {y[rows_].mean():.0%} | {figures[0]} | {figures[1]} |")
         if name == "all":
-            goals.append(
-                Goal(
-                    "full-sentence answers: AUROC without a model >= .82",
-                    figures[1],
-                    0.82,
-                    True,
-                    "a stronger judge than the shipped one",
-                )
-            )
+            goals.append(_at_least("full-sentence answers: AUROC without a model >= .82", figures[1], 0.82))
     return "\n".join(out), goals
 
 
@@ -194,12 +186,12 @@ def judged_table() -> str:
     for group, judged in fitted["on_other_prompts"][str(MOST)].items():
         words = fitted["words_alone_on_other_prompts"][str(MOST)][group]
         kind, model = group.split(" ", 1)
-        told = [
+        figures = [
             f"{of['auroc']:.3f}"
             + (f" (AUC-PR {of['auc_pr']:.3f}, Pearson {of['pearson']:.3f})" if "auc_pr" in of else "")
             for of in (words, judged)
         ]
-        lines.append(f"| {KINDS[kind]}, {model} | {judged['n']} | {told[0]} | {told[1]} |")
+        lines.append(f"| {KINDS[kind]}, {model} | {judged['n']} | {figures[0]} | {figures[1]} |")
     return "\n".join(lines)
 
 
@@ -233,59 +225,43 @@ def _estimate(values: np.ndarray, correct: np.ndarray) -> Estimate:
     return bootstrap([len(correct)], statistic, RESAMPLES)
 
 
-def _estimate(values: np.ndarray, correct: np.ndarray) -> Estimate:
-    def statistic(drawn: list[np.ndarray]) -> float:
-        if len(set(correct[drawn[0]])) < 2:
-            raise NotEnoughData("one outcome only")
-        return float(auroc(values[drawn[0]], correct[drawn[0]]))
-
-    return bootstrap([len(correct)], statistic, RESAMPLES)
-
-
 def goals(measured: Sequence[Measured], milliseconds: float) -> list[Goal]:
     """What claims were to reach without a model."""
-    judge = "a stronger judge than the shipped one"
-    by_name = {of.name: of for of in measured}
-    reached = []
-    for name, of in by_name.items():
-        ranked = by_prompt(of.raw, of.correct, of.prompt, ranking)
-        if name.startswith("graph_uncertainty_bios"):
-            reached.append(Goal(f"{_name(of)}: AUROC without a model >= .80", ranked, 0.80, True, judge))
-        elif name.startswith("graph_uncertainty_popqa"):
-            words = ranking(of.words, of.correct)
-            reached.append(
-                Goal(f"{_name(of)}: AUROC without a model >= share of words ({words:.3f})", ranked, words, True, judge)
-            )
-    for of in measured:
-        after = by_prompt(of.mapped, of.correct, of.prompt, gap(SERVED))
-        reached.append(Goal(f"{_name(of)}: generalised ECE of claims after the map <= .06", after, 0.06))
-    wikibio = measured[-1]
-    found = by_prompt(wikibio.raw, wikibio.correct, wikibio.prompt, precision_recall)
-    reached.append(
-        Goal(
-            "WikiBio, wrong sentences: AUC-PR >= .93 (without a model; asked for with the judge)",
-            found,
-            0.93,
-            True,
-            judge,
-        )
-    )
-    reached.append(
-        Goal(
-            "WikiBio, by passage: Pearson >= .78 (without a model; asked for with the judge)",
-            passages(wikibio),
-            0.78,
-            True,
-            judge,
-        )
-    )
     spent = Estimate(milliseconds, milliseconds, milliseconds, 1)
-    reached.append(
-        Goal(
-            f"CPU for {CLAIMS_TIMED} claims x {ANSWERS_TIMED} answers without a judge <= 30 ms", spent, 30.0, spec=".1f"
-        )
-    )
-    return reached
+    cost_goal = f"CPU for {CLAIMS_TIMED} claims x {ANSWERS_TIMED} answers without a judge <= 30 ms"
+    return [
+        *filter(None, map(_ranking_goal, measured)),
+        *map(_calibration_goal, measured),
+        *_wikibio_goals(measured[-1]),
+        Goal(cost_goal, spent, 30.0, spec=".1f"),
+    ]
+
+
+def _ranking_goal(of: Measured) -> Goal | None:
+    ranked, words = by_prompt(of.raw, of.correct, of.prompt, ranking), ranking(of.words, of.correct)
+    if of.name.startswith("graph_uncertainty_bios"):
+        return _at_least(f"{_name(of)}: AUROC without a model >= .80", ranked, 0.80)
+    if of.name.startswith("graph_uncertainty_popqa"):
+        return _at_least(f"{_name(of)}: AUROC without a model >= share of words ({words:.3f})", ranked, words)
+    return None
+
+
+def _calibration_goal(of: Measured) -> Goal:
+    after = by_prompt(of.mapped, of.correct, of.prompt, gap(SERVED))
+    return Goal(f"{_name(of)}: generalised ECE of claims after the map <= .06", after, 0.06)
+
+
+def _wikibio_goals(wikibio: Measured) -> list[Goal]:
+    with_judge = "(without a model; asked for with the judge)"
+    area = by_prompt(wikibio.raw, wikibio.correct, wikibio.prompt, precision_recall)
+    return [
+        _at_least(f"WikiBio, wrong sentences: AUC-PR >= .93 {with_judge}", area, 0.93),
+        _at_least(f"WikiBio, by passage: Pearson >= .78 {with_judge}", passages(wikibio), 0.78),
+    ]
+
+
+def _at_least(what: str, stands: Estimate, limit: float) -> Goal:
+    return Goal(what, stands, limit, True, "a stronger judge than the shipped one")
 
 
 def section(data: Path) -> str:
@@ -293,19 +269,25 @@ def section(data: Path) -> str:
     measured = measure(data)
     of_sentences, sentence_goals = sentences_table(data)
     of_cores, core = core_table(data)
-    core_goal = Goal(
-        "answers of all lengths: F1 >= .93 (by rules; asked for with the judge)",
-        core,
-        0.93,
-        True,
-        "a stronger judge than the shipped one",
-    )
+    core_goal = _at_least("answers of all lengths: F1 >= .93 (by rules; asked for with the judge)", core, 0.93)
+    milliseconds = cost(data)
     draw_reliability(measured)
     draw_curve(measured)
-    milliseconds = cost(data)
-    return f"""## Sentences and claims
+    return "\n\n".join(
+        [
+            "## Sentences and claims",
+            claims_part(measured),
+            calibration_part(measured),
+            samples_part(measured),
+            answers_part(milliseconds, of_sentences, of_cores),
+            table([*goals(measured, milliseconds), *sentence_goals, core_goal]),
+        ]
+    )
 
-### Single claims of long answers
+
+def claims_part(measured: Sequence[Measured]) -> str:
+    """How claims are ranked, without the judge and with it."""
+    return f"""### Single claims of long answers
 
 Judged claims (long_form/) against {OTHERS} other answers to the same prompt; AUROC tells right claims from wrong ones (.5 is a coin). No model is asked. The
 weights of the logistic were fitted on other prompts of the same sets, by folds of prompts; the features were chosen with all of these sets in
@@ -322,9 +304,12 @@ Against {MOST} other answers: words alone, and with what the shipped judge read.
 answers and how far it is contradicted, are weighed beside the words' own score, by weights fitted on other prompts (`python -m benchmarks.fits.judged_claims`).
 AUROC:
 
-{judged_table()}
+{judged_table()}"""
 
-### Calibrated
+
+def calibration_part(measured: Sequence[Measured]) -> str:
+    """How right confidences in claims are, before the map and after."""
+    return f"""### Calibrated
 
 Every claim goes through a map (`{KIND}`) that was fitted on other prompts of the same model and kind of question, as a route's own verdicts would make it.
 Before the map the error is a matter of base rates: the weights are common to all models, which are right more or less often. A claim's Beta has {SERVED / OTHERS:g}
@@ -332,9 +317,12 @@ observations for each other answer: with one, as the last column counts, a Beta 
 
 {calibration_table(measured)}
 
-![Share of claims that are right by decile of confidence, before and after the map](long-reliability.svg)
+![Share of claims that are right by decile of confidence, before and after the map](long-reliability.svg)"""
 
-### Fewer samples
+
+def samples_part(measured: Sequence[Measured]) -> str:
+    """What fewer samples cost."""
+    return f"""### Fewer samples
 
 AUROC by the number of other answers:
 
@@ -342,9 +330,12 @@ AUROC by the number of other answers:
 
 ![AUROC of claims over the number of other answers](long-samples.svg)
 
-With `sampling.stop_early` a long answer is drawn {LONG_SAMPLES} times in place of ten ({LONG_SAMPLES - 1} others): {stopping(measured)}, three calls in ten saved.
+With `sampling.stop_early` a long answer is drawn {LONG_SAMPLES} times in place of ten ({LONG_SAMPLES - 1} others): {stopping(measured)}, three calls in ten saved."""
 
-### Cost
+
+def answers_part(milliseconds: float, of_sentences: str, of_cores: str) -> str:
+    """What it costs, and answers of one sentence and of any length."""
+    return f"""### Cost
 
 {CLAIMS_TIMED} claims against {ANSWERS_TIMED} answers of {CLAIMS_TIMED} sentences: {milliseconds:.1f} ms of CPU (median), in a worker thread.
 
@@ -360,7 +351,4 @@ the graded count and its limit of {SENTENCE_WORDS} words were chosen on these an
 EVOUNA (equivalence/): does a system's answer, of any length, give one of the right answers? People's verdicts, the questions with odd numbers, on which no rule was
 written. A short answer and a long one are the same where one of the long one's first sentences is the same as the short one.
 
-{of_cores}
-
-{table([*goals(measured, milliseconds), *sentence_goals, core_goal])}
-"""
+{of_cores}"""

@@ -46,17 +46,17 @@ def section(data: Path) -> str:
     """Recompute everything but the grades, which were given by reading, and the editors' replies, which were drawn once."""
     listener, reworder = Listener(data), default_reworder()
     rows, traps = (_now(file, reworder) for file in (reading.FILE, reading.ADVERSARIAL))
-    found = measure(data, OF_EACH_KIND)
+    served = measure(data, OF_EACH_KIND)
     formats, languages = touched_formats(reworder), touched_languages(reworder)
-    heard = pairs(found, listener)
-    _draw(heard)
+    confidences = pairs(served, listener)
+    _draw(confidences)
     return "\n\n".join(
         [
             _read(rows, traps),
-            _counted(found, heard, listener, formats, languages),
+            _counted(served, confidences, listener, formats, languages),
             editors(listener),
             streams(),
-            goals.table(_goals(rows, traps, found, heard, formats, languages)),
+            goals.table(_goals(rows, traps, served, confidences, formats, languages)),
         ]
     )
 
@@ -103,22 +103,22 @@ Of the texts that were changed, with the share when the set was drawn:
 
 
 def _counted(
-    found: Sequence[Served], heard: Any, listener: Listener, formats: Sequence[bool], languages: Sequence[bool]
+    served: Sequence[Served], confidences: Any, listener: Listener, formats: Sequence[bool], languages: Sequence[bool]
 ) -> str:
     """The bulk."""
     rng = np.random.default_rng(SEED)
-    low, high = interval(heard, correlation, rng)
-    changed = [one for one in found if one.changed]
+    low, high = interval(confidences, correlation, rng)
+    changed = [one for one in served if one.changed]
     lost = sum(loses_facts(one.row["answer"], one.result.text or "") for one in changed)
-    why = Counter(str(one.result.reason) for one in found if not one.changed)
-    kinds = [(kind, [one.changed for one in found if one.row["kind"] == kind]) for kind in reading.KINDS]
+    why = Counter(str(one.result.reason) for one in served if not one.changed)
+    kinds = [(kind, [one.changed for one in served if one.row["kind"] == kind]) for kind in reading.KINDS]
     lines = "\n".join(
         f"| {kind} | {len(flags)} | {sum(flags)} ({sum(flags) / len(flags):.0%}) |" for kind, flags in kinds if flags
     )
-    times, rewrite = [one.milliseconds for one in found], long_times(found)
+    times, rewrite = [one.milliseconds for one in served], long_times(served)
     return f"""### Counted
 
-{len(found)} further answers of the same sources, at most {OF_EACH_KIND} of a kind, the same way.
+{len(served)} further answers of the same sources, at most {OF_EACH_KIND} of a kind, the same way.
 
 | kind | answers | changed |
 |---|--:|--:|
@@ -131,8 +131,8 @@ Left alone because: {", ".join(f"`{reason}` {count}" for reason, count in why.mo
 | Facts lost or added (numbers, names, long words; a check apart from the guard) | {lost} of {len(changed)} changed |
 | Replies in formats that programs read, changed | {sum(formats)} of {len(formats)} |
 | Answers in languages without hedges, changed | {sum(languages)} of {len(languages)} |
-| Spearman, target against confidence perceived by an independent reader, where English was hedged (n = {len(heard)}) | **{correlation(heard):.3f}** [{low:.3f}, {high:.3f}] |
-| mean absolute difference of the two | {float(np.abs(heard[:, 0] - heard[:, 1]).mean()):.3f} |
+| Spearman, target against confidence perceived by an independent reader, where English was hedged (n = {len(confidences)}) | **{correlation(confidences):.3f}** [{low:.3f}, {high:.3f}] |
+| mean absolute difference of the two | {float(np.abs(confidences[:, 0] - confidences[:, 1]).mean()):.3f} |
 | the whole way from a known confidence, median and 95th percentile | {statistics.median(times):.2f} ms, {float(np.quantile(times, 0.95)):.2f} ms |
 | the same for answers of eight to twelve sentences (n = {len(rewrite)}) | {statistics.median(rewrite):.2f} ms, {float(np.quantile(rewrite, 0.95)):.2f} ms |
 
@@ -147,18 +147,18 @@ Times are processor time, on {os.cpu_count()} cores shared with other work.
 def _goals(
     rows: Sequence[reading.Row],
     traps: Sequence[reading.Row],
-    found: Sequence[Served],
-    heard: Any,
+    served: Sequence[Served],
+    confidences: Any,
     formats: Sequence[bool],
     languages: Sequence[bool],
 ) -> list[Goal]:
     report = [row for row in rows if row["half"] == "report"]
     foreign = [row for row in rows if row["kind"] == "other language"]
-    low, high = interval(heard, correlation, np.random.default_rng(SEED))
-    times = long_times(found)
+    low, high = interval(confidences, correlation, np.random.default_rng(SEED))
+    times = long_times(served)
     quick = interval(times, np.median, np.random.default_rng(SEED))
     a, c, d = (grades.graded(report, grade) for grade in "ACD")
-    spearman = Estimate(correlation(heard), low, high, len(heard))
+    spearman = Estimate(correlation(confidences), low, high, len(confidences))
     return [
         _share("reworded answers worse than doing nothing (D) <= 2 %, half not tuned on", d, 0.02),
         _share("reworded answers odd or ungrammatical (C) <= 8 %, half not tuned on", c, 0.08),

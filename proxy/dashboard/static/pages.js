@@ -72,8 +72,8 @@ if (form) {
     const pressed = event.target.closest("[data-verdict]");
     if (!pressed) return;
     const claim = pressed.dataset.claim, id = pressed.dataset.id ?? $("[data-answer]", story)?.dataset.answer;
-    const told = { csrf: form.csrf.value, id, correct: pressed.dataset.verdict === "true", ...(claim === undefined ? {} : { claim: Number(claim) }) };
-    const reply = await fetch("/verdict", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(told) });
+    const verdict = { csrf: form.csrf.value, id, correct: pressed.dataset.verdict === "true", ...(claim === undefined ? {} : { claim: Number(claim) }) };
+    const reply = await fetch("/verdict", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(verdict) });
     const line = await reply.json();
     if (line.claim !== undefined) {
       const place = $(`[data-settled="${claim}"]`, story);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import anyio
 import pytest
 
@@ -9,6 +11,7 @@ from hedgerow.lexicon.text.claims import Claim
 from hedgerow.proxy.clustering.asked_support import MAX_CLAIMS, AskedSupport, prompt, read_verdicts
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import ClaimSupport
+from tests.support.hostile import growth
 
 QUESTION = "Who was Ada Lovelace?"
 TEXTS = ("She was born in London.", "She wrote the first published program.")
@@ -82,5 +85,17 @@ def test_long_answers_and_claims_are_cut() -> None:
     assert len(prompt(QUESTION, ("x" * 50_000,), ("y" * 50_000,))) < 7000
 
 
-def test_letters_are_read_in_order() -> None:
-    assert read_verdicts('Here: ["snc"]', 1, 3) == [(True, None, False)]
+@pytest.mark.parametrize("reply", ['Here: ["snc"]', '["snc"] follows from [1] and [2]', '[1] says so:\n[ "snc" ]'])
+def test_letters_are_read_in_order(reply: str) -> None:
+    assert read_verdicts(reply, 1, 3) == [(True, None, False)]
+
+
+@pytest.mark.parametrize("repeated", ['["', '"]', '[ "a" ', "[", '" '])
+def test_reading_a_reply_is_linear(repeated: str) -> None:
+    """A reply is read on the event loop: what a broken judge repeats must not hold up every other request."""
+
+    def read(reply: str) -> None:
+        with contextlib.suppress(StepFailed):
+            read_verdicts(reply, 1, 3)
+
+    assert growth(read, lambda n: repeated * (n // len(repeated))).is_linear

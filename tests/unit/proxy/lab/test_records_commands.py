@@ -240,7 +240,7 @@ def test_a_map_is_activated_for_routes_that_there_are(tmp_path: Path) -> None:
     )
     done = CliRunner().invoke(app, ["maps", "activate", "mine", "--route", "suport", "--config", str(config)])
     assert done.exit_code == 2
-    assert "there is no route 'suport'; the routes are support" in done.stderr
+    assert "no route is called 'suport'; the routes are support" in done.stderr
 
 
 def test_the_report_of_a_fit_has_a_table_by_tenths(tmp_path):
