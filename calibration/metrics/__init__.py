@@ -17,17 +17,20 @@ from hedgerow.calibration.metrics.binned import (
 from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
 from hedgerow.calibration.metrics.expected import expected_brier, expected_nll
 from hedgerow.calibration.metrics.faithful import cmfg, faithfulness
+from hedgerow.calibration.metrics.marker_table import MarkedSentence, corpus, measure_markers
 from hedgerow.calibration.metrics.ranking import RiskCoverage, aurc, auroc, risk_coverage
 from hedgerow.calibration.metrics.smooth import smooth_ece, smooth_ece_at
 
 __all__ = [
     "Interval",
+    "MarkedSentence",
     "ReliabilityTable",
     "RiskCoverage",
     "aurc",
     "auroc",
     "bootstrap_interval",
     "cmfg",
+    "corpus",
     "ece_equal_mass",
     "ece_equal_width",
     "expected_brier",
@@ -37,6 +40,7 @@ __all__ = [
     "generalised_ece",
     "generalised_reliability",
     "kl_update",
+    "measure_markers",
     "reliability_equal_mass",
     "reliability_equal_width",
     "risk_coverage",
