@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from hedgerow.calibration.arrays import FloatArray, beta_sample
 from hedgerow.calibration.errors import NotEnoughData, RangeError
 from hedgerow.calibration.fitted import FittedMap
-from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.fitting import first_part, fit_map
 from hedgerow.calibration.maps.base import apply_map
-from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
-from hedgerow.calibration.metrics.table import METRICS
+from hedgerow.calibration.metrics.bootstrap import Interval
+from hedgerow.calibration.metrics.table import metric_interval
 from hedgerow.calibration.summary import summarise
 
 
@@ -94,7 +94,7 @@ def evaluate(
     a, b, y = beta_sample(alpha, beta, correct)
     if not 0.0 < train_fraction < 1.0:
         raise RangeError(f"train_fraction must be in (0, 1), got {train_fraction!r}")
-    train = int(y.size * train_fraction)
+    train = first_part(y.size, train_fraction)
     if train == 0:
         raise NotEnoughData(f"a fraction of {train_fraction} of {y.size} records leaves none to fit on")
     fitted = fit_map(kind, a[:train], b[:train], y[:train], **options)
@@ -126,9 +126,7 @@ def _intervals(
     intervals = {}
     for name in summarise(a, b, y):
         try:
-            intervals[name] = bootstrap_interval(
-                METRICS[name], a, b, y, rng=rng, resamples=resamples, on_resample=on_resample
-            )
+            intervals[name] = metric_interval(name, a, b, y, rng=rng, resamples=resamples, on_resample=on_resample)
         except NotEnoughData:  # undefined on most resamples: no interval, which the report shows as such
             continue
     return intervals

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from hedgerow.calibration.arrays import FloatArray, beta_sample
 from hedgerow.calibration.errors import NotEnoughData, RangeError
 from hedgerow.calibration.fitted import FittedMap
-from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.fitting import first_part, fit_map
 from hedgerow.calibration.maps.base import CalibrationMap, apply_map
 from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
 from hedgerow.calibration.metrics.table import COMPARED, METRICS
@@ -108,7 +108,7 @@ def refit(
     a, b, y = beta_sample(alpha, beta, correct)
     if not 0.0 < train_fraction < 1.0:
         raise RangeError(f"train_fraction must be in (0, 1), got {train_fraction!r}")
-    train = int(y.size * train_fraction)
+    train = first_part(y.size, train_fraction)
     if train == 0 or y.size - train < MIN_REST:
         raise NotEnoughData(f"{y.size} answers leave {y.size - train} to compare on; at least {MIN_REST} are needed")
     fitted = fit_map(kind, a[:train], b[:train], y[:train], **options)

@@ -19,7 +19,7 @@ from hedgerow.calibration.metrics.expected import expected_brier, expected_nll
 from hedgerow.calibration.metrics.faithful import cmfg, faithfulness
 from hedgerow.calibration.metrics.marker_table import MarkedSentence, corpus, measure_markers
 from hedgerow.calibration.metrics.ranking import RiskCoverage, aurc, auroc, risk_coverage
-from hedgerow.calibration.metrics.smooth import smooth_ece, smooth_ece_at
+from hedgerow.calibration.metrics.smooth import smooth_ece, smooth_ece_at, smooth_ece_interval
 
 __all__ = [
     "Interval",
@@ -46,5 +46,6 @@ __all__ = [
     "risk_coverage",
     "smooth_ece",
     "smooth_ece_at",
+    "smooth_ece_interval",
     "wilson_interval",
 ]

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from hedgerow.calibration.arrays import FloatArray
 from hedgerow.calibration.divergence import faithfulness_divergence, kl_update
 from hedgerow.calibration.metrics.binned import ece_equal_mass, ece_equal_width, generalised_ece
+from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
 from hedgerow.calibration.metrics.expected import expected_brier, expected_nll
 from hedgerow.calibration.metrics.ranking import aurc, auroc
-from hedgerow.calibration.metrics.smooth import smooth_ece
+from hedgerow.calibration.metrics.smooth import smooth_ece, smooth_ece_interval
 
 Columns = Callable[[FloatArray, FloatArray, FloatArray], float]
 
@@ -44,3 +45,28 @@ HEADLINE = ("generalised_ece", "faithfulness_divergence", "smooth_ece")
 
 COMPARED = ("faithfulness_divergence", "generalised_ece", "expected_brier", "expected_nll")
 """The metrics that two maps are compared by; the first decides which is better."""
+
+
+def metric_interval(
+    name: str,
+    alpha: FloatArray,
+    beta: FloatArray,
+    correct: FloatArray,
+    *,
+    rng: np.random.Generator,
+    resamples: int,
+    on_resample: Callable[[], None] | None = None,
+) -> Interval:
+    """A metric of `METRICS` with its 95 % interval: percentiles of resamples, but for the smooth ECE, whose interval is its own.
+
+    Raises
+    ------
+    NotEnoughData
+        If the metric is undefined on the data or on more than half of the resamples.
+    """
+    if name == "smooth_ece":
+        mean = alpha / (alpha + beta)
+        return smooth_ece_interval(mean, correct, rng=rng, resamples=resamples, on_resample=on_resample)
+    return bootstrap_interval(
+        METRICS[name], alpha, beta, correct, rng=rng, resamples=resamples, on_resample=on_resample
+    )

@@ -36,7 +36,10 @@ def fit_records(
     options: dict[str, Any] = (
         {"allow_negative_slope": True} if allow_negative_slope and kind.startswith("platt") else {}
     )
-    fitted = fit_map(kind, records.alpha, records.beta, records.correct, signal=signal, model=records.model, **options)
+    fitted = fit_map(
+        kind, records.alpha, records.beta, records.correct,
+        signal=signal, model=records.model, measured_by=records.measured_by, **options,
+    )  # fmt: skip
     return fitted if weights is None else replace(fitted, weights={"bias": weights.bias} | dict(weights.weights))
 
 

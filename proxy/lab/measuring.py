@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.calibration import Beta
+from hedgerow.calibration.fitting import MeasuredBy, first_part
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.grading.alias import alias_grade
@@ -42,6 +43,7 @@ class Records:
         bad: rows that cannot be used.
         unsettled: rows without an outcome yet.
         other_signal: measured rows of another signal than the one asked for.
+        measured_by: for a signal that is itself learned from outcomes, the columns of all rows as learned on some of them; see `fit_map`.
     """
 
     alpha: NDArray[np.float64]
@@ -51,6 +53,7 @@ class Records:
     bad: tuple[BadRow, ...]
     unsettled: int
     other_signal: int
+    measured_by: MeasuredBy | None = None
 
 
 SIGNALS: dict[str, ConfidenceSignal] = {s.name: s for s in (SemanticSignal(), TokenSignal(), ConsistencySignal())}
@@ -173,7 +176,16 @@ def combined(measured: Mapping[str, Records], fit_on: float = 1.0) -> tuple[Reco
         {name: Beta(float(of.alpha[i]), float(of.beta[i])) for name, of in measured.items()}
         for i in range(records.alpha.size)
     ]
-    fitted = round(fit_on * len(rows))
-    weights = fit_weights(rows[:fitted], [bool(y) for y in records.correct[:fitted]])
-    betas = [combine(row, weights) for row in rows]
-    return replace(records, alpha=np.array([b.alpha for b in betas]), beta=np.array([b.beta for b in betas])), weights
+
+    def weights_on(chosen: np.ndarray) -> Weights:
+        return fit_weights([rows[i] for i in chosen], [bool(y) for y in records.correct[chosen]])
+
+    def columns(weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+        betas = [combine(row, weights) for row in rows]
+        return np.array([b.alpha for b in betas]), np.array([b.beta for b in betas])
+
+    weights = weights_on(np.arange(first_part(len(rows), fit_on)))
+    alpha, beta = columns(weights)
+    return replace(
+        records, alpha=alpha, beta=beta, measured_by=lambda chosen: columns(weights_on(np.flatnonzero(chosen)))
+    ), weights

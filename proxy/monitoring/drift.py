@@ -16,7 +16,7 @@ import structlog
 
 from hedgerow.calibration import ActiveMap, FittedMap
 from hedgerow.calibration.drift import EXACT, InputTest, SequentialTest, input_test, plausible, sequential_test
-from hedgerow.calibration.metrics import bootstrap_interval, smooth_ece
+from hedgerow.calibration.metrics import smooth_ece_interval
 from hedgerow.proxy.audit.labelled import Columns, Labelled, read_labelled, read_raw_means
 from hedgerow.proxy.audit.operators import Engine, raise_alarm, read_alarms, set_state
 from hedgerow.proxy.config import Drift, Route, Settings
@@ -195,8 +195,6 @@ def _estimates(labelled: Labelled) -> dict[str, Any]:
     }
     binary = (correct == 0.0) | (correct == 1.0)  # the calibration error is defined on right and wrong
     if binary.sum() >= 2:
-        error = bootstrap_interval(
-            smooth_ece, mean[binary], correct[binary], rng=np.random.default_rng(n), resamples=_RESAMPLES
-        )
+        error = smooth_ece_interval(mean[binary], correct[binary], rng=np.random.default_rng(n), resamples=_RESAMPLES)
         estimates |= {"smooth_ece": error.estimate, "smooth_ece_low": error.low, "smooth_ece_high": error.high}
     return estimates

@@ -1,7 +1,7 @@
 """The figures of all routes or of one: what was answered, how it was worded, how sure, and how right that was.
 
 Pure computation over what `hedgerow.proxy.audit.queries` reads; the dashboard and `hedgerow audit summary` show it. Estimates carry 95 % bootstrap intervals; where there are too few verdicts for
-one, there is none. The interval of the smooth ECE keeps the estimate's own bandwidth, which makes it affordable.
+one, there is none. The interval of the smooth ECE keeps the estimate's own bandwidth.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.calibration.metrics import Interval, bootstrap_interval, generalised_ece, smooth_ece
-from hedgerow.calibration.metrics.smooth import smooth_ece_at
+from hedgerow.calibration.metrics import Interval, bootstrap_interval, generalised_ece, smooth_ece, smooth_ece_interval
 from hedgerow.proxy.audit.queries import TOKENS, LabelledAnswers, Period, Tally
 from hedgerow.proxy.monitoring.diagrams import Reliability, reliability
 from hedgerow.proxy.types import Json
@@ -254,16 +253,14 @@ def _interval(metric: Callable[..., Any], column: Floats) -> Interval:
 
 
 def _smooth_interval(betas: tuple[Floats, Floats], correct: Floats) -> Interval:
+    """The estimate from all, its spread from the newest."""
     mean, y = _means(betas), np.round(correct)
-    estimate = smooth_ece(mean, y)
-    bandwidth = max(estimate, 1e-3)
-    newest = bootstrap_interval(
-        lambda p, outcome: smooth_ece_at(p, outcome, bandwidth=bandwidth),
-        mean[:INTERVAL_ROWS],
-        y[:INTERVAL_ROWS],
-        rng=np.random.default_rng(0),
-        resamples=RESAMPLES,
+    newest = smooth_ece_interval(
+        mean[:INTERVAL_ROWS], y[:INTERVAL_ROWS], rng=np.random.default_rng(0), resamples=RESAMPLES
     )
+    if mean.size <= INTERVAL_ROWS:
+        return newest
+    estimate = smooth_ece(mean, y)
     return Interval(estimate, min(newest.low, estimate), max(newest.high, estimate))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from hedgerow.calibration import faithfulness_divergence, w1_exact
 from hedgerow.calibration.distribution import kl_divergence
@@ -54,3 +55,18 @@ def test_smooth_ece_agrees_with_relplot_to_its_grid():
     p, y = POINTS["confidence"], POINTS["correct"]
     assert smooth_ece(p, y) == pytest.approx(POINTS["smooth_ece"], abs=1e-3)
     assert smooth_ece_at(p, y, bandwidth=0.05) == pytest.approx(POINTS["smooth_ece_at_0.05"], abs=1e-3)
+
+
+def test_smooth_ece_is_the_sum_over_mirror_images():
+    """The definition itself: a Gaussian reflected at both ends is the sum of those around the mirror images. Ends included, where relplot differs."""
+    rng = np.random.default_rng(0)
+    p = np.round(rng.random(200) ** 0.3, 1)
+    y = (rng.random(200) < p).astype(float)
+    middles = (np.arange(20_000) + 0.5) / 20_000
+    for bandwidth in (0.02, 0.1, 0.3):
+        smoothed = np.zeros_like(middles)
+        for place in np.unique(p):
+            weight = (y - p)[p == place].sum() / p.size
+            for image in (sign * place + 2 * k for k in range(-3, 4) for sign in (1, -1)):
+                smoothed += weight * stats.norm.pdf(middles, image, bandwidth)
+        assert smooth_ece_at(p, y, bandwidth=bandwidth) == pytest.approx(np.abs(smoothed).mean(), abs=1e-7)
