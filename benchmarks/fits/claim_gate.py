@@ -82,9 +82,7 @@ def fit(rows: list[Sentence]) -> dict[str, float]:
 
 def scores(weights: dict[str, float], rows: list[Sentence]) -> np.ndarray:
     """Log-odds; minus infinity where the rules decide."""
-    return np.array(
-        [sum(weights.get(n, 0.0) for n in claims.features(r.body, r.question)) if r.open else -np.inf for r in rows]
-    )
+    return np.array([claims.total(weights, claims.features(r.body, r.question)) if r.open else -np.inf for r in rows])
 
 
 def held_out_scores(rows: list[Sentence]) -> np.ndarray:

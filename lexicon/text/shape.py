@@ -270,9 +270,24 @@ def _verb_at(tokens: list[re.Match[str]], i: int, lower: str, introduced: bool) 
     ):
         return None  # "the television show", but "bones contain"
     if lower in w.FINITE_VERBS and previous not in w.DETERMINERS | w.PREPOSITIONS | {"and", "or"} | w.BE:
-        return _Verb(token.start())
+        return _Verb(None if _may_be_participle(tokens, i, lower) else token.start())
     past = lower.endswith("ed") and len(lower) > 4 and i + 1 < len(tokens) and _after_subject(tokens, i)
     return _Verb(None) if past else None
+
+
+def _may_be_participle(tokens: list[re.Match[str]], i: int, lower: str) -> bool:
+    """True where another verb follows in the same clause: "the character portrayed in Dune is" has its verb there."""
+    if not (lower.endswith("ed") or lower in w.PARTICIPLES):
+        return False
+    for j in range(i + 1, len(tokens)):
+        word, between = _word(tokens, j), tokens[j].string[tokens[j - 1].end() : tokens[j].start()]
+        if between.strip("*_ ") or word in w.RELATIVISERS | w.CONJUNCTIVE_PREPOSITIONS | {"and", "but", "or"}:
+            return False
+        if word in w.AUXILIARIES or (
+            word in w.FINITE_VERBS and _word(tokens, j - 1) not in w.DETERMINERS | w.PREPOSITIONS
+        ):
+            return True
+    return False
 
 
 def _auxiliary(token: re.Match[str], lower: str, following: str) -> _Verb:

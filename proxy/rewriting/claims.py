@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
+from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,8 @@ _POLITE = re.compile(
     r"look(?:ing)? forward|provide|explain|help|show|walk|give))\b",
     re.IGNORECASE,
 )
+_INTENDS = re.compile(r"I(?:'d like| would like| (?:want|wish|need|hope|intend|plan|aim)) to (?!say\b)[a-z]")
+"""What the author means to do; "I want to say it was 1990" is a hedge."""
 _PROBLEM = re.compile(
     r"(?:\b(?:how (?:many|much|far|long|old|tall)|what(?:'s| is| are| will be| would be|) (?:the|its) (?:speed|probability|total|area|value|volume|sum|remainder|cost|price|average)|calculate|compute|"
     r"solve|prove|simplify|find (?:the|x|y|a|n)\b|true, false|which direction|who is|express)\b)",
@@ -146,8 +149,12 @@ def is_problem(question: str) -> bool:
 
 def score(body: str, question: str) -> float:
     """The log-odds that a sentence is a claim, by its words and those of its question."""
-    weights: Mapping[str, float] = _fitted()["weights"]
-    return sum(weights.get(name, 0.0) for name in features(body, question))
+    return total(_fitted()["weights"], features(body, question))
+
+
+def total(weights: Mapping[str, float], found: Iterable[str]) -> float:
+    """The sum of the weights of these features, exact: the order in which a process walks through a set must not decide what lies at the threshold."""
+    return fsum(weights.get(name, 0.0) for name in found)
 
 
 @cache
@@ -209,7 +216,8 @@ def may_claim(sentence: str) -> bool:
     is_name = len(words) > 1 and words[1][0].isupper() and body[len(first) : len(first) + 1] == " "  # "Great Britain"
     if len(words) < 4 and first in _REPLIES - {"yes", "no"} and not is_name:
         return False
-    return _OPENINGS.match(body) is None and _POLITE.match(body) is None and _ADVICE.search(body) is None
+    opens = any(pattern.match(body) for pattern in (_OPENINGS, _POLITE, _INTENDS))
+    return not opens and _ADVICE.search(body) is None
 
 
 def _is_english_prose(body: str) -> bool:

@@ -300,7 +300,7 @@ def any_of(phrases: Iterable[str]) -> str:
 def _pattern(node: _Node) -> str:
     branches = [
         re.escape(word) + (_tail(child) if child else "")
-        for word, child in sorted(node.items(), key=lambda item: -len(item[0]))
+        for word, child in sorted(node.items(), key=lambda item: (-len(item[0]), item[0]))
     ]
     return f"(?:{'|'.join(branches)})"
 

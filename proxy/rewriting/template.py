@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from hedgerow.lexicon import NO_HEDGE, Frame, FrameKind, Hedge, Match, load
 from hedgerow.lexicon.text.language import grammar, known_language_of
+from hedgerow.lexicon.text.numbers import SCALES, SMALL, TENS
 from hedgerow.lexicon.text.opaque import masked
 from hedgerow.lexicon.text.sentences import Piece
 from hedgerow.lexicon.text.shape import Shape, shape
@@ -102,9 +103,8 @@ class TemplateRewriter:
             return Rewrite(request.draft, NO_HEDGE)
         stripper = self.strippers.of(language)
         originals = stripper.pieces(request.draft)
-        where = main_sentence(
-            [Piece(stripper.sentence(p.text), True) if p.is_sentence else p for p in originals], language
-        )
+        bare = [Piece(stripper.sentence(p.text), True) if p.is_sentence else p for p in originals]
+        where = main_sentence(bare, language, request.question)
         if where is None:
             raise StepFailed("rewrite", Reason.NO_ASSERTION, "the draft asserts nothing that could be hedged")
         if language == "en" and hedges_itself(originals[where].text):
@@ -179,17 +179,30 @@ def is_worked_solution(text: str) -> bool:
     return len(_FORMULA.findall(text)) >= _STEPS
 
 
-def main_sentence(parts: Sequence[Piece], language: str = "en") -> int | None:
-    """Index of the first sentence that asserts something; of a worked solution, that of the last one where it does."""
+def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = "") -> int | None:
+    """Index of the sentence that answers: the first that asserts something, and of a worked solution the last one where it does. Where a number was
+    asked for in English, the first that asserts something and holds one: what stands before it is background.
+    """
     indices = [index for index, piece in enumerate(parts) if piece.is_sentence]
     if is_worked_solution("".join(piece.text for piece in parts)):
         indices = indices[-1:]
     alone = len(indices) == 1 or is_bare_list(parts)
-    for index in indices:
-        is_line = not alone and _is_line(parts[index].text, language, is_first=index == indices[0])
-        if not is_line and asserts(parts[index].text, language):
-            return index
-    return None
+    asserting = [
+        index
+        for index in indices
+        if (alone or not _is_line(parts[index].text, language, is_first=index == indices[0]))
+        and asserts(parts[index].text, language)
+    ]
+    if _ASKS_FOR_A_NUMBER.search(question[:LONG]):
+        asserting.sort(key=lambda index: _NUMBER.search(parts[index].text) is None)
+    return next(iter(asserting), None)
+
+
+_ASKS_FOR_A_NUMBER = re.compile(
+    r"\bhow (?:many|much|old|long|far|tall|high|big|large|often)\b|\bwhen\b|\b(?:what|which) (?:year|date|day|age|number)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(rf"\d|\b(?:{'|'.join((*SMALL, *TENS, *SCALES))})\b", re.IGNORECASE)
 
 
 def _is_line(sentence: str, language: str, *, is_first: bool) -> bool:
@@ -201,10 +214,15 @@ def _is_line(sentence: str, language: str, *, is_first: bool) -> bool:
 
 
 def asserts(sentence: str, language: str = "en") -> bool:
-    """False for questions, for sentences that give no answer, that announce, instruct or are polite, and for what has no words."""
+    """False for questions, for sentences that give no answer, that announce, instruct or are polite, and for what has no words or is a formula."""
     form = shape(sentence, language=language)
     no_answer = NO_ASSERTION if language == "en" else grammar(language).no_answer
-    if form.kind in ("none", "question") or no_answer.match(form.body) or _NO_WORDING.search(sentence):
+    if (
+        form.kind in ("none", "question")
+        or no_answer.match(form.body)
+        or _NO_WORDING.search(sentence)
+        or _SYMBOLS.fullmatch(sentence)
+    ):
         return False
     if form.body.rstrip("*_ ").endswith(":") and (form.kind == "fragment" or _ANNOUNCES.search(form.body)):
         return False
@@ -214,6 +232,11 @@ def asserts(sentence: str, language: str = "en") -> bool:
 _ANNOUNCES = re.compile(r"\b(?:you|steps?|follow\w*|example|below|here)\b", re.IGNORECASE)
 _NO_WORDING = re.compile(r"^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$", re.DOTALL)
 """Drawings, rows of tables, exclamations."""
+_SYMBOLS = re.compile(
+    r"(?!.*\bis\b)(?=.*(?:[=≈≠≤≥→⇌↔^]|->| [+×÷·] ))"
+    r"(?>(?:[A-Z][a-z]?[\d⁰-₎²³]*){1,8}(?!\w)|\b(?:and|sin|cos|tan|log|exp|sqrt)\b|(?<![^\W\d_])[^\W\d_]{1,2}(?![^\W\d_])|[\W\d_⁰-₎²³])++"
+)
+"""An equation, a reaction or a term by itself: signs, numbers and symbols of a letter or two."""
 
 
 @dataclass(frozen=True, slots=True)

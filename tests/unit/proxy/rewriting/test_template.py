@@ -271,3 +271,60 @@ def test_a_line_without_a_stop_gets_none_where_others_follow() -> None:
     assert (
         _word(draft, GOLDEN["frames"]["think"]) == "I think that it was written by Ada Lovelace\n\nShe lived in London."
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "draft", "expected"),
+    [
+        (
+            "how many sons had Eise Eisinga in total",
+            "Eise Eisinga was a Dutch amateur astronomer and clockmaker. He had five sons.",
+            "Eise Eisinga was a Dutch amateur astronomer and clockmaker. He probably had five sons.",
+        ),
+        (
+            "When was the planetarium finished?",
+            "The planetarium is in Franeker. It was finished in 1781.",
+            "The planetarium is in Franeker. It was probably finished in 1781.",
+        ),
+        (
+            "When was it opened?",
+            "It was opened before the war. It is now a museum.",
+            "It was probably opened before the war. It is now a museum.",
+        ),
+        (
+            "Who was Eise Eisinga?",
+            "He was a Dutch astronomer. He died in 1828.",
+            "He was probably a Dutch astronomer. He died in 1828.",
+        ),
+    ],
+)
+def test_where_a_number_is_asked_for_the_sentence_with_it_is_hedged(question: str, draft: str, expected: str) -> None:
+    assert _word(draft, GOLDEN["frames"]["probably"], question) == expected
+
+
+@pytest.mark.parametrize("draft", ["The character portrayed in Dune is Paul.", "The treaty signed in 1648 was broken."])
+def test_no_adverb_goes_before_what_may_be_a_participle(draft: str) -> None:
+    """Not "the character probably portrayed in Dune is Paul": such a sentence gets a hedge about the whole of it."""
+    with pytest.raises(StepFailed, match="no_frame"):
+        _word(draft, GOLDEN["frames"]["probably"])
+    assert _word(draft, GOLDEN["frames"]["think"]) == f"I think that t{draft[1:]}"
+
+
+def test_a_verb_in_a_clause_of_its_own_makes_no_participle_of_the_first() -> None:
+    worded = _word("The team won because it had trained.", GOLDEN["frames"]["probably"])
+    assert worded == "The team probably won because it had trained."
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "x² + y² = r²",
+        "∫₀¹ x² dx = 1/3",
+        "C₆H₁₂O₆ + 6 O₂ → 6 CO₂ + 6 H₂O",
+        "Na⁺ + Cl⁻ → NaCl",
+        "I want to be sure I understand.",
+    ],
+)
+def test_a_formula_by_itself_and_an_intention_are_left_alone(draft: str) -> None:
+    with pytest.raises(StepFailed, match=r"no_assertion|unknown_language"):
+        _word(draft, GOLDEN["frames"]["think"])
