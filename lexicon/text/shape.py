@@ -281,7 +281,7 @@ def _may_be_participle(tokens: list[re.Match[str]], i: int, lower: str) -> bool:
         return False
     for j in range(i + 1, len(tokens)):
         word, between = _word(tokens, j), tokens[j].string[tokens[j - 1].end() : tokens[j].start()]
-        if between.strip("*_ ") or word in w.RELATIVISERS | w.CONJUNCTIVE_PREPOSITIONS | {"and", "but", "or"}:
+        if between.strip("*_ 0123456789") or word in w.RELATIVISERS | w.CONJUNCTIVE_PREPOSITIONS | {"and", "but", "or"}:
             return False
         if word in w.AUXILIARIES or (
             word in w.FINITE_VERBS and _word(tokens, j - 1) not in w.DETERMINERS | w.PREPOSITIONS
