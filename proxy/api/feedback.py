@@ -19,6 +19,8 @@ router = APIRouter(prefix="/v1/feedback", dependencies=[Admitted])
 
 
 Grade = StrictBool | StrictInt | StrictFloat
+WITHOUT_NUL = r"^[^\x00]*$"
+"""PostgreSQL takes no text with a NUL in it."""
 Position = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,3})$")]
 
 
@@ -27,7 +29,10 @@ class Feedback(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    id: Annotated[str, Field(min_length=1, max_length=128, description="Audit id, or the completion's own id.")]
+    id: Annotated[
+        str,
+        Field(min_length=1, max_length=128, pattern=WITHOUT_NUL, description="Audit id, or the completion's own id."),
+    ]
     correct: Annotated[
         Grade | None,
         Field(description="true or false, or a grade from 0 (wrong) to 1 (right); of the answer as a whole."),
@@ -39,13 +44,15 @@ class Feedback(BaseModel):
         ),
     ] = None
     fields_: Annotated[
-        dict[Annotated[str, Field(max_length=1000)], Grade] | None,
+        dict[Annotated[str, Field(max_length=1000, pattern=WITHOUT_NUL)], Grade] | None,
         Field(
             alias="fields", description="The same for fields of a JSON answer, by their places in the field `fields`."
         ),
     ] = None
     source: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$", description="Who says so.")] = "client"
-    note: Annotated[str, Field(max_length=2000, description="Kept with the verdict.")] | None = None
+    note: Annotated[str, Field(max_length=2000, pattern=WITHOUT_NUL, description="Kept with the verdict.")] | None = (
+        None
+    )
 
     def verdicts(self) -> list[Verdict]:
         """The verdicts as the audit takes them: that on the answer first, then those on its claims.

@@ -19,8 +19,10 @@ import structlog
 
 from hedgerow.proxy.audit.engine import open_engine, transaction
 from hedgerow.proxy.audit.entry import Entry
+from hedgerow.proxy.audit.gathering import Gathering
 from hedgerow.proxy.audit.retention import erase, purge
 from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
+from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
 from hedgerow.proxy.audit.writer import Batch, Settlement, Writer
 from hedgerow.proxy.config import Audit, Settings
 from hedgerow.proxy.errors import StoreError
@@ -47,6 +49,7 @@ class AuditStore:
         self.key = hash_key(settings)
         self._loop = asyncio.get_running_loop()
         self._gathered: list[Entry] = []
+        self._verdicts = Gathering(self._write_verdicts, MAX_VERDICTS)
         self.writer = Writer(engine, settings.spool, self.key, on_settled=self._wake_waiters, count_lost=count_lost)
 
     @property
@@ -109,6 +112,19 @@ class AuditStore:
     def _read(self, query: Callable[[sa.Connection], T]) -> T:
         with transaction(self.engine) as connection:
             return query(connection)
+
+    async def add_verdicts(self, added: Sequence[Verdict]) -> list[VerdictResult | None]:
+        """Write verdicts, at most `MAX_VERDICTS`, together with those of other callers that wait; None in the place of each whose answer or
+        claim does not exist.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        return await self._verdicts.add(added)
+
+    async def _write_verdicts(self, added: Sequence[Verdict]) -> list[VerdictResult | None]:
+        await self.flush()
+        return await anyio.to_thread.run_sync(write_verdicts, self.engine, added)
 
     async def erase(self, name: str, *, actor: str) -> int:
         """Drop the texts of an answer, by audit id or by the completion's own id; returns how many answers that were.

@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import anyio.to_thread
 import sqlalchemy as sa
 
 from hedgerow import calibration  # lazy: what a name needs is imported when it is used
 from hedgerow.proxy.audit.engine import transaction
-from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.tables import answers, claim_verdicts, verdicts
 
 Kind = Literal["client", "human", "import", "grader"]
@@ -94,18 +92,8 @@ class VerdictResult:
         return self.scores["fd"]
 
 
-async def add_verdicts(store: AuditStore, added: Sequence[Verdict]) -> list[VerdictResult | None]:
-    """Write verdicts, at most `MAX_VERDICTS`, in one transaction; None in the place of each whose answer or claim does not exist.
-
-    Raises:
-        StoreError: the store cannot be written.
-    """
-    await store.flush()
-    return await anyio.to_thread.run_sync(write_verdicts, store.engine, added)
-
-
 def write_verdicts(engine: sa.Engine, added: Sequence[Verdict]) -> list[VerdictResult | None]:
-    """As `add_verdicts`, without an event loop.
+    """Write verdicts, at most `MAX_VERDICTS`, in one transaction; None in the place of each whose answer or claim does not exist. Blocks.
 
     Raises:
         StoreError: the store cannot be written.

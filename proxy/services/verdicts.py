@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.verdicts import Verdict, VerdictResult, add_verdicts
+from hedgerow.proxy.audit.verdicts import Verdict, VerdictResult
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.pipeline.job import Job
@@ -27,7 +27,7 @@ async def record_verdicts(store: AuditStore, metrics: Metrics, added: Sequence[V
     Raises:
         StoreError: the store cannot be written.
     """
-    results = await add_verdicts(store, added)
+    results = await store.add_verdicts(added)
     for result in results:
         if result is not None and result.changed:
             _count(metrics, result)

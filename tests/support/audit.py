@@ -13,7 +13,7 @@ from hedgerow.calibration import CalibrationMap, IdentityMap, faithfulness_diver
 from hedgerow.calibration.maps.base import apply_map
 from hedgerow.proxy.audit.entry import Entry
 from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.verdicts import Verdict, add_verdicts
+from hedgerow.proxy.audit.verdicts import Verdict
 
 SAMPLES = 10
 
@@ -55,5 +55,5 @@ async def fill(
     await asyncio.gather(*(store.write(Entry(row)) for row in rows))
     for first in range(0, len(correct), 1000):
         some = slice(first, first + 1000)
-        await add_verdicts(store, [Verdict(n, float(y)) for n, y in zip(names[some], correct[some], strict=True)])
+        await store.add_verdicts([Verdict(n, float(y)) for n, y in zip(names[some], correct[some], strict=True)])
     return names

@@ -13,7 +13,7 @@ from hedgerow.proxy.audit.labelled import EXPORTED_CLAIMS, export_claims, read_l
 from hedgerow.proxy.audit.retention import erase, purge
 from hedgerow.proxy.audit.review import review_queue
 from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.verdicts import Verdict, add_verdicts
+from hedgerow.proxy.audit.verdicts import Verdict
 from tests.unit.proxy.audit.conftest import Store, entry
 from tests.unit.proxy.audit.test_chain import verify
 from tests.unit.proxy.audit.test_retention import settings
@@ -36,7 +36,7 @@ def found(store: Store, name: str = "a") -> Any:
 
 
 def tell(store: Store, *told: Verdict) -> list[Any]:
-    return store.run(lambda opened: add_verdicts(opened, told))  # type: ignore[no-any-return]
+    return store.run(lambda opened: opened.add_verdicts(told))  # type: ignore[no-any-return]
 
 
 def test_each_claim_is_kept_and_covered_by_the_hash(store: Store) -> None:
@@ -188,7 +188,7 @@ def test_two_tellers_at_once_leave_one_current(store: Store) -> None:
 
     async def both(opened: AuditStore) -> Any:
         return await asyncio.gather(
-            *(add_verdicts(opened, [Verdict("a", y, claim=0, source=s)]) for y, s in ((1.0, "x"), (0.0, "y")))
+            *(opened.add_verdicts([Verdict("a", y, claim=0, source=s)]) for y, s in ((1.0, "x"), (0.0, "y")))
         )
 
     store.run(both)

@@ -18,7 +18,7 @@ from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.operators import read_changes, states
 from hedgerow.proxy.audit.store import open_store
-from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, add_verdicts
+from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.config import load
 from hedgerow.proxy.services.active_map import stored_maps
@@ -181,8 +181,8 @@ def claimed(config: Path, n: int) -> list[str]:
                 )
             told = [Verdict(names[i // 4], float(y), claim=i % 4) for i, y in enumerate(correct)]
             for first in range(0, len(told), MAX_VERDICTS):
-                await add_verdicts(store, told[first : first + MAX_VERDICTS])
-            await add_verdicts(store, [Verdict(name, 0.0) for name in names])
+                await store.add_verdicts(told[first : first + MAX_VERDICTS])
+            await store.add_verdicts([Verdict(name, 0.0) for name in names])
         finally:
             await store.aclose()
 

@@ -13,7 +13,7 @@ from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.retention import DAY_S, Purged, erase, purge
 from hedgerow.proxy.audit.store import AuditStore, purge_regularly
-from hedgerow.proxy.audit.verdicts import Verdict, add_verdicts
+from hedgerow.proxy.audit.verdicts import Verdict
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import StoreError
 from tests.unit.proxy.audit.conftest import Store, entry
@@ -74,7 +74,7 @@ def test_texts_go_and_figures_stay(filled: Store) -> None:
 
 def test_rows_go_from_the_beginning_of_their_chain(filled: Store) -> None:
     """With their verdicts; the recorded start moves, and what is left verifies."""
-    filled.run(lambda opened: add_verdicts(opened, [Verdict("r10", 1.0)]))
+    filled.run(lambda opened: opened.add_verdicts([Verdict("r10", 1.0)]))
     assert forget(filled, settings(filled, keep_rows_days=4)) == Purged(rows=4)
     assert sorted(filled.sql("SELECT id FROM answers")) == ["r0.05", "r2", "short0.05", "short2"]
     assert filled.sql("SELECT count(*) FROM verdicts") == [0]
@@ -121,7 +121,7 @@ def test_rows_from_before_the_chains_go_too(store: Store) -> None:
 @pytest.mark.parametrize(("which", "count"), [({"names": ["r10"]}, 1), ({"user": "ada"}, 8), ({"user": "eve"}, 0)])
 def test_erasing_by_id_and_by_user(filled: Store, which: Any, count: int) -> None:
     """What was said is nowhere in the database any more; figures and chain stay."""
-    filled.run(lambda opened: add_verdicts(opened, [Verdict("r10", 1.0)]))
+    filled.run(lambda opened: opened.add_verdicts([Verdict("r10", 1.0)]))
     filled.sql("UPDATE verdicts SET note = :note", note=SECRET)
     engine = open_engine(filled.settings)
     assert erase(engine, actor="test", **which) == count

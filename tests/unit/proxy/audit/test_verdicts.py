@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from hedgerow.calibration import faithfulness_divergence
 from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.verdicts import Verdict, add_verdicts
+from hedgerow.proxy.audit.verdicts import Verdict
 from tests.unit.proxy.audit.conftest import Store, entry
 
 BETAS = {"raw_alpha": 8.0, "raw_beta": 2.0, "alpha": 6.0, "beta": 4.0, "perceived_alpha": 9.0, "perceived_beta": 1.0}
@@ -19,7 +21,7 @@ def told_in_turn(store: Store, *told: Verdict) -> tuple[list[Any], list[Any]]:
 
     async def work(opened: AuditStore) -> Any:
         await opened.write(entry("a", **BETAS, response_id="chatcmpl-1"))
-        settled = [(await add_verdicts(opened, [one]))[0] for one in told]
+        settled = [(await opened.add_verdicts([one]))[0] for one in told]
         found = await opened.get("a")
         assert found is not None
         return settled, [(v["kind"], v["correct"], v["current"]) for v in found["verdicts"]]
@@ -49,7 +51,7 @@ def test_two_verdicts_on_one_answer_in_one_batch(store: Store) -> None:
 
     async def work(opened: AuditStore) -> Any:
         await opened.write(entry("a", **BETAS))
-        await add_verdicts(opened, [Verdict("a", 1.0), Verdict("unknown", 1.0), Verdict("a", 0.0), Verdict("a", 0.0)])
+        await opened.add_verdicts([Verdict("a", 1.0), Verdict("unknown", 1.0), Verdict("a", 0.0), Verdict("a", 0.0)])
         found = await opened.get("a")
         assert found is not None
         return [(v["correct"], v["current"]) for v in found["verdicts"]]
@@ -66,12 +68,32 @@ def test_every_confidence_is_settled_by_its_own_beta(store: Store) -> None:
     assert settled.scores["brier"] == pytest.approx(0.25 * (0.24 / 11 + 0.16) + 0.75 * (0.24 / 11 + 0.36), rel=1e-12)
 
 
+def test_verdicts_that_come_together_share_a_commit(store: Store) -> None:
+    """Sixty-four at once starved each other, and the chats beside them, with a transaction each."""
+    names = [f"a{i}" for i in range(64)]
+    commits = 0
+
+    def count(_: sa.Connection) -> None:
+        nonlocal commits
+        commits += 1
+
+    async def work(opened: AuditStore) -> Any:
+        for name in names:
+            await opened.write(entry(name, **BETAS))
+        sa.event.listen(opened.engine, "commit", count)
+        return await asyncio.gather(*(opened.add_verdicts([Verdict(name, 1.0)]) for name in [*names, "unknown"]))
+
+    settled = store.run(work)
+    assert [[one.id for one in each if one] for each in settled] == [*([name] for name in names), []]
+    assert commits <= 4
+
+
 def test_a_row_without_confidence_keeps_its_verdict_and_settles_nothing(store: Store) -> None:
     """A passed answer may be right or wrong all the same."""
 
     async def work(opened: AuditStore) -> Any:
         await opened.write(entry("p", status="passed"))
-        return await add_verdicts(opened, [Verdict("p", 1.0)])
+        return await opened.add_verdicts([Verdict("p", 1.0)])
 
     (settled,) = store.run(work)
     assert settled.changed
