@@ -16,12 +16,23 @@ from hedgerow.calibration.metrics.binned import (
 )
 from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
 from hedgerow.calibration.metrics.expected import expected_brier, expected_nll
-from hedgerow.calibration.metrics.faithful import cmfg, faithfulness
+from hedgerow.calibration.metrics.faithful import (
+    DecisivenessCurve,
+    cmfg,
+    conditional_mean,
+    contradiction_confidence,
+    decisiveness_curve,
+    faithfulness,
+    mfg,
+)
+from hedgerow.calibration.metrics.faithful_figures import FaithfulnessFigures, faithfulness_figures
 from hedgerow.calibration.metrics.marker_table import MarkedSentence, corpus, measure_markers
 from hedgerow.calibration.metrics.ranking import RiskCoverage, aurc, auroc, risk_coverage
 from hedgerow.calibration.metrics.smooth import smooth_ece, smooth_ece_at, smooth_ece_interval
 
 __all__ = [
+    "DecisivenessCurve",
+    "FaithfulnessFigures",
     "Interval",
     "MarkedSentence",
     "ReliabilityTable",
@@ -30,17 +41,22 @@ __all__ = [
     "auroc",
     "bootstrap_interval",
     "cmfg",
+    "conditional_mean",
+    "contradiction_confidence",
     "corpus",
+    "decisiveness_curve",
     "ece_equal_mass",
     "ece_equal_width",
     "expected_brier",
     "expected_nll",
     "faithfulness",
     "faithfulness_divergence",
+    "faithfulness_figures",
     "generalised_ece",
     "generalised_reliability",
     "kl_update",
     "measure_markers",
+    "mfg",
     "reliability_equal_mass",
     "reliability_equal_width",
     "risk_coverage",

@@ -1,12 +1,57 @@
-"""Faithfulness of wording to confidence: does an answer sound as sure as the model is?"""
+"""Faithfulness of wording to confidence: does an answer sound as sure as the model is? (Yona, Aharoni & Geva 2024.)"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.calibration.arrays import FloatArray, probabilities, same_shape, sample
-from hedgerow.calibration.errors import RangeError
+from hedgerow.calibration.errors import NotEnoughData, RangeError
+
+BINS = 10
+"""Bins of confidence, as in the paper."""
+ON_EDGE = 1e-9
+"""Distance, in bins, up to which a confidence lies on the edge between two bins."""
+
+
+def contradiction_confidence(contradicted: ArrayLike) -> float:
+    """Intrinsic confidence in an assertion: the share of sampled answers that do not contradict it.
+
+    Parameters
+    ----------
+    contradicted : array_like of bool, shape (k,)
+        For each of k >= 1 further answers to the same question, whether it contradicts the assertion. An answer that is silent on it, says
+        it more coarsely or refuses does not contradict it.
+
+    Returns
+    -------
+    float
+        In [0, 1]; higher = more confident.
+
+    Raises
+    ------
+    NotEnoughData
+        If there is no answer to hold the assertion against.
+    RangeError
+        If a value is neither 0 nor 1.
+
+    Notes
+    -----
+    **Source**: Yona, Aharoni & Geva 2024, equation 2: 1 - (1/k) sum over i of 1[A contradicts A_i]. **Deviates**: none.
+
+    Examples
+    --------
+    >>> contradiction_confidence([False, False, True, False])
+    0.75
+    """
+    found = np.atleast_1d(probabilities("contradicted", contradicted))
+    if found.size == 0:
+        raise NotEnoughData("an assertion needs one further answer at least to be held against")
+    if ((found > 0.0) & (found < 1.0)).any():
+        raise RangeError("contradicted must be 0 or 1")
+    return float(1.0 - found.mean())
 
 
 def faithfulness(decisiveness: ArrayLike, confidence: ArrayLike) -> FloatArray:
@@ -49,8 +94,39 @@ def faithfulness(decisiveness: ArrayLike, confidence: ArrayLike) -> FloatArray:
     return np.asarray(1.0 - np.abs(d - c).mean(axis=-1))
 
 
-def cmfg(decisiveness: ArrayLike, confidence: ArrayLike, *, bins: int = 10) -> float:
-    """Conditional mean faithfulness: mean faithfulness within bins of confidence, then the mean over bins.
+def mfg(faithfulness: ArrayLike) -> float:
+    """Mean faithful generation: the mean faithfulness of answers.
+
+    Parameters
+    ----------
+    faithfulness : array_like, shape (n,)
+        Of each answer that asserts something, in [0, 1]; refusals are left out.
+
+    Returns
+    -------
+    float
+        In [0, 1]; higher = more faithful. Depends on how confidences are spread: that of always decisive answers is the mean confidence.
+
+    Raises
+    ------
+    RangeError, ShapeError
+        If a value is out of range, or there is none.
+
+    Notes
+    -----
+    **Source**: Yona, Aharoni & Geva 2024, section 4 (MFG). **Deviates**: none.
+
+    Examples
+    --------
+    >>> mfg([1.0, 0.5])
+    0.75
+    """
+    (values,) = sample(faithfulness=probabilities("faithfulness", faithfulness))
+    return float(values.mean())
+
+
+def cmfg(decisiveness: ArrayLike, confidence: ArrayLike, *, bins: int = BINS) -> float:
+    """Conditional mean faithful generation of answers with one assertion each: mean faithfulness within bins of confidence, then over bins.
 
     Parameters
     ----------
@@ -59,12 +135,13 @@ def cmfg(decisiveness: ArrayLike, confidence: ArrayLike, *, bins: int = 10) -> f
     confidence : array_like, shape (n,)
         How sure the model is of it, in [0, 1].
     bins : int
-        Bins of equal width, >= 1; upper ends included, the first bin holds 0 as well.
+        Bins of equal width, >= 1.
 
     Returns
     -------
     float
-        In [0, 1]; higher = more faithful. 0.5 for wording that ignores the confidence, where all bins are filled.
+        In [0, 1]; higher = more faithful. 1 where every answer sounds as sure as the model is; 0.5, where all bins are filled, for answers that
+        are always decisive, or fully decisive or not at all by a toss. Which confidences are common does not matter.
 
     Raises
     ------
@@ -74,19 +151,155 @@ def cmfg(decisiveness: ArrayLike, confidence: ArrayLike, *, bins: int = 10) -> f
     Notes
     -----
     **Source**: Yona, Aharoni & Geva 2024, section 4 (cMFG; "10 equally-sized bins", read as equal width, since the metric is to
-    simulate confidences spread evenly over [0, 1]). **Deviates**: empty bins are left out of the mean.
+    simulate confidences spread evenly over [0, 1]). **Deviates**: empty bins are left out of the mean; a confidence on the edge between two bins
+    counts half in either. Confidences are shares of k samples, so that at k = 10 nearly all lie on edges: answers that are always decisive
+    would get 0.545 with upper ends included and 0.455 with lower ones, not the 0.5 that they are to get. The paper gives 0.5 for "a random
+    level of decisiveness" too: that is so for the two ends of the scale; levels spread evenly over it get 2/3, and the middle alone 3/4.
 
     Examples
     --------
     >>> round(cmfg([1.0, 1.0, 1.0], [0.95, 0.92, 0.15]), 4)
     0.5425
+    >>> round(cmfg([1.0] * 11, [i / 10 for i in range(11)]), 4)
+    0.5
     """
-    if bins < 1:
-        raise RangeError(f"bins must be >= 1, got {bins!r}")
     d, c = sample(
         decisiveness=probabilities("decisiveness", decisiveness), confidence=probabilities("confidence", confidence)
     )
-    place = np.maximum(np.searchsorted(np.arange(bins + 1) / bins, c, side="left") - 1, 0)
-    counts = np.bincount(place, minlength=bins)
-    sums = np.bincount(place, 1.0 - np.abs(d - c), bins)
-    return float(np.mean(sums[counts > 0] / counts[counts > 0]))
+    return conditional_mean(1.0 - np.abs(d - c), c, bins=bins)
+
+
+def conditional_mean(values: ArrayLike, confidence: ArrayLike, *, bins: int = BINS) -> float:
+    """Mean of values within bins of confidence, then the mean over the bins that hold something.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Of each answer; the faithfulness of answers with any number of assertions makes this their cMFG.
+    confidence : array_like, shape (n,)
+        In [0, 1]; of an answer with several assertions the mean over them.
+    bins : int
+        Bins of equal width, >= 1. A confidence on the edge between two counts half in either.
+
+    Returns
+    -------
+    float
+        Within the range of the values.
+
+    Raises
+    ------
+    RangeError, ShapeError
+        If a confidence is out of range, there is no bin, or the shapes do not fit together.
+
+    Notes
+    -----
+    **Source**: Yona, Aharoni & Geva 2024, section 4: the outer expectation of cMFG. **Deviates**: as `cmfg`.
+
+    Examples
+    --------
+    >>> conditional_mean([1.0, 0.0, 0.5], [0.97, 0.93, 0.22])
+    0.5
+    """
+    v, c = sample(values=np.asarray(values, dtype=np.float64), confidence=probabilities("confidence", confidence))
+    held = membership(c, bins)
+    return float(mean_over_bins(sums_in_bins(held, bins), sums_in_bins(held, bins, v)))
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Which bin each answer counts in: the lower and the upper of two with half a weight each, or one of them twice."""
+
+    lower: NDArray[np.intp]
+    upper: NDArray[np.intp]
+
+
+def membership(confidence: FloatArray, bins: int) -> Membership:
+    """The bins of checked confidences."""
+    if bins < 1:
+        raise RangeError(f"bins must be >= 1, got {bins!r}")
+    place = confidence * bins
+    edge = np.abs(place - np.round(place)) < ON_EDGE
+    upper = np.where(edge, np.round(place), np.floor(place)).astype(np.intp)
+    return Membership(np.clip(upper - edge, 0, bins - 1), np.clip(upper, 0, bins - 1))
+
+
+def sums_in_bins(held: Membership, bins: int, values: FloatArray | None = None) -> FloatArray:
+    """Sum of values (of ones) in each bin."""
+    half = np.full(held.lower.size, 0.5) if values is None else 0.5 * values
+    return np.bincount(held.lower, half, bins) + np.bincount(held.upper, half, bins)
+
+
+def mean_over_bins(weights: FloatArray, sums: FloatArray) -> float:
+    """Mean of the means of the bins that hold something."""
+    filled = weights > 0
+    return float(np.mean(sums[filled] / weights[filled]))
+
+
+@dataclass(frozen=True, slots=True)
+class DecisivenessCurve:
+    """Answers in bins of confidence, one value a bin that holds any.
+
+    Attributes
+    ----------
+    low, high : ndarray, shape (m,)
+        Ends of the bins.
+    weight : ndarray, shape (m,)
+        Answers in each; one on an edge counts half in either bin.
+    confidence, decisiveness, faithfulness : ndarray, shape (m,)
+        Means, in [0, 1]. Faithful answers have the decisiveness of their confidence: they lie on the diagonal.
+    spread : ndarray, shape (m,)
+        Standard error of the mean decisiveness; NaN where one answer or fewer is in the bin.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    weight: FloatArray
+    confidence: FloatArray
+    decisiveness: FloatArray
+    faithfulness: FloatArray
+    spread: FloatArray
+
+
+def decisiveness_curve(
+    decisiveness: ArrayLike, confidence: ArrayLike, faithfulness: ArrayLike | None = None, *, bins: int = BINS
+) -> DecisivenessCurve:
+    """Mean decisiveness by confidence.
+
+    Parameters
+    ----------
+    decisiveness, confidence : array_like, shape (n,)
+        Of each answer, in [0, 1]; of one with several assertions the means over them.
+    faithfulness : array_like, shape (n,), optional
+        Of each answer; 1 - |decisiveness - confidence| where it is not given, which is that of answers with one assertion.
+    bins : int
+        Bins of equal width, >= 1; edges as `cmfg` has them.
+
+    Raises
+    ------
+    RangeError, ShapeError
+        If a value is out of range or the shapes do not fit together.
+
+    Notes
+    -----
+    **Source**: Yona, Aharoni & Geva 2024, figure 4. **Deviates**: none.
+
+    Examples
+    --------
+    >>> curve = decisiveness_curve([1.0, 1.0, 0.4], [0.95, 0.25, 0.21])
+    >>> curve.low.tolist(), curve.decisiveness.tolist()
+    ([0.2, 0.9], [0.7, 1.0])
+    """
+    d, c = sample(
+        decisiveness=probabilities("decisiveness", decisiveness), confidence=probabilities("confidence", confidence)
+    )
+    f = 1.0 - np.abs(d - c) if faithfulness is None else probabilities("faithfulness", faithfulness)
+    d, c, f = sample(decisiveness=d, confidence=c, faithfulness=f)
+    held = membership(c, bins)
+    weight = sums_in_bins(held, bins)
+    filled = weight > 0
+    n = weight[filled]
+    means = [sums_in_bins(held, bins, column)[filled] / n for column in (c, d, f)]
+    variance = np.maximum(sums_in_bins(held, bins, d * d)[filled] / n - means[1] ** 2, 0.0)
+    spread = np.sqrt(variance / np.where(n > 1.0, n - 1.0, np.nan))
+    edges = np.arange(bins + 1) / bins
+    return DecisivenessCurve(edges[:-1][filled], edges[1:][filled], n, *means, spread)
