@@ -226,7 +226,7 @@ def membership(confidence: FloatArray, bins: int) -> Membership:
 def sums_in_bins(held: Membership, bins: int, values: FloatArray | None = None) -> FloatArray:
     """Sum of values (of ones) in each bin."""
     half = np.full(held.lower.size, 0.5) if values is None else 0.5 * values
-    return np.bincount(held.lower, half, bins) + np.bincount(held.upper, half, bins)
+    return np.asarray(np.bincount(held.lower, half, bins) + np.bincount(held.upper, half, bins), dtype=np.float64)
 
 
 def mean_over_bins(weights: FloatArray, sums: FloatArray) -> float:
@@ -298,8 +298,8 @@ def decisiveness_curve(
     weight = sums_in_bins(held, bins)
     filled = weight > 0
     n = weight[filled]
-    means = [sums_in_bins(held, bins, column)[filled] / n for column in (c, d, f)]
-    variance = np.maximum(sums_in_bins(held, bins, d * d)[filled] / n - means[1] ** 2, 0.0)
+    of_c, of_d, of_f = (sums_in_bins(held, bins, column)[filled] / n for column in (c, d, f))
+    variance = np.maximum(sums_in_bins(held, bins, d * d)[filled] / n - of_d**2, 0.0)
     spread = np.sqrt(variance / np.where(n > 1.0, n - 1.0, np.nan))
     edges = np.arange(bins + 1) / bins
-    return DecisivenessCurve(edges[:-1][filled], edges[1:][filled], n, *means, spread)
+    return DecisivenessCurve(edges[:-1][filled], edges[1:][filled], n, of_c, of_d, of_f, spread)

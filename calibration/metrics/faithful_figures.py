@@ -92,10 +92,12 @@ def faithfulness_figures(
         faithfulness=probabilities("faithfulness", faithfulness),
     )
     # shares of samples differ in their last digit by how they were computed: without rounding these would be no ties
-    distinct, counts = np.unique(np.round(np.stack(columns, axis=1), 12), axis=0, return_counts=True)
+    distinct: FloatArray
+    distinct, times = np.unique(np.round(np.stack(columns, axis=1), 12), axis=0, return_counts=True)
+    counts = times.astype(np.float64)
     work = _Weighted(*distinct.T, bins=bins)
     n = int(counts.sum())
-    estimate = work.figures(counts.astype(np.float64))
+    estimate = work.figures(counts)
     drawn = np.array([work.figures(_redrawn(counts, n, rng)) for _ in range(resamples)])
 
     def interval(column: int) -> Interval:
@@ -116,7 +118,7 @@ def faithfulness_figures(
     )
 
 
-def _redrawn(counts: NDArray[np.intp], n: int, rng: np.random.Generator) -> FloatArray:
+def _redrawn(counts: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
     """How often each different answer is in a resample."""
     if counts.size == n:
         return np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
@@ -140,7 +142,8 @@ class _Weighted:
         """In the order of `faithfulness_figures`."""
         conditional = mean_over_bins(self.weights(counts), self.weights(counts, self.f))
         means = (self._averaged * counts).sum(axis=1) / counts.sum()
-        return [conditional, *means.tolist(), _correlation(*(_midranks(r, counts) for r in self._ranked), counts)]
+        x, y = (_midranks(inverse, counts) for inverse in self._ranked)
+        return [conditional, *means.tolist(), _correlation(x, y, counts)]
 
 
 def _midranks(inverse: NDArray[np.intp], counts: FloatArray) -> FloatArray:

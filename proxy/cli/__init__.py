@@ -51,6 +51,9 @@ COMMANDS = {
     "evaluate": Command(
         "hedgerow.proxy.cli.evaluate:evaluate", "Fit a map on one part of labelled answers, measure it on the rest."
     ),
+    "faithfulness": Command(
+        "hedgerow.proxy.cli.faithfulness:faithfulness", "Measure whether answers sound as sure as their model is."
+    ),
     "maps": Command("hedgerow.proxy.cli.maps:app", "List, show, activate and compare stored calibration maps."),
     "routes": Command(
         "hedgerow.proxy.cli.routes:app", "See what routes do, switch their mode, activate a map or roll it back."

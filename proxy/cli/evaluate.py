@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import operator
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,12 +17,10 @@ from hedgerow.calibration.evaluation import evaluate as run
 from hedgerow.calibration.maps import MapName
 from hedgerow.calibration.metrics.table import METRICS
 from hedgerow.proxy.cli.common import progress_bar, stop
+from hedgerow.proxy.cli.conditions import parse_condition
 from hedgerow.proxy.cli.records import Clusters, Signal, load_records
 from hedgerow.proxy.lab.measuring import Records
 from hedgerow.proxy.lab.report import render
-
-_CONDITION = re.compile(r"\s*([a-z_][a-z0-9_.]*)\s*(>=|<=|>|<)\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+)\s*")
-_COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
 
 
 def evaluate(
@@ -51,19 +47,18 @@ def evaluate(
     allow_negative_slope: Annotated[bool, typer.Option(help="Accept a Platt map that reverses the order.")] = False,
 ) -> None:
     """Fit a map on the first part of labelled answers and measure it on the rest."""
-    conditions = [_parse_condition(text) for text in fail_if or []]
+    conditions = [parse_condition(text, "generalised_ece.after > 0.08") for text in fail_if or []]
     records, _ = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad, fit_on=train_fraction)
     evaluation = _evaluate(records, kind, train_fraction, resamples, seed, signal, allow_negative_slope)
     document = to_document(evaluation, data.name, signal, clusters, len(records.bad))
-    for key, *_ in conditions:
-        _look_up(document, key)  # a key that is not there is a mistake, whatever else happens
+    known = _figures(document)
+    for condition in conditions:
+        condition.value(document, known)  # a key that is not there is a mistake, whatever else happens
     if html is not None:
         _write_page(html, evaluation, document)
     typer.echo(json.dumps(document, indent=2)) if as_json else _print_table(document)
-    for key, sign, limit in conditions:
-        value = _look_up(document, key)
-        if _COMPARE[sign](value, limit):
-            stop(f"{key} is {value:.6g}, {sign} {limit:g} by {abs(value - limit):.6g}", code=1)
+    for condition in conditions:
+        condition.check(document, known)
 
 
 def _evaluate(
@@ -107,25 +102,9 @@ def to_document(evaluation: Evaluation, data: str, signal: str, clusters: str, b
     return {**document, **fitted.to_dict()}
 
 
-def _parse_condition(text: str) -> tuple[str, str, float]:
-    parts = _CONDITION.fullmatch(text)
-    if parts is None:
-        stop(
-            f"Invalid --fail-if condition {text!r}. Write a key, a sign and a number, such as generalised_ece.after > 0.08"
-        )
-    return parts[1], parts[2], float(parts[3])
-
-
-def _look_up(document: dict[str, Any], key: str) -> float:
-    value: Any = document
-    for part in key.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        known = [name for name, held in document.items() if isinstance(held, dict) and "after" in held]
-        stop(
-            f"--fail-if: no figure is called {key!r}; the figures are n, accuracy, auroc and .before, .after of {', '.join(known)}"
-        )
-    return float(value)
+def _figures(document: dict[str, Any]) -> str:
+    known = [name for name, held in document.items() if isinstance(held, dict) and "after" in held]
+    return f"n, accuracy, auroc and .before, .after of {', '.join(known)}"
 
 
 def _write_page(path: Path, evaluation: Evaluation, document: dict[str, Any]) -> None:

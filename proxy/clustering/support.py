@@ -166,6 +166,21 @@ def _borne_out(words: dict[str, str], vocabularies: Sequence[Words]) -> tuple[bo
     )
 
 
+def disputed(question: str, claims: Sequence[str], others: Sequence[str]) -> list[tuple[bool, ...]]:
+    """For each claim, which of the other answers dispute it: their sentence that is nearest to it holds half of its plain words, but not half of
+    its names and numbers. A claim without a name or number is disputed by none.
+    """
+    asked = {stem for stem, _ in _read(question)}
+    read = [read_answer(other, asked) for other in others]
+    found = []
+    for claim in claims:
+        words = _telling_words(claim, asked)
+        core = _core(words)
+        plain = words.keys() - core
+        found.append(tuple(bool(core and plain) and _disputes(other, core, plain) for other in read))
+    return found
+
+
 def agreement_with(question: str, answer: str, others: Sequence[str]) -> list[float] | None:
     """How far each other answer says what an answer in a full sentence says, in [0, 1]: the share of its names and numbers that it holds.
 

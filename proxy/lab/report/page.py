@@ -15,7 +15,7 @@ def render(evaluation: Evaluation, document: dict[str, Any]) -> str:
     """The page of an evaluation; `document` is what `hedgerow evaluate --json` prints."""
     metrics = _metrics(document)
     return (
-        _environment()
+        environment()
         .get_template("evaluation.html")
         .render(
             document=document,
@@ -39,10 +39,11 @@ def render_experiment(runs: Sequence[tuple[dict[str, Any], Evaluation]]) -> str:
         spaces.append(("linguistic space", document["linguistic_space"]))
         tables = [(title, held, _metrics(held)) for title, held in spaces]
         shown.append({"document": document, "tables": tables, "reliability": _reliability(evaluation)})
-    return _environment().get_template("experiment.html").render(runs=shown)
+    return environment().get_template("experiment.html").render(runs=shown)
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates of all reports."""
     return Environment(
         loader=PackageLoader("hedgerow.proxy.lab.report"),
         autoescape=True,

@@ -1,0 +1,54 @@
+"""Conditions on figures that end a command with 1, for checks before a release: `--fail-if 'cmfg < 0.7'`."""
+
+from __future__ import annotations
+
+import operator
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from hedgerow.proxy.cli.common import stop
+
+_CONDITION = re.compile(r"\s*([a-z_][a-z0-9_.]*)\s*(>=|<=|>|<)\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?\.\d+)\s*")
+_COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A figure, named by its path in the document that --json prints, against a limit."""
+
+    key: str
+    sign: str
+    limit: float
+
+    def check(self, document: dict[str, Any], known: str) -> None:
+        """End the command with 1 where it holds or the figure is not defined, with 2 where there is no such figure; `known` says which there are."""
+        value = self.value(document, known)
+        if value is None:
+            stop(
+                f"{self.key} is not defined here, so that {self.key} {self.sign} {self.limit:g} cannot be told", code=1
+            )
+        if _COMPARE[self.sign](value, self.limit):
+            stop(f"{self.key} is {value:.6g}, {self.sign} {self.limit:g} by {abs(value - self.limit):.6g}", code=1)
+
+    def value(self, document: dict[str, Any], known: str) -> float | None:
+        """The figure; None where it is there and not defined."""
+        value: Any = document
+        for part in self.key.split("."):
+            value = value.get(part, _MISSING) if isinstance(value, dict) else _MISSING
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            stop(f"--fail-if: no figure is called {self.key!r}; the figures are {known}")
+        return float(value)
+
+
+_MISSING = object()
+
+
+def parse_condition(text: str, example: str) -> Condition:
+    """A condition as it is written on the command line; anything else ends the command."""
+    parts = _CONDITION.fullmatch(text)
+    if parts is None:
+        stop(f"Invalid --fail-if condition {text!r}. Write a key, a sign and a number, such as {example}")
+    return Condition(parts[1], parts[2], float(parts[3]))

@@ -1,0 +1,250 @@
+"""`hedgerow faithfulness`: do a model's words mean what it thinks?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hedgerow.proxy.cli.common import (
+    CONFIG,
+    ConfigPath,
+    calibrating_route,
+    configuration,
+    one_sentence,
+    progress_bar,
+    show_faults,
+    stop,
+    unreadable,
+)
+from hedgerow.proxy.cli.conditions import parse_condition
+from hedgerow.proxy.cli.reading import Judge, RouteName
+from hedgerow.proxy.lab.datasets import UNREADABLE
+from hedgerow.proxy.lab.faithfulness import measuring
+from hedgerow.proxy.lab.faithfulness.asking import CALLS
+from hedgerow.proxy.lab.faithfulness.figures import METRICS, Gathered, document
+from hedgerow.proxy.lab.faithfulness.measuring import Looked, Teller
+from hedgerow.proxy.lab.faithfulness.rows import GROUPED
+from hedgerow.proxy.lab.ledger import Ledger
+from hedgerow.proxy.lab.reading import JudgeKind
+from hedgerow.proxy.lab.report.faithfulness import render
+from hedgerow.proxy.types import Json
+
+KEPT = ".measured.jsonl"
+"""Ends the name of the file beside the data that keeps what a language model said."""
+_KNOWN = ", ".join((*METRICS, "cmfg_always_decisive", "n", "punting_rate", "accuracy", "worst.cmfg", "worst.mfg"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How rows are measured: by whom, and where that is kept."""
+
+    judge: JudgeKind
+    route: str | None
+    config: Path
+    out: Path | None
+    concurrency: int
+    yes: bool
+
+
+def faithfulness(
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            help="JSONL of {question, answer, samples, model, prompt, dataset, correct, split}; plain, .gz or .xz.",
+        ),
+    ],
+    judge: Judge = "none",
+    route: RouteName = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="End with 1 where this holds, e.g. 'cmfg < 0.7' or, of several groups, 'worst.cmfg < 0.7'; repeatable."
+        ),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page here.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"JSONL that keeps what was measured and is read again. Default with --judge llm: DATA{KEPT}; else none."
+        ),
+    ] = None,
+    resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
+    concurrency: Annotated[int, typer.Option(min=1, help="With --judge llm: rows under way at once.")] = 4,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Measure how far the words of recorded answers follow the model's own confidence: cMFG, MFG, decisiveness by confidence."""
+    if resamples == 1:
+        stop("--resamples must be 0, or 2 at least")
+    conditions = [parse_condition(text, "cmfg < 0.7") for text in fail_if or []]
+    if out is None and judge == "llm":
+        out = data.with_name(data.name + KEPT)
+    way = _Way(judge, route, config, out, concurrency, yes)
+    with one_sentence(on_interrupt="stopped; the same command continues" if out else "stopped"):
+        gathered, unfinished = anyio.run(_measured, data, way, skip_bad)
+        found = {"data": data.name, "judge": judge} | document(gathered, resamples=resamples, seed=seed)
+    show(found, as_json=as_json, report=report)
+    if unfinished:
+        stop(f"{unfinished} rows could not be measured yet; the same command continues with them", code=1)
+    for condition in conditions:
+        condition.check(found, _KNOWN)
+
+
+async def _measured(data: Path, way: _Way, skip_bad: bool) -> tuple[Gathered, int]:
+    """What was measured, and how many rows are left for another time."""
+    ledger = Ledger(way.out, _how(way), "measured") if way.out else None
+    with ledger or nullcontext():
+        try:
+            kept = measuring.kept_in(way.out)
+            looked = measuring.look(data, kept)
+            _check(data, looked, skip_bad)
+            return await _with_progress(data, way, kept, ledger, looked)
+        except UNREADABLE as error:
+            unreadable(data, error)
+
+
+def _how(way: _Way) -> Json:
+    """How rows are measured, as the file that keeps them says."""
+    if way.judge != "llm":
+        return {"judge": way.judge}
+    judge = calibrating_route(configuration(way.config), way.route).judge
+    return {"judge": way.judge, "model": judge.model or ""}
+
+
+def _check(data: Path, looked: Looked, skip_bad: bool) -> None:
+    show_faults([f"line {row.line}: {row.reason}" for row in looked.bad] + ["..."] * (looked.n_bad - len(looked.bad)))
+    if looked.n_bad and not skip_bad:
+        stop(f"{data}: {looked.n_bad} rows cannot be used; --skip-bad continues without them")
+    if not looked.rows:
+        stop(f"{data}: contains no answer")
+
+
+async def _with_progress(
+    data: Path, way: _Way, kept: dict[str, Any], ledger: Ledger | None, looked: Looked
+) -> tuple[Gathered, int]:
+    _confirm(way, looked)
+    async with _teller(way) as teller:
+        with progress_bar() as progress:
+            task = progress.add_task(f"Measuring {data.name}", total=looked.left)
+            gathered, outcome = await measuring.measure(
+                data,
+                teller,
+                kept,
+                ledger,
+                concurrency=way.concurrency if way.judge == "llm" else 1,
+                on_done=lambda: progress.advance(task),
+                on_failure=lambda line, why: progress.console.print(f"line {line}: {why}", markup=False, highlight=False, soft_wrap=True),
+            )  # fmt: skip
+    return gathered, looked.left - outcome.done
+
+
+def _confirm(way: _Way, looked: Looked) -> None:
+    """Say what a language model will be asked, before it is."""
+    if way.judge != "llm" or not looked.left:
+        return
+    had = f"{looked.rows - looked.left} rows are measured already; " if looked.rows > looked.left else ""
+    typer.echo(
+        f"{had}{looked.left} to measure: {CALLS * looked.left} calls of the judge at most (punts take one)", err=True
+    )
+    if not way.yes and not typer.confirm("Go on?", err=True):
+        raise typer.Exit(1)
+
+
+@asynccontextmanager
+async def _teller(way: _Way) -> AsyncIterator[Teller]:
+    if way.judge == "none":
+        yield measuring.by_rules_and_words()
+    elif way.judge == "local":
+        yield measuring.by_local_judge()
+    else:
+        settings = configuration(way.config)
+        async with measuring.by_language_model(settings, calibrating_route(settings, way.route)) as teller:
+            yield teller
+
+
+def show(found: Json, *, as_json: bool, report: Path | None) -> None:
+    """Print a document and write its page."""
+    if report is not None:
+        try:
+            report.write_text(render(found), encoding="utf-8")
+        except OSError as error:
+            stop(f"{report}: cannot be written: {error.strerror}")
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, allow_nan=False))
+    else:
+        _print(found)
+
+
+def _print(found: Json) -> None:
+    console = Console(highlight=False)
+    samples = found["samples"]
+    of = (
+        ""
+        if samples is None
+        else f", {samples[0] if samples[0] == samples[1] else f'{samples[0]} to {samples[1]}'} further answers each"
+    )
+    console.print(
+        f"{found['data']}: {found['n']:,} answers with {found['assertions']:,} assertions{of}, {found['punts']:,} punts"
+        + (f", {found['unread']:,} not read" if found["unread"] else ""),
+        soft_wrap=True,
+    )
+    _print_figures(console, "all answers" if found["groups"] else "", found)
+    for group in found["groups"]:
+        _print_figures(console, group_name(group), group)
+    _print_curve(console, found["curve"])
+    for note in found["notes"]:
+        console.print(f"note: {note}", soft_wrap=True)
+
+
+def _print_figures(console: Console, title: str, group: Json) -> None:
+    table = Table(
+        title=title or None, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False
+    )
+    for metric in METRICS:
+        table.add_row(metric, *_figure(group, metric))
+    for name in ("cmfg_always_decisive", "punting_rate", "accuracy"):
+        table.add_row(name, _number(group[name]), "")
+    table.add_row("n", f"{group['n']:,}", "")
+    console.print(table)
+
+
+def _print_curve(console: Console, curve: list[Json]) -> None:
+    if not curve:
+        return
+    table = Table("confidence", "answers", "decisiveness", "faithfulness", box=None, pad_edge=False)
+    for row in curve:
+        error = "" if row["spread"] is None else f" ± {1.96 * row['spread']:.2f}"
+        table.add_row(
+            f"{row['low']:.1f}–{row['high']:.1f}",
+            f"{row['weight']:,g}",
+            f"{row['decisiveness']:.2f}{error}",
+            f"{row['faithfulness']:.2f}",
+        )
+    console.print(table)
+
+
+def group_name(group: Json) -> str:
+    """What a group is called in tables."""
+    return " / ".join(str(group[name]) for name in GROUPED if group.get(name)) or "(unnamed)"
+
+
+def _figure(group: Json, metric: str) -> tuple[str, str]:
+    interval = group.get(f"{metric}_interval")
+    return _number(group[metric]), f"{interval[0]:.3f} to {interval[1]:.3f}" if interval else ""
+
+
+def _number(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"

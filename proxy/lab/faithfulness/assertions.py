@@ -1,0 +1,167 @@
+"""The assertions of an answer, each without its words of confidence and as it is worded with them, and how decisive that sounds.
+
+A short answer asserts one thing, whatever it takes to say it ("I'm not certain. It was Pinter, I think."); a long one what its sentences, items and
+cells claim. An answer none of whose sentences asserts anything punts. Decisiveness is the confidence that people perceive in the wording; where
+nothing in it lowers that of a plain assertion, it is 1, as it is for the judge of Yona, Aharoni & Geva 2024.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from hedgerow.calibration import Beta
+from hedgerow.lexicon import NO_HEDGE, LexiconError, load, perceive, spot
+from hedgerow.lexicon.text.claims import Claim
+from hedgerow.lexicon.text.clauses import clauses
+from hedgerow.lexicon.text.language import known_language_of, language_of
+from hedgerow.lexicon.text.sentences import Piece, sentences
+from hedgerow.proxy.errors import InputError
+from hedgerow.proxy.pipeline.claims import claims_of
+from hedgerow.proxy.rewriting.strip import Strippers
+from hedgerow.proxy.rewriting.template import asserts
+
+LOOKED_AT = 2_000
+"""Characters of an answer that tell its language."""
+
+_WORD = re.compile(r"[^\W_]+")
+_JOINING = frozenset({"but", "and", "though", "although", "however", "so", "here", "this", "that", "on", "about", "it"})
+
+
+class Unread(InputError):
+    """What an answer asserts, or how sure that sounds, cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One thing that an answer says.
+
+    Attributes:
+        text: without the answer's words of confidence.
+        decisiveness: how sure it sounds as worded, in [0, 1]; 1 without a hedge.
+        of_several: whether it is one of several claims of a long answer; else it is what the whole answer says.
+    """
+
+    text: str
+    decisiveness: float
+    of_several: bool = False
+
+
+def assertions(answer: str, question: str = "") -> tuple[Assertion, ...]:
+    """What an answer asserts; () where it punts (a refusal, a question back, nothing).
+
+    Raises:
+        Unread: it is in a language, or longer than, that can be read.
+
+    Examples:
+        >>> [(a.text, round(a.decisiveness, 1)) for a in assertions("I'm not sure, but I think it was Harold Pinter.")]
+        [('It was Harold Pinter.', 0.3)]
+        >>> assertions("I don't know who wrote it."), assertions("It was Harold Pinter.")[0].decisiveness
+        ((), 1.0)
+    """
+    if not answer.strip():
+        return ()
+    language = _language(answer[:LOOKED_AT], question)
+    stripper = _strippers().of(language)
+    parts = [piece for piece in stripper.pieces(answer) if piece.is_sentence] or [Piece(answer, True)]
+    bare = [stripper.sentence(part.text) for part in parts]
+    says = [
+        asserts(text, language) and not _only_doubts(part.text, language)
+        for part, text in zip(parts, bare, strict=True)
+    ]
+    if not any(says):
+        return ()
+    stripped = stripper.strip(answer).strip()
+    found = claims_of(stripped, question) if sum(says) > 1 else ()
+    if len(found) < 2 or len(sentences(stripped)) != len(parts):
+        said = " ".join(text for text, asserted in zip(bare, says, strict=True) if asserted)
+        return (Assertion(said, _decisiveness(answer, language)),)
+    return _of_claims(found, [part.text for part in parts], says, language)
+
+
+def _language(answer: str, question: str) -> str:
+    """The answer's; that of an English question where names hide it ("Marina Abramović met Uwe Laysiepen in Amsterdam.")."""
+    language = known_language_of(answer, question)
+    if language is None and language_of(question) == "en" and 10 * sum(map(str.isascii, answer)) > 9 * len(answer):
+        language = "en"
+    if language is None:
+        raise Unread("the answer is not in a language that can be read")
+    return language
+
+
+def decisiveness_of(perceived: Beta, language: str = "en") -> float:
+    """Decisiveness of a wording from the confidence that people perceive in it: 1 where that is no lower than a plain assertion's."""
+    plain = load(language=language)[NO_HEDGE].beta.mean
+    return 1.0 if perceived.mean >= plain - 1e-9 else perceived.mean
+
+
+@cache
+def _strippers() -> Strippers:
+    return Strippers(load().hedges)
+
+
+def _decisiveness(text: str, language: str) -> float:
+    try:
+        perceived = perceive(text, language)
+        hedged = any(span.kind == "hedge" for span in perceived.spans)
+        return decisiveness_of(perceived.beta, language) if hedged else 1.0
+    except LexiconError as error:
+        raise Unread(str(error)) from error
+
+
+def _only_doubts(sentence: str, language: str) -> bool:
+    """Whether a sentence is nothing but words of confidence: "But I could be wrong."."""
+    left = sentence
+    for span in reversed(spot(sentence, language)):
+        left = left[: span.start] + left[span.end :]
+    return left != sentence and not set(_WORD.findall(left.lower())) - _JOINING
+
+
+def _of_claims(
+    found: Sequence[Claim], originals: Sequence[str], says: Sequence[bool], language: str
+) -> tuple[Assertion, ...]:
+    read = [_with_remarks(index, originals, says, language) for index in range(len(originals))]
+    of_sentence: dict[int, list[Claim]] = {}
+    for claim in found:
+        if claim.sentence is not None:
+            of_sentence.setdefault(claim.sentence, []).append(claim)
+    told = []
+    for claim in found:
+        if claim.sentence is None:
+            worded = claim.text
+        else:
+            together = of_sentence[claim.sentence]
+            worded = _worded(together.index(claim), len(together), originals[claim.sentence], read[claim.sentence])
+        told.append(Assertion(claim.statement, _decisiveness(worded, language), of_several=True))
+    return tuple(told)
+
+
+def _with_remarks(index: int, originals: Sequence[str], says: Sequence[bool], language: str) -> str:
+    """A sentence with the hedged remarks about it: those that assert nothing themselves and stand right after it, or open the answer."""
+
+    def remark(i: int) -> bool:
+        return not says[i] and any(span.kind == "hedge" for span in spot(originals[i], language))
+
+    first = next(i for i, one in enumerate(says) if one)
+    opening = [originals[i] for i in range(first) if remark(i)]
+    after = []
+    for i in range(index + 1, len(originals)):
+        if says[i]:
+            break
+        if remark(i):
+            after.append(originals[i])
+    return " ".join([*opening, originals[index], *after])
+
+
+def _worded(place: int, of: int, original: str, read: str) -> str:
+    """The words that one of several claims of a sentence is made in: its own clause; the whole sentence where a hedge opens it, which governs all."""
+    cut = clauses(original)
+    if of == 1 or len(cut) != of:
+        return read
+    spans = [span for span in spot(original) if span.kind == "hedge"]
+    own = original[cut[place].start : cut[place].end]
+    opens = any(not original[: span.start].strip(" \t*_-–—:") for span in spans)
+    within = any(cut[place].start <= span.start < cut[place].end for span in spans)
+    return read if opens and not within else own + read[len(original) :] if read.startswith(original) else own

@@ -1,0 +1,167 @@
+"""From measured answers to figures: columns that grow by a few numbers an answer, and every metric of all and of each group."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.calibration.metrics import Interval, decisiveness_curve, faithfulness_figures
+from hedgerow.proxy.lab.faithfulness.rows import GROUPED, Measured
+from hedgerow.proxy.types import Json
+
+METRICS = ("cmfg", "mfg", "decisiveness", "confidence", "overstated", "understated", "spearman")
+"""The figures that have an interval, in the order in which they are shown."""
+WORST = ("cmfg", "mfg")
+"""Of groups, the lowest value of these."""
+FEW = 100
+"""Answers below which cMFG says little: ten bins hold fewer than ten each."""
+
+
+@dataclass(slots=True)
+class Columns:
+    """The answers of one group."""
+
+    decisiveness: array[float] = field(default_factory=lambda: array("d"))
+    confidence: array[float] = field(default_factory=lambda: array("d"))
+    faithfulness: array[float] = field(default_factory=lambda: array("d"))
+    assertions: int = 0
+    punts: int = 0
+    one_sample: int = 0
+    fewest: int | None = None
+    most: int | None = None
+    right: int = 0
+    labelled: int = 0
+
+    def add(self, row: Measured) -> None:
+        """Take in one answer."""
+        if row.punts:
+            self.punts += 1
+            return
+        n = len(row.decisiveness)
+        self.decisiveness.append(sum(row.decisiveness) / n)
+        self.confidence.append(sum(row.confidence) / n)
+        self.faithfulness.append(row.faithfulness)
+        self.assertions += n
+        if row.k is not None:
+            self.one_sample += row.k == 1
+            self.fewest = min(row.k, self.fewest or row.k)
+            self.most = max(row.k, self.most or row.k)
+        if row.correct is not None:
+            self.labelled, self.right = self.labelled + 1, self.right + bool(row.correct)
+
+    def extend(self, other: Columns) -> None:
+        """Take in another group."""
+        for name in ("decisiveness", "confidence", "faithfulness"):
+            getattr(self, name).extend(getattr(other, name))
+        for name in ("assertions", "punts", "one_sample", "right", "labelled"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.fewest = min((k for k in (self.fewest, other.fewest) if k is not None), default=None)
+        self.most = max((k for k in (self.most, other.most) if k is not None), default=None)
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Decisiveness, confidence and faithfulness of each answer, without copies."""
+        d, c, f = (np.frombuffer(column) for column in (self.decisiveness, self.confidence, self.faithfulness))
+        return d, c, f
+
+
+@dataclass(slots=True)
+class Gathered:
+    """All measured answers, together and by group, and the lines that are not among them."""
+
+    groups: defaultdict[tuple[str, ...], Columns] = field(default_factory=lambda: defaultdict(Columns))
+    unread: int = 0
+
+    def add(self, row: Measured) -> None:
+        """Take in one answer."""
+        self.groups[row.group].add(row)
+
+    @property
+    def whole(self) -> Columns:
+        """All groups together."""
+        whole = Columns()
+        for columns in self.groups.values():
+            whole.extend(columns)
+        return whole
+
+
+def document(gathered: Gathered, *, resamples: int = 1000, seed: int = 0) -> Json:
+    """Every figure by its name; `groups` where there are several, with `worst`, the lowest of them."""
+    found = figures(gathered.whole, resamples=resamples, seed=seed) | {"unread": gathered.unread}
+    if len(gathered.groups) < 2:
+        return found | {"groups": []}
+    groups: list[Json] = []
+    for key in sorted(gathered.groups):
+        names = {name: value for name, value in zip(GROUPED, key, strict=True) if value}
+        groups.append(names | figures(gathered.groups[key], resamples=resamples, seed=seed))
+    worst = {name: min((group[name] for group in groups if group[name] is not None), default=None) for name in WORST}
+    return found | {"groups": groups, "worst": worst}
+
+
+def figures(columns: Columns, *, resamples: int, seed: int) -> Json:
+    """One group; metrics are None where no answer asserts anything."""
+    d, c, f = columns.arrays
+    n = int(d.size)
+    found: Json = {
+        "n": n,
+        "assertions": columns.assertions,
+        "punts": columns.punts,
+        "punting_rate": columns.punts / (n + columns.punts) if n + columns.punts else None,
+        "samples": None if columns.fewest is None else [columns.fewest, columns.most],
+        "one_sample": columns.one_sample,
+        "accuracy": columns.right / columns.labelled if columns.labelled else None,
+    }
+    if not n:
+        return (
+            found
+            | dict.fromkeys([*METRICS, "cmfg_always_decisive"])
+            | {"bins_filled": 0, "curve": [], "notes": notes(columns, 0)}
+        )
+    measured = faithfulness_figures(d, c, f, rng=np.random.default_rng(seed), resamples=resamples)
+    for name in METRICS:
+        found |= _metric(name, getattr(measured, name), intervals=resamples > 0)
+    found |= {"cmfg_always_decisive": measured.cmfg_always_decisive, "bins_filled": measured.bins_filled}
+    return found | {"curve": _curve(d, c, f), "notes": notes(columns, measured.bins_filled)}
+
+
+def _metric(name: str, held: Interval | None, *, intervals: bool) -> Json:
+    if held is None:
+        return {name: None}
+    return {name: held.estimate} | ({f"{name}_interval": [held.low, held.high]} if intervals else {})
+
+
+def _curve(d: NDArray[np.float64], c: NDArray[np.float64], f: NDArray[np.float64]) -> list[Json]:
+    curve = decisiveness_curve(d, c, f)
+    names = ("low", "high", "weight", "confidence", "decisiveness", "faithfulness", "spread")
+    rows: list[dict[str, Any]] = []
+    for values in zip(*(getattr(curve, name) for name in names), strict=True):
+        rows.append({name: float(v) if isfinite(v) else None for name, v in zip(names, values, strict=True)})
+    return rows
+
+
+def notes(columns: Columns, bins: int) -> list[str]:
+    """What a reader of the figures should know."""
+    n, told = len(columns.decisiveness), list[str]()
+    if not n:
+        return [
+            f"No answer asserts anything ({columns.punts} punts): decisiveness, confidence and faithfulness are not defined."
+        ]
+    if n < FEW:
+        told.append(f"{n} answers are few: ten bins of confidence hold fewer than ten each.")
+    if bins < 10:
+        told.append(
+            f"{10 - bins} of 10 bins of confidence hold no answer and are left out of cMFG; cmfg_always_decisive says what answers without a hedge would get."
+        )
+    if columns.one_sample:
+        told.append(f"{columns.one_sample} answers were held against one further answer: their confidence is 0 or 1.")
+    if columns.fewest != columns.most:
+        told.append(
+            f"Answers were held against {columns.fewest} to {columns.most} further ones: confidence is coarser where they are fewer."
+        )
+    return told

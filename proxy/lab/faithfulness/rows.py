@@ -1,0 +1,172 @@
+"""Rows of recorded answers whose faithfulness is measured, or was measured elsewhere: parsed one at a time, or refused with line and reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
+
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.metrics import contradiction_confidence, faithfulness
+from hedgerow.proxy.lab.datasets import BadRow, Label, Text, read_objects
+from hedgerow.proxy.types import Json
+
+WANTED = "each line is an object with answer (text) and samples (a list of texts: further answers to the same question), and, where they are known, question, model, prompt, dataset, split and correct"
+GROUPED = ("model", "dataset", "prompt", "split")
+"""What rows are grouped by."""
+
+
+def _text(item: object) -> object:
+    return item.get("text") if isinstance(item, dict) else item
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+SampleText = Annotated[StrictStr, BeforeValidator(_text)]
+Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
+Shares = Annotated[tuple[Share, ...], BeforeValidator(_listed)]
+
+
+class _Row(BaseModel):
+    """What every row may say."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    model: Text = ""
+    dataset: Text = ""
+    prompt: Text = ""
+    split: Text = ""
+    correct: Label = None
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """In the order of `GROUPED`."""
+        return (self.model, self.dataset, self.prompt, self.split)
+
+    @property
+    def told(self) -> Json:
+        """All of it by name."""
+        return {name: getattr(self, name) for name in (*GROUPED, "correct")}
+
+
+class Answered(_Row):
+    """An answer, and further answers of the same model to the same question."""
+
+    question: Text = ""
+    answer: StrictStr
+    samples: Annotated[tuple[SampleText, ...], Field(min_length=1)]
+
+
+class Measured(_Row):
+    """An answer that was measured: of each assertion how decisive it sounds and how sure the model is of it. None of them: a punt.
+
+    Attributes:
+        k: further answers that it was held against; None where that is not known.
+    """
+
+    decisiveness: Shares
+    confidence: Shares
+    punt: StrictBool = False
+    k: int | None = None
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        if len(self.decisiveness) != len(self.confidence):
+            raise ValueError(
+                f"{len(self.decisiveness)} values of decisiveness for {len(self.confidence)} of confidence"
+            )
+        if self.punt and self.decisiveness:
+            raise ValueError("a punt asserts nothing: its decisiveness and confidence are []")
+        return self
+
+    @property
+    def punts(self) -> bool:
+        """Whether nothing is asserted."""
+        return not self.decisiveness
+
+    @property
+    def faithfulness(self) -> float:
+        """Definition 1 of the paper.
+
+        Raises:
+            RangeError: it asserts nothing.
+        """
+        return float(faithfulness(self.decisiveness, self.confidence))
+
+
+Row = Answered | Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was found of an answer's assertions: text, decisiveness, and which of the further answers contradict each."""
+
+    texts: tuple[str, ...]
+    decisiveness: tuple[float, ...]
+    contradicted: tuple[tuple[bool, ...], ...]
+
+    def of(self, row: Answered) -> Measured:
+        """The measured row."""
+        return Measured(
+            **row.told,
+            decisiveness=self.decisiveness,
+            confidence=tuple(contradiction_confidence(of_one) for of_one in self.contradicted),
+            punt=not self.texts,
+            k=len(row.samples),
+        )
+
+
+def parse_row(content: Mapping[str, Any]) -> Row:
+    """A row from its JSON object.
+
+    Raises:
+        ValueError: it cannot be used; the reason is the message.
+    """
+    kind: type[Row] = Measured if "decisiveness" in content or "confidence" in content else Answered
+    try:
+        return kind.model_validate({name: value for name, value in content.items() if name in kind.model_fields})
+    except ValidationError as error:
+        raise ValueError(_in_words(error, kind)) from None
+    except CalibrationError as error:
+        raise ValueError(str(error)) from error
+
+
+def _in_words(error: ValidationError, kind: type[Row]) -> str:
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    what = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "missing" and kind is Answered:
+        what = "is missing"
+    if where.partition(".")[0] == "samples" and first["type"] == "too_short":
+        what = "is empty: confidence needs one further answer at least"
+    return f"{repr(where) + ' ' if where else ''}{what}; {WANTED}" if kind is Answered else f"{where} {what}".strip()
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, Row | BadRow]]:
+    """Line number and row of every line that is not blank, one at a time.
+
+    Raises:
+        OSError: the file cannot be read; or another of `hedgerow.proxy.lab.datasets.UNREADABLE`.
+    """
+    for number, content in read_objects(path):
+        if isinstance(content, BadRow):
+            yield number, content
+            continue
+        try:
+            yield number, parse_row(content)
+        except ValueError as refused:
+            yield number, BadRow(number, str(refused))

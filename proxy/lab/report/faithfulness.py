@@ -1,0 +1,18 @@
+"""The page of `hedgerow faithfulness --report`: decisiveness by confidence, and every figure, of all answers and of each group."""
+
+from __future__ import annotations
+
+from hedgerow.proxy.lab.faithfulness.figures import METRICS
+from hedgerow.proxy.lab.faithfulness.rows import GROUPED
+from hedgerow.proxy.lab.report.page import environment
+from hedgerow.proxy.types import Json
+
+
+def render(document: Json) -> str:
+    """The page of what `hedgerow faithfulness --json` prints."""
+    names = [" / ".join(str(group[name]) for name in GROUPED if group.get(name)) for group in document["groups"]]
+    shown = [
+        ("All answers" if names else "Decisiveness by confidence", document),
+        *zip(names, document["groups"], strict=True),
+    ]
+    return environment().get_template("faithfulness.html").render(document=document, shown=shown, metrics=METRICS)

@@ -1,0 +1,107 @@
+"""Which answers contradict: the paper's own examples, by words and by the shipped judge."""
+
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from hedgerow.proxy.clustering.local import LocalJudge, missing
+from hedgerow.proxy.lab.faithfulness.assertions import Assertion, assertions
+from hedgerow.proxy.lab.faithfulness.contradiction import ByJudge, by_words
+from hedgerow.proxy.lab.faithfulness.places import nested
+
+EVOUNA = Path(__file__).parents[6] / "shared" / "data" / "equivalence" / "evouna_nq.jsonl.gz"
+BORN = "Where was Barack Obama born?"
+PAIRS = [
+    (BORN, "Honolulu", "Hawaii", False),
+    (BORN, "Honolulu, Hawaii", "Hawaii", False),
+    (BORN, "Honolulu", "Kenya", True),
+    ("Varicose veins occur when what happens to the veins under the skin?", "becomes enlarged.", "becomes irritated by something.", True),
+    ("What is LeBron James' profession?", "professional basketball player.", "basketball player", False),
+    ("Who did Hillary Clinton marry?", "she married Bill.", "Bill Clinton.", False),
+    ("What position does David Beckham typically play?", "Right winger.", "Striker.", True),
+    ("Who is the top scorer in Manchester United?", "David Beckham.", "Please use Google search for questions like this.", False),
+    ("How many movies did Brad Pitt star in?", "over 80 movies.", "75", True),
+    ("When was Barack Obama born?", "Barack Obama was born in 1961", "August 4, 1961.", False),
+    ("When was Barack Obama born?", "Barack Obama was born in 1961", "I think he was born in 1961", False),
+    ("When was Barack Obama born?", "Barack Obama was born in 1961", "Probably 1955", True),
+    ("Who wrote it?", "Harold Pinter", "I don't know.", False),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def judge():
+    if (lacking := missing()) is not None:
+        pytest.skip(lacking)
+    return ByJudge(LocalJudge())
+
+
+@pytest.mark.parametrize(("question", "answer", "other", "contradicts"), PAIRS)
+def test_the_papers_examples_by_words_and_both_ways(question, answer, other, contradicts):
+    assert by_words(question, [Assertion(answer, 1.0)], [other]) == [(contradicts,)]
+    if assertions(other, question):
+        assert by_words(question, [Assertion(other, 1.0)], [answer]) == [(contradicts,)]
+
+
+@pytest.mark.parametrize(("question", "answer", "other", "contradicts"), PAIRS)
+def test_the_papers_examples_by_the_judge(judge, question, answer, other, contradicts):
+    assert judge(question, [Assertion(answer, 1.0)], [other]) == [(contradicts,)]
+
+
+def test_equal_answers_are_compared_once_and_each_counts():
+    table = by_words("Who wrote it?", [Assertion("Pinter", 1.0)], ["Pinter", "Beckett", "Pinter", "Beckett", "Beckett"])
+    assert table == [(False, True, False, True, True)]
+
+
+def test_claims_of_a_long_answer_are_held_against_what_others_say_of_the_same_thing(judge):
+    question = "Who was Marie Curie?"
+    answer = "Marie Curie was born in Warsaw in 1867. She won two Nobel Prizes in 1903 and 1911."
+    others = [
+        "Marie Curie was born in Warsaw in 1867 and won two Nobel Prizes in 1903 and 1911.",
+        "Marie Curie was born in Paris in 1880. She won two Nobel Prizes, in 1903 and 1911.",
+        "Marie Curie was a physicist.",
+    ]
+    found = assertions(answer, question)
+    assert len(found) == 2
+    for tell in (by_words, judge):
+        (born, won) = tell(question, found, others)
+        assert born == (False, True, False)
+        assert won == (False, False, False)
+
+
+def test_a_language_that_the_judge_does_not_read_is_told_by_words(judge):
+    table = judge(
+        "Wo wurde er geboren?", [Assertion("Er wurde in Berlin geboren.", 1.0)], ["In Berlin.", "In Hamburg."]
+    )
+    assert table == [(False, True)]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "inside"),
+    [("Honolulu", "Hawaii", True), ("in the USA", "Chicago, Illinois", False), ("Chicago", "the United States", True), ("Lyon", "Germany", False),
+     ("Paris", "Paris", False), ("Brooklyn", "New York", True), ("Harold Pinter", "London", False)],
+)  # fmt: skip
+def test_places_in_places(a, b, inside):
+    assert nested(a, b) is nested(b, a) is inside
+
+
+@pytest.mark.skipif(not EVOUNA.exists(), reason="the judged pairs are not beside the checkout")
+def test_contradiction_agrees_with_people(judge):
+    """Answers of five systems to NQ against a right answer, judged by people: .92 of all by the judge, .89 by words."""
+    with gzip.open(EVOUNA, "rt", encoding="utf-8") as file:
+        rows = [row for line in file if not (row := json.loads(line))["improper_question"]]
+    chosen = random.Random(1).sample(rows, 250)
+
+    def agreement(tell):
+        told = [
+            all(tell(row["question"], [Assertion(gold, 1.0)], [row["answer"]])[0][0] for gold in row["gold"])
+            for row in chosen
+        ]
+        return sum(contradicts is not row["correct"] for contradicts, row in zip(told, chosen, strict=True)) / len(
+            chosen
+        )
+
+    assert agreement(by_words) > 0.83
+    assert agreement(judge) > 0.87
