@@ -151,6 +151,11 @@ class Reason(_Code):
     EMPTY_MESSAGES = "empty_messages", "`messages` is empty."
     TOO_MANY_MESSAGES = "too_many_messages", "There are more messages than `server.max_messages`."
     INVALID_MODE = "invalid_mode", "The header `x-hedgerow-mode` does not name a mode."
+    NOT_IN_CHAT = (
+        "not_in_chat",
+        "The upstream is asked through chat completions, which do not have what the request asks for.",
+    )
+    TEXT_ONLY = "text_only", "The upstream's model reads and writes text alone: it calls no tools and sees no pictures."
     BAD_REQUEST = "bad_request", "The request cannot be served."
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded", "The prompt is longer than the model's context."
     PAYLOAD_TOO_LARGE = "payload_too_large", "The body is larger than `server.max_body_bytes`."

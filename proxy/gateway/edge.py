@@ -124,7 +124,8 @@ async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
     mode = _mode(route, exchange.headers)
     calibrates = generates and mode != "off"
     fault = _fault(exchange.path, came, server.max_messages) if calibrates else None
-    job = run.job.routed(route, mode if calibrates and fault is None else "off", came.body)
+    converted = exchange.path.removeprefix("/") in services.settings.upstreams[route.upstream].converts
+    job = run.job.routed(route, mode if calibrates and fault is None else "off", came.body, converted=converted)
     run.take(job if fault is None else replace(job, mode=mode))
     _check_store(services, run.job)
     if not calibrates:

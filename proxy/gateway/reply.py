@@ -24,7 +24,7 @@ def client_answer(result: Result) -> Json:
     text = None if result.escalated is not None or result.text == result.draft else result.text
     answer = dialect.answer(completion, choice, text, logprobs="logprobs" in job.chat)
     sums = job.route.expose.usage == "sum"
-    usage = dialect.spent_in_all(result.total_usage) if sums else dialect.own_usage(completion)
+    usage = dialect.spent_in_all(result.total_usage) if sums else dialect.own_usage(completion, choice)
     answer = {key: value for key, value in answer.items() if key != "usage"}
     if usage is not None:
         answer["usage"] = usage

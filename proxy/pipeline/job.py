@@ -53,6 +53,7 @@ class Job:
         idempotency_key: the client's `Idempotency-Key`, if it sent one.
         deployment: the model that its path names (Azure).
         on_retry: callback for each refusal of the upstream after which a call is made again.
+        converted: whether the upstream is asked in the words of chat, whatever the path says: then it takes `n`, and keeps nothing.
         question: the user's last message, or the prompt, as plain text.
         last_answer: the assistant's message before it; its phrase is not repeated if another is about as near.
         mode: the route's mode, or the client's wish.
@@ -73,10 +74,11 @@ class Job:
     idempotency_key: str | None = None
     deployment: str | None = None
     on_retry: Callable[[], None] | None = None
+    converted: bool = False
 
-    def routed(self, route: Route, mode: Mode, body: Json) -> Job:
+    def routed(self, route: Route, mode: Mode, body: Json, *, converted: bool = False) -> Job:
         """The same request, once its body is read and its route is known. A route that is off has no use for the question."""
-        job = replace(self, route=route, body=body, mode=mode)
+        job = replace(self, route=route, body=body, mode=mode, converted=converted)
         if mode == "off":
             return job
         headers = {name: value for name, value in self.headers.items() if name != IDEMPOTENCY}
@@ -111,7 +113,12 @@ class Job:
         log-probabilities are asked for.
         """
         short = self.route.sampling.probe == "short"
-        return short or DIALECTS[self.path].keeps(self.body) or asks_for_logprobs(self.chat)
+        return short or self.is_kept or asks_for_logprobs(self.chat)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the upstream keeps the answer, so that the client may refer to it."""
+        return not self.converted and DIALECTS[self.path].keeps(self.body)
 
     @property
     def user(self) -> str | None:

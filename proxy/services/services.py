@@ -22,6 +22,7 @@ from hedgerow.proxy.errors import ConfigError
 from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.protocols import Upstream
 from hedgerow.proxy.services.background import Background
+from hedgerow.proxy.upstreams.converting import Converting
 
 if TYPE_CHECKING:
     from hedgerow.proxy.audit.store import AuditStore
@@ -232,4 +233,6 @@ async def open_upstream(name: str, settings: UpstreamSettings, tracing: Tracing 
         ConfigError: a library or a model file is missing or unusable.
     """
     upstream: Upstream = await load_object(settings.opens)(name, settings)
+    if settings.converts:
+        upstream = Converting(name, upstream, settings.converts)
     return upstream if tracing is None else tracing.around(name, upstream)

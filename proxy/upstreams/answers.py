@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import orjson
@@ -48,8 +48,26 @@ IN_PROCESS = ("/chat/completions", "/completions")
 def check_served(name: str, path: str) -> None:
     """Raise `NotFound` for a path that an upstream in this process does not serve, with what to do."""
     if path not in IN_PROCESS:
-        message = f"{name} serves /v1/chat/completions and /v1/completions, not /v1{path}; use one of these, or a route to an upstream of `provider: openai`"
+        message = (
+            f"{name} serves /v1/chat/completions, /v1/completions, /v1/responses and /v1/messages, not /v1{path}; "
+            "for this path use a route to an upstream of `provider: openai`"
+        )
         raise NotFound(message, code="unknown_path")
+
+
+def request_of(body: bytes) -> Json:
+    """The request object in a body.
+
+    Raises:
+        BadRequest: it is not a JSON object.
+    """
+    try:
+        request = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadRequest("the body is not valid JSON", code="invalid_json") from error
+    if not isinstance(request, dict):
+        raise BadRequest("the body must be a JSON object", code="invalid_json")
+    return request
 
 
 def asked(path: str, body: bytes) -> Json:
@@ -58,12 +76,7 @@ def asked(path: str, body: bytes) -> Json:
     Raises:
         BadRequest: it is not a JSON object, or has no messages or prompt of the right type.
     """
-    try:
-        request = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise BadRequest("the body is not valid JSON", code="invalid_json") from error
-    if not isinstance(request, dict):
-        raise BadRequest("the body must be a JSON object", code="invalid_json")
+    request = request_of(body)
     messages = request.get("messages")
     if path == "/chat/completions" and not (
         isinstance(messages, list) and messages and all(isinstance(message, dict) for message in messages)
@@ -87,7 +100,7 @@ def usage_of(answer: Json) -> Usage:
     )
 
 
-def own_usage(answer: Json) -> Json | None:
+def own_usage(answer: Json, _choice: Json) -> Json | None:
     """The `usage` of one choice of an answer, with its details, as the upstream wrote it; None where it wrote none. Upstreams do not say how
     long each choice of a call is, so one of several counts as an average one.
     """
@@ -145,3 +158,8 @@ def _logprobs(logprobs: object) -> tuple[float | None, float | None, bool]:
     known = [float(v) for v in values if isinstance(v, int | float) and -9999.0 < v <= 0.0]
     total = sum(known) if known else None
     return (total / len(known) if total is not None else None), total, len(known) < len(values)
+
+
+async def once(data: bytes) -> AsyncIterator[bytes]:
+    """A body in one piece."""
+    yield data

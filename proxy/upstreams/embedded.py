@@ -19,10 +19,11 @@ import orjson
 
 from hedgerow.proxy.config import EmbeddedUpstream
 from hedgerow.proxy.errors import BadRequest, NotFound, Overloaded
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.answers import asked, check_served
+from hedgerow.proxy.upstreams.answers import asked, check_served, once
 from hedgerow.proxy.upstreams.llama import Answer, Llama, Options, model_file
 
 SELF = "the embedded model"
@@ -111,6 +112,7 @@ class EmbeddedModel:
             NotFound: this model cannot do what the path asks.
         """
         check_served(SELF, path)
+        _check_able(body)
         text: Any
         if path == "/chat/completions":
             messages = [_plain(message) for message in body["messages"]]
@@ -164,7 +166,7 @@ class EmbeddedModel:
     async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
         """See `Upstream`. The answer is made in this process, as a JSON object or as a stream."""
         if call.method == "GET" and call.path.partition("?")[0] == f"/models/{self._settings.model_name}":
-            yield Relay(200, [(b"content-type", b"application/json")], _once(orjson.dumps((await self.models({}))[0])))
+            yield Relay(200, [(b"content-type", b"application/json")], once(orjson.dumps((await self.models({}))[0])))
             return
         if not isinstance(call.body, bytes) or call.method != "POST":
             raise NotFound(f"{SELF} does not serve {call.method} /v1{call.path}", code="unknown_path")
@@ -172,7 +174,7 @@ class EmbeddedModel:
         body = asked(path, call.body)
         if not body.get("stream"):
             answer = await self.complete(Call(path, body))
-            yield Relay(200, [(b"content-type", b"application/json")], _once(orjson.dumps(answer)))
+            yield Relay(200, [(b"content-type", b"application/json")], once(orjson.dumps(answer)))
             return
         prompt, chat = await anyio.to_thread.run_sync(self._prompt, path, body)
         stream = self._stream(body, prompt, self._options(body), chat=chat)
@@ -209,12 +211,23 @@ class EmbeddedModel:
         self._worker.shutdown(wait=False, cancel_futures=True)
 
 
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    yield data
+def _check_able(body: Json) -> None:
+    """Raise `BadRequest` where tools are offered or something else than text is shown: an answer without them would look like one with them."""
+    if (body.get("tools") or body.get("functions")) and body.get("tool_choice") != "none":
+        message = f"{SELF} cannot call tools; leave `tools` out, or use a route to an upstream that can"
+        raise BadRequest(message, param="tools", code=Reason.TEXT_ONLY)
+    for index, message in enumerate(body.get("messages") or ()):
+        content = message.get("content")
+        for part in content if isinstance(content, list) else ():
+            if not isinstance(part, dict) or not isinstance(part.get("text"), str):
+                wrong = f"messages[{index}].content"
+                raise BadRequest(
+                    f"{SELF} reads text alone; `{wrong}` holds something else", param=wrong, code=Reason.TEXT_ONLY
+                )
 
 
 def _plain(message: Json) -> Json:
-    """A message with text only: this model sees no pictures and calls no tools."""
+    """A message with text only."""
     content = message.get("content")
     if isinstance(content, list):
         content = "\n".join(p["text"] for p in content if isinstance(p, dict) and isinstance(p.get("text"), str))

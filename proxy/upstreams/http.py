@@ -6,9 +6,11 @@ The only file that knows aiohttp's client: its exceptions end here.
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from urllib.parse import parse_qsl, urlencode
 
 import aiohttp
 import orjson
@@ -53,6 +55,8 @@ OF_THE_BODY = (
 )
 """How the headers begin that describe a body: those of another one are no use."""
 LAST_STATUS = 599
+LARGEST_PIECE = 1 << 20
+"""Bytes of a body that are sent at once."""
 
 
 @contextmanager
@@ -92,6 +96,11 @@ def _without_key(name: str, value: str) -> str:
     return ", ".join(part.strip() for part in value.split(",") if "insecure-api-key" not in part)
 
 
+def _in_pieces(body: bytes) -> bytes | io.BytesIO:
+    """A body as the library sends it; a large one piece by piece, so that other requests have their turn."""
+    return io.BytesIO(body) if len(body) > LARGEST_PIECE else body
+
+
 async def _whole(call: Call, stream: AsyncIterator[bytes]) -> Json:
     """The completion object of an answer that comes as a stream."""
     return await whole(stream, DIALECTS[call.path].served(call.on_text))
@@ -113,6 +122,7 @@ class HttpModel:
         self._origin = str(URL(self._base).origin())
         self._connect_timeout_s = settings.connect_timeout_s
         self._key = settings.api_key.get_secret_value() if settings.api_key else None
+        self._query = dict(settings.query)
         self._key_header = settings.key_header
         self._slots = asyncio.Semaphore(settings.max_sampling_calls)
         self._session = aiohttp.ClientSession(
@@ -139,9 +149,8 @@ class HttpModel:
         )
         with _foreign_errors(self._name):
             url = self._address(call.target or call.path)
-            async with self._session.post(
-                url, data=orjson.dumps(call.body), headers=headers, allow_redirects=False
-            ) as answer:
+            data = _in_pieces(orjson.dumps(call.body))
+            async with self._session.post(url, data=data, headers=headers, allow_redirects=False) as answer:
                 if answer.status == 200 and answer.content_type == "text/event-stream":
                     return _with_headers(await _whole(call, answer.content.iter_any()), answer)
                 body = await answer.read()
@@ -157,9 +166,10 @@ class HttpModel:
     async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
         """See `Upstream`. Nothing is repeated: the client sees what the upstream said."""
         url = self._address(call.path)
+        data = _in_pieces(call.body) if isinstance(call.body, bytes) else call.body
         with _foreign_errors(self._name):
             async with self._session.request(
-                call.method, url, data=call.body or None, headers=self._headers(call.headers), allow_redirects=False
+                call.method, url, data=data or None, headers=self._headers(call.headers), allow_redirects=False
             ) as answer:
                 self._check_status(answer.status)
                 headers = [pair for pair in answer.raw_headers if _is_passed_on(pair[0].decode("latin-1").lower())]
@@ -191,15 +201,19 @@ class HttpModel:
         return reader, writer
 
     def _address(self, target: str) -> URL:
-        """Where a target lies: below the base address; Azure's own paths, at the base address's host."""
+        """Where a target lies: below the base address; Azure's own paths, at the base address's host. With the configured query, where the target
+        does not bring its own.
+        """
         base = self._origin if target.startswith("/openai/") else self._base
-        return URL(base + target, encoded=True)
+        sent = {name for name, _ in parse_qsl(target.partition("?")[2], keep_blank_values=True)} if self._query else ()
+        missing = urlencode({name: value for name, value in self._query.items() if name not in sent})
+        return URL(base + target + ("&" if "?" in target else "?") * bool(missing) + missing, encoded=True)
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
         """See `Upstream`."""
         with _foreign_errors(self._name):
             async with self._session.get(
-                self._base + "/models", headers=self._headers(headers.items(), ("accept-encoding", "identity"))
+                self._address("/models"), headers=self._headers(headers.items(), ("accept-encoding", "identity"))
             ) as answer:
                 body = await answer.read()
         self._check_status(answer.status)

@@ -21,7 +21,7 @@ from hedgerow.proxy.errors import ConfigError, NotFound, UpstreamError, Upstream
 from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.answers import asked, check_served, checked_completion
+from hedgerow.proxy.upstreams.answers import asked, check_served, checked_completion, once
 from hedgerow.proxy.upstreams.dialects.chat_stream import ServedChat
 from hedgerow.proxy.upstreams.dialects.served import whole
 from hedgerow.proxy.upstreams.retries import with_retries
@@ -119,7 +119,7 @@ class LiteLLMModel:
             yield Relay(200, [(b"content-type", b"text/event-stream; charset=utf-8")], self._stream(answer))
         else:
             data = orjson.dumps(answer.model_dump(mode="json", exclude_none=True))
-            yield Relay(200, [(b"content-type", b"application/json")], _once(data))
+            yield Relay(200, [(b"content-type", b"application/json")], once(data))
 
     async def _stream(self, answer: Any) -> AsyncIterator[bytes]:
         try:
@@ -161,7 +161,3 @@ def _retry_after(error: Any) -> str | None:
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     value = headers.get("retry-after")
     return str(value) if value is not None else None
-
-
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    yield data

@@ -224,3 +224,15 @@ def test_an_upstream_that_refuses_to_count_in_streams_is_asked_once(
         told = client.chat.completions.create(model="m", messages=ASK, tools=tools).model_extra["hedgerow"]
         assert told["samples"] == 10
         assert len(upstream.calls) == calls
+
+
+def test_calls_of_our_own_have_the_upstreams_query(serve: Any, upstream: Upstream) -> None:
+    """A judge's call has no client's query; the configured one stands in every address that lacks it, and the client's own wins."""
+    upstream.enqueue(says("A heart attack.", "Myocardial infarction."), says("[[0, 1]]"))
+    ask = {"model": "m", "messages": [{"role": "user", "content": "What did he die of?"}]}
+    address = serve(equivalence="llm", upstream_settings={"query": {"api-version": "2024-10-21", "x": "a/b"}})
+    assert httpx.post(f"{address}{CHAT}?api-version=new&y=c%2Fd", json=ask).status_code == 200
+    assert upstream.targets == [f"{CHAT}?api-version=new&y=c%2Fd&x=a%2Fb", f"{CHAT}?api-version=2024-10-21&x=a%2Fb"]
+    upstream.enqueue(lambda *_: JSONResponse({"data": []}))
+    httpx.get(f"{address}/v1/files")
+    assert upstream.targets[-1] == "/v1/files?api-version=2024-10-21&x=a%2Fb"

@@ -82,7 +82,7 @@ def first_choice(job: Job, *, honours_n: bool, logprobs: bool) -> Form:
     """The form in which answers are asked for where nothing is known of the model."""
     sampling = job.route.sampling
     wanted = {
-        "n": honours_n and DIALECTS[job.path].several,
+        "n": honours_n and (job.converted or DIALECTS[job.path].several),
         "temperature": sampling.temperature is not None,
         "top_p": sampling.top_p is not None,
         "reasoning_effort": sampling.reasoning_effort is not None,

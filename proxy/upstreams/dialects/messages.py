@@ -7,14 +7,15 @@ kept in the object.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import orjson
 
 from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.types import Json, Usage
+from hedgerow.proxy.upstreams.dialects.as_completion import completion_of
 from hedgerow.proxy.upstreams.dialects.chat import with_wish
-from hedgerow.proxy.upstreams.dialects.converted import completion_of
 from hedgerow.proxy.upstreams.sse import named_event
 
 FINISH_REASONS = {"max_tokens": "length", "model_context_window_exceeded": "length", "tool_use": "tool_calls"}
@@ -66,7 +67,7 @@ def shortened(body: Json, wish: str) -> Json:
 
 
 def completion(answer: Json) -> Json:
-    """An answer as a completion object of one choice; the answer itself stands under `original`.
+    """An answer as a completion object of one choice, under whose `original` stands the answer itself.
 
     Raises:
         ValueError: it has no list of content blocks.
@@ -121,10 +122,10 @@ def _place(answer: Json) -> int | None:
     return max(speaking or texts, default=None)
 
 
-def answer(completion: Json, _choice: Json, text: str | None, *, logprobs: bool) -> Json:
-    """What the client gets: the answer that a completion object was made of, with another text where one is given."""
+def answer(_completion: Json, choice: Json, text: str | None, *, logprobs: bool) -> Json:
+    """What the client gets: the answer that a choice was made of, with another text where one is given."""
     del logprobs  # there are none here
-    original: Json = completion["original"]
+    original: Json = choice["original"]
     return original if text is None else reworded(original, text)
 
 
@@ -140,23 +141,40 @@ def reworded(answer: Json, text: str) -> Json:
 
 def events(answer: Json, pieces: Callable[[str], Iterable[str]], _asked: bool = False) -> Iterator[bytes]:
     """An answer as the events of a stream; `pieces` cuts a text up. Our field stands in the message and in the event that ends it."""
-    usage = answer.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
+    blocks = (item_events(block, index, pieces) for index, block in enumerate(answer["content"]))
+    return map(encoded, chain(opening(answer), *blocks, ending(answer)))
+
+
+def encoded(event: Json, _number: int = 0) -> bytes:
+    """An event; those of this endpoint are not numbered."""
+    return named_event(event["type"], event)
+
+
+def opening(answer: Json) -> Iterator[Json]:
+    """The event that begins the stream of an answer: nothing is there yet."""
     begun = answer | {"content": []} | dict.fromkeys((name for name in ENDING if name in answer), None)
-    if usage:
+    if usage := _own_usage(answer):
         begun["usage"] = usage | {"output_tokens": 0}
-    yield _event("message_start", message=begun)
-    for index, block in enumerate(answer["content"]):
-        if isinstance(block, dict):
-            yield from _block_events(block, index, pieces)
-    ending = {name: answer[name] for name in ENDING if name in answer}
+    yield {"type": "message_start", "message": begun}
+
+
+def ending(answer: Json) -> Iterator[Json]:
+    """The events that end it."""
+    delta = {name: answer[name] for name in ENDING if name in answer}
     extra = {"hedgerow": answer["hedgerow"]} if "hedgerow" in answer else {}
-    yield _event("message_delta", delta=ending, usage={"output_tokens": 0} | usage, **extra)
-    yield _event("message_stop")
+    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0} | _own_usage(answer)} | extra
+    yield {"type": "message_stop"}
 
 
-def _block_events(block: Json, index: int, pieces: Callable[[str], Iterable[str]]) -> Iterator[bytes]:
+def _own_usage(answer: Json) -> Json:
+    usage = answer.get("usage")
+    return usage if isinstance(usage, dict) else {}
+
+
+def item_events(block: Any, index: int, pieces: Callable[[str], Iterable[str]]) -> Iterator[Json]:
     """The events of one block; one of a kind that we do not know comes whole with its beginning."""
+    if not isinstance(block, dict):
+        return
     kind = block.get("type")
     deltas: list[Json] = []
     begun = block
@@ -171,18 +189,22 @@ def _block_events(block: Json, index: int, pieces: Callable[[str], Iterable[str]
     elif kind in ("tool_use", "server_tool_use"):
         begun = block | {"input": {}}
         deltas = [{"type": "input_json_delta", "partial_json": _json(block.get("input"))}]
-    yield _event("content_block_start", index=index, content_block=begun)
+    yield {"type": "content_block_start", "index": index, "content_block": begun}
     for delta in deltas:
-        yield _event("content_block_delta", index=index, delta=delta)
-    yield _event("content_block_stop", index=index)
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
+    yield {"type": "content_block_stop", "index": index}
+
+
+def decoded(given: str) -> Any:
+    """The input of a call; a text that was cut off stays the text that it is."""
+    try:
+        return orjson.loads(given)
+    except orjson.JSONDecodeError:
+        return given
 
 
 def _json(value: object) -> str:
     return orjson.dumps(value if value is not None else {}).decode()
-
-
-def _event(kind: str, **fields: Any) -> bytes:
-    return named_event(kind, {"type": kind} | fields)
 
 
 def error(error: ProxyError) -> Json:

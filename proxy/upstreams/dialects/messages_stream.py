@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import orjson
-
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.dialects import messages
 from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream, broken_off, short_id
@@ -101,14 +99,7 @@ def _whole(block: Json, pieces: dict[str, list[Any]]) -> Json:
     """A block with all that came of it; the input of a call that was cut off stays the text that it is."""
     grown: Json = {name: "".join([block.get(name) or "", *pieces[name]]) for name in _GROWING if name in pieces}
     if given := grown.pop("partial_json", ""):
-        grown["input"] = _decoded(given)
+        grown["input"] = messages.decoded(given)
     if "citations" in pieces:
         grown["citations"] = [*(block.get("citations") or ()), *pieces["citations"]]
     return block | grown
-
-
-def _decoded(given: str) -> Any:
-    try:
-        return orjson.loads(given)
-    except orjson.JSONDecodeError:
-        return given

@@ -7,11 +7,12 @@ kept in the object.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, count
 from typing import Any
 
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import Json, Usage
-from hedgerow.proxy.upstreams.dialects.converted import completion_of
+from hedgerow.proxy.upstreams.dialects.as_completion import completion_of
 from hedgerow.proxy.upstreams.sse import named_event
 
 LOGPROBS = "message.output_text.logprobs"
@@ -111,7 +112,7 @@ def shortened(body: Json, wish: str) -> Json:
 
 
 def completion(answer: Json) -> Json:
-    """An answer as a completion object of one choice; the answer itself stands under `original`.
+    """An answer as a completion object of one choice, under whose `original` stands the answer itself.
 
     Raises:
         ValueError: it has no list of output items.
@@ -177,13 +178,13 @@ def _refusal(items: Iterable[Json]) -> str | None:
     return next((text for text in refusals if isinstance(text, str) and text), None)
 
 
-def answer(completion: Json, _choice: Json, text: str | None, *, logprobs: bool) -> Json:
-    """What the client gets: the answer that a completion object was made of, with another text where one is given.
+def answer(_completion: Json, choice: Json, text: str | None, *, logprobs: bool) -> Json:
+    """What the client gets: the answer that a choice was made of, with another text where one is given.
 
     Args:
         logprobs: whether the client asked for log-probabilities; those of other words, or that nobody asked for, stay out.
     """
-    original: Json = completion["original"]
+    original: Json = choice["original"]
     place = _place(original)
     if place is None or (text is None and logprobs):
         return original
@@ -216,75 +217,81 @@ def error_event(body: Json) -> bytes:
 
 def events(answer: Json, pieces: Callable[[str], Iterable[str]], _asked: bool = False) -> Iterator[bytes]:
     """An answer as the events of a stream, numbered from 0; `pieces` cuts a text up."""
-    number = 0
+    items = (item_events(item, index, pieces) for index, item in enumerate(answer["output"]))
+    return map(encoded, chain(opening(answer), *items, ending(answer)), count())
 
-    def event(kind: str, **fields: Any) -> bytes:
-        nonlocal number
-        number += 1
-        return named_event(kind, {"type": kind, "sequence_number": number - 1} | fields)
 
+def encoded(event: Json, number: int) -> bytes:
+    """An event with its number in the stream."""
+    return named_event(event["type"], event | {"sequence_number": number})
+
+
+def opening(answer: Json) -> Iterator[Json]:
+    """The events that begin the stream of an answer: nothing is there yet."""
     begun = {key: value for key, value in answer.items() if key not in ("hedgerow", "output_text")}
     begun |= {"status": "in_progress", "output": [], "usage": None, "completed_at": None, "incomplete_details": None}
     begun = {key: value for key, value in begun.items() if key in answer}
-    yield event("response.created", response=begun)
-    yield event("response.in_progress", response=begun)
-    for index, item in enumerate(answer["output"]):
-        yield from _item_events(item, index, pieces, event)
+    for kind in ("response.created", "response.in_progress"):
+        yield {"type": kind, "response": begun}
+
+
+def ending(answer: Json) -> Iterator[Json]:
+    """The event that ends it."""
     status = answer.get("status")
-    ending = status if status in ("incomplete", "failed") else "completed"
-    yield event(f"response.{ending}", response=answer)
+    yield {
+        "type": f"response.{status if status in ('incomplete', 'failed') else 'completed'}",
+        "response": answer,
+    }
 
 
-def _item_events(
-    item: Any, index: int, pieces: Callable[[str], Iterable[str]], event: Callable[..., bytes]
-) -> Iterator[bytes]:
+def item_events(item: Any, index: int, pieces: Callable[[str], Iterable[str]]) -> Iterator[Json]:
     """The events of one item: its beginning, its texts piece by piece, its end."""
     if not isinstance(item, dict):
         return
     kind = item.get("type")
     begun = item | ({"status": "in_progress"} if "status" in item else {})
     begun |= BEGUN.get(str(kind), {})
-    yield event("response.output_item.added", output_index=index, item=begun)
+    yield {"type": "response.output_item.added", "output_index": index, "item": begun}
     at = {"item_id": item.get("id"), "output_index": index}
     if kind == "message":
         for number, part in enumerate(_parts(item)):
-            yield from _part_events(part, at | {"content_index": number}, pieces, event)
+            yield from _part_events(part, at | {"content_index": number}, pieces)
     elif kind == "reasoning":
         for number, part in enumerate(item.get("summary") or ()):
             if isinstance(part, dict):
-                yield from _summary_events(part, at | {"summary_index": number}, event)
+                yield from _summary_events(part, at | {"summary_index": number})
     elif kind == "function_call" and isinstance(item.get("arguments"), str):
-        yield event("response.function_call_arguments.delta", **at, delta=item["arguments"])
+        called = "response.function_call_arguments"
+        yield at | {"type": f"{called}.delta", "delta": item["arguments"]}
         named = {"name": item["name"]} if "name" in item else {}
-        yield event("response.function_call_arguments.done", **at, **named, arguments=item["arguments"])
-    yield event("response.output_item.done", output_index=index, item=item)
+        yield at | named | {"type": f"{called}.done", "arguments": item["arguments"]}
+    yield {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
-def _part_events(
-    part: Json, at: Json, pieces: Callable[[str], Iterable[str]], event: Callable[..., bytes]
-) -> Iterator[bytes]:
+def _part_events(part: Json, at: Json, pieces: Callable[[str], Iterable[str]]) -> Iterator[Json]:
     name = {"output_text": "text", "refusal": "refusal"}.get(str(part.get("type")), "")
     text = part.get(name)
     if not isinstance(text, str):
-        yield event("response.content_part.added", **at, part=part)
-        yield event("response.content_part.done", **at, part=part)
+        yield at | {"type": "response.content_part.added", "part": part}
+        yield at | {"type": "response.content_part.done", "part": part}
         return
     spoken = "response.output_text" if name == "text" else "response.refusal"
     probabilities: Json = {"logprobs": []} if name == "text" else {}
-    yield event(
-        "response.content_part.added", **at, part=part | {name: ""} | ({"annotations": []} if name == "text" else {})
-    )
+    begun = part | {name: ""} | ({"annotations": []} if name == "text" else {})
+    yield at | {"type": "response.content_part.added", "part": begun}
     for piece in pieces(text):
-        yield event(f"{spoken}.delta", **at, delta=piece, **probabilities)
+        yield at | probabilities | {"type": f"{spoken}.delta", "delta": piece}
     for number, annotation in enumerate(part.get("annotations") or ()):
-        yield event("response.output_text.annotation.added", **at, annotation_index=number, annotation=annotation)
-    yield event(f"{spoken}.done", **at, **{name: text}, **probabilities)
-    yield event("response.content_part.done", **at, part=part)
+        added = "response.output_text.annotation.added"
+        yield at | {"type": added, "annotation_index": number, "annotation": annotation}
+    yield at | probabilities | {"type": f"{spoken}.done", name: text}
+    yield at | {"type": "response.content_part.done", "part": part}
 
 
-def _summary_events(part: Json, at: Json, event: Callable[..., bytes]) -> Iterator[bytes]:
+def _summary_events(part: Json, at: Json) -> Iterator[Json]:
     text = part.get("text") if isinstance(part.get("text"), str) else ""
-    yield event("response.reasoning_summary_part.added", **at, part=part | {"text": ""})
-    yield event("response.reasoning_summary_text.delta", **at, delta=text)
-    yield event("response.reasoning_summary_text.done", **at, text=text)
-    yield event("response.reasoning_summary_part.done", **at, part=part)
+    spoken = "response.reasoning_summary"
+    yield at | {"type": f"{spoken}_part.added", "part": part | {"text": ""}}
+    yield at | {"type": f"{spoken}_text.delta", "delta": text}
+    yield at | {"type": f"{spoken}_text.done", "text": text}
+    yield at | {"type": f"{spoken}_part.done", "part": part}

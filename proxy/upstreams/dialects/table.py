@@ -10,7 +10,7 @@ from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams import answers, sse
-from hedgerow.proxy.upstreams.dialects import chat, converted, messages, responses
+from hedgerow.proxy.upstreams.dialects import as_completion, chat, messages, responses
 from hedgerow.proxy.upstreams.dialects.chat_stream import ServedChat
 from hedgerow.proxy.upstreams.dialects.messages_stream import ServedMessage
 from hedgerow.proxy.upstreams.dialects.responses_stream import ServedResponse
@@ -35,10 +35,10 @@ class Dialect:
         shortened: the request with a wish for a short answer.
         with_logprobs: the request with the wish for log-probabilities.
         with_effort: the request with the wish for so much reasoning.
-        completion: an upstream's answer as a completion object with one choice and the answer itself under `original`; raises ValueError
-            where it is not an answer. None for the words of chat completions.
+        completion: an upstream's answer as a completion object with one choice, under whose `original` stands the answer itself; raises
+            ValueError where it is not an answer. None for the words of chat completions.
         answer: what the client gets.
-        own_usage: what the upstream said of the tokens of one answer.
+        own_usage: what the upstream said of the tokens of one choice of a completion object.
         spent_in_all: tokens spent in all calls, as `usage`.
         events: an answer as the events of a stream; the second argument cuts texts up, the third says whether the client asked for the tokens
             where a stream tells them only on request.
@@ -59,7 +59,7 @@ class Dialect:
     with_effort: Callable[[Json, str], Json]
     completion: Callable[[Json], Json] | None
     answer: MakesAnswer
-    own_usage: Callable[[Json], Json | None]
+    own_usage: Callable[[Json, Json], Json | None]
     spent_in_all: Callable[[Usage], Json]
     events: Callable[[Json, Callable[[str], Iterable[str]], bool], Iterator[bytes]]
     served: Callable[[OnText | None], ServedStream]
@@ -101,7 +101,7 @@ DIALECTS: Mapping[str, Dialect] = {
         responses.with_effort,
         responses.completion,
         responses.answer,
-        converted.own_usage,
+        as_completion.own_usage,
         responses.spent_in_all,
         responses.events,
         ServedResponse,
@@ -117,7 +117,7 @@ DIALECTS: Mapping[str, Dialect] = {
         messages.with_effort,
         messages.completion,
         messages.answer,
-        converted.own_usage,
+        as_completion.own_usage,
         messages.spent_in_all,
         messages.events,
         ServedMessage,

@@ -7,6 +7,7 @@ import importlib.util
 from typing import Any
 
 import aiohttp
+import anthropic
 import httpx
 import openai
 import orjson
@@ -210,19 +211,86 @@ OF_TEXT_ALONE = {
 
 @pytest.mark.parametrize("named", OF_TEXT_ALONE.values(), ids=OF_TEXT_ALONE.keys())
 @pytest.mark.parametrize("mode", ["off", "on"])
-@pytest.mark.parametrize("stream", [False, True])
-def test_paths_that_an_upstream_does_not_serve(serve: Any, named: Any, mode: str, stream: bool) -> None:
-    """One sentence with what to do, in the words of the endpoint, and never after a stream has begun."""
+def test_paths_that_an_upstream_does_not_serve(serve: Any, named: Any, mode: str) -> None:
+    """One sentence with what to do, in the words of the endpoint."""
     address = serve(settings={"upstreams": {"scripted": named}}, mode=mode)
     refused = {}
-    for path, asked in (("responses", {"input": "Capital?"}), ("messages", {"messages": ASK, "max_tokens": 50})):
-        reply = httpx.post(f"{address}/v1/{path}", json={"model": "m", "stream": stream} | asked)
+    for path in ("embeddings", "messages/count_tokens"):
+        reply = httpx.post(f"{address}/v1/{path}", json={"model": "m"})
         assert reply.status_code == 404
         refused[path] = reply.json()
         said = refused[path]["error"].pop("message")
-        assert f"serves /v1/chat/completions and /v1/completions, not /v1/{path}; use one of these" in said
-    assert refused["responses"] == {"error": {"type": "invalid_request_error", "param": None, "code": "unknown_path"}}
-    assert refused["messages"] == {"type": "error", "error": {"type": "not_found_error"}}
+        assert f"serves /v1/chat/completions, /v1/completions, /v1/responses and /v1/messages, not /v1/{path};" in said
+        assert "for this path use a route to an upstream of `provider: openai`" in said
+    assert refused["embeddings"] == {"error": {"type": "invalid_request_error", "param": None, "code": "unknown_path"}}
+    assert refused["messages/count_tokens"] == {"type": "error", "error": {"type": "not_found_error"}}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::ResourceWarning")
+@pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="LiteLLM is not installed")
+def test_responses_and_messages_through_litellm(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Whole and streamed, hedged like a chat; the client's key goes to the provider, whichever header it came in."""
+    upstream.default = says("Canberra.", "Sydney.", "Canberra.")
+    named = {"provider": "litellm", "model_prefix": "openai/", "api_base": upstream.url, "retries": 0}
+    address = serve(settings={"upstreams": {"scripted": named}})
+    client = client_of(address)
+    answer = client.responses.create(model="m", input="What is the capital of Australia?")
+    assert answer.model_extra["hedgerow"]["status"] == "hedged"
+    with client.responses.stream(model="m", input="What is the capital of Australia?") as stream:
+        assert stream.get_final_response().output_text
+    claude = anthropic.Anthropic(base_url=address, api_key="sk-claude", max_retries=0)
+    with claude, claude.messages.stream(model="m", max_tokens=64, messages=ASK) as events:
+        assert events.get_final_text()
+    assert upstream.headers[-1]["authorization"] == "Bearer sk-claude"
+    with pytest.raises(openai.BadRequestError, match="send the whole conversation"):
+        client.responses.create(model="m", input="And of Austria?", previous_response_id=answer.id)
+
+
+@embedded
+@pytest.mark.parametrize(
+    ("mode", "stream"), [("off", "buffer"), ("shadow", "buffer"), ("on", "buffer"), ("on", "append")]
+)
+def test_responses_and_messages_of_the_embedded_model(serve: Any, client_of: Any, mode: str, stream: str) -> None:
+    """Whole and streamed, read by the real clients."""
+    address = serve(settings={"upstreams": {"scripted": {"provider": "embedded"}}}, mode=mode, stream=stream)
+    client = client_of(address)
+    question = "What is the capital of France?"
+    answer = client.responses.create(model="m", input=question, max_output_tokens=16)
+    assert answer.output_text
+    assert answer.usage.output_tokens > 0
+    assert ("hedgerow" in answer.model_extra) == (mode == "on")
+    with client.responses.stream(model="m", input=question, max_output_tokens=16) as events:
+        deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
+        assert events.get_final_response().output_text == "".join(deltas)
+    claude = anthropic.Anthropic(base_url=address, api_key="sk-claude", max_retries=0)
+    asked: Any = {"model": "m", "max_tokens": 16, "messages": [{"role": "user", "content": question}]}
+    with claude:
+        assert claude.messages.create(**asked).content[0].text
+        with claude.messages.stream(**asked) as said:
+            assert "".join(said.text_stream) == said.get_final_text()
+
+
+TOOLS: Any = [{"type": "function", "function": {"name": "find", "parameters": {}}}]
+PICTURE: Any = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]}]
+
+
+@embedded
+@pytest.mark.parametrize("mode", ["off", "on"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_embedded_model_says_what_it_cannot_do(serve: Any, client_of: Any, mode: str, stream: bool) -> None:
+    """An answer that has seen no picture would look like one that has."""
+    client = client_of(serve(settings={"upstreams": {"scripted": {"provider": "embedded"}}}, mode=mode))
+    with pytest.raises(openai.BadRequestError, match="cannot call tools; leave `tools` out"):
+        client.chat.completions.create(model="m", messages=ASK, tools=TOOLS, stream=stream)
+    with pytest.raises(openai.BadRequestError, match="reads text alone") as refusal:
+        client.chat.completions.create(model="m", messages=PICTURE, stream=stream)
+    assert (refusal.value.code, refusal.value.param) == ("text_only", "messages[0].content")
+    tool = {"type": "function", "name": "find", "parameters": {}, "strict": False}
+    with pytest.raises(openai.BadRequestError, match="cannot call tools"):
+        client.responses.create(model="m", input="Capital?", tools=[tool], stream=stream)
+    if not stream:
+        free = client.chat.completions.create(model="m", messages=ASK, tools=TOOLS, tool_choice="none", max_tokens=4)
+        assert free.choices[0].message.content
 
 
 @embedded
@@ -232,7 +300,7 @@ def test_the_embedded_model_serves_plain_completions_and_reads_parts() -> None:
     async def run() -> tuple[Any, Any, Any]:
         model = await open_embedded("small", EmbeddedUpstream(provider="embedded"))
         fixed = {"max_tokens": 12, "temperature": 0, "seed": 1, "logprobs": True}
-        parts = [{"type": "image_url", "image_url": {}}, {"type": "text", "text": "What is the capital of France?"}]
+        parts = [{"type": "text", "text": "What is the capital"}, {"type": "text", "text": "of France?"}]
         try:
             plain = await model.complete(Call("/completions", {"prompt": "One, two, three,", **fixed}))
             stopped = await model.complete(Call("/completions", {"prompt": "One, two, three,", "stop": ",", **fixed}))

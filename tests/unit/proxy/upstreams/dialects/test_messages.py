@@ -130,21 +130,21 @@ def test_a_stream_that_is_read_to_its_end_is_the_message_that_it_was_made_of() -
     cited = text("Canberra.") | {"citations": [{"type": "char_location", "cited_text": "Canberra is the capital."}]}
     answer = message(THINKING, cited, TOOL, text(""))
     stream, _ = served(THINKING, cited, TOOL, text(""))
-    assert stream.completion()["original"] == answer
+    assert stream.completion()["choices"][0]["original"] == answer
 
 
 def test_the_input_of_a_call_that_was_cut_off_stays_a_text() -> None:
     stream = ServedMessage()
     for event in messages.events(message(TOOL), halves):
         stream.take(event.replace(b'canberra"}', b"canb").replace(b'Canberra\\"}', b"Canb"))
-    assert stream.completion()["original"]["content"][0]["input"] == '{"city":"Canb'
+    assert stream.completion()["choices"][0]["original"]["content"][0]["input"] == '{"city":"Canb'
 
 
 def test_our_sentence_follows_the_last_text() -> None:
     stream, sent = served(THINKING, text("Canberra."))
     assert b"message_delta" not in sent
     assert stream.completion()["choices"][0]["message"]["content"] == "Canberra."
-    assert stream.completion()["original"]["usage"]["output_tokens"] == 9
+    assert stream.completion()["choices"][0]["original"]["usage"]["output_tokens"] == 9
     ending = b"".join(stream.closing([" This is", " uncertain."], {"hedgerow": {"confidence": 0.5}}, None))
     final = accumulated(sent + ending)
     assert final.content[1].text == "Canberra. This is uncertain."

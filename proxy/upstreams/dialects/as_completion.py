@@ -1,4 +1,4 @@
-"""Answers of other endpoints as completion objects: one choice, and the answer itself under `original`."""
+"""Answers of other endpoints as completion objects: one choice, under whose `original` stands the answer itself."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def completion_of(answer: Json, message: Json, finish: str, usage: Json | None, 
         usage: the tokens spent, in those words; None where the upstream does not say.
         logprobs: of its text, a list; anything falsy where there are none.
     """
-    choice: Json = {"index": 0, "message": message, "finish_reason": finish}
+    choice: Json = {"index": 0, "message": message, "finish_reason": finish, "original": answer}
     if logprobs:
         choice["logprobs"] = {"content": logprobs}
-    whole = {"id": answer.get("id"), "model": answer.get("model"), "choices": [choice], "original": answer}
+    whole = {"id": answer.get("id"), "model": answer.get("model"), "choices": [choice]}
     return whole if usage is None else whole | {"usage": usage}
 
 
-def own_usage(completion: Json) -> Json | None:
+def own_usage(_completion: Json, choice: Json) -> Json | None:
     """What the upstream said of the tokens of its answer."""
-    usage: Json | None = completion["original"].get("usage")
+    usage: Json | None = choice["original"].get("usage")
     return usage

@@ -1,0 +1,175 @@
+"""An upstream that speaks chat alone, asked for what other endpoints say: requests go to it as chats, answers come back in the endpoint's
+words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+import anyio.to_thread
+import orjson
+
+from hedgerow.proxy.errors import BadRequest, UpstreamRejected
+from hedgerow.proxy.outcomes import Reason
+from hedgerow.proxy.protocols import Call, RawCall, Relay, Tunnels, Upstream
+from hedgerow.proxy.types import Completion, Json
+from hedgerow.proxy.upstreams.answers import checked_completion, once, request_of
+from hedgerow.proxy.upstreams.dialects.conversions import CONVERSIONS, Conversion, LiveAnswer, answers
+
+CHAT = "/chat/completions"
+LARGE = 500
+"""Messages from which on a request is converted by a worker thread, not by the event loop."""
+BYTES_OF_AN_ITEM = 200
+"""What a message takes at least, roughly."""
+_PLACE = re.compile(r"/+(?:openai/(?:v1/|deployments/[^/]+/)?)?(responses|messages)")
+CONTENT_TYPE = b"content-type"
+_OF_THE_BODY = (b"content-", b"etag", b"digest", b"repr-digest")
+"""How the headers begin that describe a body, which is another one here."""
+_ANTHROPICS_OWN = "anthropic-"
+T = TypeVar("T")
+
+
+class Converting:
+    """An upstream with further endpoints.
+
+    Args:
+        name: the upstream's, for errors.
+        inner: what is asked.
+        endpoints: those that it does not speak itself, without their slash.
+    """
+
+    def __init__(self, name: str, inner: Upstream, endpoints: tuple[str, ...]) -> None:
+        self._name, self._inner = name, inner
+        self._conversions = {f"/{endpoint}": CONVERSIONS[f"/{endpoint}"] for endpoint in endpoints}
+        self.honours_n = inner.honours_n
+        if isinstance(inner, Tunnels):
+            self.tunnel = inner.tunnel
+
+    async def complete(self, call: Call) -> Json:
+        """See `Upstream`."""
+        conversion = self._conversions.get(call.path)
+        if conversion is None:
+            return await self._inner.complete(call)
+        body = await _aside(_items(call.body), conversion.request, call.body)
+        target = _chat_target(call.target) if call.target else ""
+        asked = replace(call, path=CHAT, body=body, headers=dict(_headers(call.headers)), target=target)
+        try:
+            completion = await self._inner.complete(asked)
+        except UpstreamRejected as error:
+            error.raw_body = _error(conversion, error.status, error.raw_body)
+            raise
+        return _completion(conversion, call.body, completion)
+
+    @asynccontextmanager
+    async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
+        """See `Upstream`."""
+        place = _PLACE.fullmatch(call.path.partition("?")[0])
+        conversion = self._conversions.get(f"/{place[1]}") if place and call.method == "POST" else None
+        if conversion is None or not isinstance(call.body, bytes):
+            async with self._inner.relay(call) as reply:
+                yield reply
+            return
+        body, chat = await _aside(len(call.body) // BYTES_OF_AN_ITEM, _read, conversion, call.headers, call.body)
+        headers = _headers(dict(call.headers)) | {"accept-encoding": "identity"}
+        asked = RawCall("POST", _chat_target(call.path), list(headers.items()), chat)
+        async with self._inner.relay(asked) as reply:
+            kind = next((value for name, value in reply.headers if name.lower() == CONTENT_TYPE), b"")
+            if reply.status == 200 and kind.startswith(b"text/event-stream"):
+                chunks = _live(conversion, body, reply.chunks)
+            else:  # read before anything is sent: what is not an answer is an error with a status of its own
+                data = b"".join([piece async for piece in reply.chunks])
+                chunks = once(
+                    self._whole(conversion, body, data)
+                    if reply.status == 200
+                    else _error(conversion, reply.status, data)
+                )
+            yield Relay(reply.status, [pair for pair in reply.headers if _is_kept(pair[0].lower())], chunks)
+
+    def _whole(self, conversion: Conversion, body: Json, data: bytes) -> bytes:
+        return orjson.dumps(answers(conversion, body, checked_completion(self._name, data))[0])
+
+    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+        """See `Upstream`."""
+        return await self._inner.models(headers)
+
+    async def aclose(self) -> None:
+        """See `Upstream`."""
+        await self._inner.aclose()
+
+
+def _is_kept(header: bytes) -> bool:
+    """Whether a header of the upstream's answer, in lower case, holds for the answer in other words."""
+    return header == CONTENT_TYPE or not header.startswith(_OF_THE_BODY)
+
+
+async def _live(conversion: Conversion, body: Json, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    live = LiveAnswer(conversion, body)
+    async for data in chunks:
+        if ready := live.take(data):
+            yield ready
+    yield live.end()
+
+
+def _completion(conversion: Conversion, body: Json, completion: Json) -> Json:
+    """A chat completion as the completion object of another endpoint: each choice under its own answer."""
+    converted = [conversion.completion(answer) for answer in answers(conversion, body, completion)]
+    choices = [one["choices"][0] | {"index": index} for index, one in enumerate(converted)]
+    counts = {"usage": completion["usage"]} if isinstance(completion.get("usage"), dict) else {}
+    whole = Completion(converted[0] | {"choices": choices} | counts)
+    whole.headers = completion.headers if isinstance(completion, Completion) else ()
+    return whole
+
+
+def _read(conversion: Conversion, headers: Sequence[tuple[str, str]], data: bytes) -> tuple[Json, bytes]:
+    """The request in a body, and the same in the words of chat.
+
+    Raises:
+        BadRequest: it is not a JSON object, or cannot be put into these words.
+    """
+    if any(name == "content-encoding" and value.lower() != "identity" for name, value in headers):
+        message = "a compressed request cannot be put into the words of chat, in which this route's upstream is asked; send it as it is"
+        raise BadRequest(message, code=Reason.NOT_IN_CHAT)
+    body = request_of(data)
+    try:
+        return body, orjson.dumps(conversion.request(body))
+    except orjson.JSONEncodeError as error:
+        raise BadRequest(
+            "the body is nested too deep to be put into other words", code=Reason.NESTED_TOO_DEEP
+        ) from error
+
+
+def _chat_target(target: str) -> str:
+    """The same place with the path of chat, and the same query."""
+    path, question, query = target.partition("?")
+    return path.rpartition("/")[0] + CHAT + question + query
+
+
+def _headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers without Anthropic's own, and with its key as a bearer token."""
+    kept = {name: value for name, value in headers.items() if not name.startswith(_ANTHROPICS_OWN)}
+    if "authorization" not in kept and (key := kept.pop("x-api-key", None)) is not None:
+        kept["authorization"] = f"Bearer {key}"
+    return kept
+
+
+def _error(conversion: Conversion, status: int, data: bytes) -> bytes:
+    """An upstream's error in the words of the endpoint; what is not JSON stays as it is."""
+    try:
+        return orjson.dumps(conversion.error(status, orjson.loads(data)))
+    except orjson.JSONDecodeError:
+        return data
+
+
+def _items(body: Json) -> int:
+    """How many items or messages a request has."""
+    given = body.get("input") or body.get("messages")
+    return len(given) if isinstance(given, list) else 0
+
+
+async def _aside(size: int, work: Callable[..., T], *args: object) -> T:
+    """Do what takes longer the larger a request is, in a worker thread where it is large."""
+    return work(*args) if size < LARGE else await anyio.to_thread.run_sync(work, *args)

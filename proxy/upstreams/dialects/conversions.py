@@ -1,0 +1,185 @@
+"""The endpoints that can be asked of an upstream which speaks chat alone. A new one is a module of pure functions, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from types import ModuleType
+from typing import Any
+
+import orjson
+
+from hedgerow.proxy.errors import UpstreamError
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams import sse
+from hedgerow.proxy.upstreams.answers import usage_of
+from hedgerow.proxy.upstreams.dialects import messages, messages_in_chat, responses, responses_in_chat
+from hedgerow.proxy.upstreams.dialects.chat_parts import Part, Parts, Step, parts_of
+from hedgerow.proxy.upstreams.dialects.in_chat import Said
+from hedgerow.proxy.upstreams.dialects.served import broken_off
+
+Pieces = Callable[[str], Iterable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How an endpoint is asked in the words of chat.
+
+    Attributes:
+        request: the request in the words of chat; raises BadRequest for what chat does not have.
+        begun: the answer to a request before anything is said.
+        item: a part of what was said, as the answer holds it.
+        ended: the whole answer.
+        goes_on: an event that brings one more piece of a part.
+        error: the object of an upstream's error, in the words of the endpoint; of a status.
+        completion: an answer as a completion object.
+        opening, item_events, ending: the events of an answer's stream.
+        encoded: an event as it is sent.
+        error_event: an error's object as it is sent inside a stream.
+    """
+
+    request: Callable[[Json], Json]
+    begun: Callable[[Json, Said], Json]
+    item: Callable[[Json, Part], Json]
+    ended: Callable[[Json, Said, Sequence[Part]], Json]
+    goes_on: Callable[[Json, Part, str], Json]
+    error: Callable[[int, Any], Any]
+    completion: Callable[[Json], Json]
+    opening: Callable[[Json], Iterator[Json]]
+    item_events: Callable[[Any, int, Pieces], Iterator[Json]]
+    ending: Callable[[Json], Iterator[Json]]
+    encoded: Callable[[Json, int], bytes]
+    error_event: Callable[[Json], bytes]
+
+
+def _of(words: ModuleType, stream: ModuleType) -> Conversion:
+    """The functions of two modules: from chat to the endpoint's words, and those words themselves."""
+    return Conversion(
+        words.request,
+        words.begun,
+        words.item,
+        words.ended,
+        words.goes_on,
+        words.error,
+        stream.completion,
+        stream.opening,
+        stream.item_events,
+        stream.ending,
+        stream.encoded,
+        stream.error_event,
+    )
+
+
+CONVERSIONS: Mapping[str, Conversion] = {
+    "/responses": _of(responses_in_chat, responses),
+    "/messages": _of(messages_in_chat, messages),
+}
+"""By path relative to `/v1`."""
+
+
+def answers(conversion: Conversion, body: Json, completion: Json) -> list[Json]:
+    """The choices of a chat completion, each as an answer of the endpoint."""
+    said = _head(completion)
+    several = completion["choices"]
+    if isinstance(completion.get("usage"), dict):
+        said = replace(said, usage=usage_of(completion).of_one(len(several)))
+    begun = conversion.begun(body, said)
+    return [
+        conversion.ended(begun, replace(said, finish=str(choice.get("finish_reason") or "")), parts_of(choice))
+        for choice in several
+    ]
+
+
+def _head(answer: Json) -> Said:
+    """What a completion object or a chunk says of itself."""
+    name, model, created = answer.get("id"), answer.get("model"), answer.get("created")
+    return Said(
+        name if isinstance(name, str) else "",
+        model if isinstance(model, str) else "",
+        created if isinstance(created, int) else 0,
+    )
+
+
+class LiveAnswer:
+    """The chunks of a chat answer as the events of another endpoint, as they come."""
+
+    def __init__(self, conversion: Conversion, body: Json) -> None:
+        self._words, self._body = conversion, body
+        self._reader, self._parts, self._numbers = sse.Reader(), Parts(), count()
+        self._said: Said | None = None
+        self._begun: Json = {}
+        self._events: list[Json] = []  # of the part that grows, from its first piece on
+        self._failed = False
+
+    def take(self, data: bytes) -> bytes:
+        """Read what came; returns the events that it makes.
+
+        Raises:
+            UpstreamError: an event is not a chunk.
+        """
+        return b"".join(map(self._take_event, self._reader.feed(data)))
+
+    def end(self) -> bytes:
+        """The events that end the answer.
+
+        Raises:
+            UpstreamError: the upstream broke off.
+        """
+        begun = self.take(b"\n\n")  # the last event may lack its blank line
+        if self._failed:
+            return begun
+        if self._said is None or not self._said.finish:
+            raise broken_off()
+        left = b"".join(map(self._step, self._parts.end()))
+        return (
+            begun + left + self._sent(self._words.ending(self._words.ended(self._begun, self._said, self._parts.known)))
+        )
+
+    def _take_event(self, raw: bytes) -> bytes:
+        data = sse.data_of(raw)
+        if not data or self._failed or data == b"[DONE]":
+            return raw if raw.startswith(b":") else b""  # a comment keeps the connection open
+        try:
+            chunk = orjson.loads(data)
+        except orjson.JSONDecodeError as error:
+            message = "the upstream's stream holds an event that is not valid JSON"
+            raise UpstreamError(message, code="upstream_broken") from error
+        if not isinstance(chunk, dict) or chunk.get("error"):
+            self._failed = True
+            return self._words.error_event(
+                self._words.error(500, chunk if isinstance(chunk, dict) else {"error": chunk})
+            )
+        return self._take_chunk(chunk)
+
+    def _take_chunk(self, chunk: Json) -> bytes:
+        opened = b""
+        if self._said is None:
+            self._said = _head(chunk)
+            self._begun = self._words.begun(self._body, self._said)
+            opened = self._sent(self._words.opening(self._begun))
+        if isinstance(chunk.get("usage"), dict):
+            self._said = replace(self._said, usage=usage_of(chunk))
+        choices = chunk.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, dict):
+            return opened
+        if isinstance(choice.get("finish_reason"), str):
+            self._said = replace(self._said, finish=choice["finish_reason"])
+        delta, probabilities = choice.get("delta"), choice.get("logprobs")
+        known = probabilities.get("content") if isinstance(probabilities, dict) else None
+        steps = self._parts.take(delta, known) if isinstance(delta, dict) else iter(())
+        return opened + b"".join(map(self._step, steps))
+
+    def _step(self, step: Step) -> bytes:
+        kind, part, piece = step
+        if kind == "goes on":
+            return self._sent([self._words.goes_on(self._events[0], part, piece)])
+        item = self._words.item(self._begun, part)
+        events = list(self._words.item_events(item, part.number, lambda text: [text]))
+        first = next(i for i, event in enumerate(events) if event["type"].endswith("delta"))
+        self._events = events[first:]
+        return self._sent(events[:first] if kind == "begins" else events[first + 1 :])
+
+    def _sent(self, events: Iterable[Json]) -> bytes:
+        return b"".join(self._words.encoded(event, next(self._numbers)) for event in events)

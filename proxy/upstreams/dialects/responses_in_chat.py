@@ -1,0 +1,250 @@
+"""`/v1/responses` on an upstream that speaks chat alone: the request in the words of chat, and what was said as a response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams.dialects import responses
+from hedgerow.proxy.upstreams.dialects.chat_parts import Part
+from hedgerow.proxy.upstreams.dialects.in_chat import (
+    Said,
+    called,
+    function,
+    joined,
+    lacking,
+    listed,
+    refuse_kept,
+    tail_of,
+    text_of,
+    wrong,
+)
+
+CONVERTED = frozenset(
+    [
+        "input",
+        "instructions",
+        "max_output_tokens",
+        "text",
+        "tools",
+        "tool_choice",
+        "reasoning",
+        "include",
+        "store",
+        "stream",
+        "stream_options",
+        "truncation",
+        "max_tool_calls",
+        "previous_response_id",
+        "conversation",
+        "background",
+        "prompt",
+        "top_logprobs",
+    ]
+)
+"""Fields that chat has in other words, or not at all; every other one goes on as it is."""
+NOT_KEPT = "send the whole conversation as `input`"
+REFUSED: Mapping[str, str] = {
+    "previous_response_id": NOT_KEPT,
+    "conversation": NOT_KEPT,
+    "background": "ask without `background`",
+    "prompt": "send the prompt's text as `instructions` and `input`",
+}
+"""Fields that need an upstream which keeps something, and what to do without."""
+STATUS = {"length": "max_output_tokens", "content_filter": "content_filter"}
+"""Why a response is incomplete, by the finish reason of chat."""
+ECHOED: Json = {
+    "instructions": None,
+    "max_output_tokens": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "reasoning": {"effort": None, "summary": None},
+    "temperature": None,
+    "text": {"format": {"type": "text"}},
+    "tool_choice": "auto",
+    "tools": [],
+    "top_p": None,
+    "truncation": "disabled",
+    "user": None,
+}
+"""Fields of a request that stand in its response too, and what stands there where the client does not say."""
+
+
+def request(body: Json) -> Json:
+    """The request in the words of chat.
+
+    Raises:
+        BadRequest: it asks for what chat does not have, or a field has the wrong type.
+    """
+    refuse_kept(body, REFUSED)
+    chat: Json = {name: value for name, value in body.items() if name not in CONVERTED and value is not None}
+    instructions = body.get("instructions")
+    begun = [] if not instructions else [{"role": "system", "content": text_of(instructions, "instructions")}]
+    chat["messages"] = [*begun, *_messages(body.get("input"))]
+    if body.get("max_output_tokens") is not None:
+        chat["max_tokens"] = body["max_output_tokens"]
+    chat |= _tools(body) | _form(body.get("text")) | _probabilities(body)
+    reasoning = body.get("reasoning")
+    if isinstance(reasoning, dict) and reasoning.get("effort"):
+        chat["reasoning_effort"] = reasoning["effort"]
+    if body.get("stream"):
+        chat |= {"stream": True, "stream_options": {"include_usage": True}}
+    return chat
+
+
+def _messages(given: object) -> list[Json]:
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    if not isinstance(given, list) or not given:
+        raise wrong("input", "a string or a list of items")
+    messages: list[Json] = []
+    for index, item in enumerate(given):
+        for message in _message(item, f"input[{index}]"):
+            calls = message.get("tool_calls")
+            if calls and messages and messages[-1]["role"] == "assistant":  # chat has the calls of one answer together
+                messages[-1]["tool_calls"] = [*messages[-1].get("tool_calls", ()), *calls]
+            else:
+                messages.append(message)
+    return messages
+
+
+def _message(item: object, place: str) -> Iterator[Json]:
+    """The messages of one item: one, or none of a kind that holds the model's own notes."""
+    if not isinstance(item, dict):
+        raise wrong(place, "an object")
+    kind = item.get("type") or "message"
+    if kind == "message":
+        role = item.get("role")
+        if role not in ("user", "assistant", "system", "developer"):
+            raise wrong(f"{place}.role", "user, assistant, system or developer")
+        content = _content(item.get("content"), f"{place}.content")
+        yield {"role": "system" if role == "developer" else role, "content": content}
+    elif kind == "function_call":
+        yield {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [called(item.get("call_id"), item.get("name"), item.get("arguments"), place)],
+        }
+    elif kind == "function_call_output":
+        output = _content(item.get("output"), f"{place}.output")
+        yield {"role": "tool", "tool_call_id": str(item.get("call_id") or ""), "content": output}
+    elif kind != "reasoning":
+        raise lacking(place, f"items of the type {kind!r}", "leave it out")
+
+
+def _content(content: object, place: str) -> str | list[Json]:
+    if isinstance(content, str):
+        return content
+    return joined([_part(part, f"{place}[{i}]") for i, part in enumerate(listed(content, place))])
+
+
+def _part(part: object, place: str) -> Json:
+    if not isinstance(part, dict):
+        raise wrong(place, "an object")
+    kind = part.get("type")
+    if kind in ("input_text", "output_text", "text", "refusal"):
+        name = "refusal" if kind == "refusal" else "text"
+        return {"type": "text", "text": text_of(part.get(name), f"{place}.{name}")}
+    if kind == "input_image" and isinstance(part.get("image_url"), str):
+        detail = {"detail": part["detail"]} if part.get("detail") else {}
+        return {"type": "image_url", "image_url": {"url": part["image_url"]} | detail}
+    if kind == "input_file" and isinstance(part.get("file_data"), str):
+        return {"type": "file", "file": {name: part[name] for name in ("filename", "file_data") if part.get(name)}}
+    if kind == "input_audio" and isinstance(part.get("input_audio"), dict):
+        return {"type": "input_audio", "input_audio": part["input_audio"]}
+    raise lacking(place, f"parts of the type {kind!r} in this form", "send text, an `image_url` or `file_data`")
+
+
+def _tools(body: Json) -> Json:
+    """The tools that are offered, and which of them is to be called."""
+    asked: Json = {}
+    if body.get("tools") is not None:
+        offered = listed(body["tools"], "tools")
+        asked["tools"] = [_tool(tool, f"tools[{i}]") for i, tool in enumerate(offered)]
+    if not asked.get("tools"):
+        return {}
+    choice = body.get("tool_choice")
+    if isinstance(choice, dict):
+        if choice.get("type") != "function":
+            raise lacking("tool_choice", f"the type {choice.get('type')!r}", "name a function, or say `auto`")
+        choice = {"type": "function", "function": {"name": choice.get("name")}}
+    return asked | ({} if choice is None else {"tool_choice": choice})
+
+
+def _tool(tool: object, place: str) -> Json:
+    if not isinstance(tool, dict):
+        raise wrong(place, "an object")
+    if tool.get("type") != "function":
+        raise lacking(place, f"tools of the type {tool.get('type')!r}", "leave it out, or offer a function")
+    return function(tool, tool.get("parameters"))
+
+
+def _form(text: object) -> Json:
+    """The form that the answer is to have."""
+    if not isinstance(text, dict):
+        return {}
+    asked: Json = {"verbosity": text["verbosity"]} if text.get("verbosity") else {}
+    form = text.get("format")
+    if not isinstance(form, dict) or form.get("type") == "text":
+        return asked
+    if form.get("type") == "json_schema":
+        form = {"type": "json_schema", "json_schema": {name: form[name] for name in form if name != "type"}}
+    return asked | {"response_format": form}
+
+
+def _probabilities(body: Json) -> Json:
+    include, top = body.get("include"), body.get("top_logprobs")
+    if not top and not (isinstance(include, list) and responses.LOGPROBS in include):
+        return {}
+    return {"logprobs": True} | ({"top_logprobs": top} if top else {})
+
+
+def begun(body: Json, said: Said) -> Json:
+    """The response to a request before anything is said."""
+    echoed = {name: body[name] if body.get(name) is not None else value for name, value in ECHOED.items()}
+    return {
+        "id": f"resp_{tail_of(said.id)}",
+        "object": "response",
+        "created_at": said.created,
+        "status": "in_progress",
+        "error": None,
+        "incomplete_details": None,
+        "model": said.model,
+        "output": [],
+        "previous_response_id": None,
+        "store": False,
+        "usage": None,
+    } | echoed
+
+
+def ended(begun: Json, said: Said, parts: Sequence[Part]) -> Json:
+    """The whole response."""
+    why = STATUS.get(said.finish)
+    whole = {"status": "incomplete", "incomplete_details": {"reason": why}} if why else {"status": "completed"}
+    counts = None if said.usage is None else responses.spent_in_all(said.usage)
+    return begun | whole | {"output": [item(begun, part) for part in parts], "usage": counts}
+
+
+def item(begun: Json, part: Part) -> Json:
+    """One part of what was said, as an item of the output."""
+    name = f"{begun['id'].removeprefix('resp_')}_{part.number}"
+    if part.kind == "thought":
+        return {"id": f"rs_{name}", "type": "reasoning", "summary": [{"type": "summary_text", "text": part.text}]}
+    if part.kind == "call":
+        given = {"call_id": part.call_id, "name": part.name, "arguments": part.text or "{}"}
+        return {"id": f"fc_{name}", "type": "function_call", "status": "completed"} | given
+    said: Json = {"type": "output_text", "text": part.text, "annotations": [], "logprobs": part.logprobs}
+    if part.kind == "refusal":
+        said = {"type": "refusal", "refusal": part.text}
+    return {"id": f"msg_{name}", "type": "message", "role": "assistant", "status": "completed", "content": [said]}
+
+
+def goes_on(event: Json, _part: Part, piece: str) -> Json:
+    """An event that brings one more piece of a part."""
+    return event | {"delta": piece}
+
+
+def error(_status: int, body: Any) -> Any:
+    """The object of an upstream's error: chat has the same."""
+    return body
