@@ -18,6 +18,8 @@ Json = dict[str, Any]
 
 KEY_HEADERS = ("authorization", "x-api-key", "api-key")
 """Headers that carry a client's key: OpenAI's, Anthropic's, Azure's."""
+SESSION_COOKIE = "hedgerow_session"
+"""Who is signed in to the pages. A browser sends it with every request to this host; it never goes to an upstream."""
 
 
 class Completion(Json):

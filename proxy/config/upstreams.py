@@ -46,6 +46,8 @@ class HttpUpstream(Section):
     """Seconds to wait for a connection."""
     timeout_s: Annotated[float, Field(gt=0)] = 120.0
     """Seconds to wait between two reads of an answer."""
+    max_answer_bytes: Annotated[int, Field(ge=1024)] = 64 * 1024 * 1024
+    """Most bytes of an answer that is read here; a longer one is an error. What is only passed on has no limit."""
     retries: Annotated[int, Field(ge=0, le=10)] = 2
     """Further tries of a sampling or rewriting call after status 429, 5xx or a failed connection; `Retry-After` is honoured."""
 

@@ -18,7 +18,8 @@ from pydantic import SecretStr
 from starlette.requests import Request
 from starlette.responses import Response
 
-COOKIE = "hedgerow_session"
+from hedgerow.proxy.types import SESSION_COOKIE
+
 SESSION_S = 12 * 3600
 """Seconds after which a visitor signs in again."""
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
@@ -60,7 +61,7 @@ def admit(request: Request, admin_key: SecretStr | None) -> Visitor:
     Raises:
         Refused: it has not signed in, or no key is configured to sign in with and it is not at this machine.
     """
-    token = request.cookies.get(COOKIE, "")
+    token = request.cookies.get(SESSION_COOKIE, "")
     if admin_key is not None:
         if not _is_session(token, admin_key):
             raise Refused("Sign in with the admin key.", may_sign_in=True)
@@ -112,7 +113,9 @@ def close_session(response: Response, request: Request) -> None:
 
 def _set_cookie(response: Response, request: Request, value: str, max_age: int) -> None:
     secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
-    response.set_cookie(COOKIE, value, max_age=max_age, path="/", httponly=True, samesite="strict", secure=secure)
+    response.set_cookie(
+        SESSION_COOKIE, value, max_age=max_age, path="/", httponly=True, samesite="strict", secure=secure
+    )
 
 
 def _signature(head: str, admin_key: SecretStr) -> str:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import orjson
 
 from hedgerow.proxy.errors import PayloadTooLarge, ProxyError, UpstreamRejected
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.types import SESSION_COOKIE, Json
 from hedgerow.proxy.upstreams.dialects.table import dialect_of
 
 Scope = MutableMapping[str, Any]
@@ -36,6 +36,12 @@ def place(path: str) -> tuple[str, str | None]:
     azure = _AZURE.match(path)
     rest = path[azure.end() :] if azure is not None else path[len("/v1") :]
     return (f"/{rest.lstrip('/')}" if rest.startswith("//") else rest), azure[1] if azure is not None else None
+
+
+def _without_session(cookies: str) -> str:
+    """The value of a cookie header without the cookie of our own pages."""
+    kept = (cookie.strip() for cookie in cookies.split(";"))
+    return "; ".join(cookie for cookie in kept if not cookie.startswith(f"{SESSION_COOKIE}="))
 
 
 class ClientGone(Exception):
@@ -64,8 +70,12 @@ class Exchange:
 
     @cached_property
     def header_pairs(self) -> list[tuple[str, str]]:
-        """The request's headers in order, lower-case names."""
-        return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self._scope["headers"]]
+        """The request's headers in order, lower-case names, without the cookie of our own pages."""
+        pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self._scope["headers"]]
+        if not any(name == "cookie" and SESSION_COOKIE in value for name, value in pairs):
+            return pairs
+        stripped = ((name, _without_session(value) if name == "cookie" else value) for name, value in pairs)
+        return [pair for pair in stripped if pair != ("cookie", "")]
 
     @cached_property
     def headers(self) -> Mapping[str, str]:

@@ -1,4 +1,5 @@
-"""HTTP/1.1 on the wire: uvicorn's protocol, but an upgrade that is not served does not cost the request its body.
+"""HTTP/1.1 on the wire: uvicorn's protocol, with bounds on what a client may send and how long it may take, and an upgrade that is not served
+does not cost the request its body.
 
 A stock JDK HttpClient offers `Upgrade: h2c` with every request. A server may go on in HTTP/1.1; the parser takes what follows for the other
 protocol and drops it.
@@ -6,32 +7,88 @@ protocol and drops it.
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from typing import ClassVar
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 _OF_AN_UPGRADE = (b"upgrade", b"http2-settings")
+_HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class Http11(HttpToolsProtocol):
-    """One connection. A request that offers another protocol is read again without the offer."""
+    """One connection. A request that offers another protocol is read again without the offer. A client that stops sending in the middle of
+    a request, or sends its head without end, loses its connection; one that waits for an answer, or reads slowly, keeps it.
+    """
+
+    HEAD_BYTES: ClassVar[int] = 64 * 1024
+    """Most that the address and the headers of a request may take."""
+    HEAD_S: ClassVar[float] = 30.0
+    """Longest that they may take to arrive, from the connection or their first byte on."""
+    IDLE_S: ClassVar[float] = 60.0
+    """Longest pause in a request's body."""
 
     _data = b""
+    _head_bytes = 0
+    _head_began: float | None = None
+    _in_body = False
+    _last = 0.0
+    _check: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._head_began = self.loop.time()
+        self._check = self.loop.call_later(self.HEAD_S, self._close_if_stalled)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_checking()
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hand the connection over: a WebSocket may be silent for as long as it likes."""
+        self._stop_checking()
+        super().handle_websocket_upgrade()
+
+    def _stop_checking(self) -> None:
+        if self._check is not None:
+            self._check.cancel()
 
     def data_received(self, data: bytes) -> None:
         """Parse what came."""
-        self._data = data
+        self._data, self._last = data, self.loop.time()
+        if self._head_began is None and not self._in_body:
+            self._head_began = self._last
+        if self._head_began is not None:
+            self._head_bytes += len(data)
         super().data_received(data)
+        if self._head_began is not None and self._head_bytes > self.HEAD_BYTES:
+            self.transport.write(_HEAD_TOO_LARGE)
+            self.transport.close()
+
+    def _close_if_stalled(self) -> None:
+        """Close the connection where the client owes bytes for too long; else look again later."""
+        now = self.loop.time()
+        late = self._head_began is not None and now - self._head_began >= self.HEAD_S
+        silent = self._in_body and now - self._last >= self.IDLE_S and not self.flow.read_paused
+        if late or silent:
+            self.transport.close()
+        else:
+            self._check = self.loop.call_later(min(self.HEAD_S, self.IDLE_S) / 2, self._close_if_stalled)
 
     def on_headers_complete(self) -> None:
         """Begin the request, unless it is read again."""
         if not self._offers_upgrade():
+            self._head_began, self._head_bytes, self._in_body = None, 0, True
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """End the request's body, unless it is read again."""
         if not self._offers_upgrade():
+            self._in_body = False
             super().on_message_complete()
 
     def _offers_upgrade(self) -> bool:

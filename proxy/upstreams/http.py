@@ -121,6 +121,7 @@ class HttpModel:
         self._base = settings.base_url.rstrip("/")
         self._origin = str(URL(self._base).origin())
         self._connect_timeout_s = settings.connect_timeout_s
+        self._max_answer_bytes = settings.max_answer_bytes
         self._key = settings.api_key.get_secret_value() if settings.api_key else None
         self._query = dict(settings.query)
         self._key_header = settings.key_header
@@ -152,8 +153,8 @@ class HttpModel:
             data = _in_pieces(orjson.dumps(call.body))
             async with self._session.post(url, data=data, headers=headers, allow_redirects=False) as answer:
                 if answer.status == 200 and answer.content_type == "text/event-stream":
-                    return _with_headers(await _whole(call, answer.content.iter_any()), answer)
-                body = await answer.read()
+                    return _with_headers(await _whole(call, self._bounded(answer)), answer)
+                body = await self._read(answer)
         self._check_status(answer.status)
         if answer.status >= 300:
             kind = answer.headers.get("content-type", "application/json")
@@ -215,7 +216,7 @@ class HttpModel:
             async with self._session.get(
                 self._address("/models"), headers=self._headers(headers.items(), ("accept-encoding", "identity"))
             ) as answer:
-                body = await answer.read()
+                body = await self._read(answer)
         self._check_status(answer.status)
         if answer.status >= 300:
             raise UpstreamRejected(answer.status, body, answer.headers.get("content-type", "application/json"))
@@ -224,6 +225,24 @@ class HttpModel:
         except (ValueError, KeyError, TypeError) as error:
             raise UpstreamError(f"the upstream {self._name!r} lists its models in no known form") from error
         return [model for model in listed if isinstance(model, dict)]
+
+    async def _read(self, answer: aiohttp.ClientResponse) -> bytes:
+        """The body of an answer, whole."""
+        return b"".join([piece async for piece in self._bounded(answer)])
+
+    async def _bounded(self, answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        """The body of an answer piece by piece, as long as it stays under the limit.
+
+        Raises:
+            UpstreamError: it is over.
+        """
+        size = 0
+        async for piece in answer.content.iter_any():
+            size += len(piece)
+            if size > self._max_answer_bytes:
+                message = f"the upstream {self._name!r} sent an answer of more than {self._max_answer_bytes} bytes (max_answer_bytes)"
+                raise UpstreamError(message, code="upstream_broken")
+            yield piece
 
     def _check_status(self, status: int) -> None:
         """Raise `UpstreamError` for a status outside HTTP's range, which no server could send on."""

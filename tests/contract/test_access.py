@@ -66,3 +66,12 @@ def test_what_only_upstreams_have_still_goes_there(serve: Any, upstream: Upstrea
     for path in paths:
         httpx.get(address + path)
     assert upstream.targets == paths
+
+
+def test_the_session_of_our_pages_stays_here(serve: Any, upstream: Upstream) -> None:
+    """A browser on this host sends it along with everything; other cookies are the upstream's."""
+    upstream.default = says("Paris.")
+    for mode, sent in (("off", "a=1; hedgerow_session=x; b=2"), ("on", "hedgerow_session=x")):
+        body = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of France?"}]}
+        httpx.post(serve(mode=mode) + "/v1/chat/completions", json=body, headers={"cookie": sent})
+    assert {headers.get("cookie") for headers in upstream.headers} == {"a=1; b=2", None}

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import shutil
 import socket
 import subprocess
+import time
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
+from hedgerow.proxy.gateway.protocol import Http11
 from tests.support.upstream import Upstream, says
 
 BODY = json.dumps(
@@ -92,6 +97,50 @@ def test_requests_behind_an_offer_are_answered_in_order(serve: Any, upstream: Up
         connection.sendall(plain + offer + plain)
         assert [status for status, _ in _answers(connection, 3)] == [b"HTTP/1.1 200 OK"] * 3
     assert upstream.raw_bodies == [BODY] * 3
+
+
+def test_a_head_without_end_is_refused(serve: Any) -> None:
+    """The parser would keep 300 MB of it."""
+    with _connect(serve(mode="off")) as connection:
+        connection.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nx-long: ")
+        with contextlib.suppress(ConnectionError):
+            for _ in range(40):
+                connection.sendall(b"x" * 4096)
+        assert connection.recv(100).startswith(b"HTTP/1.1 431 ")
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n", JDK_HEAD % (len(BODY), b"x") + BODY[:-1]]
+)
+def test_a_client_that_stops_in_the_middle_loses_its_connection(
+    serve: Any, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    """Before its request, in its head, in its body."""
+    monkeypatch.setattr(Http11, "HEAD_S", 0.3)
+    monkeypatch.setattr(Http11, "IDLE_S", 0.3)
+    with _connect(serve(mode="off")) as connection:
+        connection.sendall(sent)
+        assert connection.recv(100) == b""
+
+
+def test_a_client_that_waits_for_a_slow_answer_keeps_its_connection(
+    serve: Any, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So does one that takes its time between two requests, as long as uvicorn's own keep-alive allows."""
+    monkeypatch.setattr(Http11, "HEAD_S", 0.3)
+    monkeypatch.setattr(Http11, "IDLE_S", 0.3)
+    answer = says("Canberra.")
+
+    async def slowly(request: Any, body: Any) -> Any:
+        await asyncio.sleep(1.0)
+        return answer(request, body)
+
+    upstream.default = slowly
+    with httpx.Client(base_url=serve(mode="off")) as client:
+        for _ in range(2):
+            reply = client.post("/v1/chat/completions", content=BODY, headers={"content-type": "application/json"})
+            assert reply.status_code == 200
+            time.sleep(0.5)
 
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java on this machine")

@@ -270,6 +270,22 @@ def test_a_fault_of_a_step_leaves_the_draft(
     assert "ZeroDivisionError" in line["exception"]
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_without_end_is_given_up(serve: Any, upstream: Upstream, tmp_path: Any, stream: bool) -> None:
+    """A body of 200 MB took 1.7 GB here. Passed on as it comes it costs nothing, and is."""
+    long = "Canberra. " * 2000
+    limit = {"max_answer_bytes": 4096}
+    upstream.default = says(long)
+    body = {"model": "m", "messages": ASK} | ({"stream": True} if stream else {})
+    reply = httpx.post(serve(upstream_settings=limit) + CHAT, json=body)
+    assert reply.status_code == 502
+    assert "more than 4096 bytes" in reply.text
+    assert '"upstream_broken"' in reply.text
+    passed = httpx.post(serve(mode="off", upstream_settings=limit) + CHAT, json=body)
+    assert len(passed.content) > 20_000
+    assert [row["status"] for row in rows_of(tmp_path, 2)] == ["failed", "passed"]
+
+
 def test_many_requests_at_once(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
     """Sixty-four at once, each with its own answer and its own row."""
 
