@@ -6,8 +6,6 @@ that `decide` and `word_at` make of a calibrated confidence.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -17,10 +15,12 @@ from math import isfinite, nextafter
 from typing import Any, Literal
 
 from hedgerow.calibration.errors import CalibrationError, RangeError
+from hedgerow.calibration.promises.seal import SealState, check, sign
 from hedgerow.calibration.promises.wishes import Wish
 
 Decision = Literal["plain", "hedge", "abstain"]
-SealState = Literal["valid", "altered", "needs_key"]
+KIND = "certificate"
+"""What a JSON file says that it is."""
 SCHEMA = 1
 """Of the JSON form; a newer one is refused."""
 ASSUMPTIONS = (
@@ -218,24 +218,17 @@ class Certificate:
 
     def sealed(self, key: bytes, previous: str = "") -> Certificate:
         """The same certificate after `previous`, under a seal: an HMAC with the audit's hash key; without a key (empty) a checksum."""
-        unsealed = replace(self, previous=previous, seal="")
-        return replace(unsealed, seal=_seal(unsealed._covered(), key))
+        placed = replace(self, previous=previous)
+        return replace(placed, seal=sign(placed.to_dict(), key))
 
     def check_seal(self, key: bytes) -> SealState:
-        """Whether it is as it was sealed. With a key only an HMAC counts; a checksum (no key) shows accidents, not intent.
-
-        Returns
-        -------
-        {"valid", "altered", "needs_key"}
-            "needs_key": it has an HMAC, and no key was given.
-        """
-        if not key and self.seal.startswith("hmac-"):
-            return "needs_key"
-        return "valid" if hmac.compare_digest(self.seal, _seal(self._covered(), key)) else "altered"
+        """Whether it is as it was sealed; see `hedgerow.calibration.promises.seal.check`."""
+        return check(self.to_dict(), key)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON object that `from_dict` turns back into an equal value."""
         content = asdict(self) | {
+            "kind": KIND,
             "schema": SCHEMA,
             "issued_at": self.issued_at.isoformat(),
             "thresholds": asdict(self.thresholds) | {"worded": [list(pair) for pair in self.thresholds.worded]},
@@ -259,7 +252,7 @@ class Certificate:
         try:
             if content["schema"] > SCHEMA:
                 raise CertificateError(f"the certificate has schema {content['schema']}; this version knows {SCHEMA}")
-            fields = {name: value for name, value in content.items() if name != "schema"}
+            fields = {name: value for name, value in content.items() if name not in ("kind", "schema")}
             worded = tuple((float(w), float(t)) for w, t in fields["thresholds"]["worded"])
             fields["thresholds"] = ServingThresholds(**fields["thresholds"] | {"worded": worded})
             fields["promises"] = tuple(Promise.from_dict(promise) for promise in fields["promises"])
@@ -282,16 +275,6 @@ class Certificate:
         if not isinstance(content, dict):
             raise CertificateError("not a certificate of promises: not a JSON object")
         return cls.from_dict(content)
-
-    def _covered(self) -> bytes:
-        """What the seal covers: everything else, in one canonical form."""
-        content = self.to_dict() | {"seal": ""}
-        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
-
-
-def _seal(data: bytes, key: bytes) -> str:
-    digest = hmac.digest(key, data, "sha256") if key else hashlib.sha256(data).digest()
-    return ("hmac-sha256:" if key else "sha256:") + digest.hex()
 
 
 def _require_share(confidence: float) -> None:

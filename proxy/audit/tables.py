@@ -229,3 +229,15 @@ active_maps = sa.Table(
     sa.Column("updated_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
     comment="Which maps routes with `map: auto` use, by route and model; one a signal.",
 )
+
+certificates = sa.Table(
+    "certificates",
+    metadata,
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False, comment="1, 2, ... in their one chain"),
+    sa.Column("id", sa.String(160), nullable=False, unique=True),
+    sa.Column("created_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
+    sa.Column("route", sa.String(64), nullable=False, comment="empty: any"),
+    sa.Column("map_id", sa.String(128), comment="whose confidences the thresholds are for; null: uncalibrated"),
+    sa.Column("content", sa.Text, nullable=False, comment="JSON: the certificate, its seal, and the seal before it"),
+    comment="Certificates of promises. Rows are added, never changed.",
+)

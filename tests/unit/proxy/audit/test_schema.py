@@ -63,6 +63,7 @@ def test_a_store_from_before_claims_gets_them(store_url: str) -> None:
             sa.insert(answers).values(id="a", created_at=1.0, path="/", status="hedged", duration_ms=2.0)
         )
         for statement in (
+            "DROP TABLE certificates",
             "DROP TABLE claim_verdicts",
             "ALTER TABLE answers DROP COLUMN claims",
             "ALTER TABLE texts DROP COLUMN claims",

@@ -1,0 +1,292 @@
+"""From labelled answers and wishes to thresholds that keep all of them at once, or to the number of labels that would do.
+
+The wishes share the probability of error equally (Bonferroni); one that is granted at every threshold leaves its part to the next. Then the lowest thresholds are taken at which
+every wish is kept: a set of answers whose share wrong is known to be at most 5 % also keeps a promise of 20 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hedgerow.calibration.arrays import FloatArray, probabilities, sample
+from hedgerow.calibration.errors import RangeError
+from hedgerow.calibration.promises.certificate import Promise, ServingThresholds
+from hedgerow.calibration.promises.needed import labels_needed
+from hedgerow.calibration.promises.testing import (
+    THRESHOLDS,
+    Kept,
+    Tails,
+    abstaining_within,
+    highest_allowed,
+    lowest,
+    plain_and_wrong_within,
+    share_wrong_within,
+    upper_bound,
+)
+from hedgerow.calibration.promises.wishes import Wish
+
+FEW = 20
+"""Answers from which on the share wrong among the most confident ones is worth naming."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A wish that these labels do not bear out.
+
+    Attributes
+    ----------
+    wish : Wish
+    reason : str
+        Why, as a clause.
+    labels_needed : int or None
+        How many more labels would probably do; None: no number would.
+    """
+
+    wish: Wish
+    reason: str
+    labels_needed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What can be promised.
+
+    Attributes
+    ----------
+    promises : tuple[Promise, ...]
+        The wishes that are granted, in the order of their sets.
+    refused : tuple[Refused, ...]
+        Those that are not.
+    thresholds : ServingThresholds or None
+        They keep all promises together; None unless every wish is granted.
+    n : int
+        Labelled answers.
+    share_plain, share_answered : float or None
+        Share of them at or above the thresholds; None where there is no such threshold.
+    notes : tuple[str, ...]
+        What is remarkable about the labels, in words.
+    """
+
+    promises: tuple[Promise, ...]
+    refused: tuple[Refused, ...]
+    thresholds: ServingThresholds | None
+    n: int
+    share_plain: float | None
+    share_answered: float | None
+    notes: tuple[str, ...]
+
+    @property
+    def certified(self) -> bool:
+        """Whether every wish is granted."""
+        return self.thresholds is not None
+
+    @property
+    def labels_needed(self) -> int | None:
+        """How many more labels would probably do for all wishes: 0 where none are needed, None where no number would do."""
+        needed = [refused.labels_needed for refused in self.refused]
+        return None if None in needed else max((n for n in needed if n is not None), default=0)
+
+
+def learn(confidence: ArrayLike, correct: ArrayLike, wishes: Sequence[Wish], *, level: float = 0.05) -> Outcome:
+    """Thresholds on the calibrated confidence that keep every wish, with probability 1 - `level` over the draw of the labels.
+
+    Parameters
+    ----------
+    confidence : array_like, shape (n,)
+        Calibrated means in [0, 1], of a map that was not fitted on these labels.
+    correct : array_like, shape (n,)
+        Labels in [0, 1], 1 = right; grades between are allowed.
+    wishes : sequence of Wish
+        As `parse_all` gives them.
+    level : float
+        Probability, in (0, 1), that not all promises hold.
+
+    Raises
+    ------
+    RangeError, ShapeError
+        If a value is out of range, the shapes do not fit together, or every row occurs several times.
+
+    Notes
+    -----
+    **Sources**: Angelopoulos, Bates, Candès, Jordan & Lei 2021 (Learn then Test) for shares among the answers above a threshold;
+    Bates, Angelopoulos, Lei, Malik & Jordan 2021 and Angelopoulos, Bates, Fisch, Lei & Schuster 2022 (conformal risk control) for shares of all
+    answers; Waudby-Smith & Ramdas 2024 where labels are graded. **Assumes** that labelled answers and those served later are exchangeable.
+
+    Examples
+    --------
+    >>> from hedgerow.calibration.promises.wishes import parse_all
+    >>> confidence, correct = [0.9] * 400 + [0.5] * 400, [1] * 392 + [0] * 8 + [1, 0] * 200
+    >>> outcome = learn(confidence, correct, parse_all(["plain_wrong <= 5%"]))
+    >>> outcome.thresholds.plain, outcome.share_plain
+    (0.51, 0.5)
+    >>> learn([0.9] * 20, [1] * 20, parse_all(["plain_wrong <= 5%"])).labels_needed
+    390
+    """
+    p, y = sample(confidence=probabilities("confidence", confidence), correct=probabilities("correct", correct))
+    if not 0.0 < level < 1.0:
+        raise RangeError(f"level must be in (0, 1), got {level!r}")
+    _refuse_repetitions(p, y)
+    search = _Search(Tails.of(p, y), wishes, level)
+    thresholds = search.run()
+    tails = search.tails
+    plain = None if thresholds is None or thresholds.plain is None else float(np.mean(p >= thresholds.plain))
+    answered = None if thresholds is None else float(np.mean(p >= thresholds.answer))
+    order = {wish: place for place, wish in enumerate(wishes)}
+    promises = tuple(sorted(search.promises, key=lambda promise: order[promise.wish]))
+    refused = tuple(search.refused)
+    return Outcome(promises, refused, thresholds, tails.total, plain, answered, _notes(p, y))
+
+
+class _Search:
+    """One search: the tests of all wishes, and the lowest thresholds that keep all of them."""
+
+    def __init__(self, tails: Tails, wishes: Sequence[Wish], level: float) -> None:
+        self.tails = tails
+        self.level = level / max(1, _tested(wishes))
+        self.promises: list[Promise] = []
+        self.refused: list[Refused] = []
+        of = {subject: [w for w in wishes if w.subject == subject and w.limit is not None] for subject in _SUBJECTS}
+        self.nested = sorted([*of["answered"], *of["worded"], *of["plain"]], key=lambda wish: wish.rank)
+        self.joint, self.abstaining = of["plain_and_wrong"], of["abstain"]
+        self.kept: dict[Wish, list[Kept]] = {}
+        inherited = 0.0
+        for wish in self.nested:
+            self.kept[wish], inherited = share_wrong_within(tails, wish, self.level, inherited)
+
+    def run(self) -> ServingThresholds | None:
+        """The thresholds; None where a wish had to be refused."""
+        answer, plain, reached = 0.0, None, 0.0
+        worded: list[tuple[float, float]] = []
+        for wish in self.nested:
+            if wish.subject == "plain":
+                continue
+            threshold = self._nested(wish, max(reached, wish.words_from or 0.0))
+            if threshold is None:
+                continue
+            reached = threshold
+            if wish.subject == "answered":
+                answer = threshold
+            else:
+                worded.append((wish.words_from or 0.0, threshold))
+        if self.joint or any(wish.subject == "plain" for wish in self.nested):
+            plain = self._plain(reached)
+        self._abstain(answer)
+        return None if self.refused else ServingThresholds(answer, plain, tuple(worded))
+
+    def _nested(self, wish: Wish, at_least: float) -> float | None:
+        """The lowest threshold that keeps a wish of the share wrong among the answers above; a stricter wish that is kept keeps it too."""
+        limit = wish.limit or 0.0
+        fitting = [kept for other, all_kept in self.kept.items() if (other.limit or 0.0) <= limit for kept in all_kept]
+        found = lowest(fitting, at_least)
+        if found is None:
+            self._refuse(wish, at_least)
+            return None
+        self._grant(wish, found)
+        return THRESHOLDS[found.place]
+
+    def _plain(self, at_least: float) -> float | None:
+        """The lowest threshold at which plain answers keep all wishes that speak of them."""
+        for wish in self.joint:
+            found = lowest(plain_and_wrong_within(self.tails, wish, self.level), at_least)
+            if found is None:
+                self._refuse(wish, at_least)
+                return None
+            at_least = THRESHOLDS[found.place]
+        threshold: float | None = at_least
+        for wish in self.nested:
+            if wish.subject == "plain":
+                threshold = self._nested(wish, at_least)
+        if threshold is not None:
+            place = THRESHOLDS.index(threshold)
+            for wish in self.joint:
+                self._grant(wish, Kept(place, 1.0 if wish.on_average else self.level))
+        return threshold
+
+    def _abstain(self, answer: float) -> None:
+        for wish in self.abstaining:
+            if self.refused:
+                self.refused.append(Refused(wish, "it depends on the wishes that cannot be granted", 0))
+                continue
+            kept = abstaining_within(self.tails, wish, self.level)
+            if answer <= highest_allowed(kept):
+                self._grant(wish, Kept(THRESHOLDS.index(answer), self.level))
+                continue
+            below = 1.0 - self.tails.n[THRESHOLDS.index(answer)] / self.tails.total
+            why = f"what the other wishes ask for leaves {below:.0%} unanswered from these data: they contradict each other"
+            self.refused.append(Refused(wish, why))
+
+    def _grant(self, wish: Wish, kept: Kept) -> None:
+        tails, place = self.tails, kept.place
+        inside, wrong = float(tails.n[place]), float(tails.wrong[place])
+        n, share = inside, inside / tails.total
+        if wish.subject == "abstain":
+            n, wrong, share = tails.total, tails.total - inside, 1.0 - share
+        elif wish.subject == "plain_and_wrong":
+            n = tails.total
+        bound = upper_bound(tails, wish, kept)
+        self.promises.append(Promise(wish, THRESHOLDS[place], int(n), wrong, bound, kept.level, share))
+
+    def _refuse(self, wish: Wish, at_least: float) -> None:
+        size = labels_needed(self.tails, wish, self.level, at_least=max(at_least, wish.words_from or 0.0))
+        if size is not None:
+            more = max(size - self.tails.total, 1)
+            self.refused.append(Refused(wish, f"not with these data: about {more:,} more labels would do", more))
+            return
+        self.refused.append(Refused(wish, _hopeless(self.tails, at_least)))
+
+
+def _tested(wishes: Sequence[Wish]) -> int:
+    """How many wishes share the probability of error. To leave nothing unanswered, or to promise on average, takes nothing of it."""
+    withheld = any(wish.subject == "answered" for wish in wishes)
+    return sum(
+        wish.limit is not None and not wish.on_average and (withheld or wish.subject != "abstain") for wish in wishes
+    )
+
+
+_SUBJECTS = ("answered", "worded", "plain", "plain_and_wrong", "abstain")
+
+
+def _hopeless(tails: Tails, at_least: float) -> str:
+    """Why no number of labels would do."""
+    shares = [
+        (tails.wrong[place] / tails.n[place], place)
+        for place in range(len(THRESHOLDS))
+        if tails.n[place] >= min(FEW, tails.total) and THRESHOLDS[place] >= at_least
+    ]
+    if not shares:
+        return f"hardly an answer has a confidence of {at_least:g} or more"
+    share, place = min(shares)
+    return (
+        f"not with this confidence: of the {int(tails.n[place])} answers from {THRESHOLDS[place]:g} on {share:.0%} are wrong, "
+        "and nowhere fewer; more labels would not change that"
+    )
+
+
+def _refuse_repetitions(confidence: FloatArray, correct: FloatArray) -> None:
+    """Every row several times is a file that was put together from copies; by chance that does not happen."""
+    _, counts = np.unique(np.stack([confidence, correct]), axis=1, return_counts=True)
+    times = int(np.gcd.reduce(counts))
+    if counts.size >= FEW and times > 1:
+        raise RangeError(
+            f"every labelled answer occurs {times} times or a multiple of that: copies are not evidence; keep one of each"
+        )
+
+
+def _notes(confidence: FloatArray, correct: FloatArray) -> tuple[str, ...]:
+    """What is remarkable about the labels."""
+    notes = []
+    if (correct == 1.0).all():
+        notes.append(f"Not one of the {correct.size} labels says wrong: make sure that wrong answers get labels too.")
+    if (correct == 0.0).all():
+        notes.append(
+            f"All {correct.size} labels say wrong, as where only complaints are labelled; a promise needs labels on a random share of the answers."
+        )
+    if ((correct > 0.0) & (correct < 1.0)).any():
+        notes.append("Some labels lie between wrong and right; they count in part, and bounds are those of betting.")
+    if np.unique(confidence).size == 1:
+        notes.append("All answers have one confidence: a threshold can only take all of them or none.")
+    return tuple(notes)

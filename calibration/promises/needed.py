@@ -1,0 +1,92 @@
+"""How many labels would do? The power of the tests, on the assumption that more labels look like those that there are."""
+
+from __future__ import annotations
+
+from math import ceil, log10
+
+import numpy as np
+from scipy import special
+
+from hedgerow.calibration.arrays import FloatArray
+from hedgerow.calibration.promises.testing import THRESHOLDS, Tails, start_levels
+from hedgerow.calibration.promises.wishes import Wish
+
+POWER = 0.8
+"""Chance with which the number of labels that is named is enough, if the estimates are right."""
+TRIED = 5
+"""Thresholds whose number of labels is computed exactly."""
+MOST = 10_000_000
+"""More labels than this are as good as none."""
+
+
+def labels_needed(tails: Tails, wish: Wish, level: float, *, at_least: float = 0.0) -> int | None:
+    """Labels, those that there are included, with which a wish will probably be granted at some threshold.
+
+    Parameters
+    ----------
+    tails : Tails
+    wish : Wish
+        Of the share wrong.
+    level : float
+        Probability of error of the wish, in (0, 1).
+    at_least : float
+        Thresholds below it do not help.
+
+    Returns
+    -------
+    int or None
+        Rounded up to two digits. None: no number would do, since the answers are too often wrong however confident they are.
+    """
+    limit = wish.limit or 0.0
+    if wish.subject == "plain_and_wrong":
+        return _joint(tails, limit, level, wish.on_average)
+    levels = np.cumsum(start_levels(wish, level)) / 2.0 + start_levels(wish, level) / 2.0
+    n, thresholds = tails.n, np.array(THRESHOLDS)
+    shares = (tails.wrong + 0.5) / (n + 1.0)
+    (usable,) = np.nonzero((n > 0) & (thresholds >= at_least) & (levels > 0.0) & (shares < limit))
+    rough = _rough_size(limit, shares[usable], levels[usable]) * tails.total / n[usable]
+    best = usable[np.argsort(rough)[:TRIED]]
+    sizes = [_size(limit, shares[i], levels[i]) * tails.total / n[i] for i in best]
+    return _rounded(min(sizes, default=float("inf")))
+
+
+def _rough_size(limit: float, share: FloatArray, level: FloatArray) -> FloatArray:
+    """About what `_size` gives, by the normal approximation: which thresholds are worth the exact computation."""
+    reach = special.ndtri(1.0 - level) * np.sqrt(limit * (1.0 - limit)) + special.ndtri(POWER) * np.sqrt(
+        share * (1.0 - share)
+    )
+    return np.asarray((reach / (limit - share)) ** 2)
+
+
+def _joint(tails: Tails, limit: float, level: float, on_average: bool) -> int | None:
+    share = (tails.wrong[0] + 0.5) / (tails.total + 1.0)
+    if share >= limit:
+        return None
+    return _rounded(1.0 / (limit - share) if on_average else _size(limit, share, level))
+
+
+def _size(limit: float, share: float, level: float) -> float:
+    """Smallest number of labels for which the test of the limit succeeds with `POWER` where the true share is `share`."""
+    low, high = 1, 2
+    while not _enough(high, limit, share, level):
+        low, high = high, high * 2
+        if high > MOST:
+            return float("inf")
+    while high - low > max(1, low // 200):
+        middle = (low + high) // 2
+        low, high = (low, middle) if _enough(middle, limit, share, level) else (middle, high)
+    return float(high)
+
+
+def _enough(n: int, limit: float, share: float, level: float) -> bool:
+    most = np.floor(special.bdtrik(level, n, limit) + 1e-9) if special.bdtr(0, n, limit) <= level else -1.0
+    while most >= 0 and special.bdtr(most, n, limit) > level:
+        most -= 1
+    return bool(most >= 0 and special.bdtr(most, n, share) >= POWER)
+
+
+def _rounded(size: float) -> int | None:
+    if not size <= MOST:
+        return None
+    unit = 10 ** max(0, int(log10(max(size, 1.0))) - 1)
+    return int(ceil(size / unit) * unit)

@@ -1,0 +1,44 @@
+"""The seal of a JSON object: an HMAC with the audit's hash key, or, where none is configured, a checksum. It covers everything but itself."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+SealState = Literal["valid", "altered", "needs_key"]
+
+
+def sign(body: Mapping[str, Any], key: bytes) -> str:
+    """The seal of a JSON object, whatever stands under its own name "seal".
+
+    Returns
+    -------
+    str
+        "hmac-sha256:..." with a key, "sha256:..." without one (empty).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the object has no JSON form.
+    """
+    covered = {name: value for name, value in body.items() if name != "seal"}
+    data = json.dumps(covered, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    digest = hmac.digest(key, data, "sha256") if key else hashlib.sha256(data).digest()
+    return ("hmac-sha256:" if key else "sha256:") + digest.hex()
+
+
+def check(body: Mapping[str, Any], key: bytes) -> SealState:
+    """Whether a JSON object is as it was sealed. With a key only an HMAC counts; a checksum shows accidents, not intent.
+
+    Returns
+    -------
+    {"valid", "altered", "needs_key"}
+        "needs_key": it has an HMAC, and no key was given.
+    """
+    seal = str(body.get("seal", ""))
+    if not key and seal.startswith("hmac-"):
+        return "needs_key"
+    return "valid" if hmac.compare_digest(seal.encode(), sign(body, key).encode()) else "altered"

@@ -1,0 +1,128 @@
+"""Certificates of promises in the audit store: added, never changed, in one chain of seals under the audit's hash key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from hedgerow.calibration.promises.certificate import Certificate, CertificateError
+from hedgerow.proxy.audit.engine import transaction
+from hedgerow.proxy.audit.tables import certificates
+from hedgerow.proxy.errors import StoreError
+
+_LOCK = 4_207_302
+"""PostgreSQL: the advisory lock that makes those who add a certificate take turns. (SQLite has one writer anyway.)"""
+
+
+class StoredCertificates:
+    """The certificates of a store. All methods raise `StoreError` where it cannot be read or written.
+
+    Args:
+        key: the audit's hash key (`hash_key`); empty where none is configured.
+    """
+
+    def __init__(self, engine: sa.Engine, key: bytes) -> None:
+        self._engine = engine
+        self._key = key
+
+    def add(self, certificate: Certificate) -> Certificate:
+        """Keep a certificate at the end of the chain; as it is kept, sealed.
+
+        Raises:
+            StoreError: also where its id is taken.
+        """
+        c = certificates.c
+        with transaction(self._engine, "write") as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+            if connection.execute(sa.select(c.id).where(c.id == certificate.id)).first():
+                raise StoreError(
+                    f"certificate {certificate.id} exists already; stored certificates are never overwritten"
+                )
+            last = connection.execute(sa.select(c.seq, c.content).order_by(c.seq.desc()).limit(1)).first()
+            seq, before = (0, "") if last is None else (last[0], _seal_of(last[1]))
+            sealed = certificate.sealed(self._key, before)
+            row = {"seq": seq + 1, "id": sealed.id, "created_at": sealed.issued_at.timestamp(), "route": sealed.route}
+            connection.execute(
+                sa.insert(certificates).values(row | {"map_id": sealed.map_id, "content": sealed.to_json()})
+            )
+        return sealed
+
+    def get(self, name: str) -> Certificate | None:
+        """A certificate by its id; None where there is none. Its seal is not checked.
+
+        Raises:
+            CertificateError: what is stored is not a certificate.
+        """
+        with transaction(self._engine) as connection:
+            wanted = sa.select(certificates.c.content).where(certificates.c.id == name)
+            content = connection.execute(wanted).scalar()
+        return None if content is None else Certificate.from_json(content)
+
+    def read_all(self, route: str | None = None) -> list[Certificate]:
+        """Certificates, newest first; with a route those that are for it or for any.
+
+        Raises:
+            CertificateError: what is stored is not a certificate.
+        """
+        return [Certificate.from_json(content) for content in self._contents(route)]
+
+    def latest(self, route: str, map_id: str | None) -> Certificate | None:
+        """The newest certificate of a route for the map it uses (None: uncalibrated) whose seal is valid; None where there is none.
+
+        One for another map says nothing about the confidences of this one, whatever it promises.
+        """
+        for content in self._contents(route):
+            try:
+                certificate = Certificate.from_json(content)
+            except CertificateError:
+                continue  # `verify` names it; here it is as good as none
+            if certificate.map_id == map_id and certificate.check_seal(self._key) == "valid":
+                return certificate
+        return None
+
+    def verify(self) -> list[str]:
+        """What is wrong with the chain, one clause a fault, oldest first; empty where nothing is.
+
+        The seal of each certificate covers that of the one before, so that an altered, missing or moved one is found. Not found is that the
+        newest were removed.
+        """
+        with transaction(self._engine) as connection:
+            c = certificates.c
+            rows = connection.execute(sa.select(c.seq, c.id, c.content).order_by(c.seq)).all()
+        faults, expected, before = [], 1, ""
+        for seq, name, content in rows:
+            if seq != expected:
+                faults.append(f"certificate {expected} of the chain is missing")
+            try:
+                certificate = Certificate.from_json(content)
+            except CertificateError as error:
+                faults.append(f"certificate {name}: {error}")
+                expected, before = seq + 1, ""
+                continue
+            state = certificate.check_seal(self._key)
+            if state == "needs_key":
+                faults.append(f"certificate {name}: sealed with a key; set audit.hash_key to check it")
+            elif state == "altered" or certificate.id != name:
+                faults.append(f"certificate {name}: altered, or sealed with another hash_key")
+            elif seq == expected and certificate.previous != before:
+                faults.append(f"certificate {name}: the one before it was replaced")
+            expected, before = seq + 1, certificate.seal
+        return faults
+
+    def _contents(self, route: str | None) -> Sequence[str]:
+        c = certificates.c
+        wanted = sa.select(c.content).order_by(c.seq.desc())
+        if route is not None:
+            wanted = wanted.where(c.route.in_(("", route)))
+        with transaction(self._engine) as connection:
+            return connection.execute(wanted).scalars().all()
+
+
+def _seal_of(content: str) -> str:
+    """The seal of a stored certificate; "" where it is damaged, which `verify` finds."""
+    try:
+        return Certificate.from_json(content).seal
+    except CertificateError:
+        return ""
