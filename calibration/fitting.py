@@ -174,10 +174,10 @@ def first_part(n: int, fraction: float) -> int:
     return int(n * fraction + 1e-9)
 
 
-def data_hash(alpha: FloatArray, beta: FloatArray, correct: FloatArray) -> str:
-    """SHA-256 of the three columns as little-endian doubles, one after the other."""
+def data_hash(*columns: FloatArray) -> str:
+    """SHA-256 of columns such as (alpha, beta, correct) as little-endian doubles, one after the other."""
     digest = hashlib.sha256()
-    for column in (alpha, beta, correct):
+    for column in columns:
         digest.update(np.ascontiguousarray(column, dtype="<f8").tobytes())
     return digest.hexdigest()
 

@@ -71,6 +71,14 @@ class Promise:
         """Share wrong among the labels."""
         return self.wrong / self.n if self.n else 0.0
 
+    @property
+    def in_words(self) -> str:
+        """What is promised and what the labels say, as one line."""
+        if self.wish.subject == "abstain":
+            return f"{self.wish.sentence}: those below {self.threshold:g}, {self.wrong:g} of {self.n:,}"
+        share = f"{self.wrong:g} of {self.n:,} wrong, at most {self.bound:.1%}"
+        return f"{self.wish.sentence}: from a confidence of {self.threshold:g} on, {share}"
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON object, with the wish in words as well."""
         own = asdict(self) | {"estimate": self.estimate}

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from hedgerow.calibration.arrays import FloatArray, probabilities, sample
 from hedgerow.calibration.errors import RangeError
+from hedgerow.calibration.promises.bounds import binomial_p_value
 from hedgerow.calibration.promises.certificate import Promise, ServingThresholds
 from hedgerow.calibration.promises.needed import labels_needed
 from hedgerow.calibration.promises.testing import (
@@ -31,6 +32,8 @@ from hedgerow.calibration.promises.wishes import Wish
 
 FEW = 20
 """Answers from which on the share wrong among the most confident ones is worth naming."""
+UNCLEAR = 0.05
+"""p-value above which labels do not rule out that the limit could be kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Refused:
     reason : str
         Why, as a clause.
     labels_needed : int or None
-        How many more labels would probably do; None: no number would.
+        How many more labels would probably do; None: no number would, or these labels do not say.
     """
 
     wish: Wish
@@ -86,7 +89,9 @@ class Outcome:
 
     @property
     def labels_needed(self) -> int | None:
-        """How many more labels would probably do for all wishes: 0 where none are needed, None where no number would do."""
+        """How many more labels would probably do for all wishes: 0 where none are needed, None where no number would do or none can be
+        named.
+        """
         needed = [refused.labels_needed for refused in self.refused]
         return None if None in needed else max((n for n in needed if n is not None), default=0)
 
@@ -236,7 +241,7 @@ class _Search:
             more = max(size - self.tails.total, 1)
             self.refused.append(Refused(wish, f"not with these data: about {more:,} more labels would do", more))
             return
-        self.refused.append(Refused(wish, _hopeless(self.tails, at_least)))
+        self.refused.append(Refused(wish, _hopeless(self.tails, wish.limit or 0.0, at_least)))
 
 
 def _tested(wishes: Sequence[Wish]) -> int:
@@ -250,8 +255,8 @@ def _tested(wishes: Sequence[Wish]) -> int:
 _SUBJECTS = ("answered", "worded", "plain", "plain_and_wrong", "abstain")
 
 
-def _hopeless(tails: Tails, at_least: float) -> str:
-    """Why no number of labels would do."""
+def _hopeless(tails: Tails, limit: float, at_least: float) -> str:
+    """Why more labels would not do, or why nobody can say how many would."""
     shares = [
         (tails.wrong[place] / tails.n[place], place)
         for place in range(len(THRESHOLDS))
@@ -260,10 +265,11 @@ def _hopeless(tails: Tails, at_least: float) -> str:
     if not shares:
         return f"hardly an answer has a confidence of {at_least:g} or more"
     share, place = min(shares)
-    return (
-        f"not with this confidence: of the {int(tails.n[place])} answers from {THRESHOLDS[place]:g} on {share:.0%} are wrong, "
-        "and nowhere fewer; more labels would not change that"
-    )
+    n = int(tails.n[place])
+    least = f"of the {n} answers from {THRESHOLDS[place]:g} on {share:.0%} are wrong, and nowhere fewer"
+    if binomial_p_value(n - tails.wrong[place], n, 1.0 - limit) > UNCLEAR:
+        return f"not with these data: {least}; they are too few to say how many more would do"
+    return f"not with this confidence: {least}; more labels would not change that"
 
 
 def _refuse_repetitions(confidence: FloatArray, correct: FloatArray) -> None:

@@ -35,19 +35,26 @@ def labels_needed(tails: Tails, wish: Wish, level: float, *, at_least: float = 0
     Returns
     -------
     int or None
-        Rounded up to two digits. None: no number would do, since the answers are too often wrong however confident they are.
+        Rounded up to two digits. None: at every threshold the answers above are too often wrong, as far as these labels go.
     """
     limit = wish.limit or 0.0
     if wish.subject == "plain_and_wrong":
         return _joint(tails, limit, level, wish.on_average)
     levels = np.cumsum(start_levels(wish, level)) / 2.0 + start_levels(wish, level) / 2.0
     n, thresholds = tails.n, np.array(THRESHOLDS)
-    shares = (tails.wrong + 0.5) / (n + 1.0)
-    (usable,) = np.nonzero((n > 0) & (thresholds >= at_least) & (levels > 0.0) & (shares < limit))
+    seen = tails.wrong / np.maximum(n, 1.0)
+    (usable,) = np.nonzero((n > 0) & (thresholds >= at_least) & (levels > 0.0) & (seen < limit))
+    shares = _cautious(tails.wrong, n, limit)
     rough = _rough_size(limit, shares[usable], levels[usable]) * tails.total / n[usable]
     best = usable[np.argsort(rough)[:TRIED]]
     sizes = [_size(limit, shares[i], levels[i]) * tails.total / n[i] for i in best]
     return _rounded(min(sizes, default=float("inf")))
+
+
+def _cautious(wrong: FloatArray, n: FloatArray, limit: float) -> FloatArray:
+    """The share wrong, taken a little higher than seen, but below the limit where what was seen is."""
+    halfway = (wrong / np.maximum(n, 1.0) + limit) / 2.0
+    return np.asarray(np.minimum((wrong + 0.5) / (n + 1.0), halfway))
 
 
 def _rough_size(limit: float, share: FloatArray, level: FloatArray) -> FloatArray:
@@ -59,9 +66,9 @@ def _rough_size(limit: float, share: FloatArray, level: FloatArray) -> FloatArra
 
 
 def _joint(tails: Tails, limit: float, level: float, on_average: bool) -> int | None:
-    share = (tails.wrong[0] + 0.5) / (tails.total + 1.0)
-    if share >= limit:
+    if tails.wrong[0] / tails.total >= limit:
         return None
+    share = float(_cautious(tails.wrong[:1], np.array([float(tails.total)]), limit)[0])
     return _rounded(1.0 / (limit - share) if on_average else _size(limit, share, level))
 
 

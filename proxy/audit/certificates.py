@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from hedgerow.calibration.promises.certificate import Certificate, CertificateError
 from hedgerow.proxy.audit.engine import transaction
+from hedgerow.proxy.audit.operators import note_change
 from hedgerow.proxy.audit.tables import certificates
 from hedgerow.proxy.errors import StoreError
 
@@ -26,8 +27,8 @@ class StoredCertificates:
         self._engine = engine
         self._key = key
 
-    def add(self, certificate: Certificate) -> Certificate:
-        """Keep a certificate at the end of the chain; as it is kept, sealed.
+    def add(self, certificate: Certificate, *, actor: str) -> Certificate:
+        """Keep a certificate at the end of the chain, and note who did it; as it is kept, sealed.
 
         Raises:
             StoreError: also where its id is taken.
@@ -46,6 +47,11 @@ class StoredCertificates:
             row = {"seq": seq + 1, "id": sealed.id, "created_at": sealed.issued_at.timestamp(), "route": sealed.route}
             connection.execute(
                 sa.insert(certificates).values(row | {"map_id": sealed.map_id, "content": sealed.to_json()})
+            )
+            wishes = "; ".join(promise.wish.sentence for promise in sealed.promises)
+            route = sealed.route or None
+            note_change(
+                connection, actor=actor, what="certificate", route=route, before=None, after=sealed.id, note=wishes
             )
         return sealed
 

@@ -54,6 +54,10 @@ COMMANDS = {
     "faithfulness": Command(
         "hedgerow.proxy.cli.faithfulness:faithfulness", "Measure whether answers sound as sure as their model is."
     ),
+    "certify": Command(
+        "hedgerow.proxy.cli.certify:app",
+        "Promise how often answers are wrong, with proof; list, show and verify certificates.",
+    ),
     "maps": Command("hedgerow.proxy.cli.maps:app", "List, show, activate and compare stored calibration maps."),
     "routes": Command(
         "hedgerow.proxy.cli.routes:app", "See what routes do, switch their mode, activate a map or roll it back."

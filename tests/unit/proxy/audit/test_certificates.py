@@ -13,6 +13,7 @@ from hedgerow.calibration.promises.certificate import Certificate, Promise, Serv
 from hedgerow.calibration.promises.wishes import parse
 from hedgerow.proxy.audit.certificates import StoredCertificates
 from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.operators import read_changes
 from hedgerow.proxy.errors import StoreError
 from tests.unit.proxy.audit.conftest import Store
 
@@ -39,13 +40,14 @@ def engine(store: Store) -> Iterator[sa.Engine]:
 def test_a_certificate_is_kept_as_it_was_issued(engine: sa.Engine) -> None:
     """Sealed, chained to the one before, and never overwritten."""
     stored = StoredCertificates(engine, KEY)
-    first, second = stored.add(certificate(1)), stored.add(certificate(2))
+    first, second = stored.add(certificate(1), actor="ada"), stored.add(certificate(2), actor="ada")
     assert stored.get("c1") == first == certificate(1).sealed(KEY)
     assert second.previous == first.seal
     assert stored.verify() == []
+    assert [(change.actor, change.after) for change in read_changes(engine)] == [("ada", "c2"), ("ada", "c1")]
     assert stored.get("c3") is None
     with pytest.raises(StoreError, match="never overwritten"):
-        stored.add(replace(certificate(1), n=9))
+        stored.add(replace(certificate(1), n=9), actor="ada")
 
 
 def test_the_latest_for_a_route_and_its_map(engine: sa.Engine) -> None:
@@ -57,7 +59,7 @@ def test_the_latest_for_a_route_and_its_map(engine: sa.Engine) -> None:
         certificate(3, route="sales"),
         certificate(4, route="", map_id=None),
     ):
-        stored.add(one)
+        stored.add(one, actor="ada")
     latest = {of: stored.latest(*of) for of in [("support", "m1"), ("support", "m2"), ("other", "m1"), ("other", None)]}
     assert [found and found.id for found in latest.values()] == ["c1", "c2", None, "c4"]
     assert [one.id for one in stored.read_all("support")] == ["c4", "c2", "c1"]
@@ -80,7 +82,7 @@ def test_what_somebody_changed_is_found_and_not_served(
     """Altered, damaged, removed, moved."""
     stored = StoredCertificates(engine, KEY)
     for number in (1, 2, 3):
-        stored.add(certificate(number, map_id=f"m{number}"))
+        stored.add(certificate(number, map_id=f"m{number}"), actor="ada")
     store.sql(statement)
     assert any(fault in found for found in stored.verify())
     if "content" in statement:
@@ -90,8 +92,8 @@ def test_what_somebody_changed_is_found_and_not_served(
 def test_a_certificate_that_was_replaced_by_a_sealed_one_is_found(engine: sa.Engine, store: Store) -> None:
     """Another one under the same key, in the place of the first: the second follows another seal."""
     stored = StoredCertificates(engine, KEY)
-    stored.add(certificate(1))
-    stored.add(certificate(2))
+    stored.add(certificate(1), actor="ada")
+    stored.add(certificate(2), actor="ada")
     forged = replace(certificate(1), n=9).sealed(KEY)
     store.sql("UPDATE certificates SET content = :content WHERE id = 'c1'", content=forged.to_json())
     assert stored.verify() == ["certificate c2: the one before it was replaced"]
@@ -99,7 +101,7 @@ def test_a_certificate_that_was_replaced_by_a_sealed_one_is_found(engine: sa.Eng
 
 def test_a_seal_counts_with_its_own_key_only(engine: sa.Engine) -> None:
     """Without a key, and with another one."""
-    StoredCertificates(engine, KEY).add(certificate(1))
+    StoredCertificates(engine, KEY).add(certificate(1), actor="ada")
     for key, fault in ((b"", "set audit.hash_key"), (b"another", "another hash_key")):
         stored = StoredCertificates(engine, key)
         assert stored.latest("support", "m1") is None

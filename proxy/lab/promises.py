@@ -1,0 +1,296 @@
+"""Certificates of promises from labelled answers: read from a file or from a route's own verdicts, checked, and learned from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hedgerow.calibration import FittedMap
+from hedgerow.calibration.arrays import FloatArray, parameters
+from hedgerow.calibration.drift import compare, raw_histogram
+from hedgerow.calibration.errors import CalibrationError, NotEnoughData
+from hedgerow.calibration.fitting import data_hash
+from hedgerow.calibration.promises.certificate import Certificate
+from hedgerow.calibration.promises.learning import Outcome, Refused, learn
+from hedgerow.calibration.promises.wishes import Wish
+from hedgerow.proxy.audit.engine import Engine
+from hedgerow.proxy.audit.labelled import count_answers, count_by_map, read_labelled, read_raw_means
+from hedgerow.proxy.config import Route
+from hedgerow.proxy.errors import InputError
+from hedgerow.proxy.lab.datasets import BadRow, read_objects
+from hedgerow.proxy.services.active_map import ActiveMaps
+from hedgerow.proxy.types import Json
+
+ONE_SIDED = 20
+"""Verdicts of clients from which on it is remarkable that all of them praise."""
+UNLIKE = 0.001
+"""p-value below which labelled answers count as chosen by their confidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labelled answers to learn promises from; arrays of shape (n,).
+
+    Attributes:
+        confidence: calibrated means.
+        correct: 0..1, 1 = right.
+        map_id: the map whose means these are; None: uncalibrated.
+        about: where they come from, in words.
+        notes: what is remarkable about how they were collected.
+        left_out: rows that were not used, by reason.
+    """
+
+    confidence: FloatArray
+    correct: FloatArray
+    map_id: str | None
+    about: str
+    route: str = ""
+    signal: str = ""
+    model: str = ""
+    notes: tuple[str, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    bad: tuple[BadRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """What came of an attempt: the outcome, and the certificate where every wish is granted."""
+
+    labels: Labels
+    outcome: Outcome
+    confidence: float
+    certificate: Certificate | None
+
+    def with_certificate(self, certificate: Certificate) -> Certified:
+        """The same with another certificate: the sealed one."""
+        return replace(self, certificate=certificate)
+
+    def document(self) -> Json:
+        """Every figure, ready for JSON."""
+        outcome = self.outcome
+        return {
+            "certified": outcome.certified, "n": outcome.n, "confidence": self.confidence, "labels_needed": outcome.labels_needed,
+            "share_plain": outcome.share_plain, "share_answered": outcome.share_answered, "map_id": self.labels.map_id,
+            "route": self.labels.route or None, "data": self.labels.about,
+            "promises": [{"certified": True, **promise.to_dict()} for promise in outcome.promises] + [_refused(one) for one in outcome.refused],
+            "notes": [*self.labels.notes, *outcome.notes], "left_out": dict(self.labels.left_out),
+            "certificate": self.certificate.to_dict() if self.certificate else None,
+        }  # fmt: skip
+
+
+def _refused(one: Refused) -> Json:
+    return {
+        "certified": False, "promise": one.wish.text, "sentence": one.wish.sentence, "reason": one.reason, "labels_needed": one.labels_needed,
+    }  # fmt: skip
+
+
+def certify(labels: Labels, wishes: Sequence[Wish], confidence: float, now: datetime) -> Certified:
+    """Learn thresholds from labels; with a certificate, not yet sealed, where every wish is granted.
+
+    Raises:
+        CalibrationError: no labels, copies, or values out of range.
+    """
+    if labels.correct.size == 0:
+        raise NotEnoughData(f"{labels.about}: no labelled answer to learn from")
+    outcome = learn(labels.confidence, labels.correct, wishes, level=1.0 - confidence)
+    if outcome.thresholds is None:
+        return Certified(labels, outcome, confidence, None)
+    digest = data_hash(labels.confidence, labels.correct)
+    now = now.astimezone(UTC)
+    certificate = Certificate(
+        id="-".join(["promises", labels.route or "any", f"{now:%Y%m%d-%H%M%S}", digest[:8]]),
+        issued_at=now,
+        thresholds=outcome.thresholds,
+        promises=outcome.promises,
+        confidence=confidence,
+        n=outcome.n,
+        data_hash=digest,
+        goals=tuple(wish.sentence for wish in wishes if wish.limit is None),
+        data=labels.about,
+        map_id=labels.map_id,
+        route=labels.route,
+        signal=labels.signal,
+        model=labels.model,
+        notes=(*labels.notes, *outcome.notes),
+    )
+    return Certified(labels, outcome, confidence, certificate)
+
+
+def read_labels(path: Path, *, map_id: str | None = None, fitted: FittedMap | None = None, route: str = "") -> Labels:
+    """Labelled answers of a JSONL file: `confidence` (calibrated), or `alpha` and `beta`, which the map calibrates; and `correct`.
+
+    Rows of an export of the audit hold both: with a map their raw confidence is calibrated anew, without one the confidence they were served
+    with counts. Rows without a label are left out; a row that is there twice counts once.
+
+    Args:
+        map_id: the map; None: the confidences are taken as they stand.
+        fitted: the map itself; needed where rows hold `alpha` and `beta`.
+
+    Raises:
+        InputError: two rows contradict each other, the map was fitted on these labels, or rows come from several maps.
+        OSError: the file cannot be read.
+    """
+    rows: list[_LabelledRow] = []
+    bad: list[BadRow] = []
+    seen: dict[object, float | None] = {}
+    left_out = {"without a label": 0, "there twice": 0}
+    for line, content in read_objects(path):
+        try:
+            row = content if isinstance(content, BadRow) else _parsed(content, fitted is not None)
+        except (ValueError, CalibrationError) as error:
+            row = BadRow(line, str(error))
+        if isinstance(row, BadRow):
+            bad.append(row)
+        elif row.name is not None and row.name in seen:
+            if None not in (seen[row.name], row.correct) and seen[row.name] != row.correct:
+                raise InputError(f"{path}, line {line}: {row.name!r} has two labels that contradict each other")
+            left_out["there twice"] += 1
+        else:
+            left_out["without a label"] += row.correct is None
+            rows += [row] if row.correct is not None else []
+            if row.name is not None:
+                seen[row.name] = row.correct
+    maps = {row.map_id for row in rows}
+    if map_id is None and len(maps) > 1:
+        names = ", ".join(str(name) for name in sorted(maps, key=str))
+        raise InputError(
+            f"{path}: the rows are of several maps ({names}); name one with --map, which calibrates all anew"
+        )
+    means = _means(path, rows, fitted)
+    correct = np.array([row.correct for row in rows], dtype=np.float64)
+    only = next(iter(maps), None) if map_id is None else map_id
+    about = f"{correct.size:,} labelled answers of a file"
+    used = {reason: count for reason, count in left_out.items() if count}
+    return Labels(means, correct, only, about, route, fitted.provenance.signal if fitted else "", left_out=used, bad=tuple(bad))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _LabelledRow:
+    """A row of a file: a mean, or a Beta to calibrate."""
+
+    name: object
+    correct: float | None
+    mean: float | None
+    alpha: float
+    beta: float
+    map_id: str | None
+
+
+def _parsed(content: Mapping[str, Any], with_map: bool) -> _LabelledRow:
+    """A row from its JSON object.
+
+    Raises:
+        ValueError: with the reason, where it cannot be used.
+    """
+    if "correct" not in content and "label" not in content:
+        raise ValueError("expected 'correct' or 'label'")
+    label = content.get("correct", content.get("label"))
+    correct = None if label is None else _number("correct", label, 1.0)
+    name = content.get("id")
+    if not isinstance(name, str | int):
+        name = json.dumps(content, sort_keys=True, default=str) if "question" in content else None
+    raw = content.get("raw") if isinstance(content.get("raw"), dict) else None
+    if raw is None and "raw_alpha" in content:
+        raw = {"alpha": content["raw_alpha"], "beta": content.get("raw_beta")}
+    map_id = content.get("map_id") if raw is not None and not with_map else None
+    if "confidence" in content:
+        return _LabelledRow(name, correct, _number("confidence", content["confidence"], 1.0), 1.0, 1.0, map_id)
+    source = raw if raw is not None and with_map else content
+    if "alpha" not in source and raw is not None:
+        source = raw
+    if "alpha" not in source:
+        raise ValueError("expected 'confidence', or 'alpha' and 'beta'")
+    alpha, beta = (_number(part, source.get(part), np.inf) for part in ("alpha", "beta"))
+    parameters("alpha", alpha), parameters("beta", beta)
+    return _LabelledRow(name, correct, None, alpha, beta, map_id)
+
+
+def _number(name: str, value: object, most: float) -> float:
+    if isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, int | float) or not 0.0 <= value <= most:
+        raise ValueError(
+            f"{name!r}: expected a number from 0 to {most:g}"
+            if most < np.inf
+            else f"{name!r}: expected a number above 0"
+        )
+    return float(value)
+
+
+def _means(path: Path, rows: Sequence[_LabelledRow], fitted: FittedMap | None) -> FloatArray:
+    """Calibrated means; a map that knows these labels is refused."""
+    measured = [row for row in rows if row.mean is None]
+    alpha, beta = (np.array([getattr(row, part) for row in measured]) for part in ("alpha", "beta"))
+    if fitted is not None and measured:
+        correct = np.array([row.correct for row in measured], dtype=np.float64)
+        if data_hash(alpha, beta, correct) == fitted.provenance.data_hash:
+            raise InputError(
+                f"{path}: the map was fitted on these very labels, so they cannot show how well it does; certify on others, such as "
+                "the part that was held back"
+            )
+    raw = alpha / (alpha + beta)
+    calibrated = iter(raw if fitted is None else fitted.map.means(raw))
+    return np.array([next(calibrated) if row.mean is None else row.mean for row in rows], dtype=np.float64)
+
+
+def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float, kinds: Sequence[str]) -> Labels:
+    """The verdicts on a route's answers, calibrated with the map in use, since that map was fitted.
+
+    Raises:
+        InputError: no verdict, or verdicts of clients that only praise.
+        StoreError: the audit store cannot be read.
+    """
+    counts = count_by_map(engine, route=route.name, since=since)
+    in_use = max(maps.of_route(route, route.signal).values(), key=lambda active: counts.get(active.version, 0))
+    if in_use.fitted is not None:
+        since = max(since, in_use.fitted.provenance.fitted_at.timestamp())
+    labelled = read_labelled(
+        engine, route=route.name, any_map=True, signal=route.signal, asked_since=since, kinds=kinds
+    )
+    when = f" since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M} (UTC)" if since else ""
+    if labelled.correct.size == 0:
+        why = (
+            ", when its map was fitted: labels that the map has seen prove nothing" if in_use.fitted is not None else ""
+        )
+        raise InputError(f"route {route.name}: no verdict on an answer given{when}{why}")
+    _refuse_praise(engine, route, since, kinds)
+    raw = labelled.raw_alpha / (labelled.raw_alpha + labelled.raw_beta)
+    served = np.concatenate(
+        [read_raw_means(engine, route=route.name, map_id=map_id, since=since) for map_id in count_by_map(engine, route=route.name, since=since)]
+    )  # fmt: skip
+    notes = _selection(raw, served, count_answers(engine, route=route.name, since=since))
+    about = f"{labelled.correct.size:,} verdicts ({', '.join(kinds)}) on answers of route {route.name}{when}"
+    return Labels(in_use.map.means(raw), labelled.correct, in_use.version, about, route.name, route.signal, route.model or "", notes)  # fmt: skip
+
+
+def _refuse_praise(engine: Engine, route: Route, since: float, kinds: Iterable[str]) -> None:
+    if "client" not in kinds:
+        return
+    told = read_labelled(
+        engine, route=route.name, any_map=True, signal=route.signal, asked_since=since, kinds=("client",)
+    )
+    if told.correct.size >= ONE_SIDED and (told.correct == 1.0).all():
+        raise InputError(
+            f"route {route.name}: all {told.correct.size} verdicts of clients say right, as where only praise is sent; that is not a sample. "
+            "Leave them out: --verdicts human,grader,import"
+        )
+
+
+def _selection(raw: FloatArray, served: FloatArray, answers: int) -> tuple[str, ...]:
+    """What the choice of the labelled answers looks like."""
+    notes = []
+    if raw.size < answers:
+        notes.append(f"{raw.size:,} of {answers:,} answers have a label; it must have been chance which.")
+    distance = compare(raw_histogram(served), raw_histogram(raw)) if served.size else None
+    if distance is not None and distance.p_value < UNLIKE:
+        more = "more" if raw.mean() > served.mean() else "less"
+        notes.append(
+            f"Labelled answers are {more} confident than those served (mean {raw.mean():.2f}, not {served.mean():.2f}): they were not drawn at random."
+        )
+    return tuple(notes)

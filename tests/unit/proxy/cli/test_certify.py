@@ -1,0 +1,207 @@
+"""`hedgerow certify` as an operator runs it: from a file, from a route's verdicts, into the store, and back out of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import numpy as np
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from hedgerow.proxy.audit.store import AuditStore, open_store
+from hedgerow.proxy.cli import app
+from hedgerow.proxy.config import load
+from tests.support.audit import agreement, fill
+
+CONFIG = """\
+upstreams: {{ u: {{ provider: openai, base_url: "http://127.0.0.1:9/v1" }} }}
+routes: [{{ name: support, upstream: u, mode: shadow }}, {{ name: sales, upstream: u, mode: shadow, match: {{ model: "s*" }} }}]
+audit: {{ url: "sqlite:///{folder}/audit.db", spool: "{folder}/spool", hash_key: "{key}" }}
+maps: {{ folder: "{folder}/maps" }}
+"""
+
+
+def run(*arguments: object, code: int = 0) -> Result:
+    """The command; it must end with this status."""
+    result = CliRunner().invoke(app, ["certify", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def write(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
+    """A JSONL file."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def labelled(n: int, seed: int = 0) -> list[dict[str, Any]]:
+    """Rows of calibrated confidences that are mostly high."""
+    rng = np.random.default_rng(seed)
+    confidence = rng.beta(8, 1, n)
+    right = rng.random(n) < confidence
+    return [
+        {"id": i, "confidence": c, "correct": bool(y)} for i, (c, y) in enumerate(zip(confidence, right, strict=True))
+    ]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A configuration with a store that has a key."""
+    path = tmp_path / "config.yaml"
+    path.write_text(CONFIG.format(folder=tmp_path, key="k" * 32))
+    return path
+
+
+async def _filled(path: Path, agree: Sequence[int], correct: Sequence[Any]) -> None:
+    store: AuditStore = await open_store(load(path).audit, lambda _: None)
+    try:
+        labelled = len(correct)
+        await fill(store, agree[:labelled], correct, route="support")
+        await fill(store, agree[labelled:], [], route="support", start=labelled)
+    finally:
+        await store.aclose()
+
+
+def test_promises_from_a_file_are_printed_as_json(tmp_path: Path) -> None:
+    """Promises, thresholds, bounds, n, share plain; the certificate in it is verified as it stands, and a changed one is not."""
+    data = write(tmp_path / "d.jsonl", labelled(3000))
+    base = ("--data", data, "--config", tmp_path / "none.yaml")
+    document = json.loads(run(*base, "-p", "plain_wrong<=5%; worded(>=.8) wrong<=20%", "--json").stdout)
+    assert (document["certified"], document["n"], document["labels_needed"]) == (True, 3000, 0)
+    worded, plain = document["promises"]
+    assert plain["bound"] <= 0.05
+    assert 0.2 < document["share_plain"] == plain["share"] < 0.8
+    assert worded["threshold"] <= plain["threshold"] == document["certificate"]["thresholds"]["plain"]
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps(document))
+    assert "as it was issued; no key" in run("verify", file, "--config", tmp_path / "none.yaml").stdout
+    document["certificate"]["thresholds"]["plain"] = 0.5
+    file.write_text(json.dumps(document))
+    assert "altered" in run("verify", file, "--config", tmp_path / "none.yaml", code=1).stdout
+
+
+def test_what_the_labels_do_not_bear_out_ends_with_1_and_says_how_many_would(tmp_path: Path) -> None:
+    """Nothing wrong among twenty, one wish of two, and complaints only."""
+    few = write(tmp_path / "few.jsonl", [{"confidence": 0.9 + i / 1000, "correct": 1} for i in range(20)])
+    said = run("--data", few, "-p", "plain_wrong<=5%", code=1).stdout
+    assert "not with these data: about" in said
+    assert "nothing is certified" in said
+    data = write(tmp_path / "d.jsonl", labelled(300))
+    document = json.loads(run("--data", data, "-p", "plain_wrong<=1%,answered_wrong<=30%", "--json", code=1).stdout)
+    assert [promise["certified"] for promise in document["promises"]] == [True, False]
+    assert document["certificate"] is None
+    assert document["labels_needed"] > 100
+    bad = write(tmp_path / "b.jsonl", [{"confidence": i / 100, "correct": 0} for i in range(100)])
+    assert "only complaints" in run("--data", bad, "-p", "plain_wrong<=5%", code=1).stdout
+
+
+def test_rows_that_are_there_twice_count_once_and_contradictions_stop(tmp_path: Path) -> None:
+    """By their id; rows without a label are counted and left out; bad ones are named by line."""
+    rows = labelled(300)
+    unlabelled = {"id": "later", "confidence": 0.5, "correct": None}
+    doubled = write(tmp_path / "d.jsonl", [*rows, *rows[:100], unlabelled])
+    document = json.loads(run("--data", doubled, "-p", "answered_wrong<=30%", "--json").stdout)
+    assert document["n"] == 300
+    assert document["left_out"] == {"without a label": 1, "there twice": 100}
+    contrary = rows[0] | {"correct": not rows[0]["correct"]}
+    said = run("--data", write(tmp_path / "c.jsonl", [*rows, contrary]), "-p", "plain_wrong<=5%", code=2).stderr
+    assert "contradict each other" in said
+    broken = write(tmp_path / "b.jsonl", [*rows, {"id": 1.5, "confidence": 1.2, "correct": 1}, {"correct": 1}])
+    said = run("--data", broken, "-p", "answered_wrong<=30%", code=2).stderr
+    assert "line 301: 'confidence': expected a number from 0 to 1" in said
+    assert "line 302: expected 'confidence', or 'alpha' and 'beta'" in said
+    run("--data", broken, "-p", "answered_wrong<=30%", "--skip-bad")
+
+
+def test_grades_between_wrong_and_right_are_taken_in_part(tmp_path: Path) -> None:
+    """And the certificate says so."""
+    rows = [row | {"correct": 0.9 if row["correct"] else 0.0} for row in labelled(600)]
+    document = json.loads(run("--data", write(tmp_path / "d.jsonl", rows), "-p", "plain_wrong<=30%", "--json").stdout)
+    assert any("betting" in note for note in document["certificate"]["notes"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-p", "plain_wrong<=5"), "write 5% or 0.05"),
+        (("-p", "plain_wrong<=5%", "-p", "plain_wrong<=6%"), "contradict each other"),
+        ((), "nothing to promise"),
+        (("-p", "plain_wrong<=5%", "--confidence", "95"), "such as 0.95"),
+        (("-p", "plain_wrong<=5%", "--route", "nowhere"), "no route"),
+        (("-p", "plain_wrong<=5%", "--map", "nosuch"), "no map nosuch"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_sentence(
+    arguments: tuple[str, ...], said: str, tmp_path: Path, config: Path
+) -> None:
+    """Before anything is computed, with status 2."""
+    data = write(tmp_path / "d.jsonl", labelled(100))
+    assert said in run("--data", data, "--config", config, *arguments, code=2).stderr
+
+
+def test_a_map_that_saw_the_labels_is_refused_and_another_calibrates_them(tmp_path: Path, config: Path) -> None:
+    """Fitted on the first half, certified on the second; the certificate names the map."""
+    rng = np.random.default_rng(3)
+    agree = rng.integers(3, 11, 1600)
+    right = rng.random(1600) < (agree / 10) ** 2
+    rows = [{"alpha": int(a), "beta": 10.5 - int(a), "correct": bool(y)} for a, y in zip(agree, right, strict=True)]
+    seen, fresh = write(tmp_path / "seen.jsonl", rows[:800]), write(tmp_path / "fresh.jsonl", rows[800:])
+    fitted = CliRunner().invoke(app, ["fit", "--data", str(seen), "--version", "one", "--config", str(config)])
+    assert fitted.exit_code == 0, fitted.output
+    base = ("-p", "worded(>=.7) wrong<=30%", "--config", config, "--map", "one")
+    assert "fitted on these very labels" in run("--data", seen, *base, code=2).stderr
+    document = json.loads(run("--data", fresh, *base, "--json").stdout)
+    assert document["certificate"]["map_id"] == "one"
+
+
+def test_a_routes_own_verdicts_are_certified_stored_listed_and_verified(tmp_path: Path, config: Path) -> None:
+    """Signed with the audit's key; without the key nobody can make or check one."""
+    rng = np.random.default_rng(5)
+    agree = agreement(rng, 2000)
+    anyio.run(_filled, config, agree.tolist(), (rng.random(2000) < (agree / 10)).tolist())
+    base = ("--config", config)
+    stored = run(*base, "--route", "support", "-p", "worded(>=.8) wrong<=20%", "--store")
+    assert "(stored)" in stored.stdout
+    (listed,) = json.loads(run("list", "--json", *base).stdout)["certificates"]
+    assert listed["route"] == "support"
+    assert listed["seal"].startswith("hmac-sha256:")
+    file = tmp_path / "certificate.json"
+    file.write_text(run("show", listed["id"], *base).stdout)
+    assert "as it was issued\n" in run("verify", file, *base).stdout
+    assert "set audit.hash_key" in run("verify", file, "--config", tmp_path / "none.yaml", code=1).stdout
+    assert "no certificates" in run("list", "--route", "sales", *base).stdout
+    assert "no verdict" in run(*base, "--route", "sales", "-p", "plain_wrong<=5%", code=2).stderr
+
+
+def test_verdicts_that_only_praise_are_not_a_sample(config: Path) -> None:
+    """They are refused where clients sent them by choice, and the message says what to do."""
+    anyio.run(_filled, config, [9] * 80, [1] * 60)
+    said = run("--config", config, "--route", "support", "-p", "plain_wrong<=30%", code=2).stderr
+    assert "all 60 verdicts of clients say right" in said
+    assert "--verdicts human,grader,import" in said
+
+
+def test_a_choice_of_labels_is_named(config: Path) -> None:
+    """Only sure answers were labelled: the note says that this was not chance."""
+    rng = np.random.default_rng(6)
+    right = rng.random(600) < 0.85
+    anyio.run(_filled, config, [9] * 600 + [4] * 600, right.tolist())
+    said = run("--config", config, "--route", "support", "-p", "answered_wrong<=30%").stdout
+    assert "600 of 1,200 answers have a label" in said
+    assert "more confident than those served" in said
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"kind": "certificate"}', '{"kind": ["certificate"]}', "{" * 100_000, '{"certificate": null}'])  # fmt: skip
+def test_what_is_not_a_certificate_is_one_sentence(text: str, tmp_path: Path) -> None:
+    """Whatever the file holds."""
+    file = tmp_path / "x.json"
+    file.write_text(text)
+    result = CliRunner().invoke(app, ["certify", "verify", str(file), "--config", str(tmp_path / "none.yaml")])
+    assert result.exit_code in (1, 2)
+    assert result.stderr.startswith("hedgerow: ")
+    assert "Traceback" not in result.output
