@@ -71,7 +71,7 @@ def test_commands_and_their_options_exist() -> None:
         first, *words = typed.split()
         assert first in COMMANDS, f"{page}: hedgerow {typed}"
         command = COMMANDS[first].load(first)
-        while words and hasattr(command, "commands"):
+        while words and not words[0].startswith("-") and hasattr(command, "commands"):
             name = words.pop(0)
             assert name in command.commands, f"{page}: hedgerow {typed}"
             command = command.commands[name]
