@@ -24,9 +24,6 @@ WORDS_OF_A_TEXT = 60
 LOOKED_AT = 600
 """Characters of a prompt that are read, half from its beginning and half from its end: what is asked stands there."""
 
-_READ_WITH_LOGPROBS = ("/chat/completions", "/completions")
-"""Paths whose whole answers are measured where log-probabilities are asked for; streams are not put together again with them."""
-
 _POLITE = re.compile(
     r"(?:(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok(?:ay)?|great|please|bitte|kindly|so|well|now|and)\b[\s,.!]*(?=\S)|"
     r"(?:can|could|would|will) you (?:please |help me )?(?=\w+ (?!you))|i (?:need|want|would like) you to |i'd like you to |help me (?:to )?)*"
@@ -107,7 +104,7 @@ def measures_calls(job: Job) -> bool:
 
 
 def measures_choices(job: Job) -> bool:
-    """Whether the choices of a request are its samples: enough of them were asked for, whole, as the model says them, and the route's signal needs
+    """Whether the choices of a request are its samples: enough of them were asked for, as the model says them, and the route's signal needs
     nothing more than they hold.
     """
     body, sampling = job.body, job.route.sampling
@@ -116,17 +113,22 @@ def measures_choices(job: Job) -> bool:
     words = isinstance(prompt, str) or (
         bool(prompt) and isinstance(prompt, list) and all(isinstance(p, str) for p in prompt)
     )
-    ours = job.mode == "on" and DIALECTS[job.path].several and not body.get("stream")
+    ours = job.mode == "on" and DIALECTS[job.path].several
     as_said = not (body.get("echo") or body.get("suffix") or body.get("best_of") or asks_for_structure(job.chat))
     return ours and signal and words and as_said and isinstance(n, int | float) and max(2, sampling.min_n) <= n
+
+
+def is_shown_as_it_comes(job: Job) -> bool:
+    """Whether a streamed answer goes on as it comes, whatever the route says of streams: it holds several choices, or log-probabilities that
+    belong to its very words.
+    """
+    return measures_choices(job) or asks_for_logprobs(job.chat)
 
 
 def request_reason(path: str, body: Json) -> Reason | None:
     """Why the form of a request forbids rewriting its answer; None where it does not."""
     if _over_one(body.get("n")) or _over_one(body.get("best_of")):
         return Reason.SEVERAL_CHOICES
-    if asks_for_logprobs(body) and (path not in _READ_WITH_LOGPROBS or body.get("stream")):
-        return Reason.LOGPROBS
     if body.get("modalities") not in (None, [], ["text"]) or body.get("audio"):
         return Reason.MEDIA
     choice = body.get("tool_choice")

@@ -90,7 +90,7 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
             run.arrived(await draw_own(job, pipeline.upstream))
         return run.end(Status.PASSED, reason)
     if measures_choices(job):
-        return await measure_choices(run, pipeline)
+        return await measure_choices(run, pipeline, serving)
 
     with run.step("sample"):
         await draw_answers(run, pipeline, serving)

@@ -4,18 +4,19 @@ nothing is reworded; each choice gets a confidence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Sequence
 
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import answer_reason, comparable
 from hedgerow.proxy.pipeline.long import claims_of_long
 from hedgerow.proxy.pipeline.result import ChoiceConfidence, Confidence, Run
 from hedgerow.proxy.pipeline.steps import RoutePipeline, calibrated
-from hedgerow.proxy.types import Clustering
+from hedgerow.proxy.types import Clustering, Json
 
 
-async def measure_choices(run: Run, pipeline: RoutePipeline) -> None:
-    """Make the client's own call and measure its choices.
+async def measure_choices(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> None:
+    """Make the client's own call, unless its answer is being served already, and measure its choices.
 
     Raises:
         ProxyError: it could not be answered.
@@ -24,7 +25,8 @@ async def measure_choices(run: Run, pipeline: RoutePipeline) -> None:
     job = run.job
     with run.step("sample"):
         body = job.body | ({"model": job.route.model} if job.route.model else {})
-        run.arrived(await pipeline.upstream.complete(job.call(body)))
+        own = pipeline.upstream.complete(job.call(body)) if serving is None else asyncio.shield(serving)
+        run.arrived(await own)
     drawn, questions = run.result.drawn, _questions(run)
     if (reason := answer_reason(drawn.samples, [choice for _, choice in drawn.choices])) is not None:
         return run.end(Status.PASSED, reason)

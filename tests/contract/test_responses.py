@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from typing import Any
 
 import httpx
@@ -140,7 +141,6 @@ def test_calls_of_functions_stay_as_they_are(serve: Any, client_of: Any, upstrea
     [
         ({"conversation": "conv_1"}, "conversation"),
         ({"background": True}, "background"),
-        ({"include": ["message.output_text.logprobs"]}, "logprobs"),
         ({"tools": [TOOL], "tool_choice": "required"}, "tool_calls"),
     ],
 )
@@ -154,6 +154,38 @@ def test_what_is_passed_on_says_why(
     assert reply.headers["x-hedgerow-reason"] == reason
     assert reply.parse().output_text == "Canberra."
     assert len(upstream.calls) == 1
+
+
+@pytest.mark.parametrize("route", [{"stream": "buffer"}, {"stream": "append"}])
+@pytest.mark.parametrize("stream", [False, True])
+def test_log_probabilities_stay_with_their_words(
+    serve: Any, client_of: Any, upstream: Upstream, stream: bool, route: Any
+) -> None:
+    """The answer is the upstream's own, and its confidence is told."""
+    inner = responds("Sydney.", *UNSURE)
+    token = {"token": "x", "logprob": -0.5, "bytes": [120], "top_logprobs": []}
+
+    def reply(request: Any, body: Any) -> Any:
+        body = body | {"stream": False}
+        answer = json.loads(inner(request, body).body)
+        answer["output"][0]["content"][0]["logprobs"] = [token]
+        if not upstream.calls[-1].get("stream"):
+            return JSONResponse(answer)
+        return Response(b"".join(events(answer, lambda text: [text])), media_type="text/event-stream")
+
+    upstream.default = reply
+    asked: Any = {"model": "m", "input": ASK, "include": ["message.output_text.logprobs"]}
+    client = client_of(serve(**route))
+    if stream:
+        with client.responses.stream(**asked) as events_:
+            list(events_)
+            answer = events_.get_final_response()
+    else:
+        answer = client.responses.create(**asked)
+    assert answer.output_text == "Sydney."
+    assert [token.token for token in answer.output[0].content[0].logprobs] == ["x"]
+    told = answer.model_extra["hedgerow"]
+    assert (told["status"], told["reason"], told["clusters"][0]) == ("plain", "logprobs", 2 + 1)
 
 
 def test_fields_of_structured_output_are_measured(serve: Any, client_of: Any, upstream: Upstream) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import openai
 import pytest
 from starlette.responses import JSONResponse
 
 from tests.contract.test_failures import rows_of
-from tests.support.upstream import Upstream, completion, says
+from tests.support.upstream import Upstream, completion, says, sse_response, stream_chunks
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
 UNSURE = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.")
@@ -53,14 +54,94 @@ def test_each_choice_has_a_confidence_and_nothing_more_is_asked(
     assert (row["status"], row["reason"], row["samples"]) == ("plain", "several_choices", 5)
 
 
-@pytest.mark.parametrize("fields", [{"n": 2}, {"n": 5, "stream": True}])
-def test_too_few_choices_and_streams_pass(serve: Any, client_of: Any, upstream: Upstream, fields: Any) -> None:
-    """Two choices say too little; a stream's are read by nobody but the client."""
+@pytest.mark.parametrize("stream", [False, True])
+def test_too_few_choices_pass(serve: Any, client_of: Any, upstream: Upstream, stream: bool) -> None:
+    """Two choices say too little."""
     upstream.default = says(*UNSURE)
-    reply = client_of(serve()).chat.completions.with_raw_response.create(model="m", messages=ASK, **fields)
+    reply = client_of(serve()).chat.completions.with_raw_response.create(model="m", messages=ASK, n=2, stream=stream)
     assert reply.headers["x-hedgerow-status"] == "passed"
     assert reply.headers["x-hedgerow-reason"] == "several_choices"
     assert len(upstream.calls) == 1
+
+
+def streams(*texts: str, together: bool = False, probable: bool = False) -> Any:
+    """Choices written side by side, a chunk for each or one for all; the last words come with the reason of the end, as some servers send them."""
+    head = stream_chunks("")[0]
+
+    def part(index: int, text: str, reason: str | None) -> Any:
+        token = {"token": text, "logprob": -0.25, "bytes": None, "top_logprobs": []}
+        known = {"content": [token]} if probable else None
+        return {"index": index, "delta": {"content": text}, "finish_reason": reason, "logprobs": known}
+
+    rounds = [[part(i, text[:4], None) for i, text in enumerate(texts)]]
+    rounds.append([part(i, text[4:], "stop") for i, text in enumerate(texts)])
+    chunks = [
+        head | {"choices": choices}
+        for parts in rounds
+        for choices in ([parts] if together else [[one] for one in parts])
+    ]
+    usage = head | {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 15, "total_tokens": 22}}
+
+    def reply(_request: Any, body: Any) -> Any:
+        counted = bool((body.get("stream_options") or {}).get("include_usage"))
+        return sse_response([*chunks, *([usage] if counted else []), "[DONE]"])
+
+    return reply
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("probable", [False, True])
+@pytest.mark.parametrize("route", [{"stream": "buffer"}, {"stream": "append"}])
+def test_streamed_choices_have_a_confidence_each(
+    serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any, together: bool, probable: bool, route: Any
+) -> None:
+    """In the last chunk with a choice, and in the row; texts, log-probabilities and reasons are the upstream's, and nothing more is asked."""
+    upstream.default = streams(*UNSURE, together=together, probable=probable)
+    ask: Any = {"model": "m", "messages": ASK, "n": 5, "stream": True, "stream_options": {"include_usage": True}}
+    ask |= {"logprobs": True} if probable else {}
+    chunks = list(client_of(serve(**route)).chat.completions.create(**ask))
+    assert upstream.calls == [ask]
+    texts, ends, tokens = [""] * 5, [0] * 5, [0] * 5
+    for choice in (choice for chunk in chunks for choice in chunk.choices):
+        texts[choice.index] += choice.delta.content or ""
+        ends[choice.index] += choice.finish_reason == "stop"
+        tokens[choice.index] += len(choice.logprobs.content) if choice.logprobs else 0
+    assert (texts, ends, tokens) == (list(UNSURE), [1] * 5, [2 * probable] * 5)
+    *_, last, counted = chunks
+    assert counted.usage.completion_tokens == 15
+    told = last.model_extra["hedgerow"]
+    assert (told["status"], told["reason"], told["clusters"]) == ("plain", "several_choices", [3, 1, 1])
+    assert [one["confidence"] for one in told["choices"]] == [0.6, 0.2, 0.6, 0.2, 0.6]
+    (row,) = rows_of(tmp_path, 1)
+    assert (row["status"], row["reason"], row["samples"]) == ("plain", "several_choices", 5)
+
+
+def test_streamed_choices_that_break_off_are_no_samples(
+    serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any
+) -> None:
+    """The client reads the error; the row has no confidence."""
+    chunks = [stream_chunks("")[0] | {"choices": [{"index": i, "delta": {"content": "Can"}}]} for i in range(5)]
+    upstream.default = lambda *_: sse_response(chunks)
+    with pytest.raises(openai.APIError, match="broke off"):
+        list(client_of(serve()).chat.completions.create(model="m", messages=ASK, n=5, stream=True))
+    (row,) = rows_of(tmp_path, 1)
+    assert (row["status"], row["alpha"]) == ("failed", None)
+
+
+def test_prompts_in_a_stream_have_samples_of_their_own(serve: Any, client_of: Any, upstream: Upstream) -> None:
+    """Two prompts with three choices each, as plain completions."""
+    head = {"id": "cmpl-1", "object": "text_completion", "created": 1, "model": "m"}
+    texts = ("Canberra.", "Canberra.", "Sydney.", "Mars.", "Venus.", "Jupiter.")
+    chunks = [
+        head | {"choices": [{"index": i, "text": text, "finish_reason": "stop", "logprobs": None}]}
+        for i, text in enumerate(texts)
+    ]
+    upstream.default = lambda *_: sse_response([*chunks, "[DONE]"])
+    ask: Any = {"model": "m", "prompt": ["Capital of Australia?", "Largest planet?"], "n": 3, "stream": True}
+    read = list(client_of(serve()).completions.create(**ask))
+    assert "".join(choice.text for chunk in read for choice in chunk.choices) == "".join(texts)
+    assert [choice.index for chunk in read for choice in chunk.choices if choice.finish_reason] == list(range(6))
+    assert [one["agreeing"] for one in read[-1].model_extra["hedgerow"]["choices"]] == [2, 2, 1, 1, 1, 1]
 
 
 def test_choices_that_call_tools_pass_whole(serve: Any, client_of: Any, upstream: Upstream) -> None:

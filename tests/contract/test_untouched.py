@@ -133,10 +133,35 @@ def test_shadow_takes_no_broken_stream_for_an_answer(
     assert len(upstream.calls) == 1
 
 
-def test_a_stream_with_log_probabilities_passes(serve: Any, upstream: Upstream) -> None:
-    """Its chunks arrive as they were sent."""
-    upstream.default = says("Canberra.")
-    ask = {"model": "m", "messages": ASK, "stream": True, "logprobs": True}
-    got = httpx.post(serve() + CHAT, json=ask)
-    assert (got.headers["x-hedgerow-status"], got.headers["x-hedgerow-reason"]) == ("passed", "logprobs")
-    assert upstream.calls == [ask]
+@pytest.mark.parametrize("stream", ["buffer", "append"])
+@pytest.mark.parametrize("signal", ["semantic", "token"])
+def test_a_stream_with_log_probabilities_is_measured(
+    serve: Any, client_of: Any, upstream: Upstream, stream: str, signal: str
+) -> None:
+    """Its chunks arrive as they were sent, whatever the route says of streams; the last one tells the confidence."""
+
+    def token(words: str) -> Any:
+        return {"content": [{"token": words, "logprob": -0.5, "bytes": None, "top_logprobs": []}]}
+
+    def reply(_request: Any, body: Any) -> Any:
+        if body.get("stream"):
+            head = stream_chunks("")[0]
+            said = [{"index": 0, "delta": {"content": w}, "logprobs": token(w)} for w in ("Syd", "ney.")]
+            ends = [{"index": 0, "delta": {}, "finish_reason": "stop", "logprobs": None}]
+            return sse_response([*(head | {"choices": [part]} for part in [*said, *ends]), "[DONE]"])
+        answer = completion(*(UNSURE * 2)[: body.get("n") or 1])
+        for choice in answer["choices"]:
+            choice["logprobs"] = token(choice["message"]["content"])
+        return JSONResponse(answer)
+
+    upstream.default = reply
+    ask: Any = {"model": "m", "messages": ASK, "stream": True, "logprobs": True}
+    route = {"signal": signal} | ({"stream": stream} if signal == "semantic" else {})
+    chunks = list(client_of(serve(**route)).chat.completions.create(**ask))
+    assert ask in upstream.calls
+    choices = [chunk.choices[0] for chunk in chunks]
+    assert "".join(choice.delta.content or "" for choice in choices) == "Sydney."
+    assert [t.token for choice in choices if choice.logprobs for t in choice.logprobs.content] == ["Syd", "ney."]
+    told = chunks[-1].model_extra["hedgerow"]
+    assert (told["status"], told["reason"], told["signal"]) == ("plain", "logprobs", signal)
+    assert told["clusters"] == [3, 5, 2]

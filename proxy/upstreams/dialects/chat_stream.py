@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
@@ -16,7 +17,7 @@ class ServedChat(ServedStream):
     def __init__(self, on_text: OnText | None = None) -> None:
         super().__init__(on_text)
         self._assembly = Assembly()
-        self._finish: Json | None = None  # the chunk with the finish reason, held back
+        self._finish: Json | None = None  # the chunk with the last finish reason, held back
         self._usage_event = b""  # the chunk that holds nothing else, held back
 
     @property
@@ -38,16 +39,26 @@ class ServedChat(ServedStream):
                 return raw
             self._usage_event = raw
             return b""
-        choice = choices[0] if isinstance(choices, list) else None
-        if not isinstance(choice, dict) or choice.get("finish_reason") is None:
+        ending = _ending(choices)
+        if not ending:
             return raw  # one of another form is the client's to judge
+        if len(choices) > 1:
+            return self._hold(event, b"")
+        choice = ending[0]
         delta = choice.get("delta", choice.get("text"))
         silent: Json = {"delta": {}} if "delta" in choice else {"text": ""}
-        self._finish = event | {"choices": [choice | silent]}
         if not delta:
-            return b""
+            return self._hold(event | {"choices": [choice | silent]}, b"")
+        if choice.get("logprobs"):
+            silent["logprobs"] = None  # they go out with the words that they are of
         rest = {key: value for key, value in event.items() if key != "usage"}
-        return sse.event(rest | {"choices": [choice | {"finish_reason": None}]})
+        said = sse.event(rest | {"choices": [choice | {"finish_reason": None}]})
+        return self._hold(event | {"choices": [choice | silent]}, said)
+
+    def _hold(self, event: Json, said: bytes) -> bytes:
+        """Hold back the end of a choice; that of another choice, which was held till now, goes on."""
+        held, self._finish = self._finish, event
+        return said if held is None or _indices(held) == _indices(event) else sse.event(held) + said
 
     def completion(self) -> Json:
         """See `ServedStream`."""
@@ -67,6 +78,16 @@ class ServedChat(ServedStream):
             chunk.pop("usage", None)
             yield sse.event(chunk) + sse.usage(first, usage)
         yield sse.DONE
+
+
+def _ending(choices: object) -> list[Json]:
+    """Those of the choices that say why they ended."""
+    known = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    return [choice for choice in known if choice.get("finish_reason") is not None]
+
+
+def _indices(chunk: Json) -> list[Any]:
+    return [choice.get("index") for choice in chunk["choices"] if isinstance(choice, dict)]
 
 
 def _show(chunk: Json, on_text: OnText) -> None:
