@@ -58,6 +58,10 @@ COMMANDS = {
         "hedgerow.proxy.cli.certify:app",
         "Promise how often answers are wrong, with proof; list, show and verify certificates.",
     ),
+    "regimes": Command(
+        "hedgerow.proxy.cli.regimes:regimes",
+        "Find kinds of questions on which confidence is wrong, beyond what a map corrects.",
+    ),
     "maps": Command("hedgerow.proxy.cli.maps:app", "List, show, activate and compare stored calibration maps."),
     "routes": Command(
         "hedgerow.proxy.cli.routes:app", "See what routes do, switch their mode, activate a map or roll it back."

@@ -173,13 +173,22 @@ def _decoded(number: int, line: bytes) -> dict[str, Any] | BadRow:
     return content if isinstance(content, dict) else BadRow(number, "not a JSON object")
 
 
+def read_contents(path: Path) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
+    """Line number (of a Parquet file: row number) and object, for every line that is not blank.
+
+    Raises:
+        OSError: where the file cannot be read.
+    """
+    return _read_parquet(path) if path.suffix == ".parquet" else read_objects(path)
+
+
 def read_rows(path: Path) -> Iterator[tuple[int, Row | BadRow]]:
     """Line number (of a Parquet file: row number) and row, for every line that is not blank.
 
     Raises:
         OSError: where the file cannot be read.
     """
-    for number, content in _read_parquet(path) if path.suffix == ".parquet" else read_objects(path):
+    for number, content in read_contents(path):
         if isinstance(content, BadRow):
             yield number, content
             continue
@@ -189,7 +198,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, Row | BadRow]]:
             yield number, BadRow(number, str(refused))
 
 
-def _read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

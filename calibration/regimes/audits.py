@@ -1,0 +1,181 @@
+"""Is it there, and would it be found again? Permuted labels, other seeds, other thresholds, resampled answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy import special
+
+from hedgerow.calibration.arrays import FloatArray
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.metrics.smooth import smooth_ece
+from hedgerow.calibration.regimes.direct import DirectEstimator, DirectField, offset
+from hedgerow.calibration.regimes.discovery import Columns, Discovery, Indices, discover
+
+THRESHOLDS = (0.01, 0.05, 0.1, 0.15)
+RESAMPLES = 100
+
+Done = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The worse of the two signed slices at a threshold.
+
+    Attributes
+    ----------
+    epsilon : float
+    sign : int
+        0 where neither slice has answers enough.
+    share_over, share_under : float
+        Of the held-out answers, in the overconfident and in the underconfident slice.
+    gap : float
+        Smooth ECE of the map of the confidence alone inside the slice, minus that on all held-out answers.
+    low, high : float
+        Bootstrap interval (95 %) of the gap, the slice as it is, questions resampled.
+    brier_gap : float
+        The same difference of Brier scores.
+    corrected : float
+        Smooth ECE inside the slice with the correction.
+    """
+
+    epsilon: float
+    sign: int
+    share_over: float
+    share_under: float
+    gap: float
+    low: float
+    high: float
+    brier_gap: float
+    corrected: float
+
+
+@dataclass(frozen=True, slots=True)
+class Permutation:
+    """The same search on sets whose labels were exchanged among all answers.
+
+    Attributes
+    ----------
+    reported : int
+        Permuted sets in which any regime was reported.
+    sd, gap : float
+        Of the real field: its standard deviation beyond the confidence, and the worst slice's gap.
+    null_sd, null_gap : ndarray
+        The same of each permuted set.
+    """
+
+    reported: int
+    sd: float
+    gap: float
+    null_sd: FloatArray
+    null_gap: FloatArray
+
+    @property
+    def p_value(self) -> float:
+        """Share of sets, the real one among them, whose field varies at least as much as the real one."""
+        return float((1 + (self.null_sd >= self.sd).sum()) / (1 + self.null_sd.size))
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Fields from other folds and centres: pairwise correlation and agreement of signs, and the number of regimes in each."""
+
+    correlation: FloatArray
+    agreement: FloatArray
+    regimes: tuple[int, ...]
+
+
+def worst_slice(
+    found: Discovery, field: DirectField, held: Columns, epsilon: float, rng: np.random.Generator, *, resamples: int = 0
+) -> Slice:
+    """The worse slice at a threshold (arXiv 2605.13484, appendix F.4 and F.5), measured on the map of the confidence alone."""
+    under = special.expit(offset(field.base, held.confidence))
+    corrected = np.clip(under + found.hidden, 0.0, 1.0)
+    overall = smooth_ece(under, held.correct)
+    slices = {-1: np.flatnonzero(found.hidden < -epsilon), 1: np.flatnonzero(found.hidden > epsilon)}
+    shares = {sign: rows.size / held.correct.size for sign, rows in slices.items()}
+    errors = {sign: smooth_ece(under[rows], held.correct[rows]) for sign, rows in slices.items() if rows.size >= 20}
+    if not errors:
+        return Slice(epsilon, 0, shares[-1], shares[1], 0.0, 0.0, 0.0, 0.0, 0.0)
+    sign = max(errors, key=lambda one: errors[one])
+    rows = slices[sign]
+    brier = (held.correct - under) ** 2
+    gap = errors[sign] - overall
+    low, high = _interval(under, held, rows, rng, resamples) if resamples else (gap, gap)
+    return Slice(
+        epsilon, sign, shares[-1], shares[1], gap, low, high,
+        float(brier[rows].mean() - brier.mean()), smooth_ece(corrected[rows], held.correct[rows]),
+    )  # fmt: skip
+
+
+def _interval(
+    under: FloatArray, held: Columns, rows: Indices, rng: np.random.Generator, resamples: int
+) -> tuple[float, float]:
+    """Percentiles of the gap over resampled answers."""
+    inside = np.zeros(held.correct.size, dtype=bool)
+    inside[rows] = True
+    gaps = []
+    for _ in range(resamples):
+        drawn = rng.integers(0, held.correct.size, held.correct.size)
+        sliced = drawn[inside[drawn]]
+        if sliced.size:
+            gaps.append(smooth_ece(under[sliced], held.correct[sliced]) - smooth_ece(under[drawn], held.correct[drawn]))
+    low, high = np.quantile(gaps, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def permute(
+    estimator: DirectEstimator,
+    train: Columns,
+    held: Columns,
+    found: Discovery,
+    worst: Slice,
+    rng: np.random.Generator,
+    *,
+    sets: int = 20,
+    done: Done = lambda: None,
+) -> Permutation:
+    """Search again in sets whose labels are exchanged among all answers.
+
+    Notes
+    -----
+    **Source**: arXiv 2605.13484, appendix F.3. **Deviates**: held-out labels are exchanged as well. What is asked is how often a regime is
+    reported where there is none; with true labels there, a field of noise can hit upon a true regime.
+    """
+    labels, n = np.concatenate([train.correct, held.correct]), train.correct.size
+    reported, spread, gaps = 0, [], []
+    for _ in range(sets):
+        shuffled = rng.permutation(labels)
+        mine = Columns(train.x, train.confidence, shuffled[:n], train.prompt)
+        theirs = Columns(held.x, held.confidence, shuffled[n:], held.prompt)
+        try:
+            field = estimator.fit(mine.correct)
+        except CalibrationError:  # no map of the confidence fits these labels: nothing is reported
+            spread.append(0.0)
+            gaps.append(0.0)
+            continue
+        null = discover(field, mine, theirs, rng)
+        reported += bool(null.regimes)
+        spread.append(float(null.hidden.std()))
+        gaps.append(worst_slice(null, field, theirs, worst.epsilon, rng).gap)
+        done()
+    return Permutation(reported, float(found.hidden.std()), worst.gap, np.array(spread), np.array(gaps))
+
+
+def compare_seeds(train: Columns, held: Columns, seeds: Sequence[int], *, done: Done = lambda: None) -> Seeds:
+    """Learn again with other folds and centres, and compare the fields on the held-out answers."""
+    fields, regimes = [], []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        field = DirectEstimator(train.x, train.confidence, train.prompt, rng).fit(train.correct)
+        found = discover(field, train, held, rng)
+        fields.append(found.hidden)
+        regimes.append(len(found.regimes))
+        done()
+    pairs = list(combinations(fields, 2))
+    correlation = [float(np.corrcoef(a, b)[0, 1]) if a.std() > 0 and b.std() > 0 else 0.0 for a, b in pairs]
+    agreement = [float(np.mean(np.sign(a) == np.sign(b))) for a, b in pairs]
+    return Seeds(np.array(correlation), np.array(agreement), tuple(regimes))

@@ -1,0 +1,320 @@
+"""The direct estimator: a map of the confidence, and in log-odds on top of it a penalised function of the question's embedding.
+
+The function is the average of three kinds (linear, and smooth over kernels of two widths), each as penalised as cross-validation over questions wants
+it and left out where it does not help, times what it was worth out of fold, plus an effect of each coarse group of questions (one round of
+multicalibration). "No correction at all" is among the choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from hedgerow.calibration.arrays import FloatArray, confidence_sample
+from hedgerow.calibration.errors import CalibrationError, NotEnoughData, ShapeError
+from hedgerow.calibration.maps.base import CalibrationMap, map_class
+from hedgerow.calibration.regimes.features import Centres, Features, find_centres, kernel, linear, nearest
+from hedgerow.calibration.regimes.smoothing import Vectors, vectors
+
+BASES = ("platt-bounded", "platt", "isotonic")
+"""Maps of the confidence that a correction may rest on."""
+FALLBACKS = 2
+"""The better of so many of them, Platt maps, stands where nothing is known of a question."""
+PENALTIES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+WIDTHS = (2.0, 0.5)
+"""Of the kernels, in units of the mean squared distance of questions from their mean."""
+CENTRES = 256
+FOLDS = 5
+LEAST = 100
+"""Fewest answers that a correction is learned from."""
+_CLIP = 0.01
+"""Means of the base map are kept this far from 0 and 1: a step that says "never" of a few answers leaves no room for the question."""
+CELLS = 16
+"""Coarse groups of questions that get an effect of their own."""
+CELL_PRIOR = 5.0
+"""Precision of the normal prior of those effects: about as much as 20 answers weigh."""
+
+Done = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What a question adds to the log-odds; without parts and cells it adds nothing.
+
+    Attributes
+    ----------
+    parts : tuple of (Features, ndarray)
+        Linear functions of features, which are added.
+    bias : float
+    cells : ndarray, shape (k, d)
+        Centres of coarse groups of questions.
+    effects : ndarray, shape (k,)
+        What a question of each group gets on top.
+    """
+
+    parts: tuple[tuple[Features, FloatArray], ...] = ()
+    bias: float = 0.0
+    cells: Vectors = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    effects: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def __call__(self, x: Vectors) -> FloatArray:
+        """Shift of rows of embeddings, shape (n,)."""
+        total = np.full(len(x), self.bias)
+        for features, weights in self.parts:
+            total += features(x) @ weights
+        return total + self.effects[nearest(x, self.cells)] if self.effects.size else total
+
+
+NOTHING = Shift()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What cross-validation chose.
+
+    Attributes
+    ----------
+    base : str
+        Kind of the map under the correction.
+    penalties : Mapping[str, float]
+        Of the kinds of features that are averaged; empty where no correction was best.
+    slope : float
+        What the average is multiplied by: what out-of-fold shifts were worth.
+    brier : float
+        Out-of-fold Brier score of the average.
+    brier_base : float
+        The same of the base map alone.
+    tried : Mapping[str, float]
+        The lowest out-of-fold Brier score of each kind of features.
+    """
+
+    base: str
+    penalties: Mapping[str, float]
+    slope: float
+    brier: float
+    brier_base: float
+    tried: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectField:
+    """A confidence map and the correction on top of it.
+
+    Attributes
+    ----------
+    fallback : CalibrationMap
+        The map where nothing is known of the question.
+    base : CalibrationMap
+        The map under the shift.
+    """
+
+    fallback: CalibrationMap
+    base: CalibrationMap
+    shift: Shift
+    choice: Choice
+
+    def corrected(self, x: ArrayLike, confidence: ArrayLike) -> FloatArray:
+        """Probabilities of being right, shape (n,)."""
+        return np.asarray(special.expit(offset(self.base, confidence) + self.shift(vectors("x", x))), dtype=np.float64)
+
+    def hidden(self, x: ArrayLike, confidence: ArrayLike) -> FloatArray:
+        """What the question says beyond the confidence: corrected minus the base map's mean; below 0 = overconfident there."""
+        return self.corrected(x, confidence) - special.expit(offset(self.base, confidence))
+
+
+def offset(base: CalibrationMap, confidence: ArrayLike) -> FloatArray:
+    """Log-odds of the base map's means, within +-logit(.99)."""
+    return np.asarray(special.logit(np.clip(base.means(confidence), _CLIP, 1.0 - _CLIP)), dtype=np.float64)
+
+
+class _Design:
+    """One kind of features on the training answers, decomposed once for all penalties, folds and permutations of the labels."""
+
+    def __init__(self, features: Features, x: Vectors, fold: NDArray[np.int64]) -> None:
+        self.features, self._fold = features, fold
+        self.columns = features(x)
+        grams = [self._gram(fold == k) for k in range(FOLDS)]
+        total = np.sum(grams, axis=0)
+        self.full = np.linalg.eigh(total)
+        self._folds = []
+        for k in range(FOLDS):
+            values, directions = np.linalg.eigh(total - grams[k])
+            directions = directions.astype(np.float32)
+            self._folds.append((values, directions, self.columns[fold == k] @ directions))
+
+    def _gram(self, rows: NDArray[np.bool_]) -> FloatArray:
+        held = self.columns[rows]
+        return np.asarray(held.T @ held, dtype=np.float64)
+
+    def out_of_fold(self, residual: Sequence[FloatArray], weight: float) -> FloatArray:
+        """Shifts of all answers, each by a fit without its fold, one row a penalty; `residual` is one column a fold left out."""
+        found = np.empty((len(PENALTIES), len(self._fold)))
+        for k, (values, directions, held) in enumerate(self._folds):
+            without = np.where(self._fold == k, 0.0, residual[k]).astype(np.float32)
+            along = directions.T @ (self.columns.T @ without)
+            damped = along[:, None] / (weight * np.maximum(values, 0.0)[:, None] + np.array(PENALTIES))
+            found[:, self._fold == k] = (held @ damped.astype(np.float32)).T
+        return found
+
+    def solve(self, residual: FloatArray, weight: float, penalty: float) -> FloatArray:
+        """Weights of one penalty on all answers."""
+        values, directions = self.full
+        along = directions.T @ (self.columns.T @ residual.astype(np.float32)).astype(np.float64)
+        return np.asarray(directions @ (along / (weight * np.maximum(values, 0.0) + penalty)), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A kind of features at its best penalty."""
+
+    design: _Design
+    penalty: float
+    brier: float
+    out_of_fold: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class _Bases:
+    """The base maps of one choice of labels: left out fold by fold, and on all."""
+
+    kind: str
+    full: CalibrationMap
+    residual: list[FloatArray]
+    offset: FloatArray
+    brier: float
+
+
+class DirectEstimator:
+    """Learns corrections from one set of questions; the labels may be exchanged (permutations), the decompositions stay.
+
+    Parameters
+    ----------
+    x : array_like, shape (n, d)
+        Embeddings.
+    confidence : array_like, shape (n,)
+        In [0, 1].
+    prompt : array_like, shape (n,)
+        Equal for equal questions: they are never on both sides of a fold.
+    rng : numpy.random.Generator
+        Of folds and centres.
+    done : callable
+        Called after each step (a progress bar).
+
+    Raises
+    ------
+    NotEnoughData
+        Below 100 answers, or where all of them are to few questions.
+    """
+
+    def __init__(
+        self,
+        x: ArrayLike,
+        confidence: ArrayLike,
+        prompt: ArrayLike,
+        rng: np.random.Generator,
+        done: Done = lambda: None,
+    ) -> None:
+        self.x = vectors("x", x)
+        self.confidence, _ = confidence_sample(confidence, np.zeros(np.size(confidence)))
+        names, place = np.unique(np.asarray(prompt), return_inverse=True)
+        if not len(self.x) == self.confidence.size == place.size:
+            raise ShapeError(
+                f"shapes do not fit together: x {self.x.shape}, confidence {self.confidence.shape}, prompt {place.shape}"
+            )
+        if place.size < LEAST or names.size < LEAST // 2:
+            raise NotEnoughData(
+                f"{place.size} answers to {names.size} different questions: a correction that reads questions needs at least "
+                f"{LEAST} answers to {LEAST // 2}"
+            )
+        self._fold = (rng.permutation(names.size) % FOLDS)[place]
+        self.centres: Centres = find_centres(self.x, CENTRES, rng)
+        done()
+        self._cells = find_centres(self.x, CELLS, rng).at
+        self._designs: list[_Design] = []
+        for features in (linear(self.x), *(kernel(self.x, self.centres, width) for width in WIDTHS)):
+            self._designs.append(_Design(features, self.x, self._fold))
+            done()
+
+    def fit(self, correct: ArrayLike) -> DirectField:
+        """Learn from outcomes of shape (n,).
+
+        Raises
+        ------
+        NotEnoughData
+            If there is no base map for the outcomes.
+        """
+        _, y = confidence_sample(self.confidence, correct)
+        found = [self._bases(kind, y) for kind in BASES]
+        bases, fallback = min(found, key=_brier), min(found[:FALLBACKS], key=_brier).full
+        parts = self._parts(bases, y)
+        tried = {part.design.features.name: part.brier for part in parts}
+        parts = [part for part in parts if part.brier < bases.brier]
+        if not parts:
+            return DirectField(
+                fallback, bases.full, NOTHING, Choice(bases.kind, {}, 0.0, bases.brier, bases.brier, tried)
+            )
+        z = np.mean([part.out_of_fold for part in parts], axis=0)
+        slope, bias = _worth(z, bases.offset, y)
+        known = bases.offset + slope * z + bias
+        shift = self._shift(parts, bases, y, slope, bias, known)
+        penalties = {part.design.features.name: part.penalty for part in parts}
+        brier = float(np.mean((y - special.expit(known)) ** 2))
+        return DirectField(fallback, bases.full, shift, Choice(bases.kind, penalties, slope, brier, bases.brier, tried))
+
+    def _parts(self, bases: _Bases, y: FloatArray) -> list[_Part]:
+        """Each kind of features at the penalty with the lowest out-of-fold Brier score."""
+        weight, parts = float(y.mean() * (1.0 - y.mean())), []
+        for design in self._designs:
+            shifts = design.out_of_fold(bases.residual, weight)
+            scores = np.mean((y - special.expit(bases.offset + shifts)) ** 2, axis=1)
+            best = int(scores.argmin())
+            parts.append(_Part(design, PENALTIES[best], float(scores[best]), shifts[best]))
+        return parts
+
+    def _shift(
+        self, parts: Sequence[_Part], bases: _Bases, y: FloatArray, slope: float, bias: float, known: FloatArray
+    ) -> Shift:
+        """The parts on all answers, and what groups of questions still lack out of fold."""
+        residual = y - special.expit(offset(bases.full, self.confidence))
+        weight, share = float(y.mean() * (1.0 - y.mean())), slope / len(parts)
+        solved = tuple((p.design.features, share * p.design.solve(residual, weight, p.penalty)) for p in parts)
+        p = special.expit(known)
+        group, k = nearest(self.x, self._cells), len(self._cells)
+        effects = np.bincount(group, y - p, k) / (np.bincount(group, p * (1.0 - p), k) + CELL_PRIOR)
+        return Shift(solved, bias, self._cells, effects)
+
+    def _bases(self, kind: str, y: FloatArray) -> _Bases:
+        """A base map on all answers, and without each fold."""
+        options = {"allow_negative_slope": True} if kind.startswith("platt") else {}
+        learn = map_class(kind).learn
+        residual, out = [], np.empty(y.size)
+        full = learn(self.confidence, y, **options).map
+        for k in range(FOLDS):
+            held = self._fold == k
+            try:
+                base = learn(self.confidence[~held], y[~held], **options).map
+            except CalibrationError:  # one class is missing without this fold; the map on all stands in
+                base = full
+            z = offset(base, self.confidence)
+            residual.append(y - special.expit(z))
+            out[held] = z[held]
+        return _Bases(kind, full, residual, out, float(np.mean((y - special.expit(out)) ** 2)))
+
+
+def _brier(bases: _Bases) -> float:
+    return bases.brier
+
+
+def _worth(z: FloatArray, under: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Slope, between 0 and 2, and bias of the logistic regression on out-of-fold shifts over the base map."""
+    at = np.array([1.0, 0.0])
+    columns = np.column_stack([z, np.ones_like(z)])
+    for _ in range(8):
+        p = special.expit(under + columns @ at)
+        hessian = columns.T @ (columns * (p * (1.0 - p))[:, None]) + 1e-3 * np.eye(2)
+        at = at - np.linalg.solve(hessian, columns.T @ (p - y))
+    return float(np.clip(at[0], 0.0, 2.0)), float(at[1])

@@ -1,0 +1,156 @@
+"""What a correction sees of a question: its embedding as it is, or how near it lies to the centres of what was asked before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow.calibration.regimes.smoothing import Vectors, vectors
+
+ROUNDS = 6
+"""Of Lloyd's algorithm: the centres are good enough for features then."""
+_SAMPLE = 20_000
+"""Rows that centres are found on; of more, so many are drawn."""
+_BLOCK = 8192
+_TINY = 1e-5
+"""Share of the largest eigenvalue under which a direction of the kernel is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Centres:
+    """Where questions lie: means of k groups, never single questions where groups have several.
+
+    Attributes
+    ----------
+    at : ndarray, shape (k, d)
+    count : ndarray, shape (k,)
+        Questions of each group.
+    spread : float
+        Mean squared distance of a question from its centre.
+    """
+
+    at: Vectors
+    count: NDArray[np.float64]
+    spread: float
+
+
+def squared_distances(a: Vectors, b: Vectors) -> Vectors:
+    """|a_i - b_j|^2 of every pair of rows."""
+    squared = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None, :] - 2.0 * (a @ b.T)
+    return np.asarray(np.maximum(squared, 0.0), dtype=np.float32)
+
+
+def nearest(x: Vectors, at: Vectors) -> NDArray[np.int64]:
+    """The nearest centre of every row."""
+    half = 0.5 * (at**2).sum(axis=1)
+    parts = [np.argmax(x[i : i + _BLOCK] @ at.T - half, axis=1) for i in range(0, len(x), _BLOCK)]
+    return np.concatenate(parts)
+
+
+def find_centres(x: ArrayLike, k: int, rng: np.random.Generator) -> Centres:
+    """At most k centres of the rows by Lloyd's algorithm, from k-means++ starts; empty groups are dropped."""
+    rows = vectors("x", x)
+    if len(rows) > _SAMPLE:
+        rows = rows[np.sort(rng.choice(len(rows), _SAMPLE, replace=False))]
+    at = _starts(rows, k, rng)
+    for _ in range(ROUNDS):
+        at, count = _means(rows, nearest(rows, at), len(at))
+    group = nearest(rows, at)
+    at, count = _means(rows, group, len(at))
+    spread = float(((rows - at[nearest(rows, at)]) ** 2).sum(axis=1).mean())
+    return Centres(at, count, max(spread, 1e-9))
+
+
+def _starts(rows: Vectors, k: int, rng: np.random.Generator) -> Vectors:
+    """Rows far from each other; fewer than k where rows repeat."""
+    chosen = [int(rng.integers(len(rows)))]
+    away = squared_distances(rows, rows[chosen])[:, 0].astype(np.float64)
+    while len(chosen) < k and (total := away.sum()) > 1e-6 * len(rows):
+        chosen.append(int(np.searchsorted(np.cumsum(away), rng.random() * total)))
+        away = np.minimum(away, squared_distances(rows, rows[chosen[-1:]])[:, 0])
+    return rows[chosen]
+
+
+def _means(rows: Vectors, group: NDArray[np.int64], k: int) -> tuple[Vectors, NDArray[np.float64]]:
+    order, count = np.argsort(group, kind="stable"), np.bincount(group, minlength=k)
+    filled = count > 0
+    starts = np.concatenate([[0], np.cumsum(count)[:-1]])[filled]
+    sums = np.add.reduceat(rows[order], starts, axis=0)
+    return (sums / count[filled, None]).astype(np.float32), count[filled].astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """A kind of view on embeddings; equal values give equal columns.
+
+    Attributes
+    ----------
+    name : str
+        "linear", or "kernel" and its width.
+    centres : Centres or None
+        Of a kernel.
+    precision : float
+        Of a kernel: exp(-precision |x - c|^2).
+    mean : ndarray, shape (d,)
+        What is taken off embeddings first: a shift common to all questions is the base map's affair.
+    whitening : ndarray, shape (k, r)
+        Of a kernel: from kernel values to columns of equal prior weight.
+    scale : float
+        Root mean square length of the columns, which they are divided by: penalties mean the same for every kind.
+    """
+
+    name: str
+    mean: Vectors
+    centres: Centres | None = None
+    precision: float = 0.0
+    whitening: Vectors = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    scale: float = 1.0
+
+    def __call__(self, x: Vectors) -> Vectors:
+        """Columns of rows of embeddings, shape (n, r)."""
+        bare = x if self.centres is None else self._whitened(x)
+        return np.asarray((bare - self.mean) / np.float32(self.scale), dtype=np.float32)
+
+    def _whitened(self, x: Vectors) -> Vectors:
+        blocks = (self.kernel(x[i : i + _BLOCK]) @ self.whitening for i in range(0, len(x), _BLOCK))
+        return np.concatenate(list(blocks))
+
+    def kernel(self, x: Vectors) -> Vectors:
+        """Nearness to every centre, in [0, 1]."""
+        if self.centres is None:
+            return np.empty((len(x), 0), dtype=np.float32)
+        return np.asarray(np.exp(-np.float32(self.precision) * squared_distances(x, self.centres.at)), dtype=np.float32)
+
+
+def _scaled(bare: Features, x: Vectors) -> Features:
+    """With the mean and the length of its columns on these rows."""
+    columns = bare(x)
+    mean = columns.mean(axis=0)
+    length = float(np.sqrt(((columns - mean) ** 2).sum(axis=1).mean()))
+    return replace(bare, mean=mean, scale=max(length, 1e-6))
+
+
+def linear(x: Vectors) -> Features:
+    """The embedding as it is."""
+    return _scaled(Features("linear", np.zeros(x.shape[1], np.float32)), x)
+
+
+def kernel(x: Vectors, centres: Centres, width: float) -> Features:
+    """Nystrom features of a Gaussian kernel; `width` is in units of the questions' mean squared distance from their common mean.
+
+    Notes
+    -----
+    **Source**: Williams & Seeger 2001; Zhang et al. 2008 for centres in place of drawn rows. **Deviates**: directions below 1e-5 of the
+    largest eigenvalue are left out.
+    """
+    scale = float(((x - x.mean(axis=0)) ** 2).sum(axis=1).mean())
+    precision = 1.0 / (width * max(scale, 1e-12))
+    values, directions = np.linalg.eigh(
+        np.exp(-precision * squared_distances(centres.at, centres.at)).astype(np.float64)
+    )
+    kept = values > _TINY * values[-1]
+    whitening = (directions[:, kept] / np.sqrt(values[kept])).astype(np.float32)
+    none = np.zeros(whitening.shape[1], np.float32)
+    return _scaled(Features(f"kernel {width:g}", none, centres, precision, whitening), x)

@@ -1,0 +1,180 @@
+"""`hedgerow regimes`: kinds of questions on which confidence is wrong in a way that confidence alone does not show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.labelled import export_rows
+from hedgerow.proxy.cli.common import (
+    CONFIG,
+    ConfigPath,
+    configuration,
+    moment,
+    one_sentence,
+    progress_bar,
+    show_faults,
+    stop,
+    unreadable,
+)
+from hedgerow.proxy.cli.conditions import parse_condition
+from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow, read_contents
+from hedgerow.proxy.lab.regime_data import Questions, RegimeRows, encoder_of, questions_of, read_regime_rows
+from hedgerow.proxy.lab.regimes import ESTIMATORS, Options, Study, steps_of, study, to_document
+from hedgerow.proxy.lab.report import render_regimes
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_EXAMPLE = "found > 0"
+_KNOWN = (
+    "n, found, accuracy, brier.local, generalised_ece.local, worst_group_gap.local (also of raw, platt and isotonic), "
+    "gain.over_platt.high, permutation.reported and permutation.p_value"
+)
+
+
+def regimes(
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            help="JSONL (.gz, .xz) or Parquet: text, confidence, correct, group?, embedding?; or an audit export.",
+        ),
+    ] = None,
+    route: Annotated[
+        str | None, typer.Option(help="The labelled answers of this route's audit, in place of --data.")
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="With --route: answers given since 14d, 36h or a date.")] = None,
+    train_fraction: Annotated[float, typer.Option(help="Share of the answers that is learned from.")] = 0.6,
+    in_order: Annotated[
+        bool, typer.Option("--in-order", help="Learn from the first questions of the file. Unset: from drawn ones.")
+    ] = False,
+    epsilon: Annotated[
+        float, typer.Option(min=0.0, max=0.5, help="How far off, as a probability, a regime is.")
+    ] = 0.05,
+    permutations: Annotated[int, typer.Option(min=0, help="Sets with exchanged labels that are searched too.")] = 20,
+    resamples: Annotated[int, typer.Option(min=2, help="Bootstrap resamples for the intervals of slices.")] = 100,
+    seed: Annotated[int, typer.Option(help="Of split, folds, centres and resamples.")] = 0,
+    embedder: Annotated[
+        str | None, typer.Option(help="A sentence-transformers model. Unset: the int8 MiniLM of the extra `semantic`.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    report: Annotated[Path | None, typer.Option("--report", help="Write one self-contained page here.")] = None,
+    fail_if: Annotated[
+        list[str] | None, typer.Option(help=f"End with 1 where this holds, e.g. '{_EXAMPLE}'; repeatable.")
+    ] = None,
+    skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Find kinds of questions on which confidence is wrong, beyond what a map of the confidence corrects."""
+    conditions = [parse_condition(text, _EXAMPLE) for text in fail_if or []]
+    name, rows = _rows(data, route, since, config)
+    _report_left_out(rows, skip_bad)
+    options = Options(train_fraction, epsilon, permutations, resamples, seed, in_order)
+    with one_sentence(), progress_bar() as progress:
+        questions = _questions(rows, embedder, progress)
+        task = progress.add_task("Learning and auditing", total=steps_of(options))
+        made = study(questions, options, lambda: progress.advance(task))
+    document = to_document(made, name)
+    for condition in conditions:
+        condition.value(document, _KNOWN)  # a key that is not there is a mistake, whatever else happens
+    if report is not None:
+        _write(report, made, document)
+    typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
+    for condition in conditions:
+        condition.check(document, _KNOWN)
+
+
+def _rows(data: Path | None, route: str | None, since: str | None, config: Path) -> tuple[str, RegimeRows]:
+    """The rows of a file, or of a route's audit, and what they are called."""
+    if (data is None) == (route is None):
+        stop("--data names a file of labelled answers, --route a route whose audit is read: give one of them")
+    if data is not None:
+        try:
+            return data.name, read_regime_rows(read_contents(data))
+        except UNREADABLE as error:
+            unreadable(data, error)
+    with one_sentence():
+        return str(route), read_regime_rows(_audited(config, str(route), moment(since) if since else 0.0))
+
+
+def _audited(config: Path, route: str, since: float) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
+    engine = open_engine(configuration(config).audit)
+    try:
+        yield from enumerate(export_rows(engine, route=route, since=since), start=1)
+    finally:
+        engine.dispose()
+
+
+def _report_left_out(rows: RegimeRows, skip_bad: bool) -> None:
+    show_faults([f"line {row.line}: {row.reason}" for row in rows.bad])
+    if rows.bad and not skip_bad:
+        stop(f"{len(rows.bad)} rows cannot be used; --skip-bad continues without them")
+    if rows.unsettled:
+        typer.echo(f"{rows.unsettled} rows without a label are left out", err=True)
+
+
+def _questions(rows: RegimeRows, embedder: str | None, progress: Progress) -> Questions:
+    texts = len({row.text for row in rows.rows if row.embedding is None})
+    task = progress.add_task("Reading questions", total=texts or None)
+    return questions_of(rows.rows, encoder_of(embedder), lambda count: progress.advance(task, count))
+
+
+def _write(path: Path, made: Study, document: dict[str, Any]) -> None:
+    try:
+        path.write_text(render_regimes(made, document), encoding="utf-8")
+    except OSError as error:
+        stop(f"{path}: cannot be written: {error.strerror}")
+
+
+def _print(document: dict[str, Any]) -> None:
+    console = Console()
+    console.print(
+        f"{document['data']}: {document['n']} answers measured, {document['n_fitted']} learned from, {document['questions']} questions, "
+        f"accuracy {document['accuracy']:.3f}, mean confidence {document['mean_confidence']:.3f}",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+    table = Table("", *ESTIMATORS, box=None, pad_edge=False)
+    for name in ("brier", "generalised_ece", "smooth_ece", "worst_group_gap"):
+        held = document[name]
+        table.add_row(name, *("–" if held[one] is None else f"{held[one]:.4f}" for one in ESTIMATORS))
+    console.print(table)
+    gain = document["gain"]["over_platt"]
+    console.print(
+        f"Brier, local minus platt: {gain['estimate']:+.4f} ({gain['low']:+.4f} to {gain['high']:+.4f})",
+        highlight=False,
+    )
+    _print_regimes(console, document)
+    if (null := document["permutation"]) is not None:
+        console.print(
+            f"exchanged labels: regimes in {null['reported']} of {null['sets']} sets; the field varies by {null['sd']:.3f}, there by "
+            f"{null['null_sd'][0]:.3f} (p {null['p_value']:.3f})",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
+
+
+def _print_regimes(console: Console, document: dict[str, Any]) -> None:
+    if not document["regimes"]:
+        why = (
+            "none could be confirmed"
+            if document["helps"]
+            else "questions say nothing beyond the confidence, as far as these answers show"
+        )
+        console.print(f"no regimes: {why}", highlight=False, soft_wrap=True)
+        return
+    table = Table("", "sign", "answers", "gap beyond confidence", "raw gap", "left", "about", box=None, pad_edge=False)
+    for regime in document["regimes"]:
+        low, high = regime["interval"]
+        about = ", ".join([*regime["groups"], *regime["words"][:5]])
+        table.add_row(
+            str(regime["id"]), regime["sign"], f"{regime['size']} ({regime['share']:.0%})",
+            f"{regime['gap']:+.3f} ({low:+.3f} to {high:+.3f})", f"{regime['raw_gap']:+.3f}", f"{regime['corrected_gap']:+.3f}", about,
+        )  # fmt: skip
+    console.print(table)

@@ -1,0 +1,226 @@
+"""Labelled answers with their questions, as `hedgerow regimes` and local maps read them: rows of a file or of the audit, and embeddings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.regimes.discovery import Columns
+from hedgerow.calibration.regimes.smoothing import Vectors, vectors
+from hedgerow.proxy.clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder
+from hedgerow.proxy.errors import InputError, StepFailed
+from hedgerow.proxy.lab.datasets import BadRow
+
+BATCH = 32
+"""Texts encoded at a time; they are sorted by length, so that a batch has little padding."""
+LEAST_ROWS = 200
+"""Fewest labelled answers that regimes are looked for in."""
+Step = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RegimeRow:
+    """A labelled answer: its question, the confidence before any map, the outcome, and what else the row says.
+
+    Attributes:
+        concentration: of the confidence's Beta; 0 where it is a number.
+        group: "" where the row names none.
+        embedding: None where the row has none.
+    """
+
+    text: str
+    confidence: float
+    concentration: float
+    correct: bool
+    group: str
+    embedding: tuple[float, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class RegimeRows:
+    """Rows in file order, and what is not among them: rows that cannot be used, and rows without an outcome."""
+
+    rows: tuple[RegimeRow, ...]
+    bad: tuple[BadRow, ...]
+    unsettled: int
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """Rows as columns; `columns.prompt` numbers equal questions alike.
+
+    Attributes:
+        alpha, beta: raw confidences; their concentration is 1 where rows give a number.
+        texts: of every row.
+        groups: of every row.
+    """
+
+    columns: Columns
+    alpha: NDArray[np.float64]
+    beta: NDArray[np.float64]
+    texts: tuple[str, ...]
+    groups: NDArray[np.str_]
+
+
+def read_regime_rows(
+    objects: Iterable[tuple[int, Mapping[str, Any] | BadRow]], on_row: Step = lambda: None
+) -> RegimeRows:
+    """Parse objects with line numbers: `{text, confidence, correct, group?, embedding?}`, or rows of an audit export."""
+    rows: list[RegimeRow] = []
+    bad: list[BadRow] = []
+    unsettled = 0
+    for line, content in objects:
+        on_row()
+        if isinstance(content, BadRow):
+            bad.append(content)
+            continue
+        try:
+            row = _parse(content)
+        except ValueError as error:
+            bad.append(BadRow(line, str(error)))
+            continue
+        if row is None:
+            unsettled += 1
+        else:
+            rows.append(row)
+    return RegimeRows(tuple(rows), tuple(bad), unsettled)
+
+
+def _parse(content: Mapping[str, Any]) -> RegimeRow | None:
+    """A row; None where its outcome is not known.
+
+    Raises:
+        ValueError: with the reason.
+    """
+    if "correct" not in content and "label" not in content:
+        raise ValueError("expected 'correct'")
+    correct = content.get("correct", content.get("label"))
+    if correct is None:
+        return None
+    if correct not in (0, 1):
+        raise ValueError("'correct': expected true, false, 1, 0 or null")
+    embedding = _embedding(content.get("embedding"))
+    text = content.get("text") or content.get("question") or ""
+    if not isinstance(text, str) or not (text.strip() or embedding):
+        raise ValueError("expected 'text' (the question), or 'embedding'")
+    confidence, concentration = _confidence(content)
+    group = content.get("group")
+    return RegimeRow(
+        text.strip(), confidence, concentration, bool(correct), "" if group is None else str(group), embedding
+    )
+
+
+def _confidence(content: Mapping[str, Any]) -> tuple[float, float]:
+    """Mean and concentration (0: a bare number) of the confidence before any map."""
+    for alpha, beta in (("raw_alpha", "raw_beta"), ("alpha", "beta")):
+        if content.get(alpha) is not None:
+            a, b = _number(content[alpha], alpha), _number(content.get(beta), beta)
+            if not (a > 0.0 and b > 0.0):
+                raise ValueError(f"'{alpha}' and '{beta}': expected numbers above 0")
+            return a / (a + b), a + b
+    value = _number(content.get("confidence"), "confidence")
+    if not 0.0 <= value <= 1.0:
+        raise ValueError("'confidence': expected a number from 0 to 1")
+    return value, 0.0
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"'{name}': expected a finite number")
+    return float(value)
+
+
+def _embedding(value: object) -> tuple[float, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not value:
+        raise ValueError("'embedding': expected a list of numbers")
+    return tuple(_number(item, "embedding") for item in value)
+
+
+def encoder_of(model: str | None) -> Encoder:
+    """The shipped int8 MiniLM, or a sentence-transformers model by name or folder."""
+    return OnnxEncoder() if model is None else TorchEncoder(model)
+
+
+def questions_of(
+    rows: Sequence[RegimeRow], encoder: Encoder, on_texts: Callable[[int], None] = lambda _: None
+) -> Questions:
+    """Rows as columns, with embeddings where they bring none; each different text is encoded once.
+
+    Raises:
+        InputError: too few rows, one outcome alone, embeddings in some rows only or of different lengths, or no encoder.
+    """
+    if len(rows) < LEAST_ROWS:
+        raise InputError(
+            f"{len(rows)} labelled rows are too few to look for regimes in: at least {LEAST_ROWS} are needed"
+        )
+    correct = np.array([row.correct for row in rows], dtype=np.float64)
+    if correct.min() == correct.max():
+        raise InputError(
+            f"all {len(rows)} answers are {'right' if correct[0] else 'wrong'}: regimes need right and wrong ones"
+        )
+    names = [row.text or repr(row.embedding) for row in rows]
+    distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    prompt = np.array([distinct[name] for name in names], dtype=np.int64)
+    confidence = np.array([row.confidence for row in rows])
+    concentration = np.array([row.concentration or 1.0 for row in rows])
+    return Questions(
+        Columns(_embeddings(rows, distinct, prompt, encoder, on_texts), confidence, correct, prompt),
+        np.maximum(confidence * concentration, 1e-6),
+        np.maximum((1.0 - confidence) * concentration, 1e-6),
+        tuple(row.text for row in rows),
+        np.array([row.group for row in rows]),
+    )
+
+
+def _embeddings(
+    rows: Sequence[RegimeRow],
+    distinct: Mapping[str, int],
+    prompt: NDArray[np.int64],
+    encoder: Encoder,
+    on_texts: Callable[[int], None],
+) -> Vectors:
+    given = sum(row.embedding is not None for row in rows)
+    if given == len(rows):
+        lengths = {len(row.embedding or ()) for row in rows}
+        if len(lengths) > 1:
+            raise InputError(
+                f"embeddings of different lengths ({', '.join(map(str, sorted(lengths)))}): all must be of one model"
+            )
+        try:
+            return vectors("embedding", [row.embedding or () for row in rows])
+        except CalibrationError as error:
+            raise InputError(str(error)) from error
+    if given:
+        raise InputError(f"{given} of {len(rows)} rows have an embedding: give it in all rows or in none")
+    return encode(list(distinct), encoder, on_texts)[prompt]
+
+
+def encode(texts: Sequence[str], encoder: Encoder, on_texts: Callable[[int], None] = lambda _: None) -> Vectors:
+    """Embeddings of texts, shape (n, d).
+
+    Raises:
+        InputError: the encoder's packages are missing.
+    """
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    found: list[Vectors] = []
+    for start in range(0, len(order), BATCH):
+        batch = [texts[i] for i in order[start : start + BATCH]]
+        try:
+            found.append(encoder(batch))
+        except StepFailed as failed:
+            raise InputError(
+                f"the questions cannot be embedded: {failed.detail or failed.reason}; "
+                "pip install 'hedgerow[semantic]', or give 'embedding' in every row"
+            ) from failed
+        on_texts(len(batch))
+    placed = np.empty((len(texts), found[0].shape[1]), dtype=np.float32)
+    placed[order] = np.concatenate(found)
+    return placed
