@@ -1,0 +1,315 @@
+"""What stands around a cue: whether it says how sure the writer is. "It may be Rome" does; "you may begin", "a possible cause" and "they believe" do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from hedgerow.lexicon.perception.cues import Cue
+from hedgerow.lexicon.text.words import word_set
+
+BE = word_set("am is are was were be been being remains remain remained")
+SUBJECT = word_set("i we")
+_MODIFIERS = word_set(
+    "not also even still very quite fairly really only just about honestly personally strongly truly firmly do did would will can have always"
+)
+_COMPARING = word_set("more less equally as how")
+_EVIDENCE = word_set("evidence research study studies data records record reports report sources source statistics stats findings results history literature experts analysis analyses surveys this these it that which")  # fmt: skip
+_POINTING = word_set("this these it that which")
+_ASKED_FOR = word_set(
+    "answer answers information details data figures price updates estimate date name number diagnosis assessment"
+)
+KNOWING = word_set("information knowledge access data details record records memory recollection")
+TELLING = word_set(
+    "answer determine confirm verify say tell know recall remember identify ascertain find predict pinpoint"
+)
+_HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge")
+GIVING = word_set("provide give offer")
+_WANTING = word_set("want wish like prefer choose begin proceed verify assume note")
+_REPORTING = word_set("last widely generally commonly often currently now sometimes usually long")
+_WH = word_set("how why what where who when")
+_FAR = 5
+"""Words after "cannot provide" or "do not have" within which its object is looked for."""
+
+
+def _word(words: Sequence[str], index: int) -> str:
+    return words[index] if 0 <= index < len(words) else ""
+
+
+def _before(words: Sequence[str], cue: Cue) -> str:
+    """The word before a cue and its adverbs."""
+    return _word(words, _index_before(words, cue))
+
+
+def _index_before(words: Sequence[str], cue: Cue) -> int:
+    index = cue.first - 1
+    while index >= 0 and (words[index] in _MODIFIERS or words[index].endswith("%")):
+        index -= 1
+    return index
+
+
+def counts(words: Sequence[str], cue: Cue) -> bool:
+    """Whether a cue says how sure the writer is."""
+    test = _TESTS.get(cue.base)
+    return test is None or test(words, cue)
+
+
+def _head(words: Sequence[str], cue: Cue) -> str:
+    return words[cue.last]
+
+
+def _is_predicate(words: Sequence[str], cue: Cue) -> bool:
+    """As in "it is doubtful", "unsure whether": not "a doubtful person"."""
+    before, after = _word(words, cue.first - 1), _word(words, cue.last + 1)
+    return before in BE | {"", ",", "(", "seems", "seem", "seemed", "feel", "feels", "felt"} or after in {
+        "to",
+        "that",
+        "whether",
+        "if",
+    }
+
+
+def _sure(words: Sequence[str], cue: Cue) -> bool:
+    """As in "I'm sure", "it is not certain", "is sure to": not "make sure", "a certain amount", "they were sure"."""
+    head, before, after = _head(words, cue), _before(words, cue), _word(words, cue.last + 1)
+    if after == "to":
+        return head in {"sure", "certain"} and before in BE
+    if before not in BE | {"feel", "felt", "", ",", "but", "seem", "seems"}:
+        return False
+    subject = _word(words, _index_before(words, cue) - 1)
+    if before in BE and subject in {"they", "he", "she", "you", "who"}:
+        return False
+    if head in {"positive", "convinced", "assured", "confident"}:
+        return subject in SUBJECT
+    return before in BE | {"feel", "felt"} or cue.first < cue.last
+
+
+def _surely(words: Sequence[str], cue: Cue) -> bool:
+    """Whether it is said of a claim: "Certainly, here it is" agrees; "clearly" is also a manner, and counts at the head of a clause and after "is"."""
+    head, before, after = _head(words, cue), _word(words, cue.first - 1), _word(words, cue.last + 1)
+    if head in {"certainly", "definitely", "surely"} and not cue.first:
+        return after not in {",", "!", "."}
+    if head not in {"clearly", "obviously"}:
+        return True
+    return (before in BE | {"", ",", ";", "—", "–", "-", "and", "but"} and words[cue.first] != "not") or after == ","
+
+
+def _fact(words: Sequence[str], cue: Cue) -> bool:
+    """As in "it is clear that", "it is not clear who"."""
+    leads = words[max(0, cue.first - 4) : cue.first]
+    return "it" in leads and _within(words, cue.last, _WH | {"that", "whether", "if"}) is not None
+
+
+def _doubt(words: Sequence[str], cue: Cue) -> bool:
+    """As in "there is little doubt", "I doubt"."""
+    return _before(words, cue) in SUBJECT or "there" in words[max(0, cue.first - 3) : cue.first]
+
+
+def _likely(words: Sequence[str], cue: Cue) -> bool:
+    """Not "more likely to survive", which compares."""
+    return _word(words, cue.first - 1) not in _COMPARING and (
+        _head(words, cue) != "plausible" or _is_predicate(words, cue)
+    )
+
+
+def _possible(words: Sequence[str], cue: Cue) -> bool:
+    """As in "it is possible that", not "possible causes", "as soon as possible" or "it is possible to"."""
+    if _head(words, cue) not in {"possible", "conceivable"}:
+        return True
+    leads = words[max(0, cue.first - 3) : cue.first]
+    return "it" in leads and _word(words, cue.last + 1) not in {"to", "for", "in", "with", "by", "because", "due"}
+
+
+def _modal(words: Sequence[str], cue: Cue) -> bool:
+    """As in "it may be": not "you may want to", "May I", "could you", "he could not read"."""
+    head, before = _head(words, cue), _word(words, cue.first - 1)
+    after = next((word for word in words[cue.last + 1 : cue.last + 4] if word not in {"also", "even", "then"}), "")
+    if after in _WANTING and before in {"you", "we", "one", "i"} and head != "could":
+        return False
+    if head == "may":
+        return bool(cue.first) and before != "we"
+    if head == "might":
+        advice = before == "you" and _word(words, cue.first - 2) in _WH
+        return not advice and words[cue.last + 1 : cue.last + 3] != ["as", "well"]
+    return cue.first > 0 and _is_possibility(words, cue, before, after)
+
+
+def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> bool:
+    """Whether "could" says what may be, and not what somebody was able to do or is asked for."""
+    if before in {"he", "she"} and after not in {"be", "have", "potentially", "possibly"}:
+        return False
+    return not (
+        before in _WH | {"if", "so", "wish"}
+        or not {"so", "than"}.isdisjoint(words[max(0, cue.first - 3) : cue.first])
+        or after in {"you", "i", "we", "no", "hardly", "barely", "never", "only", "see", "hear", "afford"}
+        or (after == "not" and _word(words, cue.last + 2) not in {"be", "have"})
+    )
+
+
+def _first_person(words: Sequence[str], cue: Cue) -> bool:
+    return _before(words, cue) in SUBJECT | {"my", "our"}
+
+
+def _think(words: Sequence[str], cue: Cue) -> bool:
+    """As in "I think", "is thought to": not "they think", "think of", "believe in"."""
+    head, before, after = _head(words, cue), _before(words, cue), _word(words, cue.last + 1)
+    if after in {"of", "about", "in"}:
+        return False
+    if head in {"thought", "assumed", "believed"} and before in SUBJECT:
+        return True
+    if head.endswith("ed") or head == "thought":
+        return before in BE | _REPORTING and after in {
+            "to",
+            "that",
+            "at",
+            "by",
+        } - {"by"}
+    return before == "i" or (before == "we" and head in {"think", "believe", "suspect"})
+
+
+def _know(words: Sequence[str], cue: Cue) -> bool:
+    """As in "I know you are": not "as I know", "let me know"."""
+    at = _index_before(words, cue)
+    return _word(words, at) == "i" and _word(words, at - 1) not in {
+        "as",
+        "that",
+        "all",
+        "what",
+        "once",
+        "if",
+        "when",
+        "until",
+        "before",
+    }
+
+
+def _wrong(words: Sequence[str], cue: Cue) -> bool:
+    """As in "I may be wrong"."""
+    leads = words[max(0, cue.first - 4) : cue.first]
+    return "i" in leads and not {"might", "could", "may", "not"}.isdisjoint(leads)
+
+
+def _seem(words: Sequence[str], cue: Cue) -> bool:
+    """As in "it seems", "appears to be", "evidence suggests": not "appeared in", "make it seem", "the quote suggests"."""
+    head, before = _head(words, cue), _before(words, cue)
+    if head.startswith("appear"):
+        return _appears(words, cue, before)
+    if head.startswith("suggest"):
+        return before in _EVIDENCE
+    if head.startswith("indicate"):
+        return before in _EVIDENCE - _POINTING
+    if not head.startswith("seem") or head == "seemingly":
+        return True
+    made = {"make", "makes", "making", "made"}.intersection(words[max(0, cue.first - 4) : cue.first])
+    following = words[cue.last + 1 : cue.last + 8]
+    return not made and ("to", "you") not in pairwise(following) and ("to", "them") not in pairwise(following)
+
+
+def _appears(words: Sequence[str], cue: Cue, before: str) -> bool:
+    """As in "it appears to be": not "mails that appear to be from a bank", "appear smooth"."""
+    after = _word(words, cue.last + 1)
+    if _word(words, cue.first - 1) == "can" or (_head(words, cue) == "appear" and before in {"that", "which"}):
+        return False
+    likewise = after == "as" and _word(words, cue.last + 2) in {"if", "though"}
+    return after in {"to", "that", "likely", "very"} or before == "it" or likewise
+
+
+def _chance(words: Sequence[str], cue: Cue) -> bool:
+    """As in "there is a good chance that": not "a chance to win"."""
+    leads = words[max(0, cue.first - 4) : cue.first]
+    return "there" in leads or "be" in leads[-2:]
+
+
+def _recall(words: Sequence[str], cue: Cue) -> bool:
+    return _first_person(words, cue) and (
+        cue.symbol.startswith("neg") or _word(words, cue.last + 1) in {"that", "correctly"}
+    )
+
+
+def _idiom(words: Sequence[str], cue: Cue) -> bool:
+    """Fixed phrases that also mean something else: "he said to her", "for certain types", "deepen my understanding"."""
+    phrase = " ".join(words[cue.first : cue.last + 1])
+    before, after = _before(words, cue), _word(words, cue.last + 1)
+    if phrase.endswith("know"):
+        return before not in {"you", "they", "he", "she", "who"}
+    if phrase in {"said to", "believed to", "thought to", "bound to"}:
+        return before in BE | _REPORTING and after not in {"the", "a", "himself", "herself", "her", "him"}
+    if phrase in {"for certain", "for sure", "with certainty"}:
+        return not after.isalpha()
+    if phrase in {"my understanding", "my impression"}:
+        return after in {"is", "was", ",", "that"}
+    return not phrase.startswith(("looks", "sounds")) or before in {"it", "this", "that", "so"}
+
+
+_TESTS: Mapping[str, Callable[[Sequence[str], Cue], bool]] = {
+    "sure": _sure,
+    "surely": _surely,
+    "fact": _fact,
+    "unsure": _is_predicate,
+    "doubt": _doubt,
+    "likely": _likely,
+    "unlikely": _is_predicate,
+    "possible": _possible,
+    "modal": _modal,
+    "guess": _first_person,
+    "suspect": _first_person,
+    "bet": _first_person,
+    "think": _think,
+    "know": _know,
+    "idea": lambda words, cue: "no" in words[cue.first : cue.last + 1] or "not" in words[cue.first : cue.last + 1],
+    "recall": _recall,
+    "wrong": _wrong,
+    "seem": _seem,
+    "chance": _chance,
+    "confidence": _chance,
+    "idiom": _idiom,
+}
+"""By class of cue; a class that is missing always counts."""
+
+
+def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """As in "I do not have enough information", "I cannot provide an accurate answer", "it is hard to say": token ranges."""
+    for index, word in enumerate(words):
+        if word in TELLING or word in GIVING or word in _HARD_TO:
+            start = _inability(words, index)
+            if start is not None and (word not in GIVING or _within(words, index, _ASKED_FOR)):
+                yield start, index
+        elif (
+            word == "have"
+            and _word(words, index - 1) == "not"
+            and not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
+        ):
+            if end := _within(words, index, KNOWING):
+                yield index - 1, end
+
+
+def _inability(words: Sequence[str], index: int) -> int | None:
+    """Where "cannot", "unable to", "hard to" or "not possible to" begins before a verb and its adverb, None where nothing of the kind does."""
+    verb, to = words[index], index - 1
+    if words[to].endswith("ly"):
+        to -= 1
+    before = words[max(0, to - 1) : to + 1]
+    if before in (["can", "not"], ["unable", "to"]) and (verb in TELLING or verb in GIVING):
+        return to - 1
+    if before == ["could", "not"] and _word(words, to - 2) in SUBJECT and verb in TELLING:
+        return to - 1
+    if _word(words, to) != "to":
+        return None
+    if before in (["hard", "to"], ["difficult", "to"]):
+        easy = _word(words, to - 2) not in BE | {"very", "quite", "so"}
+        return None if easy or verb not in _HARD_TO | GIVING else to - 1
+    return next((at for at in range(max(0, to - 5), to) if _is_impossible(words, at)), None)
+
+
+def _is_impossible(words: Sequence[str], at: int) -> bool:
+    return words[at] == "impossible" or words[at : at + 2] in (["not", "possible"], ["not", "able"])
+
+
+def _within(words: Sequence[str], index: int, wanted: frozenset[str]) -> int | None:
+    """The index of the first wanted word among the next ones of the clause."""
+    for at in range(index + 1, min(index + 1 + _FAR, len(words))):
+        if words[at] in wanted:
+            return at
+        if words[at] in {",", ".", ";"}:
+            return None
+    return None

@@ -1,0 +1,214 @@
+"""Epistemic markers of a text, each under one standardised name: what marker internal confidence is counted by. English.
+
+The grammar of cues (cues.py) finds them, with a narrower list of words (`data/perception/markers.json`) and a test of what stands around
+each (marker_context.py).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from hedgerow.calibration.metrics.marker_table import NO_MARKER
+from hedgerow.lexicon.hedges.loading import DATA
+from hedgerow.lexicon.perception.cues import BARE, Cue, Vocabulary, find_cues, vocabulary
+from hedgerow.lexicon.perception.marker_context import BE, GIVING, KNOWING, SUBJECT, TELLING, counts, not_knowing
+from hedgerow.lexicon.perception.spotting import check_length
+from hedgerow.lexicon.text.sentences import sentence_spans
+from hedgerow.lexicon.text.words import Token, straight, tokenize, word_set
+
+GAP = 3
+"""How many words on the next cue may begin for both to be one marker, where only glue stands between."""
+_OWN = frozenset({"think", "know", "guess", "suspect", "bet", "recall"})
+_VERBS = word_set(
+    "think believe assume suppose imagine presume reckon figure surmise expect know guess suspect gather bet recall remember"
+)
+_GLUE = word_set("be been a an also even very well")
+"""Words between two cues that are one marker: "could be a possibility"."""
+_LEADING = (
+    BE
+    | SUBJECT
+    | word_set("it there that this these which a an the seem seems seemed will would to of so and but or my here as")
+)
+"""Words that lead up to a marker: "it is likely" is "likely"."""
+_LEMMAS = {"seems": "seem", "seemed": "seem", "appears": "appear", "appeared": "appear", "suggests": "suggest", "suggested": "suggest",
+           "indicates": "indicate", "indicated": "indicate", "rumoured": "rumored", "sceptical": "skeptical", "doubts": "doubt", "hypothesised": "hypothesized",
+           "theorised": "theorized"}  # fmt: skip
+_WORD = re.compile(r"[a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A marker in a text.
+
+    Attributes
+    ----------
+    start, end : int
+        Offsets into the text, `text[start:end]`.
+    name : str
+        Standardised: "I'm fairly sure" and "fairly sure" are both "fairly sure".
+    """
+
+    start: int
+    end: int
+    name: str
+
+
+def find_markers(text: str) -> tuple[Marker, ...]:
+    """Epistemic markers of a text, in order, without overlap.
+
+    Parameters
+    ----------
+    text : str
+        English, at most 500,000 characters.
+
+    Raises
+    ------
+    TextTooLong
+        If the text is over the limit.
+
+    Examples
+    --------
+    >>> [marker.name for marker in find_markers("I'm fairly sure it was Rome, but it may have been Athens.")]
+    ['fairly sure', 'may']
+    >>> find_markers("You may begin as soon as possible.")
+    ()
+    """
+    check_length(text)
+    return tuple(marker for start, end in sentence_spans(text) for marker in _of_sentence(text, start, end))
+
+
+def marker_of(text: str) -> str | None:
+    """The name of the one marker of a sentence, `NO_MARKER` where it has none, None where it has several.
+
+    Examples
+    --------
+    >>> marker_of("It was Rome."), marker_of("Perhaps it was Rome."), marker_of("Perhaps it was, but I'm not sure.")
+    ('<no_hedge>', 'perhaps', None)
+    """
+    found = find_markers(text)
+    return NO_MARKER if not found else found[0].name if len(found) == 1 else None
+
+
+def standard(phrase: str) -> str:
+    """The standardised name of a marker that was extracted already.
+
+    Examples
+    --------
+    >>> standard("I am fairly sure that"), standard("it's Likely"), standard("")
+    ('fairly sure', 'likely', '<no_hedge>')
+    """
+    if phrase.strip().lower() in {"", NO_MARKER}:
+        return NO_MARKER
+    found = find_markers(phrase)
+    if len(found) == 1:
+        return found[0].name
+    words = [token.word for token in tokenize(phrase)]
+    return _name(words[:-1] if words[-1:] == ["that"] else words)
+
+
+def _of_sentence(text: str, start: int, end: int) -> Iterator[Marker]:
+    if _heads().isdisjoint(_WORD.findall(straight(text[start:end]).lower())):
+        return
+    tokens = tokenize(text, start, end)
+    words = [token.word for token in tokens]
+    for found in _merged(words, _epistemic(tokens, words)):
+        yield Marker(tokens[found.first].start, tokens[found.last].end, found.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A range of tokens and the name of what stands there."""
+
+    first: int
+    last: int
+    name: str
+
+
+def _epistemic(tokens: Sequence[Token], words: Sequence[str]) -> list[_Found]:
+    """The cues that are markers, and what says that the writer does not know, in order."""
+    bare = len(words) <= BARE + 1 and all(word.isalpha() or word == "." for word in words)
+    cues = [cue for cue in find_cues(tokens, _book()) if cue.base != "asked" and (bare or counts(words, cue))]
+    found = [_Found(cue.first, cue.last, _name_of(words, cue)) for cue in cues]
+    taken = {index for of in found for index in range(of.first, of.last + 1)}
+    for first, last in not_knowing(words):
+        if taken.isdisjoint(range(first, last + 1)):
+            found.append(_Found(first, last, _name(words[first : last + 1])))
+    return sorted(found, key=lambda of: of.first)
+
+
+def _merged(words: Sequence[str], found: Sequence[_Found]) -> Iterator[_Found]:
+    """Markers with nothing but glue between them as one: "could potentially", "could be wrong"."""
+    groups: list[list[_Found]] = []
+    for of in found:
+        last = groups[-1][-1].last if groups else -GAP - 1
+        if of.first - last <= GAP and _GLUE.issuperset(words[last + 1 : of.first]):
+            groups[-1].append(of)
+        else:
+            groups.append([of])
+    for group in groups:
+        first, last = group[0].first, group[-1].last
+        yield group[0] if len(group) == 1 else _Found(first, last, _name(words[first : last + 1]))
+
+
+def _name_of(words: Sequence[str], cue: Cue) -> str:
+    """The name of one cue: "I do not think" for a verb of its writer, else its words."""
+    head = words[cue.last]
+    if cue.base in _OWN and head in _VERBS and words[cue.first] not in {"best", "educated", "wild"}:
+        owner = "my" if "my" in words[max(0, cue.first - 2) : cue.first] else "I"
+        return f"{owner} {'do not ' if cue.symbol.startswith('neg') else ''}{head}"
+    return _name(words[cue.first : cue.last + 1], whole=cue.base == "idiom")
+
+
+def _name(words: Sequence[str], *, whole: bool = False) -> str:
+    """The words without what leads up to them, verbs in one form; fixed phrases whole."""
+    first = 0
+    while not whole and first < len(words) - 1 and words[first] in _LEADING:
+        first += 1
+    said = " ".join("I" if word == "i" else _LEMMAS.get(word, word) for word in words[first:])
+    return said.replace("can not", "cannot")
+
+
+@cache
+def _book() -> Vocabulary:
+    """The words that may be markers, with the values and modifiers of the vocabulary."""
+    raw = _raw()
+    whole = vocabulary()
+    values = {base: (plain, negated) for base, plain, negated in whole.bases.values()}
+    bases = {word: (base, *_valued(values[base])) for base, words in raw["words"].items() for word in words.split()}
+    idioms: dict[str, list[tuple[tuple[str, ...], float | str | None]]] = {}
+    known = {words: value for entries in whole.idioms.values() for words, value in entries}
+    for phrase in raw["idioms"]:
+        words = tuple(phrase.split())
+        idioms.setdefault(words[0], []).append((words, known.get(words, 0.0)))
+    longest_first = {word: tuple(sorted(entries, key=lambda entry: -len(entry[0]))) for word, entries in idioms.items()}
+    return replace(
+        whole, bases=bases, idioms=longest_first, quantified=word_set(raw["quantified"]), subjects={}, followers={}
+    )
+
+
+def _valued(values: tuple[float | None, float | None]) -> tuple[float, float]:
+    """Both states of a word count as a cue here; what stands around it decides."""
+    plain, negated = values
+    return (0.0 if plain is None else plain, 0.0 if negated is None else negated)
+
+
+@cache
+def _raw() -> Any:
+    return json.loads((DATA / "perception" / "markers.json").read_text(encoding="utf-8"))
+
+
+@cache
+def _heads() -> frozenset[str]:
+    """Words of which a sentence with a marker holds one."""
+    raw = _raw()
+    singles = " ".join(raw["words"].values()) + " " + raw["quantified"]
+    rarest = {max(phrase.split(), key=len) for phrase in raw["idioms"]}
+    parts = {part for word in (*singles.split(), *rarest) for part in _WORD.findall(word)}
+    return frozenset(
+        parts | GIVING | TELLING | KNOWING | {"hard", "difficult"} | {"dunno", "afaik", "iirc", "imo", "imho"}
+    )
