@@ -274,12 +274,10 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
             start = _inability(words, index)
             if start is not None and (word not in GIVING or _within(words, index, _ASKED_FOR)):
                 yield start, index
-        elif (
-            word == "have"
-            and _word(words, index - 1) == "not"
-            and not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
-        ):
-            if end := _within(words, index, KNOWING):
+        elif word == "have" and _word(words, index - 1) == "not":
+            own = not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
+            end = _within(words, index, KNOWING) if own else None
+            if end is not None:
                 yield index - 1, end
 
 

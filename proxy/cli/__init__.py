@@ -58,6 +58,9 @@ COMMANDS = {
         "hedgerow.proxy.cli.certify:app",
         "Promise how often answers are wrong, with proof; list, show and verify certificates.",
     ),
+    "markers": Command(
+        "hedgerow.proxy.cli.markers:markers", "Measure what a model's own hedges are worth: marker internal confidence."
+    ),
     "regimes": Command(
         "hedgerow.proxy.cli.regimes:regimes",
         "Find kinds of questions on which confidence is wrong, beyond what a map corrects.",

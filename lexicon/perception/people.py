@@ -1,0 +1,74 @@
+"""What people read in a marker that was found by its standardised name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hedgerow.calibration import Beta
+from hedgerow.calibration.metrics.marker_table import NO_MARKER
+from hedgerow.lexicon.hedges.entries import NO_HEDGE, Hedge
+from hedgerow.lexicon.hedges.loading import load
+from hedgerow.lexicon.perception.local_reader import perceive
+from hedgerow.lexicon.text.words import tokenize
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The confidence that people read in a marker.
+
+    Attributes
+    ----------
+    beta : Beta
+    hedge : Hedge or None
+        The lexicon entry that it is; None where the fitted reader tells.
+    """
+
+    beta: Beta
+    hedge: Hedge | None
+
+    @property
+    def decisiveness(self) -> float:
+        """How decisive a sentence with it sounds, in [0, 1]: 1 where it is no less sure than a plain assertion."""
+        return 1.0 if self.beta.mean >= load()[NO_HEDGE].beta.mean - 1e-9 else self.beta.mean
+
+
+@lru_cache(maxsize=4096)
+def people_read(marker: str) -> Reading:
+    """The reading of a standardised marker: of the lexicon entry of these words, else of the fitted reader.
+
+    Raises
+    ------
+    LexiconError
+        If there is nothing to read in it.
+
+    Examples
+    --------
+    >>> people_read("probably").hedge.id, people_read("<no_hedge>").hedge.id
+    ('probably', 'no-hedge')
+    """
+    if marker == NO_MARKER:
+        plain = load()[NO_HEDGE]
+        return Reading(plain.beta, plain)
+    if (entry := _entries().get(_words(marker))) is not None:
+        return Reading(entry.beta, entry)
+    return Reading(perceive(marker).beta, None)
+
+
+@lru_cache(maxsize=1)
+def _entries() -> dict[str, Hedge]:
+    """Entries by their words, and by these without what leads up to them: "I am fairly sure" is found by "fairly sure"."""
+    found: dict[str, Hedge] = {}
+    for hedge in load():
+        for wording in [hedge.phrase, *hedge.variants] if hedge.phrase else []:
+            words = _words(wording)
+            found.setdefault(words, hedge)
+            for lead in ("i am ", "it is ", "there is a ", "it ", "i "):
+                if words.startswith(lead):
+                    found.setdefault(words.removeprefix(lead), hedge)
+                    break
+    return found
+
+
+def _words(text: str) -> str:
+    return " ".join(token.word for token in tokenize(text))

@@ -1,0 +1,268 @@
+"""`hedgerow markers`: what a model's own hedges are worth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hedgerow.calibration.metrics.marker_table import NO_MARKER, THRESHOLDS
+from hedgerow.proxy.cli.common import (
+    CONFIG,
+    ConfigPath,
+    calibrating_route,
+    configuration,
+    one_sentence,
+    progress_bar,
+    show_faults,
+    stop,
+    unreadable,
+)
+from hedgerow.proxy.cli.reading import Judge, RouteName
+from hedgerow.proxy.lab.datasets import UNREADABLE
+from hedgerow.proxy.lab.ledger import Ledger
+from hedgerow.proxy.lab.markers import measuring, running
+from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, Gathered, document
+from hedgerow.proxy.lab.markers.measuring import Teller
+from hedgerow.proxy.lab.markers.running import Looked
+from hedgerow.proxy.lab.reading import JudgeKind
+from hedgerow.proxy.types import Json
+
+KEPT = ".markers.jsonl"
+"""Ends the name of the file beside the data that keeps what a language model said."""
+SHOWN = 25
+"""Markers in the printed table; JSON and the page have all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How answers are measured: by whom, and where that is kept."""
+
+    judge: JudgeKind
+    route: str | None
+    config: Path
+    out: Path | None
+    concurrency: int
+    yes: bool
+
+
+def markers(
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            help="JSONL of sentences {text or marker, confidence, ...} or answers {question, answer, samples, ...}; plain, .gz or .xz.",
+        ),
+    ],
+    judge: Judge = "none",
+    route: RouteName = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    thresholds: Annotated[
+        str,
+        typer.Option(help="Sentences of a dataset that a marker needs, one or more numbers; tables show the first."),
+    ] = ",".join(map(str, THRESHOLDS)),
+    test_share: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.9,
+            help="Split datasets with a single split by response: this share becomes their test split.",
+        ),
+    ] = 0.0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"JSONL that keeps the measured sentences and is read again. Default with --judge llm: DATA{KEPT}; else none."
+        ),
+    ] = None,
+    skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
+    concurrency: Annotated[int, typer.Option(min=1, help="With --judge llm: calls under way at once.")] = 4,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Measure what a model's epistemic markers are worth to itself: marker internal confidence and every metric of its stability."""
+    at = _thresholds(thresholds)
+    if out is None and judge == "llm":
+        out = data.with_name(data.name + KEPT)
+    way = _Way(judge, route, config, out, concurrency, yes)
+    with one_sentence(on_interrupt="stopped; the same command continues" if out else "stopped"):
+        gathered, unfinished = anyio.run(_gathered, data, way, skip_bad)
+    if not gathered.sentences:
+        stop(_nothing(data, gathered))
+    found = {"data": data.name, "judge": judge, "thresholds": at} | document(
+        gathered, thresholds=at, test_share=test_share
+    )
+    typer.echo(json.dumps(found, indent=2, allow_nan=False)) if as_json else _print(found)
+    if unfinished:
+        stop(f"{unfinished} answers could not be measured yet; the same command continues with them", code=1)
+
+
+def _thresholds(text: str) -> list[int]:
+    try:
+        at = [int(part) for part in text.split(",")]
+    except ValueError:
+        at = []
+    if not at or min(at) < 1:
+        stop(
+            f"Invalid --thresholds value {text!r}. Use whole numbers of 1 or more with commas between them, such as 10,20,50,100."
+        )
+    return list(dict.fromkeys(at))
+
+
+def _nothing(data: Path, gathered: Gathered) -> str:
+    if gathered.several:
+        return f"{data}: every sentence bears several markers; only sentences with one or none are counted"
+    return f"{data}: no answer holds a sentence that asserts something"
+
+
+async def _gathered(data: Path, way: _Way, skip_bad: bool) -> tuple[Gathered, int]:
+    """The sentences, and how many answers are left for another time."""
+    ledger = Ledger(way.out, _how(way), "measured") if way.out else None
+    with ledger or nullcontext():
+        try:
+            kept = running.kept_in(way.out)
+            looked = running.look(data, kept)
+            _check(data, looked, skip_bad)
+            return await _with_progress(data, way, kept, ledger, looked)
+        except UNREADABLE as error:
+            unreadable(data, error)
+
+
+def _how(way: _Way) -> Json:
+    """How answers are measured, as the file that keeps them says."""
+    if way.judge != "llm":
+        return {"judge": way.judge}
+    return {"judge": way.judge, "model": calibrating_route(configuration(way.config), way.route).judge.model or ""}
+
+
+def _check(data: Path, looked: Looked, skip_bad: bool) -> None:
+    show_faults([f"line {row.line}: {row.reason}" for row in looked.bad] + ["..."] * (looked.n_bad - len(looked.bad)))
+    if looked.n_bad and not skip_bad:
+        stop(f"{data}: {looked.n_bad} rows cannot be used; --skip-bad continues without them")
+    if not looked.rows:
+        stop(f"{data}: contains no sentence and no answer")
+    if looked.fewest == 1:
+        typer.echo("note: some answers have one further answer: confidence in their sentences is 0, ½ or 1", err=True)
+    if looked.fewest != looked.most:
+        typer.echo(
+            f"note: answers have {looked.fewest} to {looked.most} further ones: confidence is coarser where they are fewer",
+            err=True,
+        )
+
+
+async def _with_progress(
+    data: Path, way: _Way, kept: dict[str, Any], ledger: Ledger | None, looked: Looked
+) -> tuple[Gathered, int]:
+    _confirm(way, looked)
+    async with _teller(way) as teller:
+        with progress_bar() as progress:
+            task = progress.add_task(f"Measuring {data.name}", total=looked.answers)
+            gathered, outcome = await running.gather(
+                data,
+                teller,
+                kept,
+                ledger,
+                concurrency=way.concurrency if way.judge == "llm" else 1,
+                on_done=lambda: progress.advance(task),
+                on_failure=lambda line, why: progress.console.print(f"line {line}: {why}", markup=False, highlight=False, soft_wrap=True),
+            )  # fmt: skip
+    return gathered, looked.answers - outcome.done
+
+
+def _confirm(way: _Way, looked: Looked) -> None:
+    """Say what measuring costs before it begins."""
+    if not looked.answers or way.judge == "none":
+        return
+    work = (
+        f"{looked.answers:,} answers to measure, {looked.comparisons:,} comparisons of a sentence with a further answer"
+    )
+    if way.judge == "local":
+        typer.echo(
+            f"{work}: by the shipped judge, in this process, some {looked.comparisons * 0.02 / 60:.0f} minutes",
+            err=True,
+        )
+        return
+    typer.echo(f"{work}: one call of the judge an answer", err=True)
+    if not way.yes and not typer.confirm("Go on?", err=True):
+        raise typer.Exit(1)
+
+
+@asynccontextmanager
+async def _teller(way: _Way) -> AsyncIterator[Teller]:
+    if way.judge == "none":
+        yield measuring.by_rules_and_words()
+    elif way.judge == "local":
+        yield measuring.by_local_judge()
+    else:
+        settings = configuration(way.config)
+        async with measuring.by_language_model(settings, calibrating_route(settings, way.route)) as teller:
+            yield teller
+
+
+def _print(found: Json) -> None:
+    console = Console(highlight=False)
+    console.print(
+        f"{found['data']}: {found['sentences']:,} sentences with one marker or none; {found['several']:,} with several and "
+        f"{found['unasserting']:,} that assert nothing are left out",
+        soft_wrap=True,
+    )
+    for model in found["models"]:
+        _print_model(console, model, found["thresholds"])
+
+
+def _print_model(console: Console, model: Json, thresholds: Sequence[int]) -> None:
+    console.print(
+        f"\n[bold]{model['model']}[/bold]: {model['sentences']:,} sentences of {model['responses']:,} responses",
+        soft_wrap=True,
+    )
+    for how in ("with", "without"):
+        console.print(_metrics_table(model, thresholds, how))
+    console.print(_markers_table(model))
+    if len(model["markers"]) > SHOWN:
+        console.print(f"and {len(model['markers']) - SHOWN} rarer markers: --json has all")
+    for note in model["notes"]:
+        console.print(f"note: {note}", soft_wrap=True)
+
+
+def _metrics_table(model: Json, thresholds: Sequence[int], how: str) -> Table:
+    heads = [f"T = {at}" for at in thresholds]
+    table = Table(f"{how} {NO_MARKER}", *heads, box=None, pad_edge=False)
+    for name in METRIC_NAMES:
+        table.add_row(name, *(_cell(model["metrics"][str(at)][how][name]) for at in thresholds))
+    return table
+
+
+def _markers_table(model: Json) -> Table:
+    table = Table(
+        "marker",
+        "sentences",
+        "MIC by dataset (mean ± deviation, sentences)",
+        "people",
+        "right",
+        box=None,
+        pad_edge=False,
+    )
+    for row in model["markers"][:SHOWN]:
+        mics = ", ".join(
+            f"{name} {of['mic']:.2f}"
+            + (f" ± {of['deviation']:.2f}" if of["deviation"] is not None else "")
+            + f" ({of['count']})"
+            for name, of in row["datasets"].items()
+        )
+        right = "" if row["right"] is None else f"{row['right']:.2f} of {row['graded']}"
+        table.add_row(row["marker"], f"{row['count']:,}", mics, f"{row['people']:.2f}", right)
+    return table
+
+
+def _cell(figure: Json) -> str:
+    if figure["value"] is None:
+        return "–"
+    return f"{figure['value']:.3f}" + (f" ± {figure['deviation']:.2f}" if figure["deviation"] is not None else "")

@@ -1,0 +1,225 @@
+"""From sentences to every figure of each model, as one JSON document."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from hashlib import sha256
+from statistics import fmean
+from typing import TypeVar
+
+import numpy as np
+
+from hedgerow.calibration.metrics.faithful import conditional_mean
+from hedgerow.calibration.metrics.marker_table import (
+    MARKER_METRICS,
+    NO_MARKER,
+    THRESHOLDS,
+    Corpus,
+    MarkedSentence,
+    corpus,
+    measure_markers,
+)
+from hedgerow.calibration.metrics.markers import Averaged, rank_agreement
+from hedgerow.lexicon.perception.people import people_read
+from hedgerow.proxy.lab.markers.rows import Sentence
+from hedgerow.proxy.types import Json
+
+T = TypeVar("T")
+UNNAMED = "(unnamed)"
+"""What a model or a dataset without a name is called."""
+OUT_OF = 1 << 32
+
+
+@dataclass(slots=True)
+class Gathered:
+    """The sentences of all models, and what is not among them."""
+
+    sentences: list[Sentence] = field(default_factory=list)
+    several: int = 0
+    unasserting: int = 0
+
+    def add(self, found: Sequence[Sentence], several: int, unasserting: int = 0) -> None:
+        """Take in the sentences of a row."""
+        self.sentences += found
+        self.several += several
+        self.unasserting += unasserting
+
+
+def document(gathered: Gathered, *, thresholds: Sequence[int] = THRESHOLDS, test_share: float = 0.0) -> Json:
+    """Every figure by its name, model by model; `test_share` splits the datasets that have one split."""
+    by_model: defaultdict[str, list[Sentence]] = defaultdict(list)
+    for sentence in gathered.sentences:
+        by_model[sentence.model].append(sentence)
+    models = [
+        _model(name or UNNAMED, split_by_response(by_model[name], test_share), thresholds) for name in sorted(by_model)
+    ]
+    return {
+        "sentences": len(gathered.sentences),
+        "several": gathered.several,
+        "unasserting": gathered.unasserting,
+        "models": models,
+    }
+
+
+def split_by_response(told: Sequence[Sentence], test_share: float) -> list[Sentence]:
+    """A share of the responses of each dataset with a single split becomes its test split, told by their names alone."""
+    splits: defaultdict[str, set[str]] = defaultdict(set)
+    for sentence in told:
+        splits[sentence.dataset].add(sentence.split)
+    single = {dataset for dataset, names in splits.items() if len(names) == 1}
+
+    @cache
+    def is_test(dataset: str, response: str) -> bool:
+        digest = sha256(f"{dataset}\0{response}".encode()).digest()
+        return int.from_bytes(digest[:4]) < test_share * OUT_OF
+
+    if not test_share:
+        return list(told)
+    return [
+        replace(s, split="test" if is_test(s.dataset, s.response) else "train") if s.dataset in single else s
+        for s in told
+    ]
+
+
+def _model(name: str, told: Sequence[Sentence], thresholds: Sequence[int]) -> Json:
+    whole = corpus(MarkedSentence(s.marker, s.confidence, s.dataset or UNNAMED, s.response, s.split) for s in told)
+    responses = _responses(told)
+    accuracy = _by_dataset(responses, lambda of: of.correct, fmean)
+    cmfg = _by_dataset(responses, lambda of: of, _cmfg)
+    plain = whole.without(NO_MARKER)
+    metrics = {
+        str(threshold): {
+            "with": _figures(measure_markers(whole, threshold=threshold, accuracy=accuracy, cmfg=cmfg)),
+            "without": _figures(measure_markers(plain, threshold=threshold, accuracy=accuracy, cmfg=cmfg)),
+        }
+        for threshold in thresholds
+    }
+    return {
+        "model": name,
+        "sentences": len(told),
+        "responses": len(responses),
+        "datasets": [_dataset(whole, i, responses, accuracy, cmfg) for i in range(len(whole.datasets))],
+        "metrics": metrics,
+        "markers": _markers(whole, told),
+        "rank_agreement": _agreement(whole, thresholds[0]),
+        "notes": _notes(whole, thresholds[0]),
+    }
+
+
+@dataclass(slots=True)
+class _Response:
+    """What the sentences of a response say together."""
+
+    dataset: str
+    confidence: list[float] = field(default_factory=list)
+    gap: list[float] = field(default_factory=list)
+    correct: float | None = None
+
+
+def _responses(told: Sequence[Sentence]) -> list[_Response]:
+    held: dict[tuple[str, str], _Response] = {}
+    for s in told:
+        of = held.setdefault((s.dataset, s.response), _Response(s.dataset or UNNAMED))
+        decisive = people_read(s.marker).decisiveness if s.decisiveness is None else s.decisiveness
+        of.confidence.append(s.confidence)
+        of.gap.append(abs(decisive - s.confidence))
+        of.correct = float(s.correct) if s.correct is not None else of.correct
+    return list(held.values())
+
+
+def _by_dataset(
+    responses: Iterable[_Response], value: Callable[[_Response], T | None], together: Callable[[list[T]], float]
+) -> dict[str, float]:
+    """A figure of each dataset from one of each response; datasets where no response has one are missing."""
+    held: defaultdict[str, list[T]] = defaultdict(list)
+    for of in responses:
+        if (known := value(of)) is not None:
+            held[of.dataset].append(known)
+    return {dataset: together(values) for dataset, values in held.items()}
+
+
+def _cmfg(responses: list[_Response]) -> float:
+    return conditional_mean([1.0 - fmean(of.gap) for of in responses], [fmean(of.confidence) for of in responses])
+
+
+def _figures(measured: Mapping[str, Averaged]) -> Json:
+    return {name: {"value": of.value, "deviation": of.deviation, "over": of.over} for name, of in measured.items()}
+
+
+def _dataset(
+    whole: Corpus, i: int, responses: Sequence[_Response], accuracy: Mapping[str, float], cmfg: Mapping[str, float]
+) -> Json:
+    name, test = whole.datasets[i], whole.test[i]
+    return {
+        "dataset": name,
+        "train": int(whole.train[i].marker.size),
+        "test": int(test.marker.size) if test is not None else 0,
+        "responses": sum(of.dataset == name for of in responses),
+        "accuracy": accuracy.get(name),
+        "cmfg": cmfg.get(name),
+    }
+
+
+def _markers(whole: Corpus, told: Sequence[Sentence]) -> list[Json]:
+    """Each marker with its MIC in each dataset, most frequent first; counts are of the sentences that MICs are estimated on."""
+    mics = whole.mics()
+    right: defaultdict[str, list[bool]] = defaultdict(list)
+    for s in told:
+        if s.correct is not None:
+            right[s.marker].append(s.correct)
+    rows = []
+    for at, marker in enumerate(whole.markers):
+        of_datasets = {
+            name: {"mic": float(of.mean[at]), "deviation": _known(of.deviation[at]), "count": int(of.count[at])}
+            for name, of in zip(whole.datasets, mics, strict=True)
+            if of.count[at]
+        }
+        graded = right.get(marker, [])
+        rows.append(
+            {
+                "marker": marker,
+                "count": int(sum(of.count[at] for of in mics)),
+                "people": people_read(marker).beta.mean,
+                "graded": len(graded),
+                "right": fmean(graded) if graded else None,
+                "datasets": of_datasets,
+            }
+        )
+    return sorted(rows, key=lambda row: (-row["count"], row["marker"]))
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _agreement(whole: Corpus, threshold: int) -> list[list[float | None]]:
+    return [[_known(value) for value in row] for row in rank_agreement(whole.matrix(threshold))]
+
+
+def _notes(whole: Corpus, threshold: int) -> list[str]:
+    """What a reader of the figures should know."""
+    told = []
+    n, tested = len(whole.datasets), sum(test is not None for test in whole.test)
+    counts = [of.count for of in whole.mics()]
+    enough = int((np.array(counts) >= threshold).any(axis=0).sum()) if counts else 0
+    if set(whole.markers) == {NO_MARKER}:
+        told.append("No sentence bears a marker: there is nothing but <no_hedge>.")
+    if enough < len(whole.markers):
+        told.append(
+            f"{len(whole.markers) - enough} of {len(whole.markers)} markers appear fewer than {threshold} times in every dataset: they have no MIC at T = {threshold}."
+        )
+    if n == 1:
+        told.append("There is one dataset: CD-MAE, M-AvgCV, MRC, MAC and MCC compare datasets and are not defined.")
+    elif n == 2:
+        told.append("Through two datasets MAC and MCC are 1 or -1, whatever the figures are.")
+    if tested < n:
+        told.append(
+            f"{n - tested} of {n} datasets have a single split and do not count in ID-MAE and CD-MAE; --test-share splits them by response."
+        )
+    return told
+
+
+METRIC_NAMES = tuple(MARKER_METRICS)

@@ -1,0 +1,147 @@
+"""The confidence of each sentence of an answer by consistency (Liu & Cohan, appendix B.5): does each further answer bear it out, leave it open, or
+contradict it? By rules and words, by the shipped judge, or by a language model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import cache, partial
+
+import anyio.to_thread
+
+from hedgerow.lexicon import load
+from hedgerow.lexicon.text.claims import Claim
+from hedgerow.lexicon.text.sentences import sentences
+from hedgerow.proxy.clustering.judged_support import read_claims
+from hedgerow.proxy.clustering.local import LocalJudge, missing, reads
+from hedgerow.proxy.clustering.support import borne_out
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.errors import InputError, UpstreamError
+from hedgerow.proxy.lab import reading
+from hedgerow.proxy.lab.faithfulness.assertions import Assertion
+from hedgerow.proxy.lab.faithfulness.contradiction import ByJudge, by_words, said_in
+from hedgerow.proxy.lab.markers.rows import Answered, MeasuredAnswer, MeasuredSentence
+from hedgerow.proxy.rewriting.strip import Strippers
+from hedgerow.proxy.rewriting.template import asserts
+
+Verdicts = Sequence[Sequence[bool | None]]
+"""For each sentence and each further answer: it bears it out, contradicts it, or neither (None)."""
+Tell = Callable[[str, Sequence[str], Sequence[str]], Verdicts]
+Teller = Callable[[Answered], Awaitable[MeasuredAnswer]]
+INCONSISTENT = {True: 0.0, None: 0.5, False: 1.0}
+"""What each further answer adds to the inconsistency of a sentence: yes, n/a, no of appendix B.5."""
+
+
+def confidence_of(verdicts: Sequence[bool | None]) -> float:
+    """conf(s) = 1 - mean over further answers of their inconsistency with the sentence.
+
+    Examples:
+        >>> confidence_of([True, True, None, False])
+        0.625
+    """
+    return 1.0 - sum(INCONSISTENT[verdict] for verdict in verdicts) / len(verdicts)
+
+
+def by_rules_and_words() -> Teller:
+    """No model."""
+    return partial(_in_thread, told_by_words)
+
+
+def by_local_judge() -> Teller:
+    """The shipped judge, after the rules where an answer is one sentence.
+
+    Raises:
+        InputError: it cannot run here.
+    """
+    if (lacking := missing()) is not None:
+        raise InputError(f"--judge local: {lacking}")
+    return partial(_in_thread, partial(told_by_judge, LocalJudge()))
+
+
+@asynccontextmanager
+async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[Teller]:
+    """A route's judge, asked once an answer.
+
+    Raises:
+        ConfigError: its upstream cannot be opened.
+    """
+    async with reading.by_language_model(settings, route) as judging:
+        yield partial(_asked, judging)
+
+
+async def _in_thread(tell: Tell, row: Answered) -> MeasuredAnswer:
+    return await anyio.to_thread.run_sync(_measured, tell, row)
+
+
+def _measured(tell: Tell, row: Answered) -> MeasuredAnswer:
+    originals, bare = asserting(row.answer)
+    return _of(row, originals, tell(row.question, bare, row.samples) if bare else [])
+
+
+async def _asked(judging: reading.Judging, row: Answered) -> MeasuredAnswer:
+    originals, bare = await anyio.to_thread.run_sync(asserting, row.answer)
+    if not bare:
+        return _of(row, [], [])
+    claims = [Claim(text, "", 0, len(text), "sentence") for text in bare]
+    told = await judging.supporter_of(row.question).measure_claims(row.question, claims, row.samples, row.answer)
+    for of in told:
+        if why := of.by.partition(":")[2]:
+            raise UpstreamError(f"the judge could not tell: {why}", code=why)
+    return _of(row, originals, [of.borne_out for of in told])
+
+
+def asserting(answer: str) -> tuple[list[str], list[str]]:
+    """The sentences of an answer that assert something, as they stand and without their words of confidence."""
+    stripper = _strippers().of("en")
+    originals, bare = [], []
+    for sentence in sentences(answer):
+        said = stripper.sentence(sentence)
+        if asserts(said):
+            originals.append(sentence)
+            bare.append(said)
+    return originals, bare
+
+
+@cache
+def _strippers() -> Strippers:
+    return Strippers(load().hedges)
+
+
+def _of(row: Answered, originals: Sequence[str], verdicts: Verdicts) -> MeasuredAnswer:
+    measured = [
+        MeasuredSentence(text=text, confidence=round(confidence_of(of), 6))
+        for text, of in zip(originals, verdicts, strict=True)
+    ]
+    unasserting = len(sentences(row.answer)) - len(measured)
+    return MeasuredAnswer(
+        sentences=tuple(measured),
+        unasserting=unasserting,
+        **{name: getattr(row, name) for name in ("model", "dataset", "response", "split", "correct")},
+    )
+
+
+def told_by_words(question: str, said: Sequence[str], others: Sequence[str]) -> Verdicts:
+    """By the rules and words alone."""
+    denied = by_words(question, _assertions(said), others)
+    held = borne_out(question, said, others)
+    return [_both(of_one, of_other) for of_one, of_other in zip(denied, held, strict=True)]
+
+
+def _both(denied: Sequence[bool], held: Sequence[bool | None]) -> list[bool | None]:
+    return [False if no else yes for no, yes in zip(denied, held, strict=True)]
+
+
+def told_by_judge(judge: LocalJudge, question: str, said: Sequence[str], others: Sequence[str]) -> Verdicts:
+    """By the shipped judge; by words where it does not read the language. An answer of one sentence goes through the rules first."""
+    if not all(reads(text, question) for text in (*said, *others)):
+        return told_by_words(question, said, others)
+    if len(said) > 1:
+        return [of.by for of in read_claims(judge, question, said, others)]
+    silent = [said_in(other, question) is None for other in others]
+    (denied,) = ByJudge(judge)(question, _assertions(said), others)
+    return [[None if nothing else not no for nothing, no in zip(silent, denied, strict=True)]]
+
+
+def _assertions(said: Sequence[str]) -> list[Assertion]:
+    return [Assertion(text, 1.0, of_several=len(said) > 1) for text in said]

@@ -1,0 +1,171 @@
+"""Rows of sentences whose confidence is known, or of answers whose sentences are to be measured: parsed one at a time, or refused with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError, model_validator
+
+from hedgerow.calibration.metrics.marker_table import Split
+from hedgerow.lexicon.errors import LexiconError
+from hedgerow.lexicon.perception.markers import marker_of, standard
+from hedgerow.lexicon.perception.people import people_read
+from hedgerow.proxy.lab.datasets import BadRow, Label, Text, read_objects
+
+WANTED = (
+    "each line is a sentence {text or marker, confidence}, or an answer {question, answer, samples}; and, where they are known, "
+    "model, dataset, response, split (train or test) and correct"
+)
+_TRAIN = {"": "train", "train": "train", "test": "test", "training": "train", "testing": "test"}
+
+
+def _split(value: object) -> object:
+    return _TRAIN.get(value.lower(), value) if isinstance(value, str) else "train" if value is None else value
+
+
+def _name(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _text(item: object) -> object:
+    return item.get("text") if isinstance(item, dict) else item
+
+
+Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
+SampleText = Annotated[StrictStr, BeforeValidator(_text)]
+
+
+class _Row(BaseModel):
+    """What every row may say."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    model: Text = ""
+    dataset: Text = ""
+    response: Annotated[str, BeforeValidator(_name)] | None = None
+    split: Annotated[Literal["train", "test"], BeforeValidator(_split)] = "train"
+    correct: Label = None
+
+
+class MeasuredSentence(BaseModel):
+    """A sentence of a model, or its marker alone, with the model's confidence in it."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    text: StrictStr | None = None
+    marker: StrictStr | None = None
+    confidence: Share
+    decisiveness: Share | None = None
+
+    @model_validator(mode="after")
+    def _one_is_there(self) -> Self:
+        if self.text is None and self.marker is None:
+            raise ValueError("a sentence has a 'text' or a 'marker'")
+        if self.name is not None:
+            people_read(self.name)  # a marker in which there is nothing to read is refused with its line
+        return self
+
+    @cached_property
+    def name(self) -> str | None:
+        """The standardised marker, `<no_hedge>` where there is none, None where there are several."""
+        return standard(self.marker) if self.marker is not None else marker_of(self.text or "")
+
+
+class OneSentence(MeasuredSentence, _Row):
+    """A line that holds one sentence."""
+
+
+class MeasuredAnswer(_Row):
+    """A line that holds the sentences of one answer, as this command keeps them."""
+
+    sentences: tuple[MeasuredSentence, ...]
+    unasserting: int = 0
+
+
+class Answered(_Row):
+    """An answer, and further answers of the same model to the same question."""
+
+    question: Text = ""
+    answer: StrictStr
+    samples: Annotated[tuple[SampleText, ...], Field(min_length=1)]
+
+
+Row = OneSentence | MeasuredAnswer | Answered
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence with its one marker, ready to be counted.
+
+    Attributes:
+        marker: standardised; `<no_hedge>` where there is none.
+        decisiveness: how sure it sounds, where the row says so; else None.
+        correct: whether its response is right, where that is known.
+    """
+
+    model: str
+    dataset: str
+    response: str
+    split: Split
+    marker: str
+    confidence: float
+    decisiveness: float | None = None
+    correct: bool | None = None
+
+
+def sentences_of(row: OneSentence | MeasuredAnswer, line: int) -> tuple[list[Sentence], int]:
+    """The sentences of a row with one marker or none, and how many with several there are."""
+    measured: tuple[MeasuredSentence, ...] = row.sentences if isinstance(row, MeasuredAnswer) else (row,)
+    response = row.response if row.response is not None else f"line {line}"
+    found = [
+        Sentence(row.model, row.dataset, response, row.split, name, one.confidence, one.decisiveness, row.correct)
+        for one in measured
+        if (name := one.name) is not None
+    ]
+    return found, len(measured) - len(found)
+
+
+def parse_row(content: Mapping[str, Any]) -> Row:
+    """A row from its JSON object.
+
+    Raises:
+        ValueError: it cannot be used; the reason is the message.
+    """
+    kind: type[Row] = Answered if "samples" in content else MeasuredAnswer if "sentences" in content else OneSentence
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        raise ValueError(_in_words(error)) from None
+    except LexiconError as error:
+        raise ValueError(str(error)) from None
+
+
+def _in_words(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    what = first["msg"].removeprefix("Value error, ").lower()
+    if first["type"] == "missing":
+        return f"'{where}' is missing; {WANTED}"
+    if where == "samples" and first["type"] == "too_short":
+        what = "is empty: confidence needs one further answer at least"
+    return f"'{where}': {what}" if where else f"{what}; {WANTED}"
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, Row | BadRow]]:
+    """Line number and row of every line that is not blank, one at a time.
+
+    Raises:
+        OSError: the file cannot be read; or another of `hedgerow.proxy.lab.datasets.UNREADABLE`.
+    """
+    for number, content in read_objects(path):
+        if isinstance(content, BadRow):
+            yield number, content
+            continue
+        try:
+            yield number, parse_row(content)
+        except ValueError as refused:
+            yield number, BadRow(number, str(refused))

@@ -1,0 +1,98 @@
+"""Epistemic markers are found where a reader finds them, under one name."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.lexicon import LexiconError, TextTooLong
+from hedgerow.lexicon.perception.markers import find_markers, marker_of, standard
+from hedgerow.lexicon.perception.people import people_read
+from tests.support.hostile import HOSTILE, growth
+
+MARKED = Path(__file__).parents[2] / "data" / "lexicon" / "markers.jsonl"
+
+
+def measured(half: str) -> tuple[float, float]:
+    """Precision and recall over the hand-marked sentences of real answers, by overlap."""
+    hits = found_ = gold = 0
+    for line in MARKED.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row["half"] == half:
+            found = [(m.start, m.end) for m in find_markers(row["text"])]
+            hits += sum(any(a < d and c < b for c, d in found) for a, b in row["markers"])
+            gold, found_ = gold + len(row["markers"]), found_ + len(found)
+    return hits / found_, hits / gold
+
+
+@pytest.mark.parametrize(("written", "name"), [
+    ("I'm fairly sure", "fairly sure"), ("I am fairly sure that", "fairly sure"), ("Fairly sure", "fairly sure"),
+    ("It's likely that", "likely"), ("likely", "likely"), ("We believe", "I believe"), ("think", "I think"),
+    ("I don't think", "I do not think"), ("it seems", "seem"), ("to the best of my knowledge", "to the best of my knowledge"),
+    ("I can't say for sure", "cannot say for sure"), ("I could be wrong", "could be wrong"), ("", "<no_hedge>"), ("<no_hedge>", "<no_hedge>"),
+    ("a strange new phrase", "strange new phrase"),
+])  # fmt: skip
+def test_wordings_of_one_marker_have_one_name(written, name):
+    """Whether extracted or met in a sentence."""
+    assert standard(written) == name
+    assert standard(name) == name
+
+
+@pytest.mark.parametrize("text", [
+    "You may want to begin as soon as possible.", "May your days be merry.", "Could you say more?", "Make sure it is shut.",
+    "Some people believe in ghosts.", "He said to her that it was late.", "A possible cause is age.", "She appeared in two films.",
+    "For certain types of wood it fails.", "It deepens my understanding.", "I think of you.", "Certainly, here it is.", "Sure, here it is.",
+    "They are more likely to win.", "He could not read.", "It is usually closed.", "In May it rains.",
+])  # fmt: skip
+def test_what_looks_like_a_marker_and_is_none(text):
+    """Permission, requests, others' beliefs, how often, what is possible to do."""
+    assert marker_of(text) == "<no_hedge>"
+
+
+def test_markers_that_stand_together_are_one():
+    """And those apart are several."""
+    assert [m.name for m in find_markers("It could potentially be Rome, but I'm not sure.")] == [
+        "could potentially",
+        "not sure",
+    ]
+    assert marker_of("It may be Rome, or perhaps Athens.") is None
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read(text):
+    """Markers lie inside the text, in order, without overlap."""
+    end = 0
+    for marker in find_markers(text):
+        assert end <= marker.start < marker.end <= len(text)
+        assert marker.name
+        end = marker.end
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_spotting_is_linear(name):
+    """What a broken model repeats costs no more than ordinary text of that length."""
+    assert growth(find_markers, HOSTILE[name]).is_linear
+
+
+@pytest.mark.parametrize("repeated", ["may ", "could not be ", "not have ", "it is possible to ", "I not think "])
+def test_spotting_of_nothing_but_markers_is_linear(repeated):
+    """A sentence that is one long marker, or many."""
+    assert growth(find_markers, lambda n: repeated * (n // len(repeated))).is_linear
+
+
+def test_too_long_a_text_is_refused():
+    """At once."""
+    with pytest.raises(TextTooLong):
+        find_markers("may " * 1_000_000)
+
+
+def test_what_people_read_in_a_marker():
+    """The entry of the lexicon by the standardised name; the fitted reader where there is none; no guess where there are no words."""
+    assert people_read("fairly sure").hedge.id == "i-am-fairly-sure"
+    assert people_read("<no_hedge>").decisiveness == 1.0
+    assert people_read("seem").hedge is None
+    assert 0.4 < people_read("seem").beta.mean < 0.8
+    with pytest.raises(LexiconError):
+        people_read("&")

@@ -1,0 +1,206 @@
+"""`hedgerow markers`: what goes in, what is refused, what comes out."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hedgerow.proxy.cli import app
+
+runner = CliRunner()
+
+
+def write(path, rows):
+    path.write_text(
+        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), encoding="utf-8"
+    )
+    return path
+
+
+def sentence(text, confidence, **more):
+    return {"text": text, "confidence": confidence, "model": "m", "dataset": "d", **more}
+
+
+def run(*arguments):
+    return runner.invoke(app, ["markers", *map(str, arguments)])
+
+
+def found(*arguments):
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def two_datasets(tmp_path):
+    """ "Probably" at .7 and .9, plain sentences at 1 and .8, ten each and split."""
+    rows = []
+    for dataset, probably, plain, right in (("a", 0.7, 1.0, True), ("b", 0.9, 0.8, False)):
+        for i in range(20):
+            split = "train" if i < 10 else "test"
+            rows.append(
+                sentence("It was probably Rome.", probably, dataset=dataset, split=split, response=i, correct=right)
+            )
+            rows.append(sentence("It was Rome.", plain, dataset=dataset, split=split, response=i, correct=right))
+    return write(tmp_path / "two.jsonl", rows)
+
+
+def test_every_metric_by_its_name(two_datasets):
+    """By hand: MICs hold within datasets; across, each is .2 off; their order turns round."""
+    model = found("--data", two_datasets)["models"][0]
+    with_, without = (model["metrics"]["10"][how] for how in ("with", "without"))
+    assert with_["ID-MAE"] == {"value": 0.0, "deviation": 0.0, "over": 2}
+    assert with_["CD-MAE"]["value"] == pytest.approx(0.2)
+    assert with_["MRC"]["value"] == pytest.approx(-0.9999)
+    assert with_["M-AvgCV"]["value"] == pytest.approx((0.02**0.5 / 0.8 + 0.02**0.5 / 0.9) / 2)
+    assert without["M-AvgCV"]["value"] == pytest.approx(0.02**0.5 / 0.8)
+    assert without["MRC"]["value"] is None
+    assert model["metrics"]["20"]["with"]["M-AvgCV"]["value"] is None
+    assert model["datasets"][0] == {
+        "dataset": "a",
+        "train": 20,
+        "test": 20,
+        "responses": 20,
+        "accuracy": 1.0,
+        "cmfg": model["datasets"][0]["cmfg"],
+    }
+    assert with_["MAC"]["over"] == 2
+
+
+def test_the_table_names_every_metric(two_datasets):
+    """As in the paper, with and without plain sentences."""
+    output = run("--data", two_datasets).output
+    for name in (
+        "ID-MAE_R",
+        "CD-MAE_S",
+        "M-AvgCV",
+        "D-AvgCV",
+        "MRC",
+        "MAC_Spear",
+        "MCC_Spear",
+        "without <no_hedge>",
+        "T = 100",
+        "probably",
+    ):
+        assert name in output
+    assert "Through two datasets MAC and MCC are 1 or -1" in output
+
+
+def test_wordings_of_one_marker_are_one(tmp_path):
+    """Spotted or given, with or without "I'm"; what bears several is counted and left out."""
+    rows = [
+        sentence("I'm fairly sure it was Rome.", 0.6),
+        {"marker": "fairly sure", "confidence": 0.8, "model": "m", "dataset": "d"},
+        {"marker": "", "confidence": 1.0, "model": "m", "dataset": "d"},
+        sentence("Perhaps it was Rome, but I'm not sure.", 0.1),
+    ]
+    told = found("--data", write(tmp_path / "f.jsonl", rows), "--thresholds", "1")
+    assert [(row["marker"], row["count"]) for row in told["models"][0]["markers"]] == [
+        ("fairly sure", 2),
+        ("<no_hedge>", 1),
+    ]
+    assert told["models"][0]["markers"][0]["datasets"]["d"]["mic"] == pytest.approx(0.7)
+    assert told["several"] == 1
+
+
+def test_nothing_marked_is_said(tmp_path):
+    """One marker is left: there is nothing to compare it with."""
+    told = found("--data", write(tmp_path / "f.jsonl", [sentence("It was Rome.", 0.5)] * 12))
+    assert any("No sentence bears a marker" in note for note in told["models"][0]["notes"])
+    assert any("There is one dataset" in note for note in told["models"][0]["notes"])
+    assert told["models"][0]["metrics"]["10"]["without"]["D-AvgCV"]["value"] is None
+
+
+def test_a_single_split_is_halved_on_demand_and_always_alike(tmp_path):
+    """By response, so that sentences of one answer stay together."""
+    rows = [sentence("It was probably Rome.", 0.5 + i % 3 / 10, response=i // 2) for i in range(80)]
+    path = write(tmp_path / "f.jsonl", rows)
+    assert found("--data", path)["models"][0]["metrics"]["10"]["with"]["ID-MAE"]["value"] is None
+    told = [found("--data", path, "--test-share", ".5")["models"][0] for _ in range(2)]
+    assert told[0] == told[1]
+    assert told[0]["metrics"]["10"]["with"]["ID-MAE"]["value"] is not None
+    assert told[0]["datasets"][0]["train"] % 2 == told[0]["datasets"][0]["test"] % 2 == 0
+
+
+ANSWERS = [
+    {"question": "What is the capital of Honduras?", "answer": "It is probably Tegucigalpa.", "samples": ["Tegucigalpa", "Managua", "Tegucigalpa."], "dataset": "capitals"},
+    {"question": "Who wrote The Caretaker?", "answer": "I'm not sure, but it was Tom Stoppard.", "samples": ["Harold Pinter"], "dataset": "plays"},
+    {"question": "Who wrote The Caretaker?", "answer": "I do not know.", "samples": ["Harold Pinter"], "dataset": "plays"},
+]  # fmt: skip
+
+
+def test_answers_are_measured_by_their_further_answers(tmp_path):
+    """Two of three say so and one contradicts; one of one contradicts. One further answer, and different numbers of them, are said."""
+    result = run("--data", write(tmp_path / "f.jsonl", ANSWERS), "--json", "--thresholds", "1")
+    assert result.exit_code == 0, result.output
+    assert "one further answer" in result.stderr
+    assert "1 to 3 further ones" in result.stderr
+    mics = {
+        (row["marker"], name): of["mic"]
+        for row in json.loads(result.stdout)["models"][0]["markers"]
+        for name, of in row["datasets"].items()
+    }
+    assert mics == {("probably", "capitals"): pytest.approx(2 / 3), ("not sure", "plays"): 0.0}
+
+
+def test_kept_sentences_are_read_again(tmp_path):
+    """The file of --out continues, and is itself a file of measured sentences."""
+    path, out = write(tmp_path / "f.jsonl", ANSWERS[:2]), tmp_path / "kept.jsonl"
+    first = found("--data", path, "--out", out)
+    kept = out.read_bytes()
+    write(path, [*ANSWERS[:2], {**ANSWERS[0], "answer": "It is Managua."}])
+    assert len(found("--data", path, "--out", out)["models"][0]["markers"]) == 3
+    assert out.read_bytes().startswith(kept)
+    out.write_bytes(kept)
+    assert found("--data", out)["models"] == first["models"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "contains no sentence and no answer"),
+        (["{"], "line 1: not valid JSON"),
+        (["[1]"], "line 1: not a JSON object"),
+        ([{"text": "It was Rome."}], "line 1: 'confidence' is missing"),
+        ([{"confidence": 0.5}], "a sentence has a 'text' or a 'marker'"),
+        ([sentence("It was Rome.", "0.5")], "line 1: 'confidence': input should be a valid number"),
+        ([sentence("It was Rome.", 1.5)], "line 1: 'confidence': input should be less than or equal to 1"),
+        ([sentence("It was Rome.", float("nan"))], "line 1: 'confidence'"),
+        ([sentence(7, 0.5)], "line 1: 'text': input should be a valid string"),
+        ([sentence("It was Rome.", 0.5, split="dev")], "line 1: 'split'"),
+        ([sentence("It was Rome.", 0.5, correct="yes")], "line 1: 'correct'"),
+        ([{"marker": "&&&", "confidence": 0.5}], "nothing to read"),
+        ([{"answer": "Rome.", "samples": []}], "line 1: 'samples': is empty: confidence needs one further answer at least"),
+        ([{"answer": "Rome.", "samples": [3]}], "line 1: 'samples.0'"),
+        ([{"question": "?", "samples": ["Rome"]}], "line 1: 'answer' is missing"),
+        ([sentence("Perhaps it was Rome, but I'm not sure.", 0.1)], "every sentence bears several markers"),
+        ([{"answer": "I do not know.", "samples": ["Rome"]}], "no answer holds a sentence that asserts something"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_in_a_sentence(tmp_path, rows, message):
+    """Line and reason; no trace."""
+    result = run("--data", write(tmp_path / "f.jsonl", rows))
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+def test_good_rows_beside_bad_ones_are_not_lost(tmp_path):
+    """With --skip-bad; a file that is not there, and thresholds that are none, are said."""
+    path = write(tmp_path / "f.jsonl", ["{", sentence("It was Rome.", 0.5), "broken"])
+    assert "2 rows cannot be used; --skip-bad continues" in run("--data", path).stderr
+    assert found("--data", path, "--skip-bad")["sentences"] == 1
+    assert "cannot be read" in run("--data", tmp_path / "none.jsonl").stderr
+    assert "--thresholds" in run("--data", path, "--thresholds", "ten").stderr
+    assert "--thresholds" in run("--data", path, "--thresholds", "0").stderr
+
+
+def test_a_hundred_thousand_rows(tmp_path):
+    """All are counted."""
+    wordings = ["It was probably Rome.", "It was Rome.", "Perhaps it was Rome."]
+    rows = (json.dumps(sentence(wordings[i % 3], i % 10 / 10, dataset=f"d{i % 4}", response=i)) for i in range(100_000))
+    path = tmp_path / "f.jsonl"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    told = found("--data", path, "--test-share", ".3")
+    assert told["sentences"] == 100_000
+    assert sum(d["train"] + d["test"] for d in told["models"][0]["datasets"]) == 100_000
