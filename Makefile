@@ -63,7 +63,7 @@ lint: $(VENV)/.dev  ## ruff, both halves
 
 LINKS := .types/hedgerow
 types: $(VENV)/.dev  ## mypy, strict
-	@mkdir -p $(LINKS) && ln -sfn ../../hedgerow/__init__.py ../../hedgerow/py.typed ../../calibration ../../lexicon ../../proxy $(LINKS)
+	@mkdir -p $(LINKS) && ln -sfn $(addprefix ../../,$(wildcard hedgerow/*.py)) ../../hedgerow/py.typed ../../calibration ../../lexicon ../../proxy $(LINKS)
 	$(BIN)/mypy
 
 check: lint types  ## lint and types

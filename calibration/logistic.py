@@ -39,13 +39,15 @@ def fit_logistic(
     *,
     prior_mean: FloatArray,
     prior_precision: FloatArray | float = 0.0,
+    weights: FloatArray | None = None,
 ) -> Logistic:
     """Maximum likelihood, or the mode under a normal prior of this mean and precision, of P(y = 1) = sigmoid(sum c_j x_j).
 
-    The precision is one number, or one for each coefficient (0 leaves a coefficient, such as the bias, unpenalised). Newton's
-    method with halving of the step, from the prior's mean. A few passes over the data; nothing is copied but the linear predictor.
+    The precision is one number, or one for each coefficient (0 leaves a coefficient, such as the bias, unpenalised). `weights` >= 0, shape
+    (n,), say how many records each one stands for. Newton's method with halving of the step, from the prior's mean. A few passes over the data; nothing is copied but the linear predictor.
     """
-    state = _State(columns, correct, prior_mean, np.broadcast_to(prior_precision, prior_mean.shape))
+    counts = np.ones(len(correct)) if weights is None else weights
+    state = _State(columns, correct, counts, prior_mean, np.broadcast_to(prior_precision, prior_mean.shape))
     coefficients = prior_mean.copy()
     loss = state.loss(coefficients)
     for _ in range(_STEPS):
@@ -77,6 +79,7 @@ class _State:
 
     columns: Sequence[FloatArray]
     correct: FloatArray
+    counts: FloatArray
     prior_mean: FloatArray
     prior_precision: FloatArray
 
@@ -90,13 +93,13 @@ class _State:
         """Negative log posterior: -ln sigmoid(z) for y = 1, that plus z for y = 0."""
         z = self._predictor(coefficients)
         away = coefficients - self.prior_mean
-        data = ((1.0 - self.correct) * z).sum() - special.log_expit(z).sum()
+        data = (self.counts * ((1.0 - self.correct) * z - special.log_expit(z))).sum()
         return float(data + 0.5 * (self.prior_precision * away) @ away)
 
     def derivatives(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradient and Hessian of the loss."""
         p = special.expit(self._predictor(coefficients))
-        residual, weight = p - self.correct, p * (1.0 - p)
+        residual, weight = self.counts * (p - self.correct), self.counts * p * (1.0 - p)
         size = len(self.columns)
         gradient, hessian = np.empty(size), np.empty((size, size))
         for i, first in enumerate(self.columns):

@@ -14,7 +14,7 @@ import hedgerow.proxy
 
 
 def _modules_with_examples() -> list[str]:
-    names = []
+    names = ["hedgerow.answers", "hedgerow.calibrator"]
     for package in (hedgerow.calibration, hedgerow.lexicon, hedgerow.proxy):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             spec = found.module_finder.find_spec(found.name, None)  # type: ignore[call-arg]

@@ -56,7 +56,8 @@ class CalibrationMap(ABC):
     @classmethod
     @abstractmethod
     def learn(cls, *args: Any, **options: Any) -> Learned:
-        """Learn a map of this kind from (mean, correct), arrays of shape (n,), and the kind's own options.
+        """Learn a map of this kind from (mean, correct), arrays of shape (n,), and the kind's own options. Every kind takes `weights`,
+        shape (n,), >= 0: how many records each one stands for.
 
         Raises
         ------

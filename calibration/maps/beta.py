@@ -64,7 +64,7 @@ class BetaCalibrationMap(CalibrationMap):
         return np.asarray(special.expit(self.a * lower - self.b * upper + self.c), dtype=np.float64)
 
     @classmethod
-    def learn(cls, mean: FloatArray, correct: FloatArray) -> Learned:
+    def learn(cls, mean: FloatArray, correct: FloatArray, *, weights: FloatArray | None = None) -> Learned:
         """Learn a, b, c by maximum likelihood; a slope that comes out negative is set to 0 and the rest fitted again, as in Kull et al."""
         require_two_classes(mean, correct)
         lower, upper = _logarithms(mean)
@@ -72,7 +72,9 @@ class BetaCalibrationMap(CalibrationMap):
         separable = is_separable(mean, correct)
         while available:
             columns = (*available.values(), np.ones_like(mean))
-            fit, notes = fit_near_identity(columns, correct, np.array([*(1.0 for _ in available), 0.0]), separable)
+            fit, notes = fit_near_identity(
+                columns, correct, np.array([*(1.0 for _ in available), 0.0]), separable, weights
+            )
             values = dict(zip((*available, "c"), fit.coefficients.tolist(), strict=True))
             negative = [name for name in available if values[name] < 0.0]
             if not negative:

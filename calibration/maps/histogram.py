@@ -55,8 +55,12 @@ class HistogramMap(CalibrationMap):
         return np.asarray(np.asarray(self.values)[place])
 
     @classmethod
-    def learn(cls, mean: FloatArray, correct: FloatArray, *, bins: int = 10) -> Learned:
+    def learn(
+        cls, mean: FloatArray, correct: FloatArray, *, bins: int = 10, weights: FloatArray | None = None
+    ) -> Learned:
         """Learn the share of correct answers in `bins` (>= 1) bins of equal mass, with Laplace's rule.
+
+        Weights count inside the bins; where these end is set by the records.
 
         **Deviates**: from Zadrozny & Elkan 2001, who take the bare share: (hits + 1) / (n + 2) never says "always" of a few records.
         """
@@ -67,6 +71,7 @@ class HistogramMap(CalibrationMap):
         starts = equal_mass_starts(mean[order], min(bins, len(mean)))
         edges = (mean[order][starts - 1] + mean[order][starts]) / 2.0
         place = np.searchsorted(edges, mean, side="right")
-        counts, hits = np.bincount(place, minlength=len(edges) + 1), np.bincount(place, correct, len(edges) + 1)
+        records = np.ones_like(correct) if weights is None else weights
+        counts, hits = (np.bincount(place, column, len(edges) + 1) for column in (records, records * correct))
         values = (hits + 1.0) / (counts + 2.0)
         return Learned(cls(tuple(edges.tolist()), tuple(values.tolist())), notes=few_records(len(mean)))

@@ -33,6 +33,6 @@ class IdentityMap(CalibrationMap):
         return probabilities("mean", mean)
 
     @classmethod
-    def learn(cls, mean: FloatArray, correct: FloatArray) -> Learned:
+    def learn(cls, mean: FloatArray, correct: FloatArray, *, weights: FloatArray | None = None) -> Learned:
         """The identity, with a provenance: how good is the raw confidence?"""
         return Learned(cls())

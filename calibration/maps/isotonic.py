@@ -74,10 +74,10 @@ class IsotonicMap(CalibrationMap):
         return np.asarray(np.interp(probabilities("mean", mean), self.knots, self.values), dtype=np.float64)
 
     @classmethod
-    def learn(cls, mean: FloatArray, correct: FloatArray) -> Learned:
+    def learn(cls, mean: FloatArray, correct: FloatArray, *, weights: FloatArray | None = None) -> Learned:
         """Learn the best non-decreasing step function, kept as knots with straight lines between them (as scikit-learn keeps it)."""
         require_two_classes(mean, correct)
-        knots, hits, counts = by_mean(mean, correct)
+        knots, hits, counts = by_mean(mean, correct, weights)
         values = isotonic_regression(hits / counts, counts)
         corner = np.ones(len(knots), dtype=bool)
         corner[1:-1] = (values[1:-1] != values[:-2]) | (values[1:-1] != values[2:])

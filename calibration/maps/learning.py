@@ -36,17 +36,21 @@ def is_separable(x: FloatArray, correct: FloatArray) -> bool:
 
 
 def fit_near_identity(
-    columns: Sequence[FloatArray], correct: FloatArray, identity: FloatArray, separable: bool
+    columns: Sequence[FloatArray],
+    correct: FloatArray,
+    identity: FloatArray,
+    separable: bool,
+    weights: FloatArray | None = None,
 ) -> tuple[Logistic, tuple[str, ...]]:
     """Maximum likelihood; the mode under a prior around the identity where that does not exist or records are few."""
     n = len(correct)
     if not separable and n >= TINY:
-        fit = fit_logistic(columns, correct, prior_mean=identity)
+        fit = fit_logistic(columns, correct, prior_mean=identity, weights=weights)
         if fit.converged:
             return fit, ()
         separable = True
     reason = "no maximum of the likelihood (separable)" if separable else f"only {n} records"
-    fit = fit_logistic(columns, correct, prior_mean=identity, prior_precision=PRIOR_PRECISION)
+    fit = fit_logistic(columns, correct, prior_mean=identity, prior_precision=PRIOR_PRECISION, weights=weights)
     return fit, (f"regularised towards the identity: {reason}",)
 
 
@@ -55,10 +59,13 @@ def few_records(n: int) -> tuple[str, ...]:
     return (f"only {n} records: the steps are rough",) if n < TINY else ()
 
 
-def by_mean(mean: FloatArray, correct: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Distinct means ascending, right answers and records at each."""
-    knots, place, counts = np.unique(mean, return_inverse=True, return_counts=True)
-    return knots, np.bincount(place, correct).astype(np.float64), counts.astype(np.float64)
+def by_mean(
+    mean: FloatArray, correct: FloatArray, weights: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Distinct means ascending, right answers and records at each, both weighted."""
+    counts = np.ones(len(mean)) if weights is None else weights
+    knots, place = np.unique(mean, return_inverse=True)
+    return knots, np.bincount(place, counts * correct).astype(np.float64), np.bincount(place, counts).astype(np.float64)
 
 
 def isotonic_regression(values: FloatArray, weights: FloatArray) -> FloatArray:

@@ -64,7 +64,14 @@ class PlattMap(CalibrationMap):
         return calibrated
 
     @classmethod
-    def learn(cls, mean: FloatArray, correct: FloatArray, *, allow_negative_slope: bool = False) -> Learned:
+    def learn(
+        cls,
+        mean: FloatArray,
+        correct: FloatArray,
+        *,
+        allow_negative_slope: bool = False,
+        weights: FloatArray | None = None,
+    ) -> Learned:
         """Learn w and b by maximum likelihood; `allow_negative_slope` accepts w < 0, which turns the order of confidence round.
 
         Notes
@@ -76,16 +83,22 @@ class PlattMap(CalibrationMap):
         Log-odds are limited to +-logit(1 - 1e-7).
         """
         require_two_classes(mean, correct)
-        return cls.learn_from_targets(mean, correct, correct, LOG_ODDS_LIMIT, allow_negative_slope)
+        return cls.learn_from_targets(mean, correct, correct, LOG_ODDS_LIMIT, allow_negative_slope, weights)
 
     @classmethod
     def learn_from_targets(
-        cls, mean: FloatArray, correct: FloatArray, targets: FloatArray, limit: float, allow_negative_slope: bool
+        cls,
+        mean: FloatArray,
+        correct: FloatArray,
+        targets: FloatArray,
+        limit: float,
+        allow_negative_slope: bool,
+        weights: FloatArray | None = None,
     ) -> Learned:
         """Learn w and b from targets in [0, 1] that stand for the outcomes."""
         x = log_odds(mean, limit)
         columns = (x, np.ones_like(x))
-        fit, notes = fit_near_identity(columns, targets, np.array([1.0, 0.0]), is_separable(x, correct))
+        fit, notes = fit_near_identity(columns, targets, np.array([1.0, 0.0]), is_separable(x, correct), weights)
         w, b = fit.coefficients.tolist()
         if w < 0.0 and not allow_negative_slope:
             raise NegativeSlope(

@@ -34,7 +34,13 @@ class BoundedPlattMap(PlattMap):
 
     @classmethod
     def learn(
-        cls, mean: FloatArray, correct: FloatArray, *, allow_negative_slope: bool = False, limit: float = UNANIMITY
+        cls,
+        mean: FloatArray,
+        correct: FloatArray,
+        *,
+        allow_negative_slope: bool = False,
+        limit: float = UNANIMITY,
+        weights: FloatArray | None = None,
     ) -> Learned:
         """Learn w and b on log-odds within `limit`, to Platt's smoothed targets; errors and options as for `PlattMap.learn`.
 
@@ -50,7 +56,8 @@ class BoundedPlattMap(PlattMap):
         """
         require_two_classes(mean, correct)
         limit = limit if np.ptp(log_odds(mean, limit)) > 0.0 else LOG_ODDS_LIMIT
-        right = correct.sum()
-        wrong = correct.size - right
+        counts = np.ones_like(correct) if weights is None else weights
+        right = (counts * correct).sum()
+        wrong = counts.sum() - right
         targets = np.where(correct == 1.0, (right + 1.0) / (right + 2.0), 1.0 / (wrong + 2.0))
-        return cls.learn_from_targets(mean, correct, targets, limit, allow_negative_slope)
+        return cls.learn_from_targets(mean, correct, targets, limit, allow_negative_slope, weights)

@@ -56,13 +56,13 @@ class TemperatureMap(CalibrationMap):
         return np.asarray(special.expit(log_odds(mean) / self.temperature), dtype=np.float64)
 
     @classmethod
-    def learn(cls, mean: FloatArray, correct: FloatArray) -> Learned:
+    def learn(cls, mean: FloatArray, correct: FloatArray, *, weights: FloatArray | None = None) -> Learned:
         """Learn one slope on the log-odds by maximum likelihood (Guo et al. 2017); the temperature is its inverse."""
         require_two_classes(mean, correct)
         x = log_odds(mean)
         sides = np.where(correct == 1.0, x, -x)
         separable = bool((sides >= 0.0).all() or (sides <= 0.0).all())
-        fit, notes = fit_near_identity((x,), correct, np.array([1.0]), separable)
+        fit, notes = fit_near_identity((x,), correct, np.array([1.0]), separable, weights)
         slope, error = fit.coefficients.item(), fit.standard_errors.item()
         if slope <= 0.0:
             raise NegativeSlope(

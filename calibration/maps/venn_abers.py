@@ -83,13 +83,13 @@ class VennAbersMap(CalibrationMap):
         return np.asarray(high / (1.0 - low + high))
 
     @classmethod
-    def learn(cls, mean: FloatArray, correct: FloatArray) -> Learned:
+    def learn(cls, mean: FloatArray, correct: FloatArray, *, weights: FloatArray | None = None) -> Learned:
         """Learn both isotonic fits for every place that a new answer can take among the distinct means.
 
         **Deviates**: from Vovk et al. 2015 above 2,000 distinct means: these are first grouped into 2,000 of equal mass.
         """
         require_two_classes(mean, correct)
-        knots, hits, counts = by_mean(_thinned(mean), correct)
+        knots, hits, counts = by_mean(_thinned(mean), correct, weights)
         lower: list[float] = []
         upper: list[float] = []
         for slot in range(2 * len(knots) + 1):

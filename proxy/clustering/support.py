@@ -170,7 +170,7 @@ def disputed(question: str, claims: Sequence[str], others: Sequence[str]) -> lis
     """For each claim, which of the other answers dispute it: their sentence that is nearest to it holds half of its plain words, but not half of
     its names and numbers. A claim without a name or number is disputed by none.
     """
-    asked = {stem for stem, _ in _read(question)}
+    asked = _stems(question)
     read = [read_answer(other, asked) for other in others]
     found = []
     for claim in claims:

@@ -1,0 +1,233 @@
+"""From texts to a confidence, and from a confidence to a wording, in one call each: what the proxy does with an answer, without a proxy."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from html import escape
+from typing import Any, Literal, TypeVar
+
+import anyio
+from pydantic import ValidationError
+from scipy import stats
+
+from hedgerow.calibration import Beta
+from hedgerow.proxy.config import Route
+from hedgerow.proxy.lab import reading, rewording
+from hedgerow.proxy.lab.rewording import GivenAnswer, Reworder
+
+T = TypeVar("T")
+Judge = Literal["none", "local"]
+OBSERVATIONS = 10.0
+"""What a bare number is taken to rest on: as many samples as the proxy draws by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How sure a model is of an answer, as a Beta distribution.
+
+    Attributes
+    ----------
+    question : str
+    draft : str
+        The representative sample: the first of the largest group.
+    groups : tuple[tuple[str, ...], ...]
+        The samples by what they mean, largest group first.
+    alpha, beta : float
+        Samples that agree with the draft and that do not, or what a map makes of them.
+    calibrated : bool
+        Whether a map was applied.
+    """
+
+    question: str
+    draft: str
+    groups: tuple[tuple[str, ...], ...]
+    alpha: float
+    beta: float
+    calibrated: bool = False
+
+    @property
+    def mean(self) -> float:
+        """In [0, 1]."""
+        return self.alpha / (self.alpha + self.beta)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The middle `level` of the Beta distribution."""
+        tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0
+        low, high = (float(stats.beta.ppf(share, self.alpha, self.beta)) for share in tails)
+        return low, high
+
+    def __float__(self) -> float:
+        return self.mean
+
+    def _repr_html_(self) -> str:
+        size = sum(map(len, self.groups))
+        rows = "".join(_row(group[0], len(group), size) for group in self.groups)
+        low, high = self.interval()
+        kind = "calibrated" if self.calibrated else "raw"
+        return (
+            f"<div><p><b>{escape(self.question)}</b></p><table>{rows}</table>"
+            f"<p>{kind} confidence <b>{self.mean:.2f}</b> ({low:.2f} to {high:.2f}), "
+            f"Beta({self.alpha:.3g}, {self.beta:.3g})</p></div>"
+        )
+
+
+def _row(text: str, count: int, of: int) -> str:
+    bar = f'<div style="background:#4a7d5c;height:.8em;width:{12 * count / of:.2f}em"></div>'
+    return f'<tr><td style="text-align:left">{escape(text)}</td><td>{bar}</td><td>{count} of {of}</td></tr>'
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """An answer worded by its confidence; `str()` gives the text.
+
+    Attributes
+    ----------
+    text : str
+    status : str
+        `hedged`, or why not: `plain`, `abstained`, `degraded`.
+    reason : str or None
+        Why an answer was left as it is; docs/api.md lists them.
+    hedges : tuple[str, ...]
+        Names of the hedges in the text.
+    perceived : float or None
+        The confidence that people read in the text, in [0, 1].
+    """
+
+    text: str
+    status: str
+    reason: str | None
+    hedges: tuple[str, ...]
+    perceived: float | None
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        note = ", ".join(self.hedges) or (self.reason or "").replace("_", " ")
+        return f"<blockquote>{escape(self.text)}<br><small>{escape(self.status)}: {escape(note)}</small></blockquote>"
+
+
+def confidence(question: str, samples: Sequence[str], *, judge: Judge = "none") -> Confidence:
+    """How sure a model is, from several answers to one question: the share of those that mean what most of them mean.
+
+    Parameters
+    ----------
+    question : str
+        What was asked; it decides what counts as the same answer.
+    samples : sequence of str
+        Independent answers of one model at a temperature near 1, at least one; ten are usual.
+    judge : {"none", "local"}
+        Who settles what rules leave open: nobody, or the shipped judge (extra `judge`).
+
+    Returns
+    -------
+    Confidence
+        Raw: `Calibrator.calibrate` corrects it.
+
+    Raises
+    ------
+    ValueError
+        If there is no sample, or one is not a text.
+
+    Notes
+    -----
+    **Source**: RALC 4.1, the semantic signal: Beta(size of the largest group, samples outside it).
+
+    Examples
+    --------
+    >>> sure = confidence("Who wrote Emma?", ["Jane Austen", "It was Jane Austen.", "Austen", "Charlotte Brontë"])
+    >>> sure.draft, sure.mean
+    ('Jane Austen', 0.75)
+    """
+    judging = reading.by_local_judge() if judge == "local" else reading.by_words()
+    row = {"question": question, "samples": list(samples)}
+    measured, _ = _finish(partial(reading.confidence, row, judging))
+    groups = tuple(tuple(row["samples"][i] for i in group) for group in measured["groups"])
+    return Confidence(question, measured["draft"], groups, measured["alpha"], measured["beta"])
+
+
+def word(
+    answer: str,
+    confidence: float | Confidence,
+    *,
+    question: str = "",
+    observations: float = OBSERVATIONS,
+    **rewriting: Any,
+) -> Wording:
+    """An answer in words that people read as this confidence; left as it is where that is better.
+
+    Parameters
+    ----------
+    answer : str
+        A short answer. Long ones are worded claim by claim, which takes a confidence for each: `hedgerow rewrite --json`.
+    confidence : float or Confidence
+        In [0, 1], calibrated where that is possible.
+    question : str
+        What was asked; taken from a `Confidence` that has one.
+    observations : float
+        What a bare number rests on, > 0.
+    **rewriting
+        Settings of a route's `rewriting`: `voice`, `register`, `wordings`, ... (docs/config.md).
+
+    Returns
+    -------
+    Wording
+
+    Raises
+    ------
+    ValueError
+        If the confidence lies outside [0, 1], or a setting does not exist.
+
+    Examples
+    --------
+    >>> print(word("Emma was written by Charlotte Brontë.", 0.5, question="Who wrote Emma?").status)
+    hedged
+    >>> print(word("Emma was written by Jane Austen.", 0.97))
+    Emma was written by Jane Austen.
+    """
+    if isinstance(confidence, Confidence):
+        beta, question = Beta(confidence.alpha, confidence.beta), question or confidence.question
+    elif not 0.0 <= confidence <= 1.0:
+        raise ValueError(f"confidence must be in [0, 1], got {confidence!r}")
+    else:
+        beta = Beta.from_mean(float(confidence), observations)
+    given = GivenAnswer(question=question, answer=answer, alpha=beta.alpha, beta=beta.beta)
+    figures = rewording.figures(_finish(partial(_reworder(**rewriting).reword, given)))
+    perceived = figures["perceived"]
+    return Wording(
+        figures["text"] if figures["text"] is not None else answer,
+        str(figures["status"]),
+        figures["reason"],
+        tuple(figures["hedges"]),
+        perceived["mean"] if perceived else None,
+    )
+
+
+def _reworder(**settings: Any) -> Reworder:
+    if not settings:
+        return _plain_reworder()
+    try:
+        route = Route.model_validate({"name": "word", "upstream": "none", "mode": "on", "rewriting": settings})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    return rewording.default_reworder(route)
+
+
+@cache
+def _plain_reworder() -> Reworder:
+    return rewording.default_reworder()
+
+
+def _finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """The result of asynchronous work, also inside a notebook, whose own event loop runs already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return anyio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(anyio.run, work).result()

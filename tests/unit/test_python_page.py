@@ -1,0 +1,31 @@
+"""docs/python.md: its code runs as it stands and prints what stands below it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+matplotlib.use("Agg")
+PAGE = Path(__file__).parent.parent.parent / "docs" / "python.md"
+
+
+def test_the_page_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From samples to a map in the registry, as one program."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```(python)?\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    names: dict[str, object] = {}
+    printed = ""
+    for kind, text in blocks:
+        if not kind:
+            assert printed == text
+            continue
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile(text, str(PAGE), "exec"), names)
+        printed = out.getvalue()
+    assert (tmp_path / "maps" / "notebook-1.json").exists()
+    matplotlib.pyplot.close("all")
