@@ -68,6 +68,10 @@ class Reason(_Code):
     # plain, abstained, escalated
     SURE_ENOUGH = "sure_enough", "The policy answers plainly at this confidence."
     NOT_SURE_ENOUGH = "not_sure_enough", "The policy does not give the model's own answer at this confidence."
+    CALLS_DISAGREE = (
+        "calls_disagree",
+        "The answers that were drawn disagree on a call of a tool, and the policy does not let it go on.",
+    )
     NO_HEDGE_NEEDED = "no_hedge_needed", "The plain wording is the nearest to the confidence."
     MACHINE_READ = "machine_read", "A program reads the answer: it is measured and left as it is."
     CITATIONS = "citations", "The answer's citations point into its text: it is measured and left as it is."

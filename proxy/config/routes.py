@@ -212,6 +212,13 @@ class Policy(Section):
     """Cost of asking the stronger model."""
     escalated_accuracy: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Share of the stronger model's answers that are right."""
+    calls: Literal["pass", "ask", "escalate"] = "pass"
+    """What to do with a call of a tool on which the answers disagree, on a route with `tool_calls: measure`: `pass` lets it go on, `ask` puts
+    `question` to the user in its place, `escalate` asks `escalate_to`. A streamed answer is then held back where tools are offered, whatever `stream` says."""
+    calls_below: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Calibrated mean of a name or an argument of the call below which they count as disagreeing."""
+    question: Annotated[str, Field(min_length=1)] = "I am not sure how to go on. Please check this first: {doubts}"
+    """What the user is asked. `{doubts}` stands for the parts of the call that are in doubt, such as `book_hotel: city "Canberra"`."""
 
 
 class Grading(Section):

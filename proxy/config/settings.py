@@ -246,14 +246,23 @@ def _append_without_logprobs(route: Route) -> str | None:
 
 
 def _escalates_to_nobody(route: Route) -> str | None:
-    if route.policy is None or route.policy.low_confidence != "escalate" or route.policy.escalate_to:
+    if (policy := route.policy) is None or policy.escalate_to:
         return None
-    return "policy.escalate_to is unset; `low_confidence: escalate` needs the upstream of a stronger model"
+    keys = {"low_confidence": policy.low_confidence, "calls": policy.calls}
+    key = next((key for key, action in keys.items() if action == "escalate"), None)
+    return key and f"policy.escalate_to is unset; `{key}: escalate` needs the upstream of a stronger model"
+
+
+def _calls_not_measured(route: Route) -> str | None:
+    if route.policy is None or route.policy.calls == "pass" or route.tool_calls == "measure":
+        return None
+    return f"policy.calls is {route.policy.calls!r}, which needs `tool_calls: measure`: what is not measured cannot disagree"
 
 
 _ROUTE_RULES: tuple[Callable[[Route], str | None], ...] = (
     _nli_without_model,
     _escalates_to_nobody,
+    _calls_not_measured,
     _redis_without_url,
     _more_needed_than_drawn,
     _short_probe_of_sentences,

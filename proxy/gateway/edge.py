@@ -21,7 +21,7 @@ from hedgerow.proxy.gateway.finish import finish
 from hedgerow.proxy.gateway.pass_through import forward
 from hedgerow.proxy.gateway.reading import Received, received
 from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.eligibility import is_shown_as_it_comes, nested_too_deep, skip_reason
+from hedgerow.proxy.pipeline.eligibility import is_shown_as_it_comes, nested_too_deep, replaces_calls, skip_reason
 from hedgerow.proxy.pipeline.job import Job, Unread, check, new_id
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.services.services import Services
@@ -168,7 +168,7 @@ def _way(job: Job) -> str:
     """How a request is calibrated, by its key in `CALIBRATING`."""
     if job.mode == "shadow":
         return "shadow"
-    appends = job.route.stream == "append" or is_shown_as_it_comes(job)
+    appends = (job.route.stream == "append" and not replaces_calls(job)) or is_shown_as_it_comes(job)
     return "append" if job.body.get("stream") and appends else "buffered"
 
 

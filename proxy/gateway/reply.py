@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hedgerow.proxy.outcomes import Status
+from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import measures_choices
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_figures, field_figures, sentence_figures
@@ -21,6 +21,8 @@ def client_answer(result: Result) -> Json:
         return {**completion, "hedgerow": extra_field(result)} if job.route.expose.field else {**completion}
     if result.escalated is not None:
         completion, choice = result.escalated, result.escalated["choices"][0]
+    elif result.reply is not None and result.drawn.samples[result.draft_index].has_tool_calls:
+        choice = dialect.without_calls(choice)
     text = None if result.escalated is not None or result.text == result.draft else result.text
     answer = dialect.answer(completion, choice, text, logprobs="logprobs" in job.chat)
     sums = job.route.expose.usage == "sum"
@@ -59,8 +61,9 @@ def extra_field(result: Result) -> Json:
             "map": confidence.map_id,
             "uncalibrated": confidence.map_id is None,
         }
-    if result.claims and result.job.route.expose.claims and result.status not in (Status.ABSTAINED, Status.ESCALATED):
-        field |= _claims(result.claims)  # they are the draft's, which the others do not show
+    shows_draft = result.status not in (Status.ABSTAINED, Status.ESCALATED) or result.reason == Reason.CALLS_DISAGREE
+    if result.claims and result.job.route.expose.claims and shows_draft:
+        field |= _claims(result.claims)
     if result.each:
         field["choices"] = [
             {"index": one.index, "confidence": round(one.calibrated.mean, 6), "agreeing": one.agreeing}

@@ -103,6 +103,11 @@ def measures_calls(job: Job) -> bool:
     return job.route.tool_calls == "measure" and offers_tools(job.chat)
 
 
+def replaces_calls(job: Job) -> bool:
+    """Whether the policy may put something else in the place of a call: the client must not have read it yet."""
+    return measures_calls(job) and job.route.policy is not None and job.route.policy.calls != "pass"
+
+
 def measures_choices(job: Job) -> bool:
     """Whether the choices of a request are its samples: enough of them were asked for, as the model says them, and the route's signal needs
     nothing more than they hold.

@@ -1,4 +1,4 @@
-"""An answer that is JSON, or calls tools: a confidence for each of its fields. A program reads it, so it stays as it is."""
+"""An answer that is JSON: a confidence for each of its fields. A program reads it, so it stays as it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hedgerow.proxy.pipeline.eligibility import asks_for_structure
 from hedgerow.proxy.pipeline.long import overall
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.steps import RoutePipeline, confident
-from hedgerow.proxy.types import ClaimConfidence, Clustering, Json
+from hedgerow.proxy.types import ClaimConfidence, Clustering
 
 SIGNAL = "fields"
 """What an answer is said to be measured by: the mean over its fields is not the agreement of whole answers."""
@@ -58,7 +58,8 @@ async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool
         known = [i for i, value in enumerate(values) if value is not None]
         first = job.draws_draft_first or not may_replace
         if not known or (first and 0 not in known):
-            return run.end(Status.PASSED, Reason.STRUCTURED_OUTPUT)
+            run.end(Status.PASSED, Reason.STRUCTURED_OUTPUT)
+            return
         draft = 0 if first else known[fields.representative([values[i] for i in known])]
         run.learn(clustering=_grouped(values, draft))
         if len(known) < job.route.sampling.min_n:
@@ -66,45 +67,19 @@ async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool
             raise StepFailed("cluster", Reason.TOO_FEW_SAMPLES, missing)
     others = [i for i in known if i != draft]
     run.learn(held_against=tuple(drawn.compared[i] for i in others))
-    return await _measure(run, pipeline, values[draft], [values[i] for i in others], Reason.STRUCTURED_OUTPUT)
+    await measure(run, pipeline, values[draft], [values[i] for i in others], Reason.STRUCTURED_OUTPUT)
 
 
-async def measure_calls(run: Run, pipeline: RoutePipeline) -> None:
-    """The same for calls of tools: names and arguments of the first answer, which is the one that goes on. An answer that calls nothing
-    disagrees with every part of them.
-
-    Raises:
-        StepFailed: too few answers came.
-    """
-    calls = [_calls(choice) for _, choice in run.result.drawn.choices]
-    if len(calls) < run.job.route.sampling.min_n:
-        missing = f"{len(calls)} of {run.job.route.sampling.n} answers came; {run.job.route.sampling.min_n} are needed"
-        raise StepFailed("sample", Reason.TOO_FEW_SAMPLES, missing)
-    run.learn(held_against=tuple(range(1, len(calls))))
-    return await _measure(run, pipeline, calls[0], calls[1:], Reason.TOOL_CALLS)
-
-
-def _calls(choice: Json) -> list[Json]:
-    """The calls of one answer by name and arguments, in whichever words its endpoint has them."""
-    message = choice.get("message")
-    calls = message.get("tool_calls") if isinstance(message, dict) else None
-    called: list[Json] = []
-    for call in calls if isinstance(calls, list) else ():
-        if isinstance(call, dict):
-            function: Json = call["function"] if isinstance(call.get("function"), dict) else call
-            given = function.get("arguments", function.get("input"))
-            arguments = decoded(given) if isinstance(given, str) else given
-            called.append({"name": function.get("name"), "arguments": given if arguments is None else arguments})
-    return called
-
-
-async def _measure(run: Run, pipeline: RoutePipeline, draft: Any, others: Sequence[Any], reason: Reason) -> None:
-    """Agreement of each field, through the map; the answer stays as it is."""
+async def measure(
+    run: Run, pipeline: RoutePipeline, draft: Any, others: Sequence[Any], reason: Reason
+) -> tuple[fields.Path, ...]:
+    """Agreement of each field, through the map; the answer stays as it is. Returns the places of the claims that the result has then."""
     job = run.job
     with run.step("confidence"):
         shares = await anyio.to_thread.run_sync(fields.agreement, job.question, draft, others)
     if not shares:
-        return run.end(Status.PLAIN, reason)
+        run.end(Status.PLAIN, reason)
+        return ()
     with run.step("calibrate"):
         active = pipeline.field_map(job.model)
         raw = [_agreement(share) for share in shares.values()]
@@ -113,7 +88,8 @@ async def _measure(run: Run, pipeline: RoutePipeline, draft: Any, others: Sequen
             claims=_claims(shares, raw, calibrated),
             confidence=confident(SIGNAL, overall(raw), overall(calibrated), active),
         )
-    return run.end(Status.PLAIN, reason)
+    run.end(Status.PLAIN, reason)
+    return tuple(shares)
 
 
 def _agreement(shares: Sequence[float]) -> Beta:

@@ -111,6 +111,7 @@ class Result:
         each: where the client asked for several choices, how sure each of them is that could be measured.
         hedges: the retrieved hedges, nearest first.
         escalated: the stronger model's completion, where it was asked.
+        reply: what the policy says in place of the answer, where it does.
         served: what the client reads already: in shadow, the upstream's own answer.
         served_agrees: whether that means the same as the draft.
         perceived: perceived confidence of the final words, where nothing was reworded.
@@ -132,6 +133,7 @@ class Result:
     hedges: tuple[Match, ...] = ()
     rewording: Rewording | None = None
     escalated: Json | None = None
+    reply: str | None = None
     served: str | None = None
     served_agrees: bool | None = None
     perceived: Beta | None = None
@@ -156,9 +158,9 @@ class Result:
 
     @property
     def text(self) -> str | None:
-        """What the client reads: the rewording, the refusal, the stronger model's answer, or the draft."""
-        if self.status == Status.ABSTAINED and self.job.route.policy is not None:
-            return self.job.route.policy.refusal
+        """What the client reads: the rewording, what the policy says, the stronger model's answer, or the draft."""
+        if self.reply is not None:
+            return self.reply
         if self.escalated is not None:
             return sample_of(self.escalated["choices"][0]).text
         return self.rewording.text if self.rewording else self.draft

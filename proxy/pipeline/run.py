@@ -19,6 +19,7 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.errors import Internal, ProxyError, StepFailed, UpstreamTimeout
 from hedgerow.proxy.outcomes import Reason, Status
+from hedgerow.proxy.pipeline.calls import measure_calls
 from hedgerow.proxy.pipeline.eligibility import (
     answer_reason,
     comparable,
@@ -28,7 +29,7 @@ from hedgerow.proxy.pipeline.eligibility import (
     skip_reason,
     unasked_reason,
 )
-from hedgerow.proxy.pipeline.fields import is_structured, measure_calls, measure_fields
+from hedgerow.proxy.pipeline.fields import is_structured, measure_fields
 from hedgerow.proxy.pipeline.long import claims_of_long, measure_long
 from hedgerow.proxy.pipeline.result import Result, Run
 from hedgerow.proxy.pipeline.sampling.drawing import draw_answers, draw_own
@@ -97,7 +98,7 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
     drawn = run.result.drawn
     reason = answer_reason(drawn.samples, [choice for _, choice in drawn.choices])
     if reason is Reason.TOOL_CALLS and drawn.samples[0].has_tool_calls and measures_calls(job):
-        return await measure_calls(run, pipeline)
+        return await measure_calls(run, pipeline, may_replace=may_replace)
     if (reason := reason or (unasked_reason(job) if measures_calls(job) else None)) is not None:
         return run.end(Status.PASSED, reason)
     if (reason := too_long(run)) is not None:

@@ -163,20 +163,35 @@ async def decide(run: Run, wording: RouteWording, mean: float, *, may_replace: b
     if action == "answer":
         run.end(Status.PLAIN, Reason.SURE_ENOUGH)
         return False
-    if action == "hedge" or not may_replace:
+    if action == "hedge" or policy is None or not may_replace:
         return True
-    if action == "abstain" or policy is None or wording.stronger is None:
-        run.end(Status.ABSTAINED, Reason.NOT_SURE_ENOUGH)
-        return False
+    if action == "abstain" or wording.stronger is None:
+        reply(run, policy.refusal, Reason.NOT_SURE_ENOUGH)
+    else:
+        await escalate(run, wording.stronger, policy.escalate_model, Reason.NOT_SURE_ENOUGH)
+    return False
+
+
+def reply(run: Run, words: str, reason: Reason) -> None:
+    """Say something in place of the answer."""
+    run.learn(reply=words)
+    run.end(Status.ABSTAINED, reason)
+
+
+async def escalate(run: Run, stronger: Upstream, model: str | None, reason: Reason) -> None:
+    """Give a stronger model's answer to the client's request in place of ours.
+
+    Raises:
+        StepFailed: it could not be asked; the plain draft is better than nothing.
+    """
     body = {key: value for key, value in run.job.body.items() if key not in ("stream", "stream_options")}
-    if model := policy.escalate_model or run.job.model:
-        body["model"] = model
+    if name := model or run.job.model:
+        body["model"] = name
     try:
-        run.learn(escalated=await wording.stronger.complete(Call(run.job.path, body, run.job.headers)))
+        run.learn(escalated=await stronger.complete(Call(run.job.path, body, run.job.headers)))
     except ProxyError as error:
         raise StepFailed("decide", Reason.ESCALATION_FAILED, error.code) from error
-    run.end(Status.ESCALATED, Reason.NOT_SURE_ENOUGH)
-    return False
+    run.end(Status.ESCALATED, reason)
 
 
 def _left_alone(run: Run, *, may_replace: bool) -> Reason | None:

@@ -73,6 +73,12 @@ def answer(completion: Json, choice: Json, text: str | None, *, logprobs: bool) 
     return completion | {"choices": [choice]}
 
 
+def without_calls(choice: Json) -> Json:
+    """The choice as one that calls nothing: what is said in place of the calls is the end of the turn."""
+    message = {name: value for name, value in choice["message"].items() if name not in ("tool_calls", "function_call")}
+    return choice | {"message": message, "finish_reason": "stop"}
+
+
 def spent_in_all(spent: Usage) -> Json:
     """Tokens spent, in the words of these endpoints."""
     return {

@@ -129,6 +129,15 @@ def answer(_completion: Json, choice: Json, text: str | None, *, logprobs: bool)
     return original if text is None else reworded(original, text)
 
 
+def without_calls(choice: Json) -> Json:
+    """The choice as one that calls nothing: what is said in place of the calls is the end of the turn."""
+    original = choice["original"]
+    content = [block for block in original["content"] if not isinstance(block, dict) or block.get("type") != "tool_use"]
+    if _place({"content": content}) is None:
+        content.append({"type": "text", "text": ""})
+    return choice | {"original": original | {"content": content, "stop_reason": "end_turn"}}
+
+
 def reworded(answer: Json, text: str) -> Json:
     """The answer with another text in place of its last one."""
     place = _place(answer)

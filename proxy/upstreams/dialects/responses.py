@@ -191,6 +191,21 @@ def answer(_completion: Json, choice: Json, text: str | None, *, logprobs: bool)
     return reworded(original, original["output"][place[0]]["content"][place[1]]["text"] if text is None else text)
 
 
+def without_calls(choice: Json) -> Json:
+    """The choice as one that calls nothing: what is said in place of the calls is the end of the turn. The thoughts that led to them go too, since
+    an upstream takes them back only with what followed.
+    """
+    original = choice["original"]
+    gone = CLIENT_ACTS | {"reasoning"}
+    output = [item for item in original["output"] if not isinstance(item, dict) or item.get("type") not in gone]
+    if _place({"output": output}) is None:
+        part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+        name = f"msg_{str(original.get('id')).removeprefix('resp_')}"
+        said = {"id": name, "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+        output.append(said)
+    return choice | {"original": original | {"output": output}}
+
+
 def reworded(answer: Json, text: str) -> Json:
     """The answer with another text in place of its last one, without log-probabilities."""
     place = _place(answer)

@@ -38,6 +38,7 @@ class Dialect:
         completion: an upstream's answer as a completion object with one choice, under whose `original` stands the answer itself; raises
             ValueError where it is not an answer. None for the words of chat completions.
         answer: what the client gets.
+        without_calls: a choice as one that calls no tool, in whose place something is said.
         own_usage: what the upstream said of the tokens of one choice of a completion object.
         spent_in_all: tokens spent in all calls, as `usage`.
         events: an answer as the events of a stream; the second argument cuts texts up, the third says whether the client asked for the tokens
@@ -59,6 +60,7 @@ class Dialect:
     with_effort: Callable[[Json, str], Json]
     completion: Callable[[Json], Json] | None
     answer: MakesAnswer
+    without_calls: Callable[[Json], Json]
     own_usage: Callable[[Json, Json], Json | None]
     spent_in_all: Callable[[Usage], Json]
     events: Callable[[Json, Callable[[str], Iterable[str]], bool], Iterator[bytes]]
@@ -81,6 +83,7 @@ def _openai(prompt: str, as_chat: Callable[[Json], Json]) -> Dialect:
         chat.with_effort,
         None,
         chat.answer,
+        chat.without_calls,
         answers.own_usage,
         chat.spent_in_all,
         chat.events,
@@ -101,6 +104,7 @@ DIALECTS: Mapping[str, Dialect] = {
         responses.with_effort,
         responses.completion,
         responses.answer,
+        responses.without_calls,
         as_completion.own_usage,
         responses.spent_in_all,
         responses.events,
@@ -117,6 +121,7 @@ DIALECTS: Mapping[str, Dialect] = {
         messages.with_effort,
         messages.completion,
         messages.answer,
+        messages.without_calls,
         as_completion.own_usage,
         messages.spent_in_all,
         messages.events,

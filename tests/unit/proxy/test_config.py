@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
@@ -265,3 +266,18 @@ def test_check_warns_of_requests_that_no_route_takes(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*command, str(_written(tmp_path, changed | {"default_upstream": "c"}))])
     assert done.exit_code == 2
     assert "default_upstream is 'c'; the upstreams of routes are: a, b" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("route", "fault"),
+    [
+        ({"policy": {"calls": "ask"}}, "policy.calls is 'ask', which needs `tool_calls: measure`"),
+        ({"tool_calls": "measure", "policy": {"calls": "escalate"}}, "`calls: escalate` needs the upstream"),
+        ({"policy": {"low_confidence": "escalate"}}, "`low_confidence: escalate` needs the upstream"),
+    ],
+)
+def test_a_policy_that_could_do_nothing_is_refused(route: dict[str, Any], fault: str) -> None:
+    """With the key that is missing."""
+    named = {"name": "test", "upstream": "up"} | route
+    with pytest.raises(ValidationError, match=re.escape(fault)):
+        Settings(upstreams={"up": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}}, routes=[named])

@@ -1,0 +1,90 @@
+"""An answer that calls tools: a confidence for each name and argument, and what the route's policy does where they are in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from hedgerow.proxy.clustering.fields import Path
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.outcomes import Reason
+from hedgerow.proxy.pipeline.eligibility import replaces_calls
+from hedgerow.proxy.pipeline.fields import decoded, measure
+from hedgerow.proxy.pipeline.result import Run
+from hedgerow.proxy.pipeline.steps import RoutePipeline, escalate, reply
+from hedgerow.proxy.types import Json
+
+MOST_DOUBTS = 10
+"""Parts of a call that a user is asked about at once."""
+LONGEST_VALUE = 100
+"""Characters of a value that are shown of it."""
+
+
+async def measure_calls(run: Run, pipeline: RoutePipeline, *, may_replace: bool) -> None:
+    """Compare names and arguments of the first answer, which is the one that goes on, with those of the others. An answer that calls nothing
+    disagrees with every part of them. Where the policy says so, calls in doubt do not go on.
+
+    Raises:
+        StepFailed: too few answers came, or the stronger model could not be asked.
+    """
+    job = run.job
+    calls = [_calls(choice) for _, choice in run.result.drawn.choices]
+    if len(calls) < job.route.sampling.min_n:
+        missing = f"{len(calls)} of {job.route.sampling.n} answers came; {job.route.sampling.min_n} are needed"
+        raise StepFailed("sample", Reason.TOO_FEW_SAMPLES, missing)
+    run.learn(held_against=tuple(range(1, len(calls))))
+    places = await measure(run, pipeline, calls[0], calls[1:], Reason.TOOL_CALLS)
+    policy = job.route.policy
+    if policy is None or not may_replace or not replaces_calls(job):
+        return
+    claims = run.result.claims
+    doubtful = [p for p, claim in zip(places, claims, strict=True) if claim.calibrated.mean < policy.calls_below]
+    if not doubtful:
+        return
+    with run.step("decide"):
+        if policy.calls == "escalate" and pipeline.stronger is not None:
+            await escalate(run, pipeline.stronger, policy.escalate_model, Reason.CALLS_DISAGREE)
+        elif not job.is_kept:  # the upstream would wait for the result of a call that the client never sees
+            reply(run, policy.question.replace("{doubts}", doubts(calls[0], doubtful)), Reason.CALLS_DISAGREE)
+
+
+def doubts(calls: Sequence[Json], places: Sequence[Path]) -> str:
+    """The parts of calls that are in doubt, for a user to read: at most `MOST_DOUBTS` of them.
+
+    >>> doubts([{"name": "book", "arguments": {"city": "Canberra", "days": 3}}], [(0, "arguments", "city"), (0, "arguments", "days")])
+    'book: city "Canberra", days 3'
+    """
+    said: dict[int, list[str]] = {}
+    for number, *path in places[:MOST_DOUBTS]:
+        if isinstance(number, int):
+            said.setdefault(number, []).extend([] if path == ["name"] else [_doubt(calls[number], path)])
+    return "; ".join(
+        f"{calls[number]['name']}: {', '.join(parts)}" if parts else f"{calls[number]['name']}"
+        for number, parts in said.items()
+    )
+
+
+def _doubt(call: Json, path: Sequence[str | int]) -> str:
+    value: Any = call
+    for step in path:
+        value = value[step]
+    shown = orjson.dumps(value).decode()
+    shown = shown if len(shown) <= LONGEST_VALUE else f"{shown[:LONGEST_VALUE]}…"
+    name = ".".join(str(step) for step in path[1:])
+    return f"{name} {shown}".strip()
+
+
+def _calls(choice: Json) -> list[Json]:
+    """The calls of one answer by name and arguments, in whichever words its endpoint has them."""
+    message = choice.get("message")
+    calls = message.get("tool_calls") if isinstance(message, dict) else None
+    called: list[Json] = []
+    for call in calls if isinstance(calls, list) else ():
+        if isinstance(call, dict):
+            function: Json = call["function"] if isinstance(call.get("function"), dict) else call
+            given = function.get("arguments", function.get("input"))
+            arguments = decoded(given) if isinstance(given, str) else given
+            called.append({"name": function.get("name"), "arguments": given if arguments is None else arguments})
+    return called
