@@ -10,6 +10,8 @@ from pathlib import Path
 import matplotlib
 import pytest
 
+from hedgerow.calibration import MapRegistry
+
 matplotlib.use("Agg")
 PAGE = Path(__file__).parent.parent.parent / "docs" / "python.md"
 
@@ -27,5 +29,5 @@ def test_the_page_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.Monkey
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(compile(text, str(PAGE), "exec"), names)
         printed = out.getvalue()
-    assert (tmp_path / "maps" / "notebook-1.json").exists()
+    assert MapRegistry(tmp_path / "maps").versions() == ("notebook-1",)
     matplotlib.pyplot.close("all")
