@@ -63,7 +63,7 @@ def tallies(connection: Connection, period: Period, bucket_s: float, route: str 
     spent = [sa.func.sum(answers.c[f"tokens_{name}"]) for name in TOKENS]
     statement = (
         sa.select(*keys, sa.func.count(), *spent, sa.func.sum(answers.c.duration_ms))
-        .where(period.holds(answers.c.created_at), *_of(route))
+        .where(period.holds(answers.c.created_at), *of_route(route))
         .group_by(*keys)
     )
     return [
@@ -84,7 +84,7 @@ def histogram(connection: Connection, period: Period, route: str | None = None) 
         cell = sa.cast(sa.func.floor(alpha / (alpha + beta) * HISTOGRAM_CELLS), sa.Integer).label("cell")
         statement = (
             sa.select(cell, sa.func.count())
-            .where(period.holds(answers.c.created_at), alpha.is_not(None), *_of(route))
+            .where(period.holds(answers.c.created_at), alpha.is_not(None), *of_route(route))
             .group_by(cell)
         )
         cells = [0] * HISTOGRAM_CELLS
@@ -145,7 +145,7 @@ def labelled(connection: Connection, period: Period, route: str | None = None) -
     statement = (
         sa.select(a.route, a.map_id, a.created_at, *figures, v.correct, v.fd_raw, v.fd, v.fd_perceived)
         .join(verdicts, v.answer_id == a.id)
-        .where(v.current, v.fd.is_not(None), period.holds(a.created_at), *_of(route))
+        .where(v.current, v.fd.is_not(None), period.holds(a.created_at), *of_route(route))
         .order_by(a.created_at.desc())
         .limit(MAX_LABELLED + 1)
     )
@@ -160,7 +160,7 @@ def labelled_claims(connection: Connection, period: Period, route: str | None = 
         sa.select(a.route, a.map_id, a.created_at, v.raw_alpha, v.raw_beta, v.alpha, v.beta, unknown, unknown)
         .add_columns(v.correct, v.fd_raw, v.fd, unknown)
         .join(claim_verdicts, v.answer_id == a.id)
-        .where(v.current, v.fd.is_not(None), a.signal == CLAIM_SIGNAL, period.holds(a.created_at), *_of(route))
+        .where(v.current, v.fd.is_not(None), a.signal == CLAIM_SIGNAL, period.holds(a.created_at), *of_route(route))
         .order_by(a.created_at.desc(), v.claim)
         .limit(MAX_LABELLED + 1)
     )
@@ -211,7 +211,7 @@ def surprises(connection: Connection, period: Period, route: str | None = None, 
         )
         .join(verdicts, v.answer_id == a.id)
         .outerjoin(texts, t.answer_id == a.id)
-        .where(v.current, v.fd.is_not(None), period.holds(a.created_at + 0.0), *_of(route))
+        .where(v.current, v.fd.is_not(None), period.holds(a.created_at + 0.0), *of_route(route))
         .order_by(v.fd.desc())
         .limit(limit)
     )
@@ -232,6 +232,6 @@ def list_alarms(connection: Connection, *, standing: bool, limit: int = MAX_LIST
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def _of(route: str | None) -> Sequence[sa.ColumnElement[bool]]:
+def of_route(route: str | None) -> Sequence[sa.ColumnElement[bool]]:
     """Rows of a route. As an expression, so that SQLite reads `ix_answers_counted` alone and not every row through the route's index."""
     return () if route is None else (sa.func.coalesce(answers.c.route, "") == route,)

@@ -73,6 +73,8 @@ answers = sa.Table(
     sa.Column("previous", sa.String(64), comment="hash of the row before; of nothing for the first: 64 zeros"),
     sa.Column("hash", sa.String(64), comment="SHA-256 (HMAC with `audit.hash_key`) of `previous` and the row"),
     sa.Column("claims", sa.JSON, comment="of a long answer: place, Betas and support of each claim, without text"),
+    sa.Column("own_alpha", sa.Float, comment="perceived confidence of the draft's own words"),
+    sa.Column("own_beta", sa.Float, comment="perceived confidence of the draft's own words"),
     sa.Index("ix_answers_route_created_at", "route", "created_at"),
     sa.Index(
         "ix_answers_counted",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -14,11 +15,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from hedgerow.proxy.audit.engine import transaction
+from hedgerow.proxy.audit.queries import Period
+from hedgerow.proxy.audit.spoken import spoken
 from hedgerow.proxy.cli.common import (
     CONFIG,
     ConfigPath,
     calibrating_route,
     configuration,
+    moment,
     one_sentence,
     progress_bar,
     show_faults,
@@ -26,18 +31,20 @@ from hedgerow.proxy.cli.common import (
     unreadable,
 )
 from hedgerow.proxy.cli.conditions import parse_condition
-from hedgerow.proxy.cli.reading import Judge, RouteName
+from hedgerow.proxy.cli.reading import Judge
+from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.datasets import UNREADABLE
-from hedgerow.proxy.lab.faithfulness import measuring
+from hedgerow.proxy.lab.faithfulness import measuring, served
 from hedgerow.proxy.lab.faithfulness.asking import CALLS
-from hedgerow.proxy.lab.faithfulness.figures import METRICS, Gathered, document
+from hedgerow.proxy.lab.faithfulness.figures import METRICS, Gathered, document, group_name
 from hedgerow.proxy.lab.faithfulness.measuring import Looked, Teller
-from hedgerow.proxy.lab.faithfulness.rows import GROUPED
 from hedgerow.proxy.lab.ledger import Ledger
 from hedgerow.proxy.lab.reading import JudgeKind
 from hedgerow.proxy.lab.report.faithfulness import render
+from hedgerow.proxy.monitoring.faithful import Against
 from hedgerow.proxy.types import Json
 
+_SHARE = "share of further answers that do not contradict"
 KEPT = ".measured.jsonl"
 """Ends the name of the file beside the data that keeps what a language model said."""
 _KNOWN = ", ".join((*METRICS, "cmfg_always_decisive", "n", "punting_rate", "accuracy", "worst.cmfg", "worst.mfg"))
@@ -57,14 +64,27 @@ class _Way:
 
 def faithfulness(
     data: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--data",
             help="JSONL of {question, answer, samples, model, prompt, dataset, correct, split}; plain, .gz or .xz.",
         ),
-    ],
+    ] = None,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Measure what the proxy served instead, from the figures of its audit.")
+    ] = False,
+    against: Annotated[
+        Against, typer.Option(help="With --audit: the confidence after the map, or before it.")
+    ] = "calibrated",
+    since: Annotated[str, typer.Option(help="With --audit: how far back, 7d, 36h or a date; all.")] = "all",
     judge: Judge = "none",
-    route: RouteName = None,
+    route: Annotated[
+        str | None,
+        typer.Option(
+            "--route",
+            help="With --judge llm: whose judge, by default the first route that calibrates. With --audit: answers of this route only.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     fail_if: Annotated[
         list[str] | None,
@@ -90,17 +110,34 @@ def faithfulness(
     if resamples == 1:
         stop("--resamples must be 0, or 2 at least")
     conditions = [parse_condition(text, "cmfg < 0.7") for text in fail_if or []]
-    if out is None and judge == "llm":
-        out = data.with_name(data.name + KEPT)
-    way = _Way(judge, route, config, out, concurrency, yes)
-    with one_sentence(on_interrupt="stopped; the same command continues" if out else "stopped"):
-        gathered, unfinished = anyio.run(_measured, data, way, skip_bad)
-        found = {"data": data.name, "judge": judge} | document(gathered, resamples=resamples, seed=seed)
+    if (data is None) is not audit:
+        stop("name the answers to measure: --data FILE, or --audit for what the proxy served")
+    if data is None:
+        found, unfinished = _served(config, route, since, against, resamples, seed), 0
+    else:
+        out = data.with_name(data.name + KEPT) if out is None and judge == "llm" else out
+        way = _Way(judge, route, config, out, concurrency, yes)
+        with one_sentence(on_interrupt="stopped; the same command continues" if out else "stopped"):
+            gathered, unfinished = anyio.run(_measured, data, way, skip_bad)
+            found = {"data": data.name, "judge": judge, "confidence_is": _SHARE}
+            found |= document(gathered, resamples=resamples, seed=seed)
     show(found, as_json=as_json, report=report)
     if unfinished:
         stop(f"{unfinished} rows could not be measured yet; the same command continues with them", code=1)
     for condition in conditions:
         condition.check(found, _KNOWN)
+
+
+def _served(config: Path, route: str | None, since: str, against: Against, resamples: int, seed: int) -> Json:
+    """The document of what was served."""
+    period = Period(None if since == "all" else moment(since), time.time())
+    with open_audit(config) as (_, engine), transaction(engine) as connection:
+        said = spoken(connection, period, route)
+    if not len(said):
+        stop("no answer of this period has a confidence and words that were read", code=1)
+    found = {"data": "the audit" + (f", route {route}" if route else ""), "judge": None}
+    found |= {"confidence_is": f"mean {against} confidence of the route's signal"}
+    return found | served.document(said, against=against, resamples=resamples, seed=seed)
 
 
 async def _measured(data: Path, way: _Way, skip_bad: bool) -> tuple[Gathered, int]:
@@ -234,11 +271,6 @@ def _print_curve(console: Console, curve: list[Json]) -> None:
             f"{row['faithfulness']:.2f}",
         )
     console.print(table)
-
-
-def group_name(group: Json) -> str:
-    """What a group is called in tables."""
-    return " / ".join(str(group[name]) for name in GROUPED if group.get(name)) or "(unnamed)"
 
 
 def _figure(group: Json, metric: str) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from hedgerow.proxy.audit import queries
 from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.review import CANDIDATES, ReviewItem, review_queue
+from hedgerow.proxy.audit.spoken import spoken
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult
 from hedgerow.proxy.config import Route, Settings
@@ -31,7 +32,7 @@ from hedgerow.proxy.dashboard.maps import MapCard, card
 from hedgerow.proxy.dashboard.render import page
 from hedgerow.proxy.dashboard.request_view import of_row
 from hedgerow.proxy.dashboard.visitor import Visitor
-from hedgerow.proxy.monitoring import figures
+from hedgerow.proxy.monitoring import faithful, figures
 from hedgerow.proxy.monitoring.drift import RouteHealth
 from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.services import Services
@@ -100,6 +101,7 @@ class Overview:
     diagrams: list[Any]
     claims: figures.ClaimFigures
     claim_diagrams: list[Any]
+    faithful: dict[str, faithful.Voice]
     surprises: list[Json]
     alarms: list[Json]
     complete: bool
@@ -150,6 +152,7 @@ def overview(
     counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
     labelled = queries.labelled(connection, buckets.period, route)
     claims = queries.labelled_claims(connection, buckets.period, route)
+    said = spoken(connection, buckets.period, route)
     alarms = queries.list_alarms(connection, standing=True)
     total = figures.route_figures(route, counted, labelled, buckets)
     return Overview(
@@ -158,11 +161,14 @@ def overview(
         total=total,
         routes=tuple(_route_lines(settings, maps, health, route, counted, labelled, buckets, alarms)),
         endings=figures.endings(counted),
-        charts=figures.volumes(counted, buckets) | figures.quality(labelled, buckets.period),
+        charts=figures.volumes(counted, buckets)
+        | figures.quality(labelled, buckets.period)
+        | faithful.over_time(said, buckets.period),
         histogram=queries.histogram(connection, buckets.period, route),
         diagrams=figures.diagrams(labelled),
         claims=figures.claim_figures(claims),
         claim_diagrams=figures.diagrams(claims),
+        faithful=faithful.voices(said),
         surprises=queries.surprises(connection, buckets.period, route, limit=3),
         alarms=[alarm for alarm in alarms if route in (None, alarm["route"])],
         complete=labelled.complete,

@@ -119,6 +119,8 @@ def _figures(result: Result, response_id: str | None) -> Row:
         row["map_id"] = confidence.map_id
     if (perceived := result.perceived_confidence) is not None:
         row |= {"perceived_alpha": perceived.alpha, "perceived_beta": perceived.beta}
+    if (own := result.own) is not None:
+        row |= {"own_alpha": own.alpha, "own_beta": own.beta}
     if result.rewording is not None:
         row |= {"hedge": result.rewording.hedge, "rewriter": result.rewording.rewriter}
     return row

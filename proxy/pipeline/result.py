@@ -115,6 +115,7 @@ class Result:
         served: what the client reads already: in shadow, the upstream's own answer.
         served_agrees: whether that means the same as the draft.
         perceived: perceived confidence of the final words, where nothing was reworded.
+        own: perceived confidence of the draft's own words, before any rewording.
         asked_usage: tokens that went into comparing answers or into asking about them.
         timings_ms: milliseconds of each step, in the order of the steps.
         begun_ns: when each step began, nanoseconds since 1970.
@@ -137,6 +138,7 @@ class Result:
     served: str | None = None
     served_agrees: bool | None = None
     perceived: Beta | None = None
+    own: Beta | None = None
     asked_usage: Usage = NO_TOKENS
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     begun_ns: Mapping[str, int] = field(default_factory=dict)

@@ -82,6 +82,7 @@ async def ended(run: Run, work: Coroutine[Any, Any, None]) -> None:
         if not run.result.drawn.choices:
             raise failure from (None if failure is error else error)
     run.learn(perceived=await _perceived(run.result))
+    run.learn(own=await _own(run.result))
 
 
 async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> None:
@@ -155,8 +156,20 @@ async def _perceived(result: Result) -> Beta | None:
         return None
     if result.status in (Status.ABSTAINED, Status.ESCALATED):
         return None
-    language = language_of(result.draft, result.job.question)
-    return await aside(len(result.draft), perceived_confidence, result.draft, language)
+    return await _read(result.draft, result.job.question)
+
+
+async def _own(result: Result) -> Beta | None:
+    """Perceived confidence of the draft's own words; None without a confidence."""
+    if result.confidence is None or result.draft is None:
+        return None
+    if result.text == result.draft and (known := result.perceived_confidence) is not None:
+        return known
+    return await _read(result.draft, result.job.question)
+
+
+async def _read(text: str, question: str) -> Beta | None:
+    return await aside(len(text), perceived_confidence, text, language_of(text, question))
 
 
 async def aside(size: int, function: Callable[..., T], *args: object) -> T:

@@ -98,11 +98,11 @@ if (plots.length) {
     ink: { stroke: css("--ink"), width: 1.25 },
     edge: { stroke: "transparent", width: 0 },
   });
-  const styles = { requests: ["line", "filled"], tokens: ["line", "accent", "ink"], fd: ["edge", "edge", "accent", "grey"], ece: ["edge", "edge", "accent", "grey"] };
+  const styles = { requests: ["line", "filled"], tokens: ["line", "accent", "ink"], fd: ["edge", "edge", "accent", "grey"], ece: ["edge", "edge", "accent", "grey"], cmfg: ["edge", "edge", "accent", "grey"] };
   const drawn = [];
 
   const draw = (place) => {
-    const kind = place.dataset.plot, data = JSON.parse($("script", place).textContent), look = looks(), banded = kind === "fd" || kind === "ece";
+    const kind = place.dataset.plot, data = JSON.parse($("script", place).textContent), look = looks(), banded = kind === "fd" || kind === "ece" || kind === "cmfg";
     const axis = { stroke: css("--soft"), font: "12px Inter, system-ui, sans-serif", grid: { stroke: css("--line"), width: 1 }, ticks: { show: false } };
     const options = {
       width: place.clientWidth, height: 200, legend: { show: false }, cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },

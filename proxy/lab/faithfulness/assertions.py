@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from hedgerow.calibration import Beta
-from hedgerow.lexicon import NO_HEDGE, LexiconError, load, perceive, spot
+from hedgerow.lexicon import LexiconError, load, perceive, spot
+from hedgerow.lexicon.perception.decisive import decisiveness
 from hedgerow.lexicon.text.claims import Claim
 from hedgerow.lexicon.text.clauses import clauses
 from hedgerow.lexicon.text.language import known_language_of, language_of
@@ -91,12 +91,6 @@ def _language(answer: str, question: str) -> str:
     return language
 
 
-def decisiveness_of(perceived: Beta, language: str = "en") -> float:
-    """Decisiveness of a wording from the confidence that people perceive in it: 1 where that is no lower than a plain assertion's."""
-    plain = load(language=language)[NO_HEDGE].beta.mean
-    return 1.0 if perceived.mean >= plain - 1e-9 else perceived.mean
-
-
 @cache
 def _strippers() -> Strippers:
     return Strippers(load().hedges)
@@ -106,7 +100,7 @@ def _decisiveness(text: str, language: str) -> float:
     try:
         perceived = perceive(text, language)
         hedged = any(span.kind == "hedge" for span in perceived.spans)
-        return decisiveness_of(perceived.beta, language) if hedged else 1.0
+        return float(decisiveness(perceived.beta.mean, language)) if hedged else 1.0
     except LexiconError as error:
         raise Unread(str(error)) from error
 

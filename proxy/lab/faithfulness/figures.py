@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -95,13 +96,17 @@ def document(gathered: Gathered, *, resamples: int = 1000, seed: int = 0) -> Jso
     """Every figure by its name; `groups` where there are several, with `worst`, the lowest of them."""
     found = figures(gathered.whole, resamples=resamples, seed=seed) | {"unread": gathered.unread}
     if len(gathered.groups) < 2:
-        return found | {"groups": []}
+        return found | {"groups": [], "worst": worst_of([found])}
     groups: list[Json] = []
     for key in sorted(gathered.groups):
         names = {name: value for name, value in zip(GROUPED, key, strict=True) if value}
         groups.append(names | figures(gathered.groups[key], resamples=resamples, seed=seed))
-    worst = {name: min((group[name] for group in groups if group[name] is not None), default=None) for name in WORST}
-    return found | {"groups": groups, "worst": worst}
+    return found | {"groups": groups, "worst": worst_of(groups)}
+
+
+def worst_of(groups: Sequence[Json]) -> Json:
+    """The lowest of some figures; None where no group has any."""
+    return {name: min((group[name] for group in groups if group[name] is not None), default=None) for name in WORST}
 
 
 def figures(columns: Columns, *, resamples: int, seed: int) -> Json:
@@ -143,6 +148,11 @@ def _curve(d: NDArray[np.float64], c: NDArray[np.float64], f: NDArray[np.float64
     for values in zip(*(getattr(curve, name) for name in names), strict=True):
         rows.append({name: float(v) if isfinite(v) else None for name, v in zip(names, values, strict=True)})
     return rows
+
+
+def group_name(group: Json) -> str:
+    """What a group is called in tables."""
+    return " / ".join(str(group[name]) for name in (*GROUPED, "route", "words") if group.get(name)) or "(unnamed)"
 
 
 def notes(columns: Columns, bins: int) -> list[str]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from hedgerow.proxy.lab.faithfulness.figures import METRICS
-from hedgerow.proxy.lab.faithfulness.rows import GROUPED
+from hedgerow.proxy.lab.faithfulness.figures import METRICS, group_name
 from hedgerow.proxy.lab.report.page import environment
 from hedgerow.proxy.types import Json
 
 
 def render(document: Json) -> str:
     """The page of what `hedgerow faithfulness --json` prints."""
-    names = [" / ".join(str(group[name]) for name in GROUPED if group.get(name)) for group in document["groups"]]
+    names = [group_name(group) for group in document["groups"]]
     shown = [
         ("All answers" if names else "Decisiveness by confidence", document),
         *zip(names, document["groups"], strict=True),

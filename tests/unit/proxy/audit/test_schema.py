@@ -18,6 +18,8 @@ from hedgerow.proxy.audit.tables import active_maps, answers, metadata, verdicts
 from hedgerow.proxy.config import Audit
 from hedgerow.proxy.errors import StoreError
 
+WITHOUT_OWN_WORDS = ("ALTER TABLE answers DROP COLUMN own_alpha", "ALTER TABLE answers DROP COLUMN own_beta")
+
 
 def test_a_blank_database_gets_the_tables_of_the_code(store_url: str) -> None:
     """Columns, kinds, keys, indices; a second start changes nothing, and Alembic finds the newest revision's stamp."""
@@ -67,6 +69,7 @@ def test_a_store_from_before_claims_gets_them(store_url: str) -> None:
             "DROP TABLE claim_verdicts",
             "ALTER TABLE answers DROP COLUMN claims",
             "ALTER TABLE texts DROP COLUMN claims",
+            *WITHOUT_OWN_WORDS,
             "DROP TABLE active_maps",
             "CREATE TABLE active_maps (route VARCHAR(64) NOT NULL, model VARCHAR(256) NOT NULL, version VARCHAR(128) NOT NULL, "
             "updated_at FLOAT NOT NULL, CONSTRAINT pk_active_maps PRIMARY KEY (route, model))",
@@ -82,6 +85,25 @@ def test_a_store_from_before_claims_gets_them(store_url: str) -> None:
         assert connection.execute(sa.select(active_maps)).all() == [("r", "", "one", 1.0)]
         keys = sa.inspect(connection).get_pk_constraint("active_maps")["constrained_columns"]
         assert sorted(keys) == ["model", "route", "version"]
+        assert version(connection) == HEAD
+    engine.dispose()
+
+
+def test_a_store_from_before_own_words_gets_them(store_url: str) -> None:
+    """Unknown for the rows that are there."""
+    engine = open_engine(Audit(url=store_url))
+    with engine.begin() as connection:
+        connection.execute(
+            sa.insert(answers).values(id="a", created_at=1.0, path="/", status="hedged", duration_ms=2.0)
+        )
+        for statement in WITHOUT_OWN_WORDS:
+            connection.execute(sa.text(statement))
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0003'"))
+    migrate(engine)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        assert compare_metadata(context, metadata) == []
+        assert connection.execute(sa.select(answers.c.id, answers.c.own_alpha)).all() == [("a", None)]
         assert version(connection) == HEAD
     engine.dispose()
 

@@ -1,0 +1,39 @@
+"""The faithfulness of what a proxy served, from the figures of its audit: no texts and no verdicts are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.proxy.audit.spoken import SpokenAnswers
+from hedgerow.proxy.lab.faithfulness.figures import Columns, figures, worst_of
+from hedgerow.proxy.monitoring.faithful import SERVED, VOICES, Against, columns
+from hedgerow.proxy.types import Json
+
+
+def document(spoken: SpokenAnswers, *, against: Against, resamples: int = 1000, seed: int = 0) -> Json:
+    """Figures of what was served, as `hedgerow faithfulness --data` has them; `groups` are the plain answer, the model's own words and what was
+    served, of each route; `worst` is the lowest of what was served.
+    """
+
+    def measured(
+        voice: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]], name: str, punts: int = 0
+    ) -> Json:
+        return figures(_columns(*voice[name], punts), resamples=resamples, seed=seed)
+
+    found = measured(columns(spoken, against), SERVED, spoken.abstained) | {"unread": 0}
+    groups: list[Json] = []
+    for route in sorted({str(name) for name in spoken.route}):
+        told = columns(spoken.where(spoken.route == route), against)
+        groups += [{"route": route, "words": name} | measured(told, name) for name in VOICES if told[name][0].size]
+    return found | {"groups": groups, "worst": worst_of([group for group in groups if group["words"] == SERVED])}
+
+
+def _columns(decisive: NDArray[np.float64], confidence: NDArray[np.float64], punts: int) -> Columns:
+    faithful = 1.0 - np.abs(decisive - confidence)
+    held = Columns(assertions=int(decisive.size), punts=punts)
+    for name, column in (("decisiveness", decisive), ("confidence", confidence), ("faithfulness", faithful)):
+        getattr(held, name).frombytes(np.ascontiguousarray(column).tobytes())
+    return held

@@ -1,0 +1,49 @@
+"""What was said and how sure it was, as columns of the audit, on both databases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hedgerow.proxy.audit import spoken as module
+from hedgerow.proxy.audit.queries import Period
+from hedgerow.proxy.audit.spoken import spoken
+from tests.unit.proxy.audit.conftest import Store, entry
+
+SURE = {"raw_alpha": 8.0, "raw_beta": 2.0, "alpha": 6.0, "beta": 4.0}
+
+
+def read(store: Store, *arguments: Any) -> Any:
+    return store.run(lambda opened: opened.read(lambda connection: spoken(connection, *arguments)))
+
+
+def test_answers_with_a_confidence_whose_words_were_read_are_columns_newest_first(store: Store) -> None:
+    heard = {"perceived_alpha": 3.0, "perceived_beta": 1.0}
+    store.write(
+        entry("a", created_at=1.0, **SURE, **heard, own_alpha=9.0, own_beta=1.0),
+        entry("b", created_at=2.0, **SURE, **heard, route="other"),
+        entry("c", created_at=3.0, **SURE, status="abstained"),
+        entry("d", created_at=4.0, status="passed"),
+        entry("e", created_at=9.0, **SURE, **heard),
+    )
+    found = read(store, Period(None, 5.0), None)
+    assert (found.route.tolist(), found.created_at.tolist(), found.abstained, found.complete) == (
+        ["other", "r"],
+        [2.0, 1.0],
+        1,
+        True,
+    )
+    assert [found.raw[0], found.calibrated[0], found.served[0]] == pytest.approx([0.8, 0.6, 0.75])
+    assert np.isnan(found.own[0])
+    assert found.own[1] == pytest.approx(0.9)
+    assert read(store, Period(2.0, 5.0), "r").raw.size == 0
+
+
+def test_of_too_many_answers_the_newest_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_SPOKEN", 2)
+    heard = {"perceived_alpha": 3.0, "perceived_beta": 1.0}
+    store.write(*(entry(f"a{i}", created_at=float(i), **SURE, **heard) for i in range(3)))
+    found = read(store, Period(None, 9.0), None)
+    assert (found.created_at.tolist(), found.complete) == ([2.0, 1.0], False)

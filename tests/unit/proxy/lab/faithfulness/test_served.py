@@ -1,0 +1,71 @@
+"""`hedgerow faithfulness --audit` over an audit that a proxy has written, and the panel that shows the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from hedgerow.proxy.cli import app
+from tests.support.traffic import ask, fill
+from tests.support.upstream import Upstream
+from tests.unit.proxy.test_audit_summary import config_of
+
+
+def run(folder: Path, *arguments: object, code: int = 0) -> Any:
+    options = ["faithfulness", "--audit", "--config", str(config_of(folder)), *map(str, arguments)]
+    result = CliRunner().invoke(app, options)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_what_was_served_is_measured_beside_the_plain_answer_and_the_models_own_words(
+    serve: Any, upstream: Upstream, tmp_path: Path
+) -> None:
+    """No verdict and no text is needed. The model hedges one question in four by itself, always in the same words."""
+    address = serve(store_text="none")
+    fill(address, upstream, judged=False)
+    for _ in range(4):
+        ask(
+            address,
+            upstream,
+            "Who painted it?",
+            ("Perhaps it was Monet.", "It was Manet.", "Perhaps it was Monet.", "It was Degas.", "It was Cezanne."),
+        )
+    found = json.loads(run(tmp_path, "--json").stdout)
+    assert (found["n"], found["groups"][0]["route"]) == (32, "test")
+    plain, own, ours = found["groups"]
+    assert [group["words"] for group in found["groups"]] == ["plain answer", "own words", "served"]
+    assert plain["decisiveness"] == 1.0
+    assert plain["decisiveness"] > own["decisiveness"] > ours["decisiveness"]
+    assert plain["mfg"] < own["mfg"] < ours["mfg"]
+    assert found["cmfg"] == found["worst"]["cmfg"] == ours["cmfg"]
+    assert found["cmfg"] > 0.85
+    raw = json.loads(run(tmp_path, "--json", "--against", "raw").stdout)
+    assert raw["n"] == 32
+    page = tmp_path / "r.html"
+    table = run(tmp_path, "--report", page, "--fail-if", "cmfg < 0.5").stdout
+    assert "test / own words" in table
+    assert "mean calibrated confidence" in page.read_text()
+    assert "cmfg is" in run(tmp_path, "--fail-if", "cmfg < 0.999", code=1).stderr
+    shown = httpx.get(f"{address}/dashboard").text
+    assert "Do the words mean it?" in shown
+    assert "Do the words mean it?" in httpx.get(f"{address}/dashboard/routes/test").text
+    assert f"{ours['cmfg']:.2f}" in shown
+
+
+def test_an_audit_without_answers_says_so(serve: Any, tmp_path: Path) -> None:
+    address = serve()
+    assert "no answer of this period has a confidence" in run(tmp_path, code=1).stderr
+    assert "Do the words mean it?" not in httpx.get(f"{address}/dashboard").text
+
+
+@pytest.mark.parametrize("arguments", [[], ["--audit", "--data", "x.jsonl"]])
+def test_one_of_file_and_audit_is_named(arguments: list[str]) -> None:
+    result = CliRunner().invoke(app, ["faithfulness", *arguments])
+    assert result.exit_code == 2
+    assert "--data FILE, or --audit" in result.stderr
