@@ -1,4 +1,4 @@
-"""The calibrated paths under requests made from the OpenAI description beside the checkout: `python -m tests.compat.description --st .compat/bin/st`.
+"""The calibrated paths under requests made from the OpenAI description beside the checkout: `python -m tests.compat.description --st .compat/openai-2/bin/st`.
 
 schemathesis makes valid and invalid bodies; the proxy (mode on) must never answer with a fault of its own, whatever it is asked.
 """
@@ -17,8 +17,7 @@ from pathlib import Path
 import structlog
 import yaml
 
-from tests.compat.__main__ import addresses
-from tests.compat.provider import Provider
+from tests.compat.running import places
 
 SPEC = Path(__file__).parents[2].parent / "shared" / "specs" / "openai-openapi.yaml.xz"
 PATHS = ("/chat/completions", "/completions", "/responses")
@@ -44,10 +43,17 @@ def main() -> int:
         print(f"The OpenAI description is not beside the checkout: {SPEC.name} is missing.")
         return 2
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    with addresses(Provider()) as found, tempfile.TemporaryDirectory() as folder:
+    with places() as found, tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "description.json"
         file.write_text(json.dumps(reduced(), default=str), encoding="utf-8")
-        options = ["--url", f"{found['on']}/v1", "--checks", "not_a_server_error", "--phases", "examples,fuzzing"]
+        options = [
+            "--url",
+            f"{found['on'].address}/v1",
+            "--checks",
+            "not_a_server_error",
+            "--phases",
+            "examples,fuzzing",
+        ]
         options += ["--max-examples", str(chosen.examples), "--mode", "all", "--seed", "1", "--request-timeout", "30"]
         return subprocess.run([chosen.st, "run", str(file), *options], cwd=folder, check=False).returncode
 

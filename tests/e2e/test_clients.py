@@ -1,30 +1,49 @@
-"""Clients that are installed here, direct and through the proxy in every mode; `make compat` runs all of them."""
+"""Clients that are installed here, direct and through the proxy in every mode, and their programs in docs/clients.md; `make compat` runs all of them."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 
 import pytest
 
-from tests.compat.__main__ import MODES, addresses, command, run, verdict
-from tests.compat.provider import Provider
+from tests.compat.environments import CLIENTS, KNOWN, Environment
+from tests.compat.running import MODES, Place, everywhere, places, verdict
+from tests.compat.snippets import fault, snippets
 
-HERE = ("openai_python.py", "anthropic_python.py", "litellm_.py", "Jdk.java", "curl.sh")
+OWN = Environment.own()
+
+
+def _needs(client: str) -> None:
+    if OWN.version(client) is None:
+        pytest.skip(f"{KNOWN[client].name} is not installed here; `make compat` installs and runs it")
+
+
+@pytest.fixture(scope="module")
+def found() -> Iterator[dict[str, Place]]:
+    """The provider directly, and behind the proxy in each mode."""
+    with places() as running:
+        yield running
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("client", HERE)
-def test_a_client_sees_what_it_would_see_direct_but_for_the_words(client: str) -> None:
+@pytest.mark.parametrize("client", KNOWN)
+def test_a_client_sees_what_it_would_see_direct_but_for_the_words(client: str, found: dict[str, Place]) -> None:
     """Off and shadow are the same to the last character; on and append change words and nothing else."""
-    how = command(client, sys.executable)
-    if how is None:
-        pytest.skip(f"nothing here runs {client}")
-    provider, seen = Provider(), {}
-    with addresses(provider) as found:
-        for mode, address in found.items():
-            provider.reset()
-            seen[mode] = run(how, address, None)
-    assert "error" not in seen["direct"]
+    _needs(client)
+    seen = everywhere(CLIENTS / client, OWN, found)
     verdicts = {mode: verdict(mode, seen["direct"], seen[mode]) for mode in MODES}
     assert verdicts["off"] == verdicts["shadow"] == "same"
     assert {verdicts["on"], verdicts["append"]} <= {"same", "calibrated"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("client", snippets())
+def test_the_programs_of_the_document_print_the_confidence(client: str, found: dict[str, Place]) -> None:
+    """As they stand, but for the address."""
+    _needs(client)
+    assert fault(snippets()[client], OWN, found["on"]) is None
+
+
+def test_every_client_has_a_program_in_the_document() -> None:
+    """LangChain's standard tests are not a client of their own."""
+    assert set(snippets()) == set(KNOWN) - {"langchain_standard.py"}

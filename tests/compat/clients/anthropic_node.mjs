@@ -6,6 +6,5 @@ const ask = { model: "m", max_tokens: 64, messages: [{ role: "user", content: "W
 const out = {};
 const answer = await client.messages.create(ask);
 out.messages = answer.content[0].text;
-out.field = Boolean(answer.hedgerow);
 out.stream = await client.messages.stream(ask).finalText();
 console.log(JSON.stringify(out));

@@ -12,7 +12,6 @@ client = Anthropic(base_url=os.environ["OPENAI_BASE_URL"].removesuffix("/v1"), a
 out = {}
 answer = client.messages.create(model="m", max_tokens=64, messages=ASK)
 out["messages"] = answer.content[0].text
-out["field"] = bool(getattr(answer, "hedgerow", None))
 with client.messages.stream(model="m", max_tokens=64, messages=ASK) as events:
     out["stream"] = "".join(events.text_stream)
     out["final message"] = events.get_final_message().content[0].text

@@ -18,7 +18,6 @@ out = {}
 model = ChatOpenAI(model="m", max_retries=0, include_response_headers=True)
 answer = model.invoke(QUESTION)
 out["chat"] = answer.content
-out["field"] = "x-hedgerow-status" in answer.response_metadata.get("headers", {})
 out["stream"] = "".join(chunk.content for chunk in model.stream(QUESTION))
 out["tool"] = model.bind_tools([weather]).invoke("What is the weather in Canberra?").tool_calls[0]["args"]
 out["responses"] = ChatOpenAI(model="m", max_retries=0, use_responses_api=True).invoke(QUESTION).text

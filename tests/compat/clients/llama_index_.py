@@ -8,7 +8,6 @@ from llama_index.llms.openai import OpenAI
 model = OpenAI(model="gpt-4o-mini", max_retries=0)
 ask = [ChatMessage(role="user", content="What is the capital of Australia?")]
 answer = model.chat(ask)
-raw = answer.raw.model_dump() if hasattr(answer.raw, "model_dump") else dict(answer.raw)
-out = {"chat": answer.message.content, "field": bool(raw.get("hedgerow"))}
+out = {"chat": answer.message.content}
 out["stream"] = list(model.stream_chat(ask))[-1].message.content
 print(json.dumps(out))

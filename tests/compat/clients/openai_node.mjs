@@ -6,7 +6,6 @@ const messages = [{ role: "user", content: "What is the capital of Australia?" }
 const out = {};
 const answer = await client.chat.completions.create({ model: "m", messages });
 out.chat = answer.choices[0].message.content;
-out.field = Boolean(answer.hedgerow);
 const runner = client.chat.completions.stream({ model: "m", messages });
 out.stream = await runner.finalContent();
 const tools = [{ type: "function", function: { name: "weather", parameters: { type: "object", properties: { city: { type: "string" } } } } }];

@@ -23,7 +23,6 @@ client = OpenAI(max_retries=0)
 out = {}
 answer = client.chat.completions.create(model="m", messages=ASK)
 out["chat"] = answer.choices[0].message.content
-out["field"] = bool((answer.model_extra or {}).get("hedgerow"))
 stream = client.chat.completions.create(model="m", messages=ASK, stream=True, stream_options={"include_usage": True})
 chunks = list(stream)
 out["stream"] = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
