@@ -71,9 +71,12 @@ class Feedback(BaseModel):
 
     def _verdict(self, grade: float, claim: int | None, path: str | None = None) -> Verdict:
         if not 0.0 <= float(grade) <= 1.0:
-            name = "fields" if path is not None else "correct" if claim is None else "claims"
-            place = f" of the field {path}" if path is not None else "" if claim is None else f" of claim {claim}"
-            raise BadRequest(f"`{name}`{place} is {grade}; it must be true, false or a number from 0 to 1", param=name)
+            name, place = "correct", "`correct`"
+            if path is not None:
+                name, place = "fields", f"the verdict on the field {path}"
+            elif claim is not None:
+                name, place = "claims", f"the verdict on claim {claim}"
+            raise BadRequest(f"{place} is {grade}; it must be true, false or a number from 0 to 1", param=name)
         return Verdict(self.id, float(grade), source=self.source, note=self.note, claim=claim, path=path)
 
 

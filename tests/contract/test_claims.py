@@ -101,7 +101,7 @@ def test_verdicts_on_claims_settle_each_for_itself(serve: Any, client_of: Any, u
         ({"claims": {}}, 400, "bad_request", "at least one of them judged"),
         ({"claims": [None, None]}, 400, "bad_request", "at least one of them judged"),
         ({}, 400, "bad_request", "needs `correct`, or `claims`"),
-        ({"claims": {"0": 2}}, 400, "bad_request", "of claim 0 is 2"),
+        ({"claims": {"0": 2}}, 400, "bad_request", "the verdict on claim 0 is 2"),
         ({"claims": {"first": True}}, 400, "invalid_type", "claims"),
         ({"claims": {"0": "yes"}}, 400, "invalid_type", "claims"),
         ({"claims": "all"}, 400, "invalid_type", "claims"),

@@ -261,7 +261,7 @@ def _wikibio_goals(wikibio: Measured) -> list[Goal]:
 
 
 def _at_least(what: str, stands: Estimate, limit: float) -> Goal:
-    return Goal(what, stands, limit, True, "a stronger judge than the shipped one")
+    return Goal(what, stands, limit, True, "a judge that reads better than words do")
 
 
 def section(data: Path) -> str:
