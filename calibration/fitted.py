@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from hedgerow.calibration.maps.base import CalibrationMap, map_from_dict
+from hedgerow.calibration.maps.venn_abers import VennAbersMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,14 @@ class FittedMap:
     ----------
     weights : Mapping[str, float]
         Of a map for a combined signal: the weights that combine the signals, by name, and "bias". Empty for every other map.
+    interval : VennAbersMap or None
+        The interval of each raw mean (`hedgerow.calibration.promises.intervals`); None in maps fitted before this was kept.
     """
 
     map: CalibrationMap
     provenance: Provenance
     weights: Mapping[str, float] = field(default_factory=dict)
+    interval: VennAbersMap | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON object that `from_dict` turns back into an equal value."""
@@ -79,7 +83,8 @@ class FittedMap:
         provenance["raw_histogram"] = list(self.provenance.raw_histogram)
         provenance["information"] = list(self.provenance.information)
         weights = {"weights": dict(self.weights)} if self.weights else {}
-        return {"map": self.map.to_dict(), "provenance": provenance} | weights
+        interval = {"interval": self.interval.to_dict()} if self.interval is not None else {}
+        return {"map": self.map.to_dict(), "provenance": provenance} | weights | interval
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> FittedMap:
@@ -96,4 +101,6 @@ class FittedMap:
         for kept_since in ("raw_histogram", "information"):
             fields[kept_since] = tuple(fields.get(kept_since, ()))
         weights = {str(name): float(weight) for name, weight in content.get("weights", {}).items()}
-        return cls(map_from_dict(content["map"]), Provenance(**fields), weights)
+        interval = content.get("interval")
+        learned = VennAbersMap(interval["knots"], interval["lower"], interval["upper"]) if interval else None
+        return cls(map_from_dict(content["map"]), Provenance(**fields), weights, learned)

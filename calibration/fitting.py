@@ -15,9 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.calibration.arrays import FloatArray, beta_sample
 from hedgerow.calibration.drift import information, raw_histogram
-from hedgerow.calibration.errors import CalibrationError, RangeError
+from hedgerow.calibration.errors import CalibrationError, NotEnoughData, RangeError
 from hedgerow.calibration.fitted import FittedMap, Provenance
 from hedgerow.calibration.maps.base import Learned, apply_map, map_class
+from hedgerow.calibration.maps.venn_abers import VennAbersMap
+from hedgerow.calibration.promises.intervals import learn_intervals
 from hedgerow.calibration.summary import summarise
 
 Learner = Callable[[FloatArray, FloatArray], Learned]
@@ -111,7 +113,15 @@ def _described(
         raw_histogram=raw_histogram(a / (a + b)),
         information=information(learned.map.means(a / (a + b))),
     )
-    return FittedMap(learned.map, provenance)
+    return FittedMap(learned.map, provenance, interval=_intervals(a / (a + b), y))
+
+
+def _intervals(mean: FloatArray, correct: FloatArray) -> VennAbersMap | None:
+    """The interval of each raw mean; None where the records do not tell any two apart."""
+    try:
+        return learn_intervals(mean, correct)
+    except NotEnoughData:
+        return None
 
 
 def _cross_validate(

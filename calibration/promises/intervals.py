@@ -1,0 +1,64 @@
+"""How sure is a confidence? An interval for each answer by Venn-Abers prediction: narrow where a map saw many labels, wide where it saw few."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.calibration.arrays import FloatArray
+from hedgerow.calibration.maps.venn_abers import VennAbersMap
+
+if TYPE_CHECKING:
+    from hedgerow.calibration.fitted import FittedMap
+
+STEPS = 100
+"""Raw means are rounded to whole percents: a hundred and one of them are quick to fit, small to store, and all that a handful of samples gives."""
+
+
+def learn_intervals(mean: FloatArray, correct: FloatArray) -> VennAbersMap:
+    """Learn the interval of each raw mean, beside a map that is learned from the same answers.
+
+    Parameters
+    ----------
+    mean, correct : ndarray, shape (n,)
+        Raw means in [0, 1] and outcomes, 0 or 1.
+
+    Raises
+    ------
+    NotEnoughData
+        If all answers are right, or all wrong, or all means equal once rounded.
+
+    Notes
+    -----
+    **Source**: inductive Venn-Abers prediction (Vovk & Petej 2014; Vovk, Petej & Fedorova 2015): the new answer is put among the labelled
+    ones once as wrong and once as right, and both times the isotonic fit is read at its place. One of the two ends is perfectly
+    calibrated, whatever the data; how far they lie apart says how much one answer moves the fit there. It is not an interval that holds
+    the true probability with a stated one.
+    """
+    learned: VennAbersMap = VennAbersMap.learn(np.rint(mean * STEPS) / STEPS, correct).map  # type: ignore[assignment]
+    return learned
+
+
+def interval(fitted: FittedMap | None, raw_mean: float, mean: float) -> tuple[float, float] | None:
+    """Both ends of an answer's interval, stretched to hold the calibrated mean; None where its map was stored without intervals.
+
+    Parameters
+    ----------
+    fitted : FittedMap or None
+        What calibrated the answer; None: nothing did.
+    raw_mean, mean : float
+        Of the answer before and after that map, in [0, 1].
+
+    Examples
+    --------
+    >>> from hedgerow.calibration.fitting import fit_map
+    >>> few = fit_map("platt", [9.0, 4.0] * 10, [1.0, 6.0] * 10, [1, 0] * 8 + [0, 1] * 2, folds=0)
+    >>> many = fit_map("platt", [9.0, 4.0] * 500, [1.0, 6.0] * 500, ([1, 0] * 8 + [0, 1] * 2) * 50, folds=0)
+    >>> [tuple(round(end, 3) for end in interval(fitted, 0.9, 0.8)) for fitted in (few, many)]
+    [(0.727, 0.818), (0.798, 0.8)]
+    """
+    if fitted is None or fitted.interval is None:
+        return None
+    low, high = fitted.interval.interval(round(raw_mean * STEPS) / STEPS)
+    return min(low, mean), max(high, mean)
