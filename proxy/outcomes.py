@@ -181,6 +181,37 @@ class Reason(_Code):
     INTERNAL_ERROR = "internal_error", "A fault of ours; the log has its cause."
 
 
+class Uncovered(_Code):
+    """Why no promise, or not every promise, of a route covers an answer."""
+
+    NO_CERTIFICATE = "no_certificate", "No certificate is stored for this route and the map in use."
+    CERTIFICATE_ALTERED = (
+        "certificate_altered",
+        "The certificate is not as it was sealed, or was sealed with another `audit.hash_key`.",
+    )
+    OTHER_ROUTE = "other_route", "The certificate is for another route."
+    OTHER_MAP = "other_map", "The certificate is for the confidences of another map."
+    OTHER_SIGNAL = "other_signal", "The certificate is for a confidence that is measured in another way."
+    WITHDRAWN = "withdrawn", "A promise of the certificate proved broken (`promises.on_broken: withdraw`)."
+    UNREADABLE_STORE = "unreadable_store", "The certificates could not be read."
+    OTHER_ANSWERS = (
+        "other_answers",
+        "The promises speak of other answers: of plain ones, of surer ones, or of those that are given.",
+    )
+    NOT_MEASURED = "not_measured", "The answer has no confidence, or is one of several choices."
+    NOT_DECIDED = (
+        "not_decided",
+        "The answer is left as it is, whatever its confidence: a program reads it, or its words are cited.",
+    )
+    NOT_WORDED = "not_worded", "A hedge was due, and no wording passed the guard."
+    NOT_REPLACED = (
+        "not_replaced",
+        "The answer was not to be given, but the client had read it already (`stream: append`).",
+    )
+    ESCALATED = "escalated", "A stronger model answered, of which nothing is promised."
+    FAILED = "failed", "A step failed, and the draft stands."
+
+
 def explain(code: str) -> str:
     """The sentence of a status or a reason; the code itself where it is not known (an upstream's own).
 

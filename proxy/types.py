@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
+
+if TYPE_CHECKING:
+    from hedgerow.calibration.promises.certificate import Certificate
 
 Json = dict[str, Any]
 """A decoded JSON object as a client or an upstream sent it: unknown fields are kept and forwarded."""
@@ -143,6 +146,7 @@ class RewriteRequest:
         complaint: why the guard refused the last attempt; None on the first.
         refused: ids of hedges whose wordings the guard refused.
         language: of draft and question; None where it was not detected yet.
+        must_hedge: whether the draft may not stand as it is, however sure it is; `hedges` holds none that says nothing then.
     """
 
     question: str
@@ -152,6 +156,7 @@ class RewriteRequest:
     complaint: str | None = None
     refused: frozenset[str] = frozenset()
     language: str | None = None
+    must_hedge: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +230,32 @@ class ClaimConfidence:
     def statement(self) -> str:
         """The claim so that it can be read alone: "Passy: died there in 1934"."""
         return f"{self.context}: {self.text}" if self.context else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether a certificate speaks of an answer: one does, or a code of `Uncovered` says why none; `withdrawn` would, were it not broken."""
+
+    certificate: Certificate | None
+    reason: str | None = None
+    withdrawn: Certificate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """What is promised of an answer that was served.
+
+    Attributes:
+        certificate: the id of the one that decided what was served; None where none did.
+        covered: the promises that speak of this answer, each in its canonical form and as a sentence.
+        reason: why there are none, or not all that could be.
+        language: of the answer; None where it is not known.
+    """
+
+    certificate: str | None
+    covered: tuple[tuple[str, str], ...] = ()
+    reason: str | None = None
+    language: str | None = None
 
 
 Position = Literal["start", "verb", "end"]

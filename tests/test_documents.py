@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.proxy.outcomes import Reason, Status
+from hedgerow.proxy.outcomes import Reason, Status, Uncovered
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")])
@@ -52,6 +52,13 @@ def test_statuses_and_reasons_are_explained_as_in_the_code() -> None:
     reasons = text[text.index("## Reasons") : text.index("## The request header")]
     assert {code for code, _ in re.findall(r"^\| `(\w+)` \| (.*) \|$", reasons, flags=re.MULTILINE)} == set(Reason)
     assert {code: rows.get(code) for code in [*Status, *Reason]} == {code: code.sentence for code in [*Status, *Reason]}
+
+
+def test_what_promises_do_not_cover_is_explained_as_in_the_code() -> None:
+    """docs/promises.md lists every reason why no promise covers an answer."""
+    text = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text[text.index("| reason |") :], flags=re.MULTILINE))
+    assert rows == {code: code.sentence for code in Uncovered}
 
 
 def _commands() -> Iterator[tuple[str, str]]:

@@ -70,6 +70,7 @@ async def routes(reloader: ReloaderOf) -> Json:
             reloader.states,
             reloader.health,
             reloader.active_maps(),
+            reloader.promises,
         ),
         "problem": reloader.problem,
     }

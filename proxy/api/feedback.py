@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
@@ -53,6 +54,17 @@ class Feedback(BaseModel):
     note: Annotated[str, Field(max_length=2000, pattern=WITHOUT_NUL, description="Kept with the verdict.")] | None = (
         None
     )
+    propensity: (
+        Annotated[
+            StrictFloat | StrictInt,
+            Field(
+                gt=0,
+                le=1,
+                description="Probability with which this answer was drawn to be judged, where you draw at random.",
+            ),
+        ]
+        | None
+    ) = None
 
     def verdicts(self) -> list[Verdict]:
         """The verdicts as the audit takes them: that on the answer first, then those on its claims.
@@ -77,7 +89,8 @@ class Feedback(BaseModel):
             elif claim is not None:
                 name, place = "claims", f"the verdict on claim {claim}"
             raise BadRequest(f"{place} is {grade}; it must be true, false or a number from 0 to 1", param=name)
-        return Verdict(self.id, float(grade), source=self.source, note=self.note, claim=claim, path=path)
+        verdict = Verdict(self.id, float(grade), source=self.source, note=self.note, claim=claim, path=path)
+        return replace(verdict, propensity=self.propensity)
 
 
 @router.post("")

@@ -23,7 +23,7 @@ router = APIRouter()
 @router.get("/health")
 async def health(reloader: ReloaderOf) -> Json:
     """Whether the process answers, and what is not as it should be: `problem` says why the newest configuration is not in use,
-    `maps` which routes are uncalibrated because their map is missing or damaged, `background` which work beside the requests failed since
+    `maps` which routes are uncalibrated because their map is missing or damaged, `promises` which have no certificate for what they promise, `background` which work beside the requests failed since
     the start; `degraded` is there while a map is unusable or a failure recent; `judge` says who reads the claims of long answers.
     """
     background = reloader.services.background
@@ -32,6 +32,8 @@ async def health(reloader: ReloaderOf) -> Json:
         report["problem"] = reloader.problem
     if reloader.map_problems:
         report["maps"] = reloader.map_problems
+    if missing := _not_in_force(reloader):
+        report["promises"] = missing
     if background.degraded or reloader.map_problems:
         report["degraded"] = True
     if background.failures:
@@ -52,7 +54,14 @@ async def ready(reloader: ReloaderOf, services: ServicesOf) -> Response:
     reachable = await _store_answers(reloader)
     serving = reachable or any(route.on_failure == "pass" for route in services.settings.routes)
     report = {"status": "ready" if serving else "not_ready", "store": "ok" if reachable else "down"}
+    if missing := _not_in_force(reloader):
+        report["promises"] = "not in force: " + ", ".join(sorted(missing))
     return JSONResponse(report, 200 if serving else 503)
+
+
+def _not_in_force(reloader: ConfigReloader) -> dict[str, str | None]:
+    """By route that promises something and has no valid certificate, why."""
+    return {name: found.reason for name, found in reloader.standing().items() if found.certificate is None}
 
 
 async def _store_answers(reloader: ConfigReloader) -> bool:

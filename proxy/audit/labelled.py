@@ -153,7 +153,7 @@ def _exported(select: Any, route: str | None, since: float) -> Any:
     return select if route is None else select.where(answers.c.route == route)
 
 
-_NOT_EXPORTED = {"story", "claims", "user_hash", "salt", "digest", "writer", "seq", "previous", "hash"}
+_NOT_EXPORTED = {"story", "claims", "promised", "user_hash", "salt", "digest", "writer", "seq", "previous", "hash"}
 """Columns that only the store needs, or that name a user."""
 _VERDICT_COLUMNS = ("kind", "source", "actor", "fd_raw", "fd", "fd_perceived", "brier_raw", "brier", "nll_raw", "nll")
 _EXPORTED = [

@@ -2,7 +2,8 @@
 
 Half of the queue is drawn at random: only those say how good the route is as a whole. A quarter is what the map is least sure of (calibrated
 mean nearest to 1/2), where a verdict moves a refit most. A quarter is where a verdict is expected to surprise most (highest expected
-Faithfulness Divergence), where wording is worst if the map is wrong. All are answers of the last month on which, and on whose claims, nobody but a grader gave a verdict.
+Faithfulness Divergence), where wording is worst if the map is wrong. All are answers of the last month on which, and on whose claims, nobody but a grader gave a verdict. Where
+answers are under a promise, what a client volunteered does not keep them out: who complains is not a random sample.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ def choose(rows: Sequence[Any], limit: int) -> list[tuple[Any, Why]]:
 def _candidates(engine: sa.Engine, route: str | None) -> list[dict[str, Any]]:
     a, t = answers.c, texts.c
     graded = sa.select(verdicts.c.correct).where(verdicts.c.answer_id == a.id, verdicts.c.current).scalar_subquery()
-    people = sa.exists().where(verdicts.c.answer_id == a.id, verdicts.c.current, verdicts.c.kind != "grader")
+    looked_at = verdicts.c.kind.in_(("human", "import"))
+    settled = sa.and_(verdicts.c.current, verdicts.c.kind == "client", a.certificate.is_(None))
+    people = sa.exists().where(verdicts.c.answer_id == a.id, sa.or_(looked_at, settled))
     of_claims = sa.exists().where(
         claim_verdicts.c.answer_id == a.id, claim_verdicts.c.current, claim_verdicts.c.kind != "grader"
     )

@@ -75,6 +75,8 @@ answers = sa.Table(
     sa.Column("claims", sa.JSON, comment="of a long answer: place, Betas and support of each claim, without text"),
     sa.Column("own_alpha", sa.Float, comment="perceived confidence of the draft's own words"),
     sa.Column("own_beta", sa.Float, comment="perceived confidence of the draft's own words"),
+    sa.Column("certificate", sa.String(160), comment="id of the one that decided what was served"),
+    sa.Column("promised", sa.JSON, comment="the promises that cover the answer, or why not; its language"),
     sa.Index("ix_answers_route_created_at", "route", "created_at"),
     sa.Index(
         "ix_answers_counted",
@@ -141,6 +143,7 @@ verdicts = sa.Table(
     metadata,
     *_verdict_columns(),
     sa.Column("fd_perceived", sa.Float, comment="nats, of the perceived confidence"),
+    sa.Column("propensity", sa.Float, comment="probability with which the answer was drawn for it; null: not told"),
 )
 sa.Index(
     "ix_verdicts_current",

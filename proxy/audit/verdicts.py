@@ -45,6 +45,7 @@ class Verdict:
         actor: who exactly, where known.
         claim: index into the claims of a long answer or the fields of a JSON answer; None for the answer as a whole.
         path: the field that is meant, where it is named by its place instead.
+        propensity: probability, in (0, 1], with which the answer was drawn to be judged, where whoever judges draws at random.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Verdict:
     note: str | None = None
     claim: int | None = None
     path: str | None = None
+    propensity: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,9 @@ class _History:
                 for earlier in self._added:
                     earlier["current"] = earlier["current"] and (earlier["answer_id"], earlier.get("claim")) != place
             stored = {"answer_id": row["id"], "created_at": time.time(), "current": counts, "claim": verdict.claim}
-            stored |= {name: getattr(verdict, name) for name in ("correct", "source", "kind", "actor", "note")}
+            stored |= {
+                name: getattr(verdict, name) for name in ("correct", "source", "kind", "actor", "note", "propensity")
+            }
             stored |= {name: row[name] for name in ("raw_alpha", "raw_beta", "alpha", "beta")} | scores
             self._added.append({name: value for name, value in stored.items() if name in self._columns})
         return VerdictResult(verdict, row["id"], row["route"], row["status"], scores, changed, counts)

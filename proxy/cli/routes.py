@@ -16,6 +16,8 @@ from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.errors import ConfigError
 from hedgerow.proxy.monitoring.drift import examine
+from hedgerow.proxy.monitoring.promises import examine as examine_promises
+from hedgerow.proxy.outcomes import Uncovered
 from hedgerow.proxy.services.active_map import stored_maps
 from hedgerow.proxy.services.routes import describe, effective
 from hedgerow.proxy.types import Json
@@ -38,7 +40,9 @@ def list_routes(
         running = effective(settings, states)
         maps = stored_maps(running, engine)
         active = {route.name: maps.of_route(route) for route in running.routes if route.calibrates}
-        described = describe(settings, running, states, examine(engine, running, active), active)
+        standing = {route.name: maps.standing_of(route) for route in running.routes}
+        promises = examine_promises(engine, running, {name: found for name, found in standing.items() if found})
+        described = describe(settings, running, states, examine(engine, running, active), active, promises)
     if as_json:
         typer.echo(json.dumps(described, indent=2))
         return
@@ -47,6 +51,16 @@ def list_routes(
         typer.echo(f"{route['name']}  {route['mode']}  map {_map(route)}  {_health(route['health'])}{set_by}")
         for reason in (route["health"] or {}).get("reasons", ()):
             typer.echo(f"  {reason}")
+        for line in _promises(route["promises"]):
+            typer.echo(f"  {line}")
+
+
+def _promises(found: Json | None) -> list[str]:
+    """A line for each promise, or why there is none."""
+    if found is None:
+        return []
+    lines = [promise["line"] for promise in found["promises"]]
+    return lines + [f"nothing is promised now: {Uncovered(found['reason']).sentence}"] * (found["reason"] is not None)
 
 
 @app.command("set-mode")

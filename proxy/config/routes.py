@@ -181,6 +181,9 @@ class Rewriting(Section):
     """Tones of the lexicon's entries that are written. Unset: those that `register` implies; `plain` and `formal` for `wordings: all`."""
     never: tuple[str, ...] | None = None
     """Ids of hedges that are never written. Unset: the shipped list of those that contradict the answer, overstate it or invent evidence."""
+    word_at: Literal["mean", "lower"] = "mean"
+    """Which confidence a short answer is worded at: the calibrated `mean`, or the `lower` end of its interval (`confidence_interval`), which lies the
+    deeper the fewer labels the map saw there."""
     tolerance: Annotated[float, Field(gt=0, le=1)] = 0.25
     """How much farther from the target than the best hedge the new wording's perceived confidence may be, as a 1-Wasserstein distance."""
     entailment: Annotated[Entailment | None, BeforeValidator(_model_alone)] = None
@@ -219,6 +222,35 @@ class Policy(Section):
     """Calibrated mean of a name or an argument of the call below which they count as disagreeing."""
     question: Annotated[str, Field(min_length=1)] = "I am not sure how to go on. Please check this first: {doubts}"
     """What the user is asked. `{doubts}` stands for the parts of the call that are in doubt, such as `book_hotel: city "Canberra"`."""
+
+
+class Promises(Section):
+    """What may be promised of a route's answers: by a stored certificate, whose thresholds decide which answers go out plain,
+    hedged or not at all, in the place of `policy`'s costs and `low_confidence`; and how it is watched whether the promises hold (docs/promises.md).
+    """
+
+    certificate: str = "auto"
+    """`auto` takes the newest valid certificate of this route and of the map in use; anything else is the id of one."""
+    without: Literal["policy", "hedge", "abstain"] = "policy"
+    """What happens to answers while no certificate is valid for them: `policy` serves them as a route without promises does, `hedge` the same but
+    never without a hedge, `abstain` gives the refusal (or asks `policy.escalate_to`)."""
+    share: Annotated[float, Field(gt=0, le=1)] = 0.1
+    """Share of answers, drawn at random by their audit ids, whose verdicts say whether the promises hold; the review queue shows them first. 1: every
+    verdict counts, where feedback comes on all answers or on a random part of them."""
+    kinds: Annotated[tuple[Literal["client", "human", "import", "grader"], ...], Field(min_length=1)] = (
+        "human",
+        "import",
+        "grader",
+    )
+    """Whose verdicts count. `client` only where clients report right answers as often as wrong ones."""
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    """Probability that promises of a certificate which are kept ever raise a false alarm, all of them together; the same again for their groups."""
+    groups: tuple[Literal["model", "signal", "language", "path", "user"], ...] = ("model",)
+    """What splits the answers into groups, in each of which every promise is watched as well: a promise can hold on the whole and be broken for
+    some."""
+    on_broken: Literal["nothing", "withdraw", "shadow"] = "nothing"
+    """What follows when a promise proves broken, until an operator clears the alarm: `withdraw` serves as without a certificate, `shadow` takes a
+    route in mode `on` back to shadow."""
 
 
 class Grading(Section):
@@ -296,6 +328,8 @@ class Route(Section):
     """Name of a built-in lexicon, or the path of a lexicon file."""
     policy: Policy | None = None
     """When to answer plainly, hedge, abstain or escalate. Unset: every answer is worded by its confidence."""
+    promises: Promises | None = None
+    """What is promised of the answers, by which certificate. Unset: nothing is."""
     rewriting: Rewriting = Rewriting()
     """How the answer is reworded."""
     deadline_s: Annotated[float, Field(gt=0)] = 60.0

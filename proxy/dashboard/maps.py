@@ -36,7 +36,8 @@ def card(maps: Mapping[str, ActiveMap], route: Route, alarms: Sequence[Json], he
     """The map that the route's requests are calibrated with, and what speaks against it: what the drift watcher says, or, where it has
     not looked yet, standing alarms and what the registry warns of. Of several maps by model, the one that the watcher reports on.
     """
-    concerns = tuple(alarm_words(alarm) for alarm in alarms if alarm["route"] == route.name)
+    of_maps = (alarm for alarm in alarms if not alarm["kind"].startswith("promise"))
+    concerns = tuple(alarm_words(alarm) for alarm in of_maps if alarm["route"] == route.name)
     reported = (active for active in maps.values() if health is not None and active.version == health.map_id)
     active = next(reported, next(iter(maps.values()), UNCALIBRATED))
     if active.fitted is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -34,6 +34,7 @@ from hedgerow.proxy.dashboard.request_view import of_row
 from hedgerow.proxy.dashboard.visitor import Visitor
 from hedgerow.proxy.monitoring import faithful, figures
 from hedgerow.proxy.monitoring.drift import RouteHealth
+from hedgerow.proxy.monitoring.promises import RoutePromises
 from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import record_verdicts
@@ -105,6 +106,7 @@ class Overview:
     surprises: list[Json]
     alarms: list[Json]
     complete: bool
+    promises: tuple[RoutePromises, ...] = ()
 
 
 async def overview_page(cache: PageCache, request: Request, services: Services, visitor: Visitor) -> Response:
@@ -114,6 +116,8 @@ async def overview_page(cache: PageCache, request: Request, services: Services, 
     maps, health = reloader.active_maps(), reloader.health
     compute = partial(store_of(request).read, partial(overview, services.settings, maps, health, name, period))
     view: Overview = await cache.get((name or "", period), compute)
+    mine = tuple(found for found in reloader.promises.values() if name in (None, found.route))
+    view = replace(view, promises=mine)
     if name is not None and not view.rows and all(line.name != name for line in view.routes):
         return page("missing.html", status=404, visitor=visitor, here="", what=f"No route is called {name}.")
     return await rendered(

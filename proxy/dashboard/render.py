@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse
 
 from hedgerow.calibration import Beta
 from hedgerow.proxy.monitoring.figures import NARROW_SPACE, percent
-from hedgerow.proxy.outcomes import explain
+from hedgerow.proxy.outcomes import Uncovered, explain
 from hedgerow.proxy.types import Json
 
 STATIC = Path(__file__).parent / "static"
@@ -87,6 +87,7 @@ def _environment() -> Environment:
         "moment": moment,
         "iso": iso,
         "alarm": alarm_words,
+        "uncovered": uncovered_words,
         "decision": decision_words,
     }
     environment.globals |= {"asset": asset, "term": term}
@@ -189,12 +190,20 @@ def decision_words(how: str) -> str:
     return _DECISIONS.get(kind) or f"decided by {how.replace('_', ' ').replace(':', ', ')}"
 
 
+def uncovered_words(code: str) -> str:
+    """Why nothing is promised, as a sentence."""
+    return Uncovered(code).sentence
+
+
 def alarm_words(alarm: Json, *, figures: bool = True) -> str:
     """An alarm as a clause, with its figures."""
     kinds = {
         "outcomes": "confidence and outcomes no longer agree",
         "inputs": "raw confidences look unlike those of the fit",
     }
+    _, _, number = alarm["kind"].rpartition(" ")
+    kinds["promise " + number] = f"promise {number} of the certificate is broken"
+    kinds["promise group " + number] = f"promise {number} of the certificate is broken for a group of answers"
     sentence: str = kinds.get(alarm["kind"], alarm["kind"].replace("_", " "))
     if not figures:
         return sentence

@@ -13,10 +13,11 @@ from hedgerow.proxy.config import StoreText
 from hedgerow.proxy.errors import StoreError, StoreUnavailable
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.outcomes import Status
+from hedgerow.proxy.pipeline.promised import promised_or_why
 from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_row, sentence_figures
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import consider
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.types import Json, Promised
 
 log = structlog.get_logger(__name__)
 
@@ -117,6 +118,13 @@ def _figures(result: Result, response_id: str | None) -> Row:
         expected = beta.mean * confidence.if_right + (1.0 - beta.mean) * confidence.if_wrong
         row |= {"fd_if_right": confidence.if_right, "fd_if_wrong": confidence.if_wrong, "fd_expected": expected}
         row["map_id"] = confidence.map_id
+    if (promised := result.promised) is not None:
+        row["certificate"] = promised.certificate
+        row["promised"] = {
+            "covered": [text for text, _ in promised.covered],
+            "reason": promised.reason,
+            "language": promised.language,
+        }
     if (perceived := result.perceived_confidence) is not None:
         row |= {"perceived_alpha": perceived.alpha, "perceived_beta": perceived.beta}
     if (own := result.own) is not None:
@@ -178,6 +186,8 @@ def _tell_operator(services: Services, result: Result, http_status: int | None) 
             metrics.tokens.labels(route, purpose).inc(spent.total)
         for attempt in result.rewording.attempts if result.rewording else ():
             metrics.refused_rewrites.labels(route, attempt).inc()
+        if result.promised is not None:
+            metrics.promised.labels(route, result.promised.reason or "covered").inc()
         line |= _line_figures(result)
         consider(services, result)
     log.info("request", **line)
@@ -203,6 +213,9 @@ def _line_figures(result: Result) -> Json:
             "fd_if_right": round(confidence.if_right, 4),
             "fd_if_wrong": round(confidence.if_wrong, 4),
         }
+    if (promised := result.promised) is not None:
+        line |= {"certificate": promised.certificate, "promises": [text for text, _ in promised.covered]}
+        line |= {"uncovered": promised.reason}
     if result.rewording is not None:
         line |= {"hedge": result.rewording.hedge, "rewriter": result.rewording.rewriter}
     if result.served_agrees is not None:
@@ -242,4 +255,11 @@ def headers(result: Result) -> list[tuple[bytes, bytes]]:
         pairs.append((b"x-hedgerow-reason", result.reason.encode("ascii", "replace")))
     if result.confidence is not None:
         pairs.append((b"x-hedgerow-confidence", f"{result.confidence.calibrated.mean:.4f}".encode()))
+    if result.job.route.promises is not None and result.begun_ns:
+        pairs.append((b"x-hedgerow-promise", _promise_header(promised_or_why(result)).encode()))
     return pairs
+
+
+def _promise_header(promised: Promised) -> str:
+    """The promises that cover the answer, parted by semicolons; else "none" and why."""
+    return "; ".join(text for text, _ in promised.covered) or f"none ({promised.reason})"

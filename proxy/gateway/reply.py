@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import measures_choices
 from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.promised import promised_or_why
 from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_figures, field_figures, sentence_figures
 from hedgerow.proxy.rewriting import natural_pieces
 from hedgerow.proxy.types import ClaimConfidence, Completion, Json, Usage
@@ -61,6 +62,10 @@ def extra_field(result: Result) -> Json:
             "map": confidence.map_id,
             "uncalibrated": confidence.map_id is None,
         }
+        if confidence.interval is not None:
+            field["confidence_interval"] = [round(end, 6) for end in confidence.interval]
+    if result.job.route.promises is not None:
+        field["promises"] = promise_figures(result)
     shows_draft = result.status not in (Status.ABSTAINED, Status.ESCALATED) or result.reason == Reason.CALLS_DISAGREE
     if result.claims and result.job.route.expose.claims and shows_draft:
         field |= _claims(result.claims)
@@ -90,6 +95,13 @@ def extra_field(result: Result) -> Json:
         if rewording.sentences:
             field["sentences"] = [sentence_figures(sentence) for sentence in rewording.sentences]
     return field | {"usage": {purpose: _counts(spent) for purpose, spent in result.usage.items()}}
+
+
+def promise_figures(result: Result) -> Json:
+    """What is promised of the answer, by which certificate, and why not more."""
+    promised = promised_or_why(result)
+    covered = [{"promise": text, "sentence": sentence} for text, sentence in promised.covered]
+    return {"certificate": promised.certificate, "covered": covered, "reason": promised.reason}
 
 
 def _claims(claims: Sequence[ClaimConfidence]) -> Json:

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 if TYPE_CHECKING:
     from hedgerow.proxy.audit.store import AuditStore
     from hedgerow.proxy.monitoring.drift import RouteHealth
+    from hedgerow.proxy.monitoring.promises import RoutePromises
 
 
 class Metrics:
@@ -50,10 +51,21 @@ class Metrics:
         self.ungraded = self._counter(
             "ungraded_answers", "Answers chosen for the grader that got no verdict from it.", "route"
         )
+        self.promised = self._counter(
+            "promised_answers",
+            "Calibrated answers of routes with promises: covered, or why not every promise covers them.",
+            "route",
+            "reason",
+        )
         self.background_failures = self._counter(
             "background_failures", "Failures of work beside the requests, and jobs that the shutdown cut off.", "task"
         )
         self._health = {name: self._gauge(name, text) for name, text in _HEALTH.items()}
+        self._promise = {
+            name: Gauge(f"hedgerow_{name}", text, ("route", "promise"), registry=self.registry)
+            for name, text in _PROMISES.items()
+        }
+        self._in_force = self._gauge("promises_in_force", "1 while a certificate stands for what the route promises.")
         self._alarm = Gauge(
             "hedgerow_drift_alarm", "1 while an alarm stands.", ("route", "kind"), registry=self.registry
         )
@@ -119,7 +131,28 @@ class Metrics:
         for kind in DRIFT_ALARMS:
             self._alarm.labels(health.route, kind).set(kind in health.alarms)
 
+    def tell_promises(self, found: RoutePromises) -> None:
+        """What the watcher found of one route's promises."""
+        self._in_force.labels(found.route).set(found.reason is None)
+        for gauge in self._promise.values():
+            gauge.remove_by_labels({"route": found.route})
+        for promise in found.promises:
+            values = {
+                "promise_broken": float(promise.state == "broken"),
+                "promise_upper_bound": promise.high,
+                "promise_labels": promise.labels,
+                "promise_broken_groups": len(promise.groups),
+            }
+            for name, value in values.items():
+                self._promise[name].labels(found.route, promise.promise).set(value)
 
+
+_PROMISES = {
+    "promise_broken": "1 where verdicts prove a promise broken.",
+    "promise_upper_bound": "Upper bound of the share that a promise limits, at 95 %, 0..1.",
+    "promise_labels": "Verdicts that a promise is watched by.",
+    "promise_broken_groups": "Groups of answers in which a promise is broken.",
+}
 DRIFT_ALARMS = ("outcomes", "inputs")
 _HEALTH = {
     "route_yellow": "1 where the route's map is alarmed, stale, unusable or skipped.",

@@ -15,7 +15,17 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
 from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.types import NO_TOKENS, ClaimConfidence, Clustering, Json, Rewording, Sample, Usage, WordedSentence
+from hedgerow.proxy.types import (
+    NO_TOKENS,
+    ClaimConfidence,
+    Clustering,
+    Json,
+    Promised,
+    Rewording,
+    Sample,
+    Usage,
+    WordedSentence,
+)
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
 
 Source = Literal["upstream", "shared", "cache"]
@@ -72,6 +82,7 @@ class Confidence:
         if_right, if_wrong: Faithfulness Divergence of the calibrated Beta should the answer prove right, and should it prove wrong; nats.
         map_id: version of the map; None for the identity: the confidence is uncalibrated.
         warnings: doubts about the map.
+        interval: both ends of the interval of the calibrated mean; None where the map has none, and for long answers.
     """
 
     signal: str
@@ -81,6 +92,7 @@ class Confidence:
     if_wrong: float
     map_id: str | None = None
     warnings: tuple[str, ...] = ()
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +121,7 @@ class Result:
         claims: of a long answer, what its draft claims and how sure each claim is.
         held_against: indices of the samples that the claims' `borne_out` speaks of, in its order.
         each: where the client asked for several choices, how sure each of them is that could be measured.
+        promised: what is promised of the answer; None where its route promises nothing, or it has no confidence.
         hedges: the retrieved hedges, nearest first.
         escalated: the stronger model's completion, where it was asked.
         reply: what the policy says in place of the answer, where it does.
@@ -131,6 +144,7 @@ class Result:
     claims: tuple[ClaimConfidence, ...] = ()
     held_against: tuple[int, ...] = ()
     each: tuple[ChoiceConfidence, ...] = ()
+    promised: Promised | None = None
     hedges: tuple[Match, ...] = ()
     rewording: Rewording | None = None
     escalated: Json | None = None

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from hedgerow.calibration import ActiveMap, Beta, faithfulness_divergence
 from hedgerow.calibration.decision import Action
+from hedgerow.calibration.promises.intervals import interval
 from hedgerow.lexicon import Match, spot
+from hedgerow.proxy.config import Policy
 from hedgerow.proxy.errors import ProxyError, StepFailed
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
@@ -19,7 +21,7 @@ from hedgerow.proxy.pipeline.sampling.sharing import Sharing
 from hedgerow.proxy.protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Supporter, Upstream
 from hedgerow.proxy.rewriting import Choice, FactGuard, TemplateRewriter
 from hedgerow.proxy.rewriting.decider import Decider
-from hedgerow.proxy.types import Clustering, Usage
+from hedgerow.proxy.types import Clustering, Standing, Usage
 
 if TYPE_CHECKING:
     from hedgerow.proxy.grading.online import RouteGrader
@@ -57,7 +59,8 @@ class RouteWording:
     """What puts a confidence into words on a route: everything that `hedgerow.proxy.pipeline.wording` needs, no upstream but an editor's.
 
     Attributes:
-        decide: what to do at a calibrated mean.
+        decide: what to do at a calibrated mean, where nothing is promised.
+        standing: whether a certificate speaks of answers with a confidence (map, signal); None where the route promises nothing.
         stronger: the upstream that is asked when the decision is to escalate.
         rewriters: makes the rewriters for one request, in the order they are tried.
         by_sentence: what long answers go through; None where the route words them as one.
@@ -67,6 +70,7 @@ class RouteWording:
     retriever: Choice
     rewriters: Callable[[Job], Sequence[Rewriter]]
     guard: Guard
+    standing: Callable[[str | None, str], Standing | None] = lambda _map_id, _signal: None
     stronger: Upstream | None = None
     by_sentence: LongAnswerPipeline | None = None
 
@@ -136,8 +140,9 @@ def _complete_draft(clustering: Clustering, cut_off: Sequence[bool]) -> Clusteri
 
 
 def calibrated(signal: str, raw: Beta, active: ActiveMap) -> Confidence:
-    """The confidence through the route's map."""
-    return confident(signal, raw, active.map.apply(raw), active)
+    """The confidence through the route's map, with its interval."""
+    confidence = confident(signal, raw, active.map.apply(raw), active)
+    return replace(confidence, interval=interval(active.fitted, raw.mean, confidence.calibrated.mean))
 
 
 def confident(signal: str, raw: Beta, beta: Beta, active: ActiveMap) -> Confidence:
@@ -146,24 +151,25 @@ def confident(signal: str, raw: Beta, beta: Beta, active: ActiveMap) -> Confiden
     return Confidence(signal, raw, beta, right, wrong, active.version, active.warnings)
 
 
-async def decide(run: Run, wording: RouteWording, mean: float, *, may_replace: bool) -> bool:
+def left_alone(run: Run, *, may_replace: bool) -> Reason | None:
+    """Why an answer stays as it is, however sure it is; None where it may be worded."""
+    if is_machine_read(run.job.chat, run.result.draft or ""):
+        return Reason.MACHINE_READ
+    return _described(run, may_replace=may_replace)
+
+
+async def decide(run: Run, wording: RouteWording, action: Action, *, may_replace: bool) -> bool:
     """Whether the draft is to be hedged; otherwise what the client gets is decided here. An answer that the client reads
     already (`may_replace` is false) cannot be replaced: it is hedged instead.
 
     Raises:
         StepFailed: the stronger model could not be asked; the plain draft is better than nothing.
     """
-    if is_machine_read(run.job.chat, run.result.draft or ""):
-        run.end(Status.PLAIN, Reason.MACHINE_READ)
-        return False
-    if (reason := _left_alone(run, may_replace=may_replace)) is not None:
-        run.end(Status.PLAIN, reason)
-        return False
-    action, policy = wording.decide(mean), run.job.route.policy
+    policy = run.job.route.policy or Policy()
     if action == "answer":
         run.end(Status.PLAIN, Reason.SURE_ENOUGH)
         return False
-    if action == "hedge" or policy is None or not may_replace:
+    if action == "hedge" or not may_replace:
         return True
     if action == "abstain" or wording.stronger is None:
         reply(run, policy.refusal, Reason.NOT_SURE_ENOUGH)
@@ -194,7 +200,7 @@ async def escalate(run: Run, stronger: Upstream, model: str | None, reason: Reas
     run.end(Status.ESCALATED, reason)
 
 
-def _left_alone(run: Run, *, may_replace: bool) -> Reason | None:
+def _described(run: Run, *, may_replace: bool) -> Reason | None:
     """Why an answer that could be worded stays as it is: what comes with it describes these very words."""
     if asks_for_logprobs(run.job.chat):
         return Reason.LOGPROBS
@@ -206,6 +212,12 @@ def _left_alone(run: Run, *, may_replace: bool) -> Reason | None:
 def retrieve(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ...]:
     """The nearest hedges; that of the conversation's last answer only where no other is about as near."""
     return retriever.nearest(target, run.job.route.rewriting.k, run.result.draft or "", hedges_in(run.job.last_answer))
+
+
+def retrieve_words(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ...]:
+    """The nearest hedges that say something: where the draft may not stand alone."""
+    found = retriever.nearest(target, run.job.route.rewriting.k + 1, run.result.draft or "")
+    return tuple(match for match in found if not match.hedge.is_plain)
 
 
 def hedges_in(answer: str) -> frozenset[str]:

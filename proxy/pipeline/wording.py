@@ -14,14 +14,23 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.proxy.errors import StepFailed
-from hedgerow.proxy.outcomes import Reason, Status
+from hedgerow.proxy.outcomes import Reason, Status, Uncovered
+from hedgerow.proxy.pipeline.promised import promised, rule, worded_at
 from hedgerow.proxy.pipeline.result import Confidence, Run
-from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, RouteWording, decide, hedges_in, retrieve
+from hedgerow.proxy.pipeline.steps import (
+    LongAnswerPipeline,
+    RouteWording,
+    decide,
+    hedges_in,
+    left_alone,
+    retrieve,
+    retrieve_words,
+)
 from hedgerow.proxy.rewriting import append_confidence_sentence, reword, reword_sentences, sentences
 from hedgerow.proxy.rewriting.decider import Decider, Offer
 from hedgerow.proxy.rewriting.frames import is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.long import MOST_HEDGES, Nearest, standing_low
-from hedgerow.proxy.types import Placement, Rewording, RewriteRequest, Usage
+from hedgerow.proxy.types import Placement, Promised, Rewording, RewriteRequest, Standing, Usage
 
 LOOKED_AT = 2_000
 """Characters of an answer that tell its language."""
@@ -48,23 +57,54 @@ async def word(run: Run, wording: RouteWording, measured: Measured, draft: str, 
     Raises:
         StepFailed: a step could not be done.
     """
-    job, target, long = run.job, measured.confidence.calibrated, measured.long
-    run.learn(confidence=measured.confidence)
+    confidence = measured.confidence
+    run.learn(confidence=confidence)
+    standing = wording.standing(confidence.map_id, confidence.signal)
+    language = known_language_of(draft[:LOOKED_AT], run.job.question)
+    if standing is not None:
+        run.learn(promised=Promised(None, reason=standing.reason or Uncovered.FAILED, language=language))
+    await _worded(run, wording, measured, draft, standing, language, may_replace=may_replace)
+    if standing is not None:
+        decided = run.result.reason not in _LEFT_ALONE
+        run.learn(promised=promised(standing, run.result, language, decided=decided, may_replace=may_replace))
+
+
+_LEFT_ALONE = frozenset({Reason.MACHINE_READ, Reason.LOGPROBS, Reason.CITATIONS, Reason.NOT_MEASURED})
+"""Reasons for which an answer stands as it is before anybody decides."""
+
+
+async def _worded(
+    run: Run,
+    wording: RouteWording,
+    measured: Measured,
+    draft: str,
+    standing: Standing | None,
+    language: str | None,
+    *,
+    may_replace: bool,
+) -> None:
+    """Decide, retrieve, rewrite, under the certificate that stands or without one."""
+    job, long = run.job, measured.long
     if long is not None and measured.sentences is None:
         return run.end(Status.PLAIN, Reason.NOT_MEASURED)
 
     with run.step("decide"):
-        if not await decide(run, wording, target.mean, may_replace=may_replace):
+        if (reason := left_alone(run, may_replace=may_replace)) is not None:
+            return run.end(Status.PLAIN, reason)
+        ruling = rule(standing, job.route.promises, measured.confidence.calibrated.mean, wording.decide)
+        target = worded_at(standing, measured.confidence, job.route.rewriting.word_at)
+        if not await decide(run, wording, ruling.action, may_replace=may_replace):
             return None
-    if known_language_of(draft[:LOOKED_AT], job.question) not in job.route.rewriting.languages:
+    if language not in job.route.rewriting.languages:
         return run.end(Status.UNHEDGED, Reason.UNKNOWN_LANGUAGE)
 
     with run.step("retrieve"):
-        hedges = retrieve(run, (long or wording).retriever, target)
+        found = retrieve_words if ruling.must_hedge else retrieve
+        hedges = found(run, (long or wording).retriever, target)
         run.learn(hedges=hedges)
 
     with run.step("rewrite"):
-        request = RewriteRequest(job.question, draft, target, hedges)
+        request = RewriteRequest(job.question, draft, target, hedges, must_hedge=ruling.must_hedge)
         if not may_replace:
             rewording = await append_confidence_sentence(request)
         elif long is not None and measured.sentences is not None:
@@ -74,7 +114,18 @@ async def word(run: Run, wording: RouteWording, measured: Measured, draft: str, 
             rewording = await reworded(long, job.question, draft, measured.sentences, avoid, cells, decider)
         else:
             rewording = await reword(request, rewriters=wording.rewriters(job), guard=wording.guard)
+        if ruling.must_hedge and rewording.status != "hedged":
+            rewording = await in_a_sentence_of_its_own(request, rewording)
         return run.reworded(rewording)
+
+
+async def in_a_sentence_of_its_own(request: RewriteRequest, refused: Rewording) -> Rewording:
+    """A closing sentence where a hedge is due and none could be put into the draft; what was refused stands among the attempts."""
+    closed = await append_confidence_sentence(request)
+    if closed.status != "hedged":
+        return refused
+    tried = (*refused.attempts, *([f"rewrite:{refused.reason}"] if refused.reason and not refused.attempts else []))
+    return replace(closed, attempts=tried, usage=refused.usage)
 
 
 async def reworded(

@@ -60,7 +60,7 @@ async def reword(
     request = replace(request, language=request.language or known_language_of(request.draft, request.question))
     if request.language is None:
         return await tried.left_alone(request, "unhedged", Reason.UNKNOWN_LANGUAGE, None)
-    if is_plain(request.target, request.hedges):
+    if not request.must_hedge and is_plain(request.target, request.hedges):
         return await tried.left_alone(request, "plain", Reason.NO_HEDGE_NEEDED, reader)
     if request.target.mean <= LOW and not any(rewriter.name in BASELINES for rewriter in rewriters):
         return await append_confidence_sentence(request)

@@ -55,7 +55,7 @@ def append_confidence_sentence_sync(request: RewriteRequest) -> Rewording:
     plain = Rewording(request.draft, "plain", Reason.NO_HEDGE_NEEDED, None, None)
     if language is None:
         return replace(plain, status="unhedged", reason=Reason.UNKNOWN_LANGUAGE)
-    if is_plain(request.target, request.hedges):
+    if not request.must_hedge and is_plain(request.target, request.hedges):
         return replace(plain, hedge=NO_HEDGE)
     if not any(asserts(sentence, language) for sentence in sentences(request.draft)):
         return replace(plain, reason=Reason.NO_ASSERTION)

@@ -96,10 +96,11 @@ class TemplateRewriter:
         if language is None:
             raise StepFailed("rewrite", Reason.UNKNOWN_LANGUAGE, "the answer is not in a language that has hedges")
         matches = request.hedges if language == "en" else nearest_foreign(language, request.target, len(request.hedges))
-        matches = tuple(match for match in matches if match.hedge.id not in request.refused)
+        refused = request.refused | {NO_HEDGE} if request.must_hedge else request.refused
+        matches = tuple(match for match in matches if match.hedge.id not in refused)
         if not matches:
             raise StepFailed("rewrite", Reason.NO_FRAME, "every retrieved hedge was refused")
-        if frames.is_plain(request.target, matches):
+        if not request.must_hedge and frames.is_plain(request.target, matches):
             return Rewrite(request.draft, NO_HEDGE)
         stripper = self.strippers.of(language)
         originals = stripper.pieces(request.draft)

@@ -16,7 +16,8 @@ from hedgerow.proxy.audit.engine import Engine, open_engine, sqlite_file
 from hedgerow.proxy.audit.maps import StoredMaps
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.errors import ConfigError
-from hedgerow.proxy.types import CLAIM_SIGNAL
+from hedgerow.proxy.services.active_certificate import ActiveCertificates
+from hedgerow.proxy.types import CLAIM_SIGNAL, Standing
 
 Scopes = dict[tuple[str | None, str | None], tuple[str, ...]]
 log = structlog.get_logger(__name__)
@@ -26,10 +27,14 @@ class ActiveMaps:
     """The active map of a route for a model and a signal, from a copy that `refresh` brings up to date.
 
     A map that is missing or damaged counts as no map: the answer is uncalibrated, and the reason stands in the warnings.
+
+    Attributes:
+        certificates: what is promised of answers that these maps calibrate; read with them.
     """
 
-    def __init__(self, registry: MapRegistry) -> None:
+    def __init__(self, registry: MapRegistry, certificates: ActiveCertificates | None = None) -> None:
         self.registry = registry
+        self.certificates = certificates or ActiveCertificates(None)
         self._assignments: tuple[Assignment, ...] = ()
         self._scopes: dict[bool, Scopes] = {}
         self._fitted: dict[str, FittedMap | CalibrationError] = {}
@@ -41,6 +46,7 @@ class ActiveMaps:
         Raises:
             StoreError: the store cannot be read; what was read before stands.
         """
+        self.certificates.refresh(settings)
         try:
             assignments, unreadable = self.registry.assignments(), None
         except CalibrationError as error:
@@ -56,6 +62,8 @@ class ActiveMaps:
         self._fitted = fitted
         of_answers = [a for a in assignments if self._signal_of(a.version) != CLAIM_SIGNAL]
         self._scopes = {True: scopes(assignments), False: scopes(of_answers)}
+        for route in settings.routes:
+            self.certificates.tell(route, self.standing_of(route))
 
     def active(self, route: Route, model: str, signal: str) -> ActiveMap:
         """The map that a route's answers of a model are calibrated with where the confidence is of this signal.
@@ -77,6 +85,18 @@ class ActiveMaps:
             warnings = (*active.warnings, self._unreadable)
             return replace(active, warnings=warnings, problem=self._unreadable)
         return self.registry.warned(active)
+
+    def standing(self, route: Route, map_id: str | None, signal: str) -> Standing | None:
+        """Whether a certificate speaks of the route's answers with this map and signal; None where the route promises nothing."""
+        return self.certificates.standing(route, map_id, signal)
+
+    def standing_of(self, route: Route) -> Standing | None:
+        """The same for the answers that the route usually gives: with its own signal, and the map of any model that has a certificate."""
+        if route.promises is None or not route.calibrates:
+            return None
+        maps = {active.version for active in self.of_route(route).values()}
+        found = [self.standing(route, version, route.signal) for version in sorted(maps, key=str)]
+        return next((each for each in found if each is not None and each.certificate is not None), found[0])
 
     def of_route(self, route: Route, signal: str | None = None) -> dict[str, ActiveMap]:
         """The maps of a route by model, for its own signal or for another: those that have an assignment of their own, and "" for every
@@ -143,7 +163,8 @@ def stored_maps(settings: Settings, engine: Engine | None) -> ActiveMaps:
     Raises:
         StoreError: the store cannot be read.
     """
-    maps = ActiveMaps(MapRegistry(settings.maps.folder, StoredMaps(engine) if engine is not None else None))
+    registry = MapRegistry(settings.maps.folder, StoredMaps(engine) if engine is not None else None)
+    maps = ActiveMaps(registry, ActiveCertificates(engine))
     maps.refresh(settings)
     return maps
 

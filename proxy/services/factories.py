@@ -46,7 +46,10 @@ def route_pipelines(
         ConfigError: what a route names is missing or cannot be used.
     """
     calibrating = [route for route in settings.routes if route.calibrates]
-    return {r.name: _pipeline(RouteContext(r, upstreams, partial(maps.active, r))) for r in calibrating}
+    return {
+        r.name: _pipeline(RouteContext(r, upstreams, partial(maps.active, r), partial(maps.standing, r)))
+        for r in calibrating
+    }
 
 
 def _pipeline(context: RouteContext) -> RoutePipeline:
@@ -99,6 +102,7 @@ def route_wording(context: RouteContext) -> RouteWording:
     guard = _guard(route, tuple(lexicon))
     return RouteWording(
         decide=_decide(route),
+        standing=context.standing,
         stronger=context.upstream(route.policy.escalate_to) if route.policy and route.policy.escalate_to else None,
         retriever=retriever,
         rewriters=_rewriters(context),

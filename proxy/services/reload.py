@@ -36,9 +36,11 @@ from hedgerow.proxy.services.services import (
 if TYPE_CHECKING:
     from hedgerow.calibration import ActiveMap
     from hedgerow.proxy.monitoring.drift import RouteHealth
+    from hedgerow.proxy.monitoring.promises import RoutePromises
     from hedgerow.proxy.pipeline.steps import RoutePipeline
     from hedgerow.proxy.protocols import Upstream
     from hedgerow.proxy.services.active_map import ActiveMaps
+    from hedgerow.proxy.types import Standing
 
 log = structlog.get_logger(__name__)
 
@@ -64,6 +66,7 @@ class ConfigReloader:
         states: what operators have set, by route.
         problem: why the newest configuration is not in use; None where it is.
         health: the drift watcher's last report, by route.
+        promises: how the promises of each route do that makes any, by the watcher's last report.
         wake: set to read the configuration again at once (SIGHUP).
     """
 
@@ -73,6 +76,7 @@ class ConfigReloader:
         self.states: Mapping[str, RouteState] = {}
         self.problem: str | None = None
         self.health: Mapping[str, RouteHealth] = {}
+        self.promises: Mapping[str, RoutePromises] = {}
         self.wake = asyncio.Event()
         self._base = base
         self._config = config
@@ -126,7 +130,7 @@ class ConfigReloader:
             await self._look_at_file(reload)
 
     async def examine(self) -> None:
-        """Examine every route's map for drift, raise new alarms, and keep the report.
+        """Examine every route's map for drift and its promises, raise new alarms, and keep the reports.
 
         Raises:
             StoreError: the store cannot be read.
@@ -136,12 +140,26 @@ class ConfigReloader:
         self.health = await anyio.to_thread.run_sync(examine, self.audit.engine, settings, active)
         for health in self.health.values():
             self.services.metrics.tell_health(health)
+        if standing := self.standing():
+            watched = await anyio.to_thread.run_sync(load_object, "hedgerow.proxy.monitoring.promises:examine")
+            self.promises = await anyio.to_thread.run_sync(watched, self.audit.engine, settings, standing)
+            for promises in self.promises.values():
+                self.services.metrics.tell_promises(promises)
+        else:
+            self.promises = {}
 
     def active_maps(self) -> dict[str, dict[str, ActiveMap]]:
         """The active maps of every route that may calibrate, by model; see `ActiveMaps.of_route`."""
         if self._maps is None:
             return {}
         return {route.name: self._maps.of_route(route) for route in self.services.settings.routes if route.calibrates}
+
+    def standing(self) -> dict[str, Standing]:
+        """By route that promises something, the certificate that its answers are served by, or why there is none."""
+        if self._maps is None:
+            return {}
+        found = {route.name: self._maps.standing_of(route) for route in self.services.settings.routes}
+        return {name: standing for name, standing in found.items() if standing is not None}
 
     async def check_map(self, route: Route, version: str | None) -> None:
         """Check that a route can use a map before it is set.

@@ -12,6 +12,7 @@ from hedgerow.proxy.types import Json
 if TYPE_CHECKING:
     from hedgerow.calibration import ActiveMap
     from hedgerow.proxy.monitoring.drift import RouteHealth
+    from hedgerow.proxy.monitoring.promises import RoutePromises
 
 
 def effective(settings: Settings, states: Mapping[str, RouteState]) -> Settings:
@@ -30,6 +31,7 @@ def describe(
     states: Mapping[str, RouteState],
     health: Mapping[str, RouteHealth],
     maps: Mapping[str, Mapping[str, ActiveMap]],
+    promises: Mapping[str, RoutePromises] | None = None,
 ) -> list[Json]:
     """Every route: mode and map as requests meet them and as configured, the maps that are active by model ("": every other one), who
     set them, and the health of the map.
@@ -51,6 +53,7 @@ def describe(
                 "set_by": state.actor if state else None,
                 "set_at": state.updated_at if state else None,
                 "health": report.to_dict() if report else None,
+                "promises": promised.to_dict() if (promised := (promises or {}).get(route.name)) else None,
             }
         )
     return routes

@@ -71,7 +71,9 @@ async def _grade(store: AuditStore, metrics: Metrics, grader: RouteGrader, job: 
     if correct is None:
         metrics.ungraded.labels(job.route.name).inc()
         return
-    verdict = Verdict(job.id, correct, kind="grader", source="grader", actor=grader.model)
+    verdict = Verdict(
+        job.id, correct, kind="grader", source="grader", actor=grader.model, propensity=job.route.grading.share
+    )
     try:
         await record_verdicts(store, metrics, [verdict])
     except StoreError as error:

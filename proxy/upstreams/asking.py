@@ -10,7 +10,7 @@ from hedgerow.proxy.config import Route
 from hedgerow.proxy.errors import ProxyError, StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Asker, Call, Clusterer, ConfidenceSignal, Rewriter, Supporter, Upstream
-from hedgerow.proxy.types import Json, Usage
+from hedgerow.proxy.types import Json, Standing, Usage
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
 
 if TYPE_CHECKING:
@@ -32,11 +32,13 @@ class RouteContext:
         route: the route's settings.
         upstreams: by name.
         active_map: the calibration map for a model and a signal, as it is now.
+        standing: whether a certificate of the route speaks of answers with a map and a signal, as it is now; None: nothing is promised.
     """
 
     route: Route
     upstreams: Mapping[str, Upstream]
     active_map: Callable[[str, str], ActiveMap]
+    standing: Callable[[str | None, str], Standing | None] = lambda _map_id, _signal: None
 
     def upstream(self, name: str | None = None) -> Upstream:
         """The named upstream, or the route's own."""

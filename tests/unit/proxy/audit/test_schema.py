@@ -18,7 +18,16 @@ from hedgerow.proxy.audit.tables import active_maps, answers, metadata, verdicts
 from hedgerow.proxy.config import Audit
 from hedgerow.proxy.errors import StoreError
 
-WITHOUT_OWN_WORDS = ("ALTER TABLE answers DROP COLUMN own_alpha", "ALTER TABLE answers DROP COLUMN own_beta")
+WITHOUT_PROMISES = (
+    "ALTER TABLE answers DROP COLUMN certificate",
+    "ALTER TABLE answers DROP COLUMN promised",
+    "ALTER TABLE verdicts DROP COLUMN propensity",
+)
+WITHOUT_OWN_WORDS = (
+    *WITHOUT_PROMISES,
+    "ALTER TABLE answers DROP COLUMN own_alpha",
+    "ALTER TABLE answers DROP COLUMN own_beta",
+)
 
 
 def test_a_blank_database_gets_the_tables_of_the_code(store_url: str) -> None:

@@ -1,0 +1,143 @@
+"""Answers that a certificate decided on, with their verdicts: what tells whether its promises hold.
+
+A verdict counts where it is known how likely the answer was drawn for it: because whoever judged says so (`propensity`), or because the answer
+is in the random sample that every answer is drawn into by its own id. What people volunteer about other answers does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from hedgerow.proxy.audit.engine import transaction
+from hedgerow.proxy.audit.tables import answers, verdicts
+
+NOT_GIVEN = ("abstained", "escalated")
+"""Statuses of answers that the client did not get."""
+_TAIL = 16
+"""Hexadecimal digits at the end of an audit id that are drawn at random."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromisedAnswers:
+    """Judged answers of one certificate, in the order of the verdicts that count; arrays of shape (n,).
+
+    Attributes:
+        wrong: 0..1.
+        drawn: probability with which each was drawn to be judged.
+        covered: the promises that speak of each.
+        groups: what each belongs to, by name of the column.
+        volunteered: verdicts on answers that nobody drew; they do not count.
+    """
+
+    wrong: NDArray[np.float64]
+    drawn: NDArray[np.float64]
+    covered: tuple[frozenset[str], ...]
+    groups: tuple[dict[str, str], ...]
+    volunteered: int
+
+
+def in_sample(answer_id: str, share: float) -> bool:
+    """Whether an answer is in the random sample: the end of its id, 64 random bits, decides."""
+    return int(answer_id[-_TAIL:], 16) < share * 2.0 ** (4 * _TAIL)
+
+
+def read_promised(
+    engine: sa.Engine,
+    *,
+    route: str,
+    certificate: str,
+    share: float,
+    least: float,
+    kinds: Sequence[str],
+    since: float = 0.0,
+) -> PromisedAnswers:
+    """The judged answers of a certificate; of several verdicts on one the latest counts, except that a grader's never replaces anybody else's.
+
+    Args:
+        share: of answers that are in the random sample; 1: every verdict counts.
+        least: a probability below which what somebody says to have drawn does not count.
+        kinds: whose verdicts count. What others say of the same answer changes nothing.
+        since: verdicts before this moment do not count, seconds since 1970.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    a, v = answers.c, verdicts.c
+    statement = (
+        sa.select(v.correct, v.kind, v.propensity, a.id, a.promised, a.model, a.signal, a.path, a.user_hash)
+        .join_from(verdicts, answers)
+        .where(a.route == route, a.certificate == certificate, v.fd.is_not(None), v.kind.in_(kinds))
+        .where(v.created_at >= since)
+        .order_by(v.id)
+    )
+    with transaction(engine) as connection:
+        rows = [dict(row) for row in connection.execute(statement).mappings()]
+    counted = [(row, drawn) for row in _latest(rows) if (drawn := _drawn(row, share, least)) is not None]
+    return PromisedAnswers(
+        wrong=np.array([1.0 - row["correct"] for row, _ in counted]),
+        drawn=np.array([drawn for _, drawn in counted]),
+        covered=tuple(frozenset((row["promised"] or {}).get("covered", ())) for row, _ in counted),
+        groups=tuple(_groups(row) for row, _ in counted),
+        volunteered=len({row["id"] for row in rows}) - len(counted),
+    )
+
+
+def _latest(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row an answer, in the order of the verdicts that count; a probability that an earlier verdict told stays known."""
+    kept: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        before = kept.get(row["id"])
+        if before is not None and row["kind"] == "grader" and before["kind"] != "grader":
+            before["propensity"] = before["propensity"] or row["propensity"]
+            continue
+        if before is not None:
+            row["propensity"] = row["propensity"] or before["propensity"]
+            del kept[row["id"]]
+        kept[row["id"]] = row
+    return list(kept.values())
+
+
+def _drawn(row: dict[str, Any], share: float, least: float) -> float | None:
+    """Probability with which an answer was drawn; None where nobody drew it."""
+    if share == 1.0 or (row["kind"] != "grader" and in_sample(row["id"], share)):
+        return share
+    told = row["propensity"]
+    return float(told) if told is not None and told >= least else None
+
+
+def _groups(row: dict[str, Any]) -> dict[str, str]:
+    named = {"model": row["model"], "signal": row["signal"], "path": row["path"], "user": row["user_hash"]}
+    named["language"] = (row["promised"] or {}).get("language")
+    return {name: value or "unknown" for name, value in named.items()}
+
+
+def read_not_given(engine: sa.Engine, *, route: str, certificate: str, since: float = 0.0) -> NDArray[np.float64]:
+    """Of every answer that a certificate decided on, in the order of the requests: 1 where it was not given, else 0.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    a = answers.c
+    wanted = (a.route == route, a.certificate == certificate, a.created_at >= since)
+    with transaction(engine) as connection:
+        found = connection.execute(sa.select(a.status).where(*wanted).order_by(a.created_at)).scalars()
+        return np.array([status in NOT_GIVEN for status in found], dtype=np.float64)
+
+
+def count_promised(engine: sa.Engine, *, route: str, certificate: str) -> dict[str, int]:
+    """How many answers a certificate decided on, by what became of them.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    a = answers.c
+    wanted = (a.route == route, a.certificate == certificate)
+    with transaction(engine) as connection:
+        rows = connection.execute(sa.select(a.status, sa.func.count()).where(*wanted).group_by(a.status))
+        return {status: int(count) for status, count in rows}

@@ -1,0 +1,259 @@
+"""Promises: whether what a route's certificate promises holds, with an alarm where it does not.
+
+Everything is computed anew from the rows of the audit, so that it survives a restart and every process comes to the same result; one of them
+raises the alarm.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from hedgerow.calibration.promises.certificate import Certificate, Promise
+from hedgerow.calibration.promises.watching import Watch, watch, watch_groups
+from hedgerow.proxy.audit.operators import Engine, raise_alarm, read_alarms, set_state
+from hedgerow.proxy.audit.promised import PromisedAnswers, read_not_given, read_promised
+from hedgerow.proxy.config import Promises, Route, Settings
+from hedgerow.proxy.types import Standing
+
+log = structlog.get_logger(__name__)
+
+PROMISE, GROUP = "promise", "promise group"
+"""How the kinds of alarms begin: a promise is broken; it is broken in a group of answers."""
+WATCHER = "promise watcher"
+"""The actor of what the watcher does by itself."""
+_STATES = {"held": "held", "open": "not shown to hold yet", "broken": "broken"}
+ID_LENGTH = 128
+"""Characters of a certificate's id that an alarm keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupHealth:
+    """A group of answers in which a promise is broken: `by` which column, its `name` there, and what its verdicts say."""
+
+    by: str
+    name: str
+    labels: int
+    share: float
+    low: float
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseHealth:
+    """How a promise does.
+
+    Attributes:
+        promise: in its canonical form.
+        sentence: the same for people.
+        limit: at most this share.
+        state: "held" (shown, with 95 %), "open" (neither shown to hold nor to be broken), "broken".
+        labels: verdicts that count; of a promise on what is not answered, all answers.
+        share: of them that is wrong, corrected for how they were drawn; None without labels.
+        low, high: bounds of the share, each at 95 %, however often one looks.
+        evidence: ln of the e-process against the promise; an alarm is raised at `threshold`.
+        groups: those in which it is broken.
+    """
+
+    promise: str
+    sentence: str
+    limit: float
+    state: str
+    labels: int
+    share: float | None
+    low: float
+    high: float
+    evidence: float
+    threshold: float
+    groups: tuple[GroupHealth, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The promise and how it does, as everybody understands it.
+
+        >>> PromiseHealth("plain_wrong <= 5 %", "plain answers wrong at most 5 %", 0.05, "held", 412, 0.02, 0, 0.041, 0, 5).line
+        "Promise 'plain answers wrong at most 5 %': held, 412 labels, at most 4.1 %"
+        """
+        bound = (
+            f"at least {self.low:.1%}"
+            if self.state == "broken" and self.low > self.limit
+            else f"at most {self.high:.1%}"
+        )
+        labels = f"{self.labels:,} label{'' if self.labels == 1 else 's'}"
+        known = f"{labels}, {bound}" if self.labels else "no labels yet"
+        return f"Promise '{self.sentence}': {_STATES[self.state]}, {known}".replace("%", " %").replace("  %", " %")
+
+
+@dataclass(frozen=True, slots=True)
+class RoutePromises:
+    """What a route promises, and how that does.
+
+    Attributes:
+        certificate: in force, or withdrawn; None: there is none.
+        reason: a code of `Uncovered` where none is in force.
+        served_by: how answers are served meanwhile (`promises.without`).
+        since: when the certificate was issued, or its alarms were last cleared; seconds since 1970.
+        volunteered: verdicts that do not count, because nobody drew the answers that they are on.
+    """
+
+    route: str
+    certificate: str | None
+    reason: str | None
+    served_by: str
+    since: float | None = None
+    volunteered: int = 0
+    promises: tuple[PromiseHealth, ...] = ()
+    alarms: tuple[str, ...] = ()
+    checked_at: float = 0.0
+
+    @property
+    def broken(self) -> bool:
+        """Whether any promise is."""
+        return any(promise.state == "broken" for promise in self.promises)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        lines = [asdict(promise) | {"line": promise.line} for promise in self.promises]
+        return asdict(self) | {"promises": lines}
+
+
+def examine(engine: Engine, settings: Settings, standing: Mapping[str, Standing]) -> dict[str, RoutePromises]:
+    """How the promises of every route do that makes any; new alarms are raised on the way.
+
+    Args:
+        standing: by route, the certificate that its answers are served by now, or why there is none.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    routes = {route.name: route for route in settings.routes}
+    return {name: _of_route(engine, routes[name], found) for name, found in standing.items()}
+
+
+def _of_route(engine: Engine, route: Route, standing: Standing) -> RoutePromises:
+    without, certificate = (route.promises or Promises()).without, standing.certificate or standing.withdrawn
+    if certificate is None:
+        return RoutePromises(route.name, None, standing.reason, without, checked_at=time.time())
+    found = _alarmed(engine, route, health(engine, route, certificate))
+    return found if standing.certificate is not None else replace(found, reason=standing.reason, served_by=without)
+
+
+def health(engine: Engine, route: Route, certificate: Certificate) -> RoutePromises:
+    """How the promises of a certificate do on a route, from the verdicts since its last alarm was cleared. Raises no alarm.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    how, name = route.promises or Promises(), certificate.id[:ID_LENGTH]
+    past = [
+        each for each in read_alarms(engine, route=route.name) if each.map_id == name and each.kind.startswith(PROMISE)
+    ]
+    cleared = max((each.cleared_at for each in past if each.cleared_at is not None), default=0.0)
+    least = min(how.share, route.grading.share or 1.0)
+    judged = read_promised(
+        engine,
+        route=route.name,
+        certificate=certificate.id,
+        share=how.share,
+        least=least,
+        kinds=how.kinds,
+        since=cleared,
+    )
+    all_answers = read_not_given(engine, route=route.name, certificate=certificate.id, since=cleared)
+    alpha = how.alpha / max(len(certificate.promises), 1)
+    standing = {each.kind for each in past if each.cleared_at is None}
+    watched = [_watched(each, judged, all_answers, how, least, alpha) for each in certificate.promises]
+    return RoutePromises(
+        route=route.name,
+        certificate=certificate.id,
+        reason=None,
+        served_by="certificate",
+        since=max(cleared, certificate.issued_at.timestamp()),
+        volunteered=judged.volunteered,
+        promises=tuple(
+            replace(each, state="broken")
+            if f"{PROMISE} {number}" in standing
+            else each  # also where rows were purged since
+            for number, each in enumerate(watched, start=1)
+        ),
+        alarms=tuple(sorted(standing)),
+        checked_at=time.time(),
+    )
+
+
+def _watched(
+    promise: Promise, judged: PromisedAnswers, not_given: NDArray[np.float64], how: Promises, least: float, alpha: float
+) -> PromiseHealth:
+    wish, limit = promise.wish, promise.wish.limit or 0.0
+    if wish.subject == "abstain":
+        return _health(promise, watch(not_given, level=limit, alpha=alpha) if limit else _never(not_given), ())
+    covered = np.array([wish.text in each for each in judged.covered], dtype=bool)
+    if wish.subject == "plain_and_wrong":  # a share of all questions, whatever was answered
+        rows, wrong = np.arange(covered.size), judged.wrong * covered
+    else:
+        rows, wrong = np.flatnonzero(covered), judged.wrong
+    found = watch(wrong[rows], level=limit, drawn=judged.drawn[rows], least=least, alpha=alpha)
+    groups = []
+    for by in how.groups:
+        names = [judged.groups[row][by] for row in rows]
+        if len(set(names)) < 2:
+            continue
+        part = alpha / len(how.groups)
+        each = watch_groups(names, wrong[rows], level=limit, drawn=judged.drawn[rows], least=least, alpha=part)
+        broken = {name: of for name, of in each.items() if of.state == "broken"}
+        groups += [GroupHealth(by, name, of.labels, of.share or 0.0, of.low) for name, of in broken.items()]
+    return _health(promise, found, tuple(groups))
+
+
+def _never(not_given: NDArray[np.float64]) -> Watch:
+    """A promise that everything is answered: a single answer that was not given breaks it."""
+    first = np.flatnonzero(not_given)
+    at = int(first[0]) if first.size else None
+    share = float(not_given.mean()) if not_given.size else None
+    return Watch(0.0, not_given.size, share, share or 0.0, share or 0.0, np.inf if first.size else 0.0, 0.0, at)
+
+
+def _health(promise: Promise, found: Watch, groups: tuple[GroupHealth, ...]) -> PromiseHealth:
+    return PromiseHealth(
+        promise=promise.wish.text,
+        sentence=promise.wish.sentence,
+        limit=found.level,
+        state=found.state,
+        labels=found.labels,
+        share=found.share,
+        low=found.low,
+        high=found.high,
+        evidence=found.evidence,
+        threshold=found.threshold,
+        groups=groups,
+    )
+
+
+def _alarmed(engine: Engine, route: Route, found: RoutePromises) -> RoutePromises:
+    """Raise what the tests found, and do what the route says should follow."""
+    standing = set(found.alarms)
+    name = (found.certificate or "")[:ID_LENGTH]
+    for number, promise in enumerate(found.promises, start=1):
+        broken = {f"{PROMISE} {number}": promise.state == "broken", f"{GROUP} {number}": bool(promise.groups)}
+        for kind in (kind for kind, is_so in broken.items() if is_so):
+            standing.add(kind)
+            figures = {"statistic": min(promise.evidence, 1e9), "threshold": promise.threshold}
+            if not raise_alarm(engine, route=route.name, map_id=name, kind=kind, **figures):
+                continue
+            event = "promise_broken" if kind == f"{PROMISE} {number}" else "promise_hides_groups"
+            groups = [f"{each.by}={each.name}" for each in promise.groups if each.by != "user"]
+            told = {"route": route.name, "certificate": found.certificate, "promise": promise.promise}
+            log.warning(event, **told, labels=promise.labels, share=promise.share, groups=groups, **figures)
+            if (
+                event == "promise_broken"
+                and route.mode == "on"
+                and (route.promises or Promises()).on_broken == "shadow"
+            ):
+                note = f"{promise.promise} of {found.certificate} proved broken"
+                set_state(engine, route.name, "mode", "shadow", actor=WATCHER, note=note)
+    return replace(found, alarms=tuple(sorted(standing)))

@@ -1,0 +1,100 @@
+"""What a route promises of an answer: its certificate decides what is served, and what was served so is covered by its promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hedgerow.calibration import Beta
+from hedgerow.proxy.config import Promises
+from hedgerow.proxy.outcomes import Status, Uncovered
+from hedgerow.proxy.pipeline.result import Confidence, Result
+from hedgerow.proxy.types import Promised, Standing
+
+if TYPE_CHECKING:
+    from hedgerow.calibration.decision import Action
+    from hedgerow.calibration.promises.certificate import Certificate
+
+_SERVED_AS: dict[str, Status] = {"plain": Status.PLAIN, "abstain": Status.ABSTAINED}
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What is done with an answer.
+
+    Attributes:
+        action: what to serve.
+        must_hedge: whether it may not go out without a hedge, however sure it is.
+    """
+
+    action: Action
+    must_hedge: bool = False
+
+
+def rule(
+    standing: Standing | None, promises: Promises | None, mean: float, by_policy: Callable[[float], Action]
+) -> Ruling:
+    """What to do at a calibrated mean: as the certificate says; where none is valid, as the route falls back; without promises by its policy."""
+    if standing is None or promises is None:
+        return Ruling(by_policy(mean))
+    if (certificate := standing.certificate) is not None:
+        actions: dict[str, Action] = {"plain": "answer", "hedge": "hedge", "abstain": "escalate"}
+        return Ruling(actions[certificate.decide(mean)], must_hedge=certificate.thresholds.plain is not None)
+    if promises.without == "abstain":
+        return Ruling("escalate")
+    action = by_policy(mean)
+    if promises.without == "hedge":
+        return Ruling("hedge" if action == "answer" else action, must_hedge=True)
+    return Ruling(action)
+
+
+def worded_at(standing: Standing | None, confidence: Confidence, word_at: str) -> Beta:
+    """The confidence whose words an answer gets: the calibrated one, lowered where a certificate or the route's `word_at` says so."""
+    calibrated = confidence.calibrated
+    mean = calibrated.mean
+    if standing is not None and standing.certificate is not None:
+        mean = standing.certificate.word_at(mean)
+    if word_at == "lower" and confidence.interval is not None:
+        mean = min(mean, confidence.interval[0])
+    return calibrated if mean == calibrated.mean else Beta.from_mean(mean, calibrated.concentration)
+
+
+def promised(standing: Standing, result: Result, language: str | None, *, decided: bool, may_replace: bool) -> Promised:
+    """Which promises cover an answer as it is served, and why not all do.
+
+    Args:
+        decided: whether the certificate had a say: False for an answer that is left as it is whatever its confidence.
+    """
+    certificate, confidence = standing.certificate, result.confidence
+    if certificate is None or confidence is None:
+        return Promised(None, (), standing.reason, language)
+    mean = confidence.calibrated.mean
+    reason = _missed(certificate, result, mean, may_replace=may_replace) if decided else Uncovered.NOT_DECIDED
+    covering = certificate.covering(mean)
+    if reason is Uncovered.NOT_WORDED:  # it was given, and nothing is true of its words
+        covering = tuple(promise for promise in covering if promise.wish.subject == "answered")
+    elif reason is not None:
+        covering = ()
+    reason = reason or (None if covering else Uncovered.OTHER_ANSWERS)
+    return Promised(certificate.id, tuple((p.wish.text, p.wish.sentence) for p in covering), reason, language)
+
+
+def _missed(certificate: Certificate, result: Result, mean: float, *, may_replace: bool) -> Uncovered | None:
+    """Why an answer was not served as the certificate decided; None where it was."""
+    decision = certificate.decide(mean)
+    if result.status in (Status.DEGRADED, Status.FAILED):
+        return Uncovered.FAILED
+    if result.status == Status.ESCALATED:
+        return Uncovered.ESCALATED
+    if decision == "abstain" and not may_replace:
+        return Uncovered.NOT_REPLACED
+    words_alone = certificate.thresholds.plain is None and result.status == Status.PLAIN
+    if decision == "hedge":
+        return None if result.status == Status.HEDGED or words_alone else Uncovered.NOT_WORDED
+    return None if result.status == _SERVED_AS[decision] else Uncovered.FAILED
+
+
+def promised_or_why(result: Result) -> Promised:
+    """What is promised of an answer of a route with promises, also where it never came to a decision."""
+    return result.promised or Promised(None, reason=Uncovered.NOT_MEASURED)

@@ -1,0 +1,102 @@
+"""Which certificate stands for a route: requests, watcher, dashboard and command line all ask `ActiveCertificates`."""
+
+from __future__ import annotations
+
+import re
+
+import structlog
+
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.promises.certificate import Certificate
+from hedgerow.proxy.audit.certificates import StoredCertificates
+from hedgerow.proxy.audit.engine import Engine
+from hedgerow.proxy.audit.operators import read_alarms
+from hedgerow.proxy.audit.store import hash_key
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.monitoring.promises import ID_LENGTH
+from hedgerow.proxy.outcomes import Uncovered
+from hedgerow.proxy.types import Standing
+
+log = structlog.get_logger(__name__)
+_BROKEN = re.compile(r"promise \d+")
+"""The kinds of alarms of broken promises (`hedgerow.proxy.monitoring.promises`)."""
+
+
+class ActiveCertificates:
+    """The certificate of a route for answers with a map and a signal, from a copy that `refresh` brings up to date.
+
+    Args:
+        engine: the audit store; None: nothing is stored.
+    """
+
+    def __init__(self, engine: Engine | None) -> None:
+        self._engine = engine
+        self._stored: tuple[Certificate, ...] = ()
+        self._altered: frozenset[str] = frozenset()
+        self._withdrawn: frozenset[tuple[str, str]] = frozenset()
+        self._unreadable = False
+        self._said: dict[str, str | None] = {}
+
+    def refresh(self, settings: Settings) -> None:
+        """Read the certificates of every route that promises something. Reads the store: for worker threads."""
+        if self._engine is None or not any(route.promises and route.calibrates for route in settings.routes):
+            return
+        try:
+            found = StoredCertificates(self._engine, hash_key(settings.audit)).read_all()
+            standing = read_alarms(self._engine, standing=True)
+        except (StoreError, CalibrationError) as error:
+            if not self._unreadable:
+                log.error("certificates_unreadable", reason=str(error))
+            self._unreadable = True
+            return
+        key = hash_key(settings.audit)
+        self._altered = frozenset(each.id for each in found if each.check_seal(key) != "valid")
+        self._withdrawn = frozenset((a.route, a.map_id or "") for a in standing if _BROKEN.fullmatch(a.kind))
+        self._stored, self._unreadable = tuple(found), False
+
+    def standing(self, route: Route, map_id: str | None, signal: str) -> Standing | None:
+        """Whether a certificate speaks of the route's answers with this map and signal; None where the route promises nothing."""
+        if route.promises is None:
+            return None
+        named = route.promises.certificate
+        candidates = [
+            each for each in self._stored if each.id == named or (named == "auto" and each.route in ("", route.name))
+        ]
+        if not candidates:
+            return Standing(None, Uncovered.UNREADABLE_STORE if self._unreadable else Uncovered.NO_CERTIFICATE)
+        faults = [(self._fault(each, route, map_id, signal), each) for each in candidates]
+        fits = next((each for fault, each in faults if fault is None), None)
+        if fits is not None:
+            return Standing(fits)
+        fault, newest = next((found for found in faults if found[0] is Uncovered.WITHDRAWN), faults[0])
+        return Standing(None, fault, newest if fault is Uncovered.WITHDRAWN else None)
+
+    def tell(self, route: Route, standing: Standing | None) -> None:
+        """Log a route's certificate, or why it has none, when that has changed."""
+        if standing is None:
+            return
+        now = standing.certificate.id if standing.certificate is not None else standing.reason
+        if self._said.get(route.name, "") == now:
+            return
+        self._said[route.name] = now
+        if standing.certificate is not None:
+            promises = [promise.wish.text for promise in standing.certificate.promises]
+            log.info("promises_in_force", route=route.name, certificate=now, promises=promises)
+        else:
+            without = route.promises.without if route.promises else ""
+            log.warning("promises_not_in_force", route=route.name, reason=now, served_by=without)
+
+    def _fault(self, certificate: Certificate, route: Route, map_id: str | None, signal: str) -> Uncovered | None:
+        if certificate.id in self._altered:
+            return Uncovered.CERTIFICATE_ALTERED
+        if certificate.route not in ("", route.name):
+            return Uncovered.OTHER_ROUTE
+        if certificate.signal not in ("", signal):
+            return Uncovered.OTHER_SIGNAL
+        if certificate.map_id != map_id:
+            return Uncovered.OTHER_MAP
+        withdraws = route.promises is not None and route.promises.on_broken == "withdraw"
+        return (
+            Uncovered.WITHDRAWN if withdraws and (route.name, certificate.id[:ID_LENGTH]) in self._withdrawn else None
+        )
