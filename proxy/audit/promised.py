@@ -30,6 +30,7 @@ class PromisedAnswers:
     Attributes:
         wrong: 0..1.
         drawn: probability with which each was drawn to be judged.
+        told_at: when each verdict came, seconds since 1970.
         covered: the promises that speak of each.
         groups: what each belongs to, by name of the column.
         volunteered: verdicts on answers that nobody drew; they do not count.
@@ -37,6 +38,7 @@ class PromisedAnswers:
 
     wrong: NDArray[np.float64]
     drawn: NDArray[np.float64]
+    told_at: NDArray[np.float64]
     covered: tuple[frozenset[str], ...]
     groups: tuple[dict[str, str], ...]
     volunteered: int
@@ -70,7 +72,9 @@ def read_promised(
     """
     a, v = answers.c, verdicts.c
     statement = (
-        sa.select(v.correct, v.kind, v.propensity, a.id, a.promised, a.model, a.signal, a.path, a.user_hash)
+        sa.select(
+            v.correct, v.kind, v.propensity, v.created_at, a.id, a.promised, a.model, a.signal, a.path, a.user_hash
+        )
         .join_from(verdicts, answers)
         .where(a.route == route, a.certificate == certificate, v.fd.is_not(None), v.kind.in_(kinds))
         .where(v.created_at >= since)
@@ -82,6 +86,7 @@ def read_promised(
     return PromisedAnswers(
         wrong=np.array([1.0 - row["correct"] for row, _ in counted]),
         drawn=np.array([drawn for _, drawn in counted]),
+        told_at=np.array([row["created_at"] for row, _ in counted]),
         covered=tuple(frozenset((row["promised"] or {}).get("covered", ())) for row, _ in counted),
         groups=tuple(_groups(row) for row, _ in counted),
         volunteered=len({row["id"] for row in rows}) - len(counted),

@@ -173,3 +173,16 @@ def _private(row: Row) -> str | None:
     if row["salt"] is not None and chain.digest(row["salt"], row["user_hash"], texts_of_row) == row["digest"]:
         return None
     return "its texts were altered" if texts_of_row else "its texts are missing, but were not erased"
+
+
+def chain_ends(engine: sa.Engine, route: str) -> list[Row]:
+    """Where the chains of a route end: writer, seq, hash and seal of each, oldest writer first.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    c = chains.c
+    statement = sa.select(c.writer, c.last_seq.label("seq"), c.last_hash.label("hash"), c.last_seal.label("seal"))
+    with transaction(engine) as connection:
+        found = connection.execute(statement.where(c.route == route).order_by(c.updated_at, c.writer)).mappings()
+        return [dict(row) for row in found]

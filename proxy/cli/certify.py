@@ -33,15 +33,22 @@ from hedgerow.proxy.cli.common import (
     whoami,
 )
 from hedgerow.proxy.cli.maps import check_route, map_registry
+from hedgerow.proxy.cli.promises_report import report
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.datasets import UNREADABLE
 from hedgerow.proxy.lab.promises import Certified, Labels, certify, read_labels, route_labels
+from hedgerow.proxy.lab.promises_report import KIND as REPORT
+from hedgerow.proxy.lab.promises_report import read_page
 from hedgerow.proxy.services.active_map import stored_maps
 from hedgerow.proxy.services.routes import effective
 
 app = typer.Typer(help="Promise how often answers are wrong, with proof; list, show and verify certificates.")
+app.command()(report)
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-CHECKS = {KIND: "hedgerow.proxy.cli.certify:certificate_seal"}
+CHECKS = {
+    KIND: "hedgerow.proxy.cli.certify:certificate_seal",
+    REPORT: "hedgerow.proxy.lab.promises_report:report_seal",
+}
 """How a file of each kind (its top-level `kind`) is verified: a function of (object, hash key) that gives the state of its seal, as "module:name"."""
 _SEALS = {
     "valid": "as it was issued",
@@ -149,6 +156,8 @@ def verify(
     typer.echo(
         json.dumps({"seal": state, "signed": state == "valid" and not keyless}) if as_json else f"{file}: {said}"
     )
+    if state == "valid" and content["kind"] == REPORT and not as_json:
+        typer.echo("\n".join(promise["line"] for promise in content["promises"]))
     if state == "valid" and content["kind"] == KIND and not as_json:
         _print_certificate(Certificate.from_dict(content))
     if state != "valid":
@@ -176,7 +185,11 @@ def _check(kind: str) -> Callable[[dict[str, Any], bytes], SealState]:
 def _read(file: Path) -> dict[str, Any]:
     """The object of a file that can be verified; the answer of `certify --json` counts for the certificate in it."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        if text.lstrip().startswith("<"):
+            with one_sentence():
+                return read_page(text)
+        content = json.loads(text)
     except OSError as error:
         unreadable(file, error)
     except (ValueError, RecursionError):

@@ -29,6 +29,8 @@ PROMISE, GROUP = "promise", "promise group"
 WATCHER = "promise watcher"
 """The actor of what the watcher does by itself."""
 _STATES = {"held": "held", "open": "not shown to hold yet", "broken": "broken"}
+_MOST = 1e9
+"""Evidence beyond that is written as that."""
 ID_LENGTH = 128
 """Characters of a certificate's id that an alarm keeps."""
 
@@ -139,64 +141,90 @@ def _of_route(engine: Engine, route: Route, standing: Standing) -> RoutePromises
     without, certificate = (route.promises or Promises()).without, standing.certificate or standing.withdrawn
     if certificate is None:
         return RoutePromises(route.name, None, standing.reason, without, checked_at=time.time())
-    found = _alarmed(engine, route, health(engine, route, certificate))
+    found = _alarmed(engine, route, health(route, certificate, evidence(engine, route, certificate)))
     return found if standing.certificate is not None else replace(found, reason=standing.reason, served_by=without)
 
 
-def health(engine: Engine, route: Route, certificate: Certificate) -> RoutePromises:
-    """How the promises of a certificate do on a route, from the verdicts since its last alarm was cleared. Raises no alarm.
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that tells whether the promises of a certificate hold.
+
+    Attributes:
+        judged: answers with a verdict that counts.
+        not_given: of every answer, 1 where it was not given.
+        least: a probability below which no answer was drawn.
+        alpha: level of each promise's test.
+        since: what came before this moment does not count; seconds since 1970.
+        standing: kinds of alarms that stand.
+    """
+
+    judged: PromisedAnswers
+    not_given: NDArray[np.float64]
+    least: float
+    alpha: float
+    since: float
+    standing: frozenset[str]
+
+
+def evidence(engine: Engine, route: Route, certificate: Certificate) -> Evidence:
+    """Read what tells of a certificate's promises since its last alarm was cleared.
 
     Raises:
         StoreError: the store cannot be read.
     """
     how, name = route.promises or Promises(), certificate.id[:ID_LENGTH]
-    past = [
+    alarms = [
         each for each in read_alarms(engine, route=route.name) if each.map_id == name and each.kind.startswith(PROMISE)
     ]
-    cleared = max((each.cleared_at for each in past if each.cleared_at is not None), default=0.0)
+    since = max((each.cleared_at for each in alarms if each.cleared_at is not None), default=0.0)
     least = min(how.share, route.grading.share or 1.0)
-    judged = read_promised(
-        engine,
-        route=route.name,
-        certificate=certificate.id,
-        share=how.share,
+    asked: dict[str, Any] = {"route": route.name, "certificate": certificate.id, "since": since}
+    return Evidence(
+        judged=read_promised(engine, share=how.share, least=least, kinds=how.kinds, **asked),
+        not_given=read_not_given(engine, **asked),
         least=least,
-        kinds=how.kinds,
-        since=cleared,
+        alpha=how.alpha / max(len(certificate.promises), 1),
+        since=max(since, certificate.issued_at.timestamp()),
+        standing=frozenset(each.kind for each in alarms if each.cleared_at is None),
     )
-    all_answers = read_not_given(engine, route=route.name, certificate=certificate.id, since=cleared)
-    alpha = how.alpha / max(len(certificate.promises), 1)
-    standing = {each.kind for each in past if each.cleared_at is None}
-    watched = [_watched(each, judged, all_answers, how, least, alpha) for each in certificate.promises]
+
+
+def health(route: Route, certificate: Certificate, known: Evidence) -> RoutePromises:
+    """How the promises of a certificate do on a route. Raises no alarm."""
+    watched = [_watched(promise, known, route.promises or Promises()) for promise in certificate.promises]
     return RoutePromises(
         route=route.name,
         certificate=certificate.id,
         reason=None,
         served_by="certificate",
-        since=max(cleared, certificate.issued_at.timestamp()),
-        volunteered=judged.volunteered,
+        since=known.since,
+        volunteered=known.judged.volunteered,
         promises=tuple(
             replace(each, state="broken")
-            if f"{PROMISE} {number}" in standing
-            else each  # also where rows were purged since
+            if f"{PROMISE} {number}" in known.standing
+            else each  # also where rows were purged
             for number, each in enumerate(watched, start=1)
         ),
-        alarms=tuple(sorted(standing)),
+        alarms=tuple(sorted(known.standing)),
         checked_at=time.time(),
     )
 
 
-def _watched(
-    promise: Promise, judged: PromisedAnswers, not_given: NDArray[np.float64], how: Promises, least: float, alpha: float
-) -> PromiseHealth:
-    wish, limit = promise.wish, promise.wish.limit or 0.0
-    if wish.subject == "abstain":
-        return _health(promise, watch(not_given, level=limit, alpha=alpha) if limit else _never(not_given), ())
-    covered = np.array([wish.text in each for each in judged.covered], dtype=bool)
-    if wish.subject == "plain_and_wrong":  # a share of all questions, whatever was answered
-        rows, wrong = np.arange(covered.size), judged.wrong * covered
-    else:
-        rows, wrong = np.flatnonzero(covered), judged.wrong
+def rows_of(promise: Promise, judged: PromisedAnswers) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The judged answers that tell of a promise, by their index, and how wrong each judged answer counts for it."""
+    covered = np.array([promise.wish.text in each for each in judged.covered], dtype=bool)
+    if promise.wish.subject == "plain_and_wrong":  # a share of all questions, whatever was answered
+        return np.arange(covered.size), judged.wrong * covered
+    return np.flatnonzero(covered), judged.wrong
+
+
+def _watched(promise: Promise, known: Evidence, how: Promises) -> PromiseHealth:
+    limit, judged, alpha, least = promise.wish.limit or 0.0, known.judged, known.alpha, known.least
+    if promise.wish.subject == "abstain":
+        return _health(
+            promise, watch(known.not_given, level=limit, alpha=alpha) if limit else _never(known.not_given), ()
+        )
+    rows, wrong = rows_of(promise, judged)
     found = watch(wrong[rows], level=limit, drawn=judged.drawn[rows], least=least, alpha=alpha)
     groups = []
     for by in how.groups:
@@ -215,7 +243,7 @@ def _never(not_given: NDArray[np.float64]) -> Watch:
     first = np.flatnonzero(not_given)
     at = int(first[0]) if first.size else None
     share = float(not_given.mean()) if not_given.size else None
-    return Watch(0.0, not_given.size, share, share or 0.0, share or 0.0, np.inf if first.size else 0.0, 0.0, at)
+    return Watch(0.0, not_given.size, share, share or 0.0, share or 0.0, _MOST if first.size else 0.0, 0.0, at)
 
 
 def _health(promise: Promise, found: Watch, groups: tuple[GroupHealth, ...]) -> PromiseHealth:
@@ -242,7 +270,7 @@ def _alarmed(engine: Engine, route: Route, found: RoutePromises) -> RoutePromise
         broken = {f"{PROMISE} {number}": promise.state == "broken", f"{GROUP} {number}": bool(promise.groups)}
         for kind in (kind for kind, is_so in broken.items() if is_so):
             standing.add(kind)
-            figures = {"statistic": min(promise.evidence, 1e9), "threshold": promise.threshold}
+            figures = {"statistic": min(promise.evidence, _MOST), "threshold": promise.threshold}
             if not raise_alarm(engine, route=route.name, map_id=name, kind=kind, **figures):
                 continue
             event = "promise_broken" if kind == f"{PROMISE} {number}" else "promise_hides_groups"
