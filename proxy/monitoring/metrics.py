@@ -51,21 +51,11 @@ class Metrics:
         self.ungraded = self._counter(
             "ungraded_answers", "Answers chosen for the grader that got no verdict from it.", "route"
         )
-        self.promised = self._counter(
-            "promised_answers",
-            "Calibrated answers of routes with promises: covered, or why not every promise covers them.",
-            "route",
-            "reason",
-        )
         self.background_failures = self._counter(
             "background_failures", "Failures of work beside the requests, and jobs that the shutdown cut off.", "task"
         )
         self._health = {name: self._gauge(name, text) for name, text in _HEALTH.items()}
-        self._promise = {
-            name: Gauge(f"hedgerow_{name}", text, ("route", "promise"), registry=self.registry)
-            for name, text in _PROMISES.items()
-        }
-        self._in_force = self._gauge("promises_in_force", "1 while a certificate stands for what the route promises.")
+        self._count_promises()
         self._alarm = Gauge(
             "hedgerow_drift_alarm", "1 while an alarm stands.", ("route", "kind"), registry=self.registry
         )
@@ -97,6 +87,19 @@ class Metrics:
         Gauge(
             "hedgerow_requests_in_flight", "Requests for an upstream that are being answered.", registry=self.registry
         ).set_function(lambda: self.under_way)
+
+    def _count_promises(self) -> None:
+        self.promised = self._counter(
+            "promised_answers",
+            "Calibrated answers of routes with promises: covered, or why not every promise covers them.",
+            "route",
+            "reason",
+        )
+        self._promise = {
+            name: Gauge(f"hedgerow_{name}", text, ("route", "promise"), registry=self.registry)
+            for name, text in _PROMISES.items()
+        }
+        self._in_force = self._gauge("promises_in_force", "1 while a certificate stands for what the route promises.")
 
     def follow(self, store: AuditStore) -> None:
         """Ask the store itself at each scrape."""
