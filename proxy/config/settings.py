@@ -31,7 +31,8 @@ class Server(Section):
     max_messages: Annotated[int, Field(ge=1)] = 2048
     """Most messages that a calibrated request may hold; a longer one is answered with status 400."""
     keep_alive_s: Annotated[float, Field(gt=0)] = 5.0
-    """Seconds between comment lines that keep a buffered stream open while the pipeline runs."""
+    """Seconds between comment lines that keep a buffered stream open while the pipeline runs. With the first of them goes status 200: an error that
+    comes later (a first answer that takes longer than this to fail) is the last event of the stream."""
     allowed_origins: tuple[str, ...] = ()
     """Origins whose pages may call `/v1` from a browser, e.g. `https://chat.example.com`; `*` for all. Empty: browsers keep answers from pages of
     other origins."""

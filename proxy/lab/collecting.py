@@ -14,6 +14,7 @@ from hedgerow.proxy.lab.ledger import Ledger
 from hedgerow.proxy.lab.questions import Question
 from hedgerow.proxy.pipeline.job import Job, job_of
 from hedgerow.proxy.pipeline.sampling.drawing import draw
+from hedgerow.proxy.pipeline.sampling.forms import Accepted
 from hedgerow.proxy.protocols import Call, RawCall, Relay, Upstream
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
@@ -104,16 +105,17 @@ async def collect(
 ) -> Outcome:
     """Ask every question that the ledger does not have; what fails is left for the next time."""
     todo = [question for question in questions if question.key not in ledger.done]
+    accepted = Accepted()
     return await work_off(
         todo,
-        lambda question: _ask(plan, question, upstream, ledger),
+        lambda question: _ask(plan, question, upstream, ledger, accepted),
         concurrency=concurrency,
         on_done=on_done,
         on_failure=on_failure,
     )
 
 
-async def _ask(plan: Plan, question: Question, upstream: Upstream, ledger: Ledger) -> None:
+async def _ask(plan: Plan, question: Question, upstream: Upstream, ledger: Ledger, accepted: Accepted) -> None:
     """Draw what is missing of one question; the answers are kept as they come.
 
     Raises:
@@ -131,7 +133,7 @@ async def _ask(plan: Plan, question: Question, upstream: Upstream, ledger: Ledge
             ledger.keep(question.key, answers)
 
     if missing > 0:
-        await draw(job, upstream, missing, arrived, logprobs=plan.logprobs)
+        await draw(job, upstream, missing, arrived, accepted=accepted, logprobs=plan.logprobs)
     answers = whole or list(ledger.answers(question.key))
     if len(answers) < n:
         raise UpstreamError(f"{len(answers)} of {n} answers came", code="answers_missing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import httpx
@@ -65,12 +66,19 @@ def test_the_clients_top_p_is_kept_where_both_are_too_much(serve: Any, client_of
     assert upstream.calls[-1]["temperature"] == 1.0
 
 
+@pytest.mark.parametrize("late_s", [0.0, 0.5])
 @pytest.mark.parametrize("honours_n", [True, False])
 def test_a_request_that_is_wrong_costs_two_calls(
-    serve: Any, client_of: Any, upstream: Upstream, honours_n: bool
+    serve: Any, client_of: Any, upstream: Upstream, honours_n: bool, late_s: float
 ) -> None:
-    """The sampling call and the client's own; its own error is what it gets."""
-    upstream.default = fails(422, {"error": {"message": "max_tokens is too large", "code": "too_large"}})
+    """The sampling call and the client's own, however late the upstream says no; its own error is what it gets."""
+    refuses = fails(422, {"error": {"message": "max_tokens is too large", "code": "too_large"}})
+
+    async def late(request: Any, body: Any) -> Any:
+        await asyncio.sleep(late_s)
+        return refuses(request, body)
+
+    upstream.default = late
     client = client_of(serve(upstream_settings={"honours_n": honours_n}))
     with pytest.raises(openai.UnprocessableEntityError, match="max_tokens is too large"):
         client.chat.completions.create(model="m", messages=ASK, max_tokens=10**9)
@@ -166,8 +174,6 @@ def test_a_judge_is_not_asked_under_the_clients_key(serve: Any, upstream: Upstre
 
 def test_tools_offered_do_not_double_the_wait(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """The others are drawn once the first answer is seen to be text, while it is still being written."""
-    import asyncio
-
     from starlette.responses import StreamingResponse
 
     others = asyncio.Event()

@@ -37,7 +37,7 @@ from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 log = structlog.get_logger(__name__)
 
 HEAD_START_S = 0.2
-"""How long the first of several calls is ahead of the others: a request that the upstream does not take is refused by then, once."""
+"""How long the first of several calls is ahead of the others where the model has taken such calls: most wrong requests are refused by then, once."""
 
 First = Callable[[], Awaitable[Json]]
 """Gets the answer that is drawn apart from the others, and is the draft."""
@@ -336,8 +336,8 @@ async def _draw_as(asking: _Asking, form: Form, n: int, arrived: Arrived) -> Non
 
 
 async def _draw_in_parallel(asking: _Asking, form: Form, n: int, arrived: Arrived, *, tolerate_all: bool) -> None:
-    """`n` calls for one answer each, the first of them a little ahead; the upstream bounds how many run at once. Failures count only when
-    nothing came.
+    """`n` calls for one answer each, the first of them a little ahead, or all the way where nothing is known of the model: however late it
+    refuses, it is asked once. The upstream bounds how many run at once. Failures count only when nothing came.
     """
     failures: list[ProxyError] = []
 
@@ -347,12 +347,14 @@ async def _draw_in_parallel(asking: _Asking, form: Form, n: int, arrived: Arrive
         except ProxyError as failure:
             failures.append(failure)
         else:
+            asking.accepted.learn_taken(asking.job)
             arrived(answer)
 
     async with asyncio.TaskGroup() as group:
         first = group.create_task(one())
         if n > 1 and not tolerate_all:
-            await asyncio.wait({first}, timeout=HEAD_START_S)
+            known = asking.accepted.is_taken(asking.job)
+            await asyncio.wait({first}, timeout=HEAD_START_S if known else None)
         refused = any(map(is_refusal, failures))
         for _ in range(0 if refused else n - 1):
             group.create_task(one())

@@ -46,6 +46,7 @@ class Accepted:
     def __init__(self) -> None:
         self._forms: dict[tuple[object, ...], Form] = {}
         self._unstreamed: dict[tuple[object, ...], None] = {}
+        self._taken: dict[tuple[object, ...], None] = {}
 
     def form(self, job: Job) -> Form | None:
         """What was taken of calls like this one; None where the first choice is, or nothing is known."""
@@ -54,6 +55,15 @@ class Accepted:
     def learn(self, job: Job, form: Form) -> None:
         """Ask for answers in this form from now on."""
         _keep(self._forms, _kind(job), form)
+
+    def is_taken(self, job: Job) -> bool:
+        """Whether the model has answered a sampling call like this one's."""
+        return _kind(job) in self._taken
+
+    def learn_taken(self, job: Job) -> None:
+        """Take over that it did."""
+        if not self.is_taken(job):
+            _keep(self._taken, _kind(job), None)
 
     def streams(self, job: Job) -> bool:
         """Whether an answer may be asked for as a stream where the client did not ask so; until it is refused."""
