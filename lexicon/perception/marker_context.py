@@ -10,6 +10,7 @@ from hedgerow.lexicon.text.words import word_set
 
 BE = word_set("am is are was were be been being remains remain remained")
 SUBJECT = word_set("i we")
+_OTHERS = word_set("you they he she who")
 _MODIFIERS = word_set(
     "not also even still very quite fairly really only just about honestly personally strongly truly firmly do did would will can have always"
 )
@@ -17,9 +18,9 @@ _COMPARING = word_set("more less equally as how")
 _EVIDENCE = word_set("evidence research study studies data records record reports report sources source statistics stats findings results history literature experts analysis analyses surveys this these it that which")  # fmt: skip
 _POINTING = word_set("this these it that which")
 _ASKED_FOR = word_set(
-    "answer answers information details data figures price updates estimate date name number diagnosis assessment"
+    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment"
 )
-KNOWING = word_set("information knowledge access data details record records memory recollection")
+KNOWING = word_set("information context knowledge access data details record records memory recollection")
 TELLING = word_set(
     "answer determine confirm verify say tell know recall remember identify ascertain find predict pinpoint"
 )
@@ -59,7 +60,10 @@ def _head(words: Sequence[str], cue: Cue) -> str:
 
 
 def _is_predicate(words: Sequence[str], cue: Cue) -> bool:
-    """As in "it is doubtful", "unsure whether": not "a doubtful person"."""
+    """As in "it is doubtful", "unsure whether": not "a doubtful person", "if you are unsure"."""
+    at = _index_before(words, cue)
+    if _word(words, at) in BE and _word(words, at - 1) in _OTHERS:
+        return False
     before, after = _word(words, cue.first - 1), _word(words, cue.last + 1)
     return before in BE | {"", ",", "(", "seems", "seem", "seemed", "feel", "feels", "felt"} or after in {
         "to",
@@ -77,7 +81,7 @@ def _sure(words: Sequence[str], cue: Cue) -> bool:
     if before not in BE | {"feel", "felt", "", ",", "but", "seem", "seems"}:
         return False
     subject = _word(words, _index_before(words, cue) - 1)
-    if before in BE and subject in {"they", "he", "she", "you", "who"}:
+    if before in BE and subject in _OTHERS:
         return False
     if head in {"positive", "convinced", "assured", "confident"}:
         return subject in SUBJECT
@@ -127,7 +131,7 @@ def _modal(words: Sequence[str], cue: Cue) -> bool:
     if after in _WANTING and before in {"you", "we", "one", "i"} and head != "could":
         return False
     if head == "may":
-        return bool(cue.first) and before != "we"
+        return bool(cue.first) and before not in {"we", "one"}
     if head == "might":
         advice = before == "you" and _word(words, cue.first - 2) in _WH
         return not advice and words[cue.last + 1 : cue.last + 3] != ["as", "well"]
@@ -155,6 +159,8 @@ def _think(words: Sequence[str], cue: Cue) -> bool:
     head, before, after = _head(words, cue), _before(words, cue), _word(words, cue.last + 1)
     if after in {"of", "about", "in"}:
         return False
+    if head == "assuming":
+        return _word(words, cue.first - 1) == "am"
     if head in {"thought", "assumed", "believed"} and before in SUBJECT:
         return True
     if head.endswith("ed") or head == "thought":
@@ -170,17 +176,22 @@ def _think(words: Sequence[str], cue: Cue) -> bool:
 def _know(words: Sequence[str], cue: Cue) -> bool:
     """As in "I know you are": not "as I know", "let me know"."""
     at = _index_before(words, cue)
-    return _word(words, at) == "i" and _word(words, at - 1) not in {
-        "as",
-        "that",
-        "all",
-        "what",
-        "once",
-        "if",
-        "when",
-        "until",
-        "before",
-    }
+    return (
+        _word(words, at) == "i"
+        and _word(words, at - 1) != "did"
+        and _word(words, at - 1)
+        not in {
+            "as",
+            "that",
+            "all",
+            "what",
+            "once",
+            "if",
+            "when",
+            "until",
+            "before",
+        }
+    )
 
 
 def _wrong(words: Sequence[str], cue: Cue) -> bool:
@@ -195,7 +206,8 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
     if head.startswith("appear"):
         return _appears(words, cue, before)
     if head.startswith("suggest"):
-        return before in _EVIDENCE
+        earlier = words[max(0, cue.first - 20) : cue.first] if before == "and" else ()
+        return before in _EVIDENCE or not (_EVIDENCE - _POINTING).isdisjoint(earlier)
     if head.startswith("indicate"):
         return before in _EVIDENCE - _POINTING
     if not head.startswith("seem") or head == "seemingly":
@@ -220,6 +232,10 @@ def _chance(words: Sequence[str], cue: Cue) -> bool:
     return "there" in leads or "be" in leads[-2:]
 
 
+def _is_reported(words: Sequence[str], cue: Cue) -> bool:
+    return _before(words, cue) in BE | _REPORTING and _word(words, cue.last + 1) in {"to", "that"}
+
+
 def _recall(words: Sequence[str], cue: Cue) -> bool:
     return _first_person(words, cue) and (
         cue.symbol.startswith("neg") or _word(words, cue.last + 1) in {"that", "correctly"}
@@ -231,9 +247,9 @@ def _idiom(words: Sequence[str], cue: Cue) -> bool:
     phrase = " ".join(words[cue.first : cue.last + 1])
     before, after = _before(words, cue), _word(words, cue.last + 1)
     if phrase.endswith("know"):
-        return before not in {"you", "they", "he", "she", "who"}
+        return before not in _OTHERS
     if phrase in {"said to", "believed to", "thought to", "bound to"}:
-        return before in BE | _REPORTING and after not in {"the", "a", "himself", "herself", "her", "him"}
+        return before in BE | _REPORTING | {","} and after not in {"the", "a", "himself", "herself", "her", "him"}
     if phrase in {"for certain", "for sure", "with certainty"}:
         return not after.isalpha()
     if phrase in {"my understanding", "my impression"}:
@@ -260,6 +276,7 @@ _TESTS: Mapping[str, Callable[[Sequence[str], Cue], bool]] = {
     "recall": _recall,
     "wrong": _wrong,
     "seem": _seem,
+    "hearsay": lambda words, cue: _head(words, cue) != "reported" or _is_reported(words, cue),
     "chance": _chance,
     "confidence": _chance,
     "idiom": _idiom,
