@@ -52,7 +52,8 @@ def people_read(marker: str) -> Reading:
         return Reading(plain.beta, plain)
     if (entry := _entries().get(_words(marker))) is not None:
         return Reading(entry.beta, entry)
-    return Reading(perceive(marker).beta, None)
+    alone = perceive(marker)
+    return Reading((alone if alone.spans else perceive(f"It is {marker} that it was so.")).beta, None)
 
 
 @lru_cache(maxsize=1)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,11 +16,13 @@ from rich.console import Console
 from rich.table import Table
 
 from hedgerow.calibration.metrics.marker_table import NO_MARKER, THRESHOLDS
+from hedgerow.lexicon.hedges.writing import to_json
 from hedgerow.proxy.cli.common import (
     CONFIG,
     ConfigPath,
     calibrating_route,
     configuration,
+    moment,
     one_sentence,
     progress_bar,
     show_faults,
@@ -27,19 +30,35 @@ from hedgerow.proxy.cli.common import (
     unreadable,
 )
 from hedgerow.proxy.cli.reading import Judge, RouteName
+from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.datasets import UNREADABLE
 from hedgerow.proxy.lab.ledger import Ledger
 from hedgerow.proxy.lab.markers import measuring, running
-from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, Gathered, document
+from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, UNNAMED, Gathered, document
+from hedgerow.proxy.lab.markers.lexicon import LEAST_DATASETS, UNSTABLE, own_lexicon
 from hedgerow.proxy.lab.markers.measuring import Teller
-from hedgerow.proxy.lab.markers.running import Looked
+from hedgerow.proxy.lab.markers.rows import read_rows
+from hedgerow.proxy.lab.markers.running import Looked, Read
 from hedgerow.proxy.lab.reading import JudgeKind
+from hedgerow.proxy.lab.report.markers import render
 from hedgerow.proxy.types import Json
 
 KEPT = ".markers.jsonl"
 """Ends the name of the file beside the data that keeps what a language model said."""
 SHOWN = 25
 """Markers in the printed table; JSON and the page have all."""
+
+
+KEEPS_NOTHING = "keeps no answer with its words and several samples; routes keep them with `store_text: full`"
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where rows come from; `path` where that is a file."""
+
+    name: str
+    read: Read
+    path: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +75,19 @@ class _Way:
 
 def markers(
     data: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--data",
             help="JSONL of sentences {text or marker, confidence, ...} or answers {question, answer, samples, ...}; plain, .gz or .xz.",
         ),
-    ],
+    ] = None,
+    audit: Annotated[
+        bool,
+        typer.Option(
+            "--audit", help="Instead of --data: the answers whose words the audit keeps, each route a dataset."
+        ),
+    ] = False,
+    since: Annotated[str, typer.Option(help="With --audit: how far back, such as 14d, or a date.")] = "30d",
     judge: Judge = "none",
     route: RouteName = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
@@ -77,6 +103,16 @@ def markers(
             help="Split datasets with a single split by response: this share becomes their test split.",
         ),
     ] = 0.0,
+    report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page here.")] = None,
+    lexicon: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the model's own lexicon here (.json): the markers whose meaning to it holds across datasets."
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Only this model; --lexicon needs one where there are several.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -90,16 +126,26 @@ def markers(
 ) -> None:
     """Measure what a model's epistemic markers are worth to itself: marker internal confidence and every metric of its stability."""
     at = _thresholds(thresholds)
+    if (data is None) is not audit:
+        stop("name a file with --data, or take the audit with --audit")
     if out is None and judge == "llm":
-        out = data.with_name(data.name + KEPT)
+        out = Path(f"audit{KEPT}") if data is None else data.with_name(data.name + KEPT)
     way = _Way(judge, route, config, out, concurrency, yes)
-    with one_sentence(on_interrupt="stopped; the same command continues" if out else "stopped"):
-        gathered, unfinished = anyio.run(_gathered, data, way, skip_bad)
+    with (
+        one_sentence(on_interrupt="stopped; the same command continues" if out else "stopped"),
+        _source(data, since, config) as source,
+    ):
+        gathered, unfinished = anyio.run(_gathered, source, way, skip_bad)
+    _only(gathered, model)
     if not gathered.sentences:
-        stop(_nothing(data, gathered))
-    found = {"data": data.name, "judge": judge, "thresholds": at} | document(
+        stop(_nothing(source.name, gathered))
+    found = {"data": source.name, "judge": judge, "thresholds": at} | document(
         gathered, thresholds=at, test_share=test_share
     )
+    if report is not None:
+        _write(report, render(found))
+    if lexicon is not None:
+        _write_lexicon(lexicon, found, gathered)
     typer.echo(json.dumps(found, indent=2, allow_nan=False)) if as_json else _print(found)
     if unfinished:
         stop(f"{unfinished} answers could not be measured yet; the same command continues with them", code=1)
@@ -117,23 +163,69 @@ def _thresholds(text: str) -> list[int]:
     return list(dict.fromkeys(at))
 
 
-def _nothing(data: Path, gathered: Gathered) -> str:
+def _only(gathered: Gathered, model: str | None) -> None:
+    """Leave the sentences of one model."""
+    if model is None:
+        return
+    known = sorted({sentence.model for sentence in gathered.sentences})
+    if model not in known:
+        stop(f"no model is called {model!r}; the models are {', '.join(name or UNNAMED for name in known)}")
+    gathered.sentences = [sentence for sentence in gathered.sentences if sentence.model == model]
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        stop(f"{path}: cannot be written: {error.strerror}")
+
+
+def _write_lexicon(path: Path, found: Json, gathered: Gathered) -> None:
+    """The lexicon of the one model; a file that would hold nothing is not written."""
+    if len(found["models"]) > 1:
+        stop(
+            f"--lexicon holds one model; name it with --model: {', '.join(model['model'] for model in found['models'])}"
+        )
+    own = own_lexicon(found["models"][0], gathered.sentences)
+    if not len(own):
+        stop(
+            f"{path} is not written: no marker has {THRESHOLDS[0]} sentences in each of {LEAST_DATASETS} datasets and an own CD-MAE below {UNSTABLE:g}",
+            code=1,
+        )
+    _write(path, to_json(own))
+    typer.echo(f"{path}: {len(own)} entries; hedgerow lexicon check {path}", err=True)
+
+
+def _nothing(name: str, gathered: Gathered) -> str:
     if gathered.several:
-        return f"{data}: every sentence bears several markers; only sentences with one or none are counted"
-    return f"{data}: no answer holds a sentence that asserts something"
+        return f"{name}: every sentence bears several markers; only sentences with one or none are counted"
+    return f"{name}: no answer holds a sentence that asserts something"
 
 
-async def _gathered(data: Path, way: _Way, skip_bad: bool) -> tuple[Gathered, int]:
+@contextmanager
+def _source(data: Path | None, since: str, config: Path) -> Iterator[_Source]:
+    """The file, or the audit while it is open."""
+    if data is not None:
+        yield _Source(data.name, partial(read_rows, data), data)
+        return
+    after = moment(since)
+    with open_audit(config) as (_, engine):
+        yield _Source("the audit", partial(running.from_audit, engine, after), None)
+
+
+async def _gathered(source: _Source, way: _Way, skip_bad: bool) -> tuple[Gathered, int]:
     """The sentences, and how many answers are left for another time."""
     ledger = Ledger(way.out, _how(way), "measured") if way.out else None
     with ledger or nullcontext():
         try:
             kept = running.kept_in(way.out)
-            looked = running.look(data, kept)
-            _check(data, looked, skip_bad)
-            return await _with_progress(data, way, kept, ledger, looked)
+            looked = running.look(source.read, kept)
+            _check(source, looked, skip_bad)
+            return await _with_progress(source, way, kept, ledger, looked)
         except UNREADABLE as error:
-            unreadable(data, error)
+            if source.path is None:
+                raise
+            unreadable(source.path, error)
 
 
 def _how(way: _Way) -> Json:
@@ -143,12 +235,13 @@ def _how(way: _Way) -> Json:
     return {"judge": way.judge, "model": calibrating_route(configuration(way.config), way.route).judge.model or ""}
 
 
-def _check(data: Path, looked: Looked, skip_bad: bool) -> None:
+def _check(source: _Source, looked: Looked, skip_bad: bool) -> None:
     show_faults([f"line {row.line}: {row.reason}" for row in looked.bad] + ["..."] * (looked.n_bad - len(looked.bad)))
     if looked.n_bad and not skip_bad:
-        stop(f"{data}: {looked.n_bad} rows cannot be used; --skip-bad continues without them")
+        stop(f"{source.path}: {looked.n_bad} rows cannot be used; --skip-bad continues without them")
     if not looked.rows:
-        stop(f"{data}: contains no sentence and no answer")
+        nothing = "contains no sentence and no answer"
+        stop(f"{source.path or source.name}: {nothing if source.path else KEEPS_NOTHING}")
     if looked.fewest == 1:
         typer.echo("note: some answers have one further answer: confidence in their sentences is 0, ½ or 1", err=True)
     if looked.fewest != looked.most:
@@ -159,14 +252,14 @@ def _check(data: Path, looked: Looked, skip_bad: bool) -> None:
 
 
 async def _with_progress(
-    data: Path, way: _Way, kept: dict[str, Any], ledger: Ledger | None, looked: Looked
+    source: _Source, way: _Way, kept: dict[str, Any], ledger: Ledger | None, looked: Looked
 ) -> tuple[Gathered, int]:
     _confirm(way, looked)
     async with _teller(way) as teller:
         with progress_bar() as progress:
-            task = progress.add_task(f"Measuring {data.name}", total=looked.answers)
+            task = progress.add_task(f"Measuring {source.name}", total=looked.answers)
             gathered, outcome = await running.gather(
-                data,
+                source.read,
                 teller,
                 kept,
                 ledger,
@@ -241,25 +334,28 @@ def _metrics_table(model: Json, thresholds: Sequence[int], how: str) -> Table:
 
 
 def _markers_table(model: Json) -> Table:
+    """By marker: its MIC over all datasets together, and what people read in it; the page and --json have each dataset."""
     table = Table(
-        "marker",
-        "sentences",
-        "MIC by dataset (mean ± deviation, sentences)",
-        "people",
-        "right",
-        box=None,
-        pad_edge=False,
+        "marker", "sentences", "datasets", "MIC", "right", "people read", "own CD-MAE", box=None, pad_edge=False
     )
     for row in model["markers"][:SHOWN]:
-        mics = ", ".join(
-            f"{name} {of['mic']:.2f}"
-            + (f" ± {of['deviation']:.2f}" if of["deviation"] is not None else "")
-            + f" ({of['count']})"
-            for name, of in row["datasets"].items()
+        interval = row["right_interval"]
+        table.add_row(
+            row["marker"],
+            f"{row['count']:,}",
+            str(len(row["datasets"])),
+            _number(row["mic"]),
+            ""
+            if interval is None
+            else f"{row['right']:.2f} ({interval[0]:.2f} to {interval[1]:.2f}) of {row['graded']}",
+            f"{row['people']:.2f}",
+            _number(row["own_cd_mae"]),
         )
-        right = "" if row["right"] is None else f"{row['right']:.2f} of {row['graded']}"
-        table.add_row(row["marker"], f"{row['count']:,}", mics, f"{row['people']:.2f}", right)
     return table
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
 
 
 def _cell(figure: Json) -> str:

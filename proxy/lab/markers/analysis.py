@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from hedgerow.calibration.metrics import wilson_interval
 from hedgerow.calibration.metrics.faithful import conditional_mean
 from hedgerow.calibration.metrics.marker_table import (
     MARKER_METRICS,
@@ -24,12 +25,17 @@ from hedgerow.calibration.metrics.marker_table import (
 )
 from hedgerow.calibration.metrics.markers import Averaged, rank_agreement
 from hedgerow.lexicon.perception.people import people_read
+from hedgerow.proxy.lab.markers.lexicon import own_cd_mae
 from hedgerow.proxy.lab.markers.rows import Sentence
 from hedgerow.proxy.types import Json
 
 T = TypeVar("T")
 UNNAMED = "(unnamed)"
 """What a model or a dataset without a name is called."""
+FAITHFUL = 0.75
+"""Faithfulness from which a response is relatively faithful (Liu & Cohan, footnote 11)."""
+KINDS = ("right", "wrong", "faithful", "unfaithful")
+"""What sentences are counted under, by their responses."""
 OUT_OF = 1 << 32
 
 
@@ -103,7 +109,7 @@ def _model(name: str, told: Sequence[Sentence], thresholds: Sequence[int]) -> Js
         "responses": len(responses),
         "datasets": [_dataset(whole, i, responses, accuracy, cmfg) for i in range(len(whole.datasets))],
         "metrics": metrics,
-        "markers": _markers(whole, told),
+        "markers": _markers(whole, told, responses),
         "rank_agreement": _agreement(whole, thresholds[0]),
         "notes": _notes(whole, thresholds[0]),
     }
@@ -114,9 +120,21 @@ class _Response:
     """What the sentences of a response say together."""
 
     dataset: str
+    markers: list[str] = field(default_factory=list)
     confidence: list[float] = field(default_factory=list)
     gap: list[float] = field(default_factory=list)
     correct: float | None = None
+
+    @property
+    def faithfulness(self) -> float:
+        """1 - mean of |decisiveness - confidence|."""
+        return 1.0 - fmean(self.gap)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What its sentences are counted under, for the violins."""
+        faithful = "faithful" if self.faithfulness >= FAITHFUL else "unfaithful"
+        return (faithful,) if self.correct is None else (faithful, "right" if self.correct else "wrong")
 
 
 def _responses(told: Sequence[Sentence]) -> list[_Response]:
@@ -124,6 +142,7 @@ def _responses(told: Sequence[Sentence]) -> list[_Response]:
     for s in told:
         of = held.setdefault((s.dataset, s.response), _Response(s.dataset or UNNAMED))
         decisive = people_read(s.marker).decisiveness if s.decisiveness is None else s.decisiveness
+        of.markers.append(s.marker)
         of.confidence.append(s.confidence)
         of.gap.append(abs(decisive - s.confidence))
         of.correct = float(s.correct) if s.correct is not None else of.correct
@@ -142,7 +161,7 @@ def _by_dataset(
 
 
 def _cmfg(responses: list[_Response]) -> float:
-    return conditional_mean([1.0 - fmean(of.gap) for of in responses], [fmean(of.confidence) for of in responses])
+    return conditional_mean([of.faithfulness for of in responses], [fmean(of.confidence) for of in responses])
 
 
 def _figures(measured: Mapping[str, Averaged]) -> Json:
@@ -163,32 +182,43 @@ def _dataset(
     }
 
 
-def _markers(whole: Corpus, told: Sequence[Sentence]) -> list[Json]:
+def _markers(whole: Corpus, told: Sequence[Sentence], responses: Sequence[_Response]) -> list[Json]:
     """Each marker with its MIC in each dataset, most frequent first; counts are of the sentences that MICs are estimated on."""
-    mics = whole.mics()
-    right: defaultdict[str, list[bool]] = defaultdict(list)
+    mics, stable = whole.mics(), own_cd_mae(whole)
+    kinds = Counter((of.dataset, marker, kind) for of in responses for marker in of.markers for kind in of.kinds)
+    graded: defaultdict[str, list[bool]] = defaultdict(list)
     for s in told:
         if s.correct is not None:
-            right[s.marker].append(s.correct)
-    rows = []
-    for at, marker in enumerate(whole.markers):
+            graded[s.marker].append(s.correct)
+
+    def row(at: int, marker: str) -> Json:
         of_datasets = {
             name: {"mic": float(of.mean[at]), "deviation": _known(of.deviation[at]), "count": int(of.count[at])}
+            | {kind: kinds[name, marker, kind] for kind in KINDS}
             for name, of in zip(whole.datasets, mics, strict=True)
             if of.count[at]
         }
-        graded = right.get(marker, [])
-        rows.append(
-            {
-                "marker": marker,
-                "count": int(sum(of.count[at] for of in mics)),
-                "people": people_read(marker).beta.mean,
-                "graded": len(graded),
-                "right": fmean(graded) if graded else None,
-                "datasets": of_datasets,
-            }
-        )
-    return sorted(rows, key=lambda row: (-row["count"], row["marker"]))
+        count, people = int(sum(of.count[at] for of in mics)), people_read(marker).beta.mean
+        together = float(sum(of.mean[at] * of.count[at] for of in mics if of.count[at]) / count) if count else None
+        told_of = {
+            "marker": marker,
+            "count": count,
+            "mic": together,
+            "people": people,
+            "own_cd_mae": stable.get(marker),
+        }
+        return told_of | _right(graded.get(marker, [])) | {"datasets": of_datasets}
+
+    rows = [row(at, marker) for at, marker in enumerate(whole.markers)]
+    return sorted(rows, key=lambda of: (-of["count"], of["marker"]))
+
+
+def _right(graded: Sequence[bool]) -> Json:
+    """How often responses with a marker are right, with the Wilson interval."""
+    if not graded:
+        return {"graded": 0, "right": None, "right_interval": None}
+    low, high = wilson_interval(np.array([fmean(graded)]), np.array([float(len(graded))]))
+    return {"graded": len(graded), "right": fmean(graded), "right_interval": [float(low[0]), float(high[0])]}
 
 
 def _known(value: float) -> float | None:

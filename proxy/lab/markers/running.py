@@ -9,15 +9,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hedgerow.proxy.audit.engine import Engine
+from hedgerow.proxy.audit.recorded import recorded_answers
 from hedgerow.proxy.errors import InputError, ProxyError
 from hedgerow.proxy.lab.collecting import Outcome, work_off
 from hedgerow.proxy.lab.datasets import BadRow
 from hedgerow.proxy.lab.ledger import Ledger, read_ledger
 from hedgerow.proxy.lab.markers.analysis import Gathered
 from hedgerow.proxy.lab.markers.measuring import Teller, asserting
-from hedgerow.proxy.lab.markers.rows import Answered, MeasuredAnswer, Row, parse_row, read_rows, sentences_of
+from hedgerow.proxy.lab.markers.rows import Answered, MeasuredAnswer, Row, parse_row, sentences_of
 from hedgerow.proxy.types import Json
 
+Read = Callable[[], Iterator[tuple[int, Row | BadRow]]]
+"""Reads all rows once, with their numbers; called twice."""
 SHOWN = 5
 
 
@@ -51,12 +55,12 @@ class Item:
     row: Answered
 
 
-def look(path: Path, kept: Mapping[str, MeasuredAnswer]) -> Looked:
+def look(read: Read, kept: Mapping[str, MeasuredAnswer]) -> Looked:
     """Read all rows once and keep none."""
     rows = answers = comparisons = n_bad = 0
     bad: list[BadRow] = []
     drawn: set[int] = set()
-    for _, key, row in _keyed(path):
+    for _, key, row in _keyed(read):
         if isinstance(row, BadRow):
             n_bad += 1
             bad += [row] if len(bad) < SHOWN else []
@@ -68,6 +72,20 @@ def look(path: Path, kept: Mapping[str, MeasuredAnswer]) -> Looked:
                 answers += 1
                 comparisons += len(asserting(row.answer)[0]) * len(row.samples)
     return Looked(rows, answers, comparisons, min(drawn, default=None), max(drawn, default=None), tuple(bad), n_bad)
+
+
+def from_audit(engine: Engine, since: float) -> Iterator[tuple[int, Row]]:
+    """The recorded answers of an audit, each route a dataset: the model's own words against the other samples.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    for number, of in enumerate(recorded_answers(engine, since=since), start=1):
+        others = list(of.samples)
+        if of.draft in others:
+            others.remove(of.draft)
+        told = {"model": of.model, "dataset": of.route, "response": of.id, "correct": of.correct}
+        yield number, Answered(question=of.question, answer=of.draft, samples=tuple(others), **told)
 
 
 def kept_in(path: Path | None) -> dict[str, MeasuredAnswer]:
@@ -93,7 +111,7 @@ def _measured(row: Json) -> MeasuredAnswer:
 
 
 async def gather(
-    path: Path,
+    read: Read,
     teller: Teller,
     kept: Mapping[str, MeasuredAnswer],
     ledger: Ledger | None,
@@ -118,14 +136,14 @@ async def gather(
     def failed(item: Item, failure: ProxyError) -> None:
         on_failure(item.line, f"{failure.code}: {failure.message}")
 
-    items = _left(path, kept, gathered)
+    items = _left(read, kept, gathered)
     outcome = await work_off(items, one, concurrency=concurrency, on_done=on_done, on_failure=failed)
     return gathered, outcome
 
 
-def _left(path: Path, kept: Mapping[str, MeasuredAnswer], gathered: Gathered) -> Iterator[Item]:
+def _left(read: Read, kept: Mapping[str, MeasuredAnswer], gathered: Gathered) -> Iterator[Item]:
     """The answers that are to be measured; all other rows go straight to the sentences."""
-    for line, key, row in _keyed(path):
+    for line, key, row in _keyed(read):
         if isinstance(row, BadRow):
             continue
         if not isinstance(row, Answered):
@@ -146,10 +164,10 @@ def _add(gathered: Gathered, row: Row, line: int) -> None:
         gathered.add(found, several, row.unasserting if isinstance(row, MeasuredAnswer) else 0)
 
 
-def _keyed(path: Path) -> Iterator[tuple[int, str, Row | BadRow]]:
+def _keyed(read: Read) -> Iterator[tuple[int, str, Row | BadRow]]:
     """Line, key and row. Equal rows have different keys: each of them counts."""
     seen: Counter[bytes] = Counter()
-    for line, row in read_rows(path):
+    for line, row in read():
         digest = b""
         if isinstance(row, Answered):
             said = json.dumps([row.question, row.answer, row.samples])

@@ -1,11 +1,17 @@
 """`hedgerow markers`: what goes in, what is refused, what comes out."""
 
 import json
+import time
 
 import pytest
+import sqlalchemy as sa
 from typer.testing import CliRunner
 
+from hedgerow.lexicon import NO_HEDGE, load
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.tables import answers, texts, verdicts
 from hedgerow.proxy.cli import app
+from hedgerow.proxy.config import Audit
 
 runner = CliRunner()
 
@@ -204,3 +210,78 @@ def test_a_hundred_thousand_rows(tmp_path):
     told = found("--data", path, "--test-share", ".3")
     assert told["sentences"] == 100_000
     assert sum(d["train"] + d["test"] for d in told["models"][0]["datasets"]) == 100_000
+
+
+def test_a_lexicon_of_the_model_itself(two_datasets, tmp_path):
+    """Stable markers with the model's own confidence, in a file that every lexicon command accepts; the page says phrase by phrase what people read."""
+    out, page = tmp_path / "own.json", tmp_path / "own.html"
+    result = run("--data", two_datasets, "--lexicon", out, "--report", page)
+    assert result.exit_code == 0, result.output
+    own = load(str(out))
+    assert own["probably"].beta.mean == pytest.approx(0.8, abs=1e-3)
+    assert own["probably"].frames == load()["probably"].frames
+    assert own[NO_HEDGE].beta.mean == pytest.approx(0.9, abs=1e-3)
+    assert "people read 0.68" in own["probably"].basis
+    assert runner.invoke(app, ["lexicon", "check", str(out)]).exit_code == 0
+    html = page.read_text(encoding="utf-8")
+    assert html.count("<svg") >= 6
+    assert "80 %" in html
+    assert "68 %" in html
+    assert "http" not in html.replace("http://www.w3.org", "")
+
+
+def test_markers_that_do_not_hold_make_no_lexicon(tmp_path):
+    """0 in one dataset and 1 in the other: .25 is far exceeded. One dataset cannot tell."""
+    rows = [sentence("It was probably Rome.", i % 2, dataset="ab"[i % 2]) for i in range(40)]
+    path, out = write(tmp_path / "f.jsonl", rows), tmp_path / "own.json"
+    result = run("--data", path, "--lexicon", out)
+    assert result.exit_code == 1
+    assert "own CD-MAE below 0.25" in result.stderr
+    write(path, [sentence("It was probably Rome.", 0.5) for _ in range(40)])
+    assert run("--data", path, "--lexicon", out).exit_code == 1
+    assert not out.exists()
+
+
+def test_one_model_of_several(tmp_path):
+    """A lexicon is of one; an unknown one is refused with those there are."""
+    rows = [sentence("It was probably Rome.", 0.7, model=m, dataset=d) for m in "xy" for d in "ab" for _ in range(12)]
+    path, out = write(tmp_path / "f.jsonl", rows), tmp_path / "own.json"
+    assert "name it with --model: x, y" in run("--data", path, "--lexicon", out).stderr
+    assert "the models are x, y" in run("--data", path, "--model", "z").stderr
+    assert run("--data", path, "--lexicon", out, "--model", "y").exit_code == 0
+    assert [model["model"] for model in found("--data", path, "--model", "x")["models"]] == ["x"]
+
+
+def test_answers_of_the_audit(tmp_path):
+    """The model's own words against its other samples, each route a dataset, graded by verdicts; what keeps no words is left out."""
+    (tmp_path / "config.yaml").write_text(
+        f"upstreams: {{u: {{provider: openai, base_url: 'http://127.0.0.1:1/v1'}}}}\nroutes: [{{name: r, upstream: u}}]\naudit: {{url: 'sqlite:///{tmp_path}/audit.db'}}\n",
+        encoding="utf-8",
+    )
+    engine = open_engine(Audit(url=f"sqlite:///{tmp_path}/audit.db"))
+    with engine.begin() as opened:
+        for i, (route, kept) in enumerate([("r", "full"), ("s", "full"), ("s", "hashed")]):
+            row = {
+                "id": f"hr_{i}",
+                "created_at": time.time(),
+                "path": "/v1/chat/completions",
+                "status": "hedged",
+                "route": route,
+                "model": "m",
+            }
+            opened.execute(sa.insert(answers).values(duration_ms=1.0, store_text=kept, **row))
+            words = {
+                "question": "Who wrote The Caretaker?",
+                "draft": "It was probably Harold Pinter.",
+                "samples": ["It was probably Harold Pinter.", "Harold Pinter", "Tom Stoppard"],
+            }
+            opened.execute(sa.insert(texts).values(answer_id=f"hr_{i}", **words))
+        told = {"created_at": time.time(), "source": "client", "correct": 1.0, "current": True}
+        opened.execute(sa.insert(verdicts).values(answer_id="hr_0", **told))
+    engine.dispose()
+    config = ("--config", tmp_path / "config.yaml")
+    model = found("--audit", "--thresholds", "1", *config)["models"][0]
+    assert [(d["dataset"], d["accuracy"]) for d in model["datasets"]] == [("r", 1.0), ("s", None)]
+    assert model["markers"][0]["datasets"]["s"]["mic"] == pytest.approx(0.5)
+    assert "name a file with --data, or take the audit with --audit" in run().stderr
+    assert "keeps no answer with its words" in run("--audit", "--since", "2100-01-01", *config).stderr
