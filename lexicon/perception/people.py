@@ -9,6 +9,7 @@ from hedgerow.calibration import Beta
 from hedgerow.calibration.metrics.marker_table import NO_MARKER
 from hedgerow.lexicon.hedges.entries import NO_HEDGE, Hedge
 from hedgerow.lexicon.hedges.loading import load
+from hedgerow.lexicon.perception.decisive import decisiveness
 from hedgerow.lexicon.perception.local_reader import perceive
 from hedgerow.lexicon.text.words import tokenize
 
@@ -30,7 +31,7 @@ class Reading:
     @property
     def decisiveness(self) -> float:
         """How decisive a sentence with it sounds, in [0, 1]: 1 where it is no less sure than a plain assertion."""
-        return 1.0 if self.beta.mean >= load()[NO_HEDGE].beta.mean - 1e-9 else self.beta.mean
+        return float(decisiveness(self.beta.mean))
 
 
 @lru_cache(maxsize=4096)

@@ -73,52 +73,55 @@ class _Way:
     yes: bool
 
 
+USUAL = ",".join(map(str, THRESHOLDS))
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        help="JSONL of sentences {text or marker, confidence, ...} or answers {question, answer, samples, ...}; plain, .gz or .xz.",
+    ),
+]
+Audit = Annotated[
+    bool,
+    typer.Option("--audit", help="Instead of --data: the answers whose words the audit keeps, each route a dataset."),
+]
+Thresholds = Annotated[
+    str, typer.Option(help="Sentences of a dataset that a marker needs, one or more numbers; pictures show the first.")
+]
+TestShare = Annotated[
+    float,
+    typer.Option(
+        min=0.0, max=0.9, help="Split datasets with a single split by response: this share becomes their test split."
+    ),
+]
+Lexicon = Annotated[
+    Path | None,
+    typer.Option(help="Write the model's own lexicon here (.json): markers whose meaning to it holds across datasets."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help=f"JSONL that keeps the measured sentences and is read again. Default with --judge llm: DATA{KEPT}; else none."
+    ),
+]
+
+
 def markers(
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            help="JSONL of sentences {text or marker, confidence, ...} or answers {question, answer, samples, ...}; plain, .gz or .xz.",
-        ),
-    ] = None,
-    audit: Annotated[
-        bool,
-        typer.Option(
-            "--audit", help="Instead of --data: the answers whose words the audit keeps, each route a dataset."
-        ),
-    ] = False,
+    data: Data = None,
+    audit: Audit = False,
     since: Annotated[str, typer.Option(help="With --audit: how far back, such as 14d, or a date.")] = "30d",
     judge: Judge = "none",
     route: RouteName = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    thresholds: Annotated[
-        str,
-        typer.Option(help="Sentences of a dataset that a marker needs, one or more numbers; tables show the first."),
-    ] = ",".join(map(str, THRESHOLDS)),
-    test_share: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=0.9,
-            help="Split datasets with a single split by response: this share becomes their test split.",
-        ),
-    ] = 0.0,
+    thresholds: Thresholds = USUAL,
+    test_share: TestShare = 0.0,
     report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page here.")] = None,
-    lexicon: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the model's own lexicon here (.json): the markers whose meaning to it holds across datasets."
-        ),
-    ] = None,
+    lexicon: Lexicon = None,
     model: Annotated[
         str | None, typer.Option(help="Only this model; --lexicon needs one where there are several.")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help=f"JSONL that keeps the measured sentences and is read again. Default with --judge llm: DATA{KEPT}; else none."
-        ),
-    ] = None,
+    out: Out = None,
     skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
     concurrency: Annotated[int, typer.Option(min=1, help="With --judge llm: calls under way at once.")] = 4,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,

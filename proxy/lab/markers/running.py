@@ -84,8 +84,13 @@ def from_audit(engine: Engine, since: float) -> Iterator[tuple[int, Row]]:
         others = list(of.samples)
         if of.draft in others:
             others.remove(of.draft)
-        told = {"model": of.model, "dataset": of.route, "response": of.id, "correct": of.correct}
-        yield number, Answered(question=of.question, answer=of.draft, samples=tuple(others), **told)
+        yield (
+            number,
+            Answered(
+                question=of.question, answer=of.draft, samples=tuple(others),
+                model=of.model, dataset=of.route, response=of.id, correct=of.correct,
+            ),
+        )  # fmt: skip
 
 
 def kept_in(path: Path | None) -> dict[str, MeasuredAnswer]:
