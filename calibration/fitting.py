@@ -91,15 +91,15 @@ def fit_map(
     a, b, y = beta_sample(alpha, beta, correct)
     learned = learn(a / (a + b), y)
     validation, remarks = _cross_validate(learn, a, b, y, folds, measured_by) if folds else ({}, ())
-    fitted = _described(learned, (a, b, y), signal, model, fitted_at or datetime.now(UTC))
+    fitted = described(learned, (a, b, y), signal, model, fitted_at or datetime.now(UTC))
     notes = (*learned.notes, *remarks)
     return replace(fitted, provenance=replace(fitted.provenance, cross_validation=validation, notes=notes))
 
 
-def _described(
+def described(
     learned: Learned, columns: tuple[FloatArray, FloatArray, FloatArray], signal: str, model: str, fitted_at: datetime
 ) -> FittedMap:
-    """The map, and where it comes from."""
+    """The map, and where it comes from: columns are alpha, beta and correct."""
     a, b, y = columns
     provenance = Provenance(
         n=y.size,

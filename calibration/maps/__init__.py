@@ -28,6 +28,7 @@ KINDS = table(
         "isotonic fits with the new answer taken as wrong and as right",
         f"{_HERE}.venn_abers:VennAbersMap",
     ),
+    Kind("local", "a map of the confidence, moved by what is asked", f"{_HERE}.local:LocalMap"),
     Kind("identity", "the raw confidence as it is", f"{_HERE}.identity:IdentityMap"),
 )
 """Every kind of map; `load()` gives its class. The first is what `hedgerow fit` learns by default."""

@@ -148,6 +148,7 @@ def permute(
     labels, n = np.concatenate([train.correct, held.correct]), train.correct.size
     reported, spread, gaps = 0, [], []
     for _ in range(sets):
+        done()
         shuffled = rng.permutation(labels)
         mine = Columns(train.x, train.confidence, shuffled[:n], train.prompt)
         theirs = Columns(held.x, held.confidence, shuffled[n:], held.prompt)
@@ -161,7 +162,6 @@ def permute(
         reported += bool(null.regimes)
         spread.append(float(null.hidden.std()))
         gaps.append(worst_slice(null, field, theirs, worst.epsilon, rng).gap)
-        done()
     return Permutation(reported, float(found.hidden.std()), worst.gap, np.array(spread), np.array(gaps))
 
 

@@ -17,6 +17,7 @@ from scipy import special
 from hedgerow.calibration.arrays import FloatArray, confidence_sample
 from hedgerow.calibration.errors import CalibrationError, NotEnoughData, ShapeError
 from hedgerow.calibration.maps.base import CalibrationMap, map_class
+from hedgerow.calibration.maps.local import CLIP
 from hedgerow.calibration.regimes.features import Centres, Features, find_centres, kernel, linear, nearest
 from hedgerow.calibration.regimes.smoothing import Vectors, vectors
 
@@ -28,11 +29,11 @@ PENALTIES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 WIDTHS = (2.0, 0.5)
 """Of the kernels, in units of the mean squared distance of questions from their mean."""
 CENTRES = 256
+PER_CENTRE = 6
+"""Answers for each centre at least."""
 FOLDS = 5
 LEAST = 100
 """Fewest answers that a correction is learned from."""
-_CLIP = 0.01
-"""Means of the base map are kept this far from 0 and 1: a step that says "never" of a few answers leaves no room for the question."""
 CELLS = 16
 """Coarse groups of questions that get an effect of their own."""
 CELL_PRIOR = 5.0
@@ -128,7 +129,7 @@ class DirectField:
 
 def offset(base: CalibrationMap, confidence: ArrayLike) -> FloatArray:
     """Log-odds of the base map's means, within +-logit(.99)."""
-    return np.asarray(special.logit(np.clip(base.means(confidence), _CLIP, 1.0 - _CLIP)), dtype=np.float64)
+    return np.asarray(special.logit(np.clip(base.means(confidence), CLIP, 1.0 - CLIP)), dtype=np.float64)
 
 
 class _Design:
@@ -231,7 +232,7 @@ class DirectEstimator:
                 f"{LEAST} answers to {LEAST // 2}"
             )
         self._fold = (rng.permutation(names.size) % FOLDS)[place]
-        self.centres: Centres = find_centres(self.x, CENTRES, rng)
+        self.centres: Centres = find_centres(self.x, min(CENTRES, max(1, len(self.x) // PER_CENTRE)), rng)
         done()
         self._cells = find_centres(self.x, CELLS, rng).at
         self._designs: list[_Design] = []

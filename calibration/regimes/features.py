@@ -11,6 +11,8 @@ from hedgerow.calibration.regimes.smoothing import Vectors, vectors
 
 ROUNDS = 6
 """Of Lloyd's algorithm: the centres are good enough for features then."""
+LEAST_OF_CENTRE = 3
+"""Questions that a centre should stand for at least: stored centres give no single question away."""
 _SAMPLE = 20_000
 """Rows that centres are found on; of more, so many are drawn."""
 _BLOCK = 8192
@@ -50,17 +52,23 @@ def nearest(x: Vectors, at: Vectors) -> NDArray[np.int64]:
 
 
 def find_centres(x: ArrayLike, k: int, rng: np.random.Generator) -> Centres:
-    """At most k centres of the rows by Lloyd's algorithm, from k-means++ starts; empty groups are dropped."""
+    """At most k centres of the rows by Lloyd's algorithm, from k-means++ starts; groups of fewer than three are dropped where most are larger."""
     rows = vectors("x", x)
     if len(rows) > _SAMPLE:
         rows = rows[np.sort(rng.choice(len(rows), _SAMPLE, replace=False))]
     at = _starts(rows, k, rng)
     for _ in range(ROUNDS):
         at, count = _means(rows, nearest(rows, at), len(at))
-    group = nearest(rows, at)
-    at, count = _means(rows, group, len(at))
+    at, count = _means(rows, nearest(rows, at), len(at))
+    at, count = _of_several(at, count)
     spread = float(((rows - at[nearest(rows, at)]) ** 2).sum(axis=1).mean())
     return Centres(at, count, max(spread, 1e-9))
+
+
+def _of_several(at: Vectors, count: NDArray[np.float64]) -> tuple[Vectors, NDArray[np.float64]]:
+    """Without the centres of one or two questions, which would all but be these questions; all where they are most."""
+    kept = count >= LEAST_OF_CENTRE
+    return (at[kept], count[kept]) if kept.mean() > 0.5 else (at, count)
 
 
 def _starts(rows: Vectors, k: int, rng: np.random.Generator) -> Vectors:

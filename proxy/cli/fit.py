@@ -14,10 +14,12 @@ from hedgerow.calibration import FittedMap
 from hedgerow.calibration.maps import MapName
 from hedgerow.calibration.metrics.table import HEADLINE
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, one_sentence, stop
+from hedgerow.proxy.cli.fit_local import fit_local_map
 from hedgerow.proxy.cli.maps import check_route, map_registry
 from hedgerow.proxy.cli.records import Clusters, Signal, load_records
 from hedgerow.proxy.cli.refit import finish_refit, refit_from_audit
 from hedgerow.proxy.lab.fitting import Decile, deciles, fit_records, version_of
+from hedgerow.proxy.pipeline.placing import LOCAL
 from hedgerow.proxy.types import CLAIM_SIGNAL
 
 
@@ -42,10 +44,13 @@ def fit(
         str | None, typer.Option(help="With --from-audit --activate: who does it, for the record.")
     ] = None,
     signal: Annotated[Signal, typer.Option(help="What measures it; consistency: claims of long answers.")] = "semantic",
-    kind: Annotated[MapName, typer.Option("--map", help="The kind of map to fit.")] = "platt-bounded",
+    kind: Annotated[MapName, typer.Option("--map", "--kind", help="The kind of map to fit.")] = "platt-bounded",
     clusters: Annotated[
         Clusters, typer.Option(help="How answers are grouped: the proxy's rules, or equal text.")
     ] = "rules",
+    embedder: Annotated[
+        str | None, typer.Option(help="With --map local: a sentence-transformers model. Unset: the int8 MiniLM.")
+    ] = None,
     version: Annotated[
         str | None, typer.Option(help="Name to store the map under; made from its parts by default.")
     ] = None,
@@ -63,6 +68,13 @@ def fit(
     allow_negative_slope: Annotated[bool, typer.Option(help="Accept a Platt map that reverses the order.")] = False,
 ) -> None:
     """Learn a calibration map from labelled answers, or from a route's own verdicts, and store it."""
+    if kind == LOCAL and (from_audit or data is not None):
+        if from_audit and (data is not None or route is None):
+            stop("--from-audit takes --route in place of --data")
+        return fit_local_map(
+            config, data=data, clusters=clusters, audited=route if from_audit else None, since=since, signal=signal, encoder=embedder or "",
+            version=version, activate=activate, route=route, model=model, folder=folder, as_json=as_json, skip_bad=skip_bad,
+        )  # fmt: skip
     if from_audit:
         if data is not None or route is None:
             stop("--from-audit takes --route in place of --data")

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from hedgerow.proxy.audit.engine import open_engine
-from hedgerow.proxy.audit.labelled import export_rows
-from hedgerow.proxy.cli.common import (
-    CONFIG,
-    ConfigPath,
-    configuration,
-    moment,
-    one_sentence,
-    progress_bar,
-    show_faults,
-    stop,
-    unreadable,
-)
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, one_sentence, progress_bar, stop
 from hedgerow.proxy.cli.conditions import parse_condition
-from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow, read_contents
-from hedgerow.proxy.lab.regime_data import Questions, RegimeRows, encoder_of, questions_of, read_regime_rows
+from hedgerow.proxy.cli.questions import embedded, labelled_rows, report_left_out
 from hedgerow.proxy.lab.regimes import ESTIMATORS, Options, Study, steps_of, study, to_document
 from hedgerow.proxy.lab.report import render_regimes
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 _EXAMPLE = "found > 0"
 _KNOWN = (
@@ -75,11 +58,11 @@ def regimes(
 ) -> None:
     """Find kinds of questions on which confidence is wrong, beyond what a map of the confidence corrects."""
     conditions = [parse_condition(text, _EXAMPLE) for text in fail_if or []]
-    name, rows = _rows(data, route, since, config)
-    _report_left_out(rows, skip_bad)
+    name, rows = labelled_rows(data, route, since, config)
+    report_left_out(rows, skip_bad)
     options = Options(train_fraction, epsilon, permutations, resamples, seed, in_order)
     with one_sentence(), progress_bar() as progress:
-        questions = _questions(rows, embedder, progress)
+        questions = embedded(rows, embedder or "", progress)
         task = progress.add_task("Learning and auditing", total=steps_of(options))
         made = study(questions, options, lambda: progress.advance(task))
     document = to_document(made, name)
@@ -90,41 +73,6 @@ def regimes(
     typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
     for condition in conditions:
         condition.check(document, _KNOWN)
-
-
-def _rows(data: Path | None, route: str | None, since: str | None, config: Path) -> tuple[str, RegimeRows]:
-    """The rows of a file, or of a route's audit, and what they are called."""
-    if (data is None) == (route is None):
-        stop("--data names a file of labelled answers, --route a route whose audit is read: give one of them")
-    if data is not None:
-        try:
-            return data.name, read_regime_rows(read_contents(data))
-        except UNREADABLE as error:
-            unreadable(data, error)
-    with one_sentence():
-        return str(route), read_regime_rows(_audited(config, str(route), moment(since) if since else 0.0))
-
-
-def _audited(config: Path, route: str, since: float) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
-    engine = open_engine(configuration(config).audit)
-    try:
-        yield from enumerate(export_rows(engine, route=route, since=since), start=1)
-    finally:
-        engine.dispose()
-
-
-def _report_left_out(rows: RegimeRows, skip_bad: bool) -> None:
-    show_faults([f"line {row.line}: {row.reason}" for row in rows.bad])
-    if rows.bad and not skip_bad:
-        stop(f"{len(rows.bad)} rows cannot be used; --skip-bad continues without them")
-    if rows.unsettled:
-        typer.echo(f"{rows.unsettled} rows without a label are left out", err=True)
-
-
-def _questions(rows: RegimeRows, embedder: str | None, progress: Progress) -> Questions:
-    texts = len({row.text for row in rows.rows if row.embedding is None})
-    task = progress.add_task("Reading questions", total=texts or None)
-    return questions_of(rows.rows, encoder_of(embedder), lambda count: progress.advance(task, count))
 
 
 def _write(path: Path, made: Study, document: dict[str, Any]) -> None:

@@ -153,6 +153,8 @@ def story(result: Result) -> Json:
             steps["sentences"] = [sentence_figures(sentence) for sentence in rewording.sentences]
     if result.confidence is not None:
         steps["map_warnings"] = list(result.confidence.warnings)
+        if (place := result.confidence.place) is not None:
+            steps["place"] = {"known": place.known, "mass": place.mass, "shift": place.shift, "regime": place.regime}
     return steps
 
 

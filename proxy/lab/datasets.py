@@ -91,7 +91,7 @@ class Measured(BaseModel):
     Attributes:
         alpha, beta: the confidence before any map.
         correct: None where the outcome is not known yet.
-        signal, model: as the row says; "" where it does not.
+        signal, model, question: as the row says; "" where it does not.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -101,6 +101,7 @@ class Measured(BaseModel):
     correct: Label
     signal: Text = ""
     model: Text = ""
+    question: Text = ""
 
     @property
     def raw(self) -> Beta:

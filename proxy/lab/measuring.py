@@ -39,6 +39,7 @@ class Records:
     Attributes:
         alpha, beta: the raw confidences, shape (n,).
         correct: 0.0 or 1.0, shape (n,).
+        questions: of each row; "" where it names none.
         model: who answered; "" where the rows do not say or do not agree.
         bad: rows that cannot be used.
         unsettled: rows without an outcome yet.
@@ -49,6 +50,7 @@ class Records:
     alpha: NDArray[np.float64]
     beta: NDArray[np.float64]
     correct: NDArray[np.float64]
+    questions: tuple[str, ...]
     model: str
     bad: tuple[BadRow, ...]
     unsettled: int
@@ -69,6 +71,7 @@ async def measure(
 ) -> Records:
     """Measure every row; rows that were measured elsewhere are taken as they are, those of another signal left out."""
     settled: list[tuple[float, float, bool]] = []
+    questions: list[str] = []
     models: set[str] = set()
     bad: list[BadRow] = []
     unsettled = other_signal = 0
@@ -88,12 +91,14 @@ async def measure(
                 unsettled += 1
                 continue
             settled.append((raw.alpha, raw.beta, correct))
+            questions.append(row.question)
             models.add(row.model)
     columns = np.array(settled, dtype=np.float64).reshape(-1, 3)
     return Records(
         alpha=columns[:, 0],
         beta=columns[:, 1],
         correct=columns[:, 2],
+        questions=tuple(questions),
         model=models.pop() if len(models) == 1 else "",
         bad=tuple(bad),
         unsettled=unsettled,

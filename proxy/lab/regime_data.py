@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.regimes.discovery import Columns
 from hedgerow.calibration.regimes.smoothing import Vectors, vectors
-from hedgerow.proxy.clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder
+from hedgerow.proxy.clustering.embeddings import Encoder
 from hedgerow.proxy.errors import InputError, StepFailed
 from hedgerow.proxy.lab.datasets import BadRow
 
@@ -142,11 +142,6 @@ def _embedding(value: object) -> tuple[float, ...] | None:
     if not isinstance(value, list) or not value:
         raise ValueError("'embedding': expected a list of numbers")
     return tuple(_number(item, "embedding") for item in value)
-
-
-def encoder_of(model: str | None) -> Encoder:
-    """The shipped int8 MiniLM, or a sentence-transformers model by name or folder."""
-    return OnnxEncoder() if model is None else TorchEncoder(model)
 
 
 def questions_of(

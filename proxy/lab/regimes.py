@@ -88,7 +88,7 @@ class Study:
 
 def steps_of(options: Options) -> int:
     """How often `study` calls its `done`."""
-    return 5 + options.permutations + 5 * len(SEEDS)
+    return 5 + options.permutations + len(SEEDS)
 
 
 def study(questions: Questions, options: Options, done: Done = lambda: None) -> Study:

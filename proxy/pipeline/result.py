@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
@@ -27,6 +27,9 @@ from hedgerow.proxy.types import (
     WordedSentence,
 )
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
+
+if TYPE_CHECKING:
+    from hedgerow.calibration.maps.local import Place
 
 Source = Literal["upstream", "shared", "cache"]
 Reply = tuple[Json, Json]
@@ -83,6 +86,7 @@ class Confidence:
         map_id: version of the map; None for the identity: the confidence is uncalibrated.
         warnings: doubts about the map.
         interval: both ends of the interval of the calibrated mean; None where the map has none, and for long answers.
+        place: where the question lies in a map that reads questions; None for other maps.
     """
 
     signal: str
@@ -93,6 +97,7 @@ class Confidence:
     map_id: str | None = None
     warnings: tuple[str, ...] = ()
     interval: tuple[float, float] | None = None
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)

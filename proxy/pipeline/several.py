@@ -60,11 +60,12 @@ async def _measure(run: Run, pipeline: RoutePipeline, question: str, indices: Se
         return  # no two long answers are the same: how many agree says nothing of them
     measured: list[tuple[tuple[int, ...], Confidence]] = []
     with run.step("confidence"):
-        signal, active = pipeline.signal(job, run.spend), pipeline.active_map(job.model)
+        signal = pipeline.signal(job, run.spend)
+        placed = await pipeline.placer.placed(pipeline.active_map(job.model), question)
         for cluster in clustering.clusters:
             others = (other for other in clustering.clusters if other is not cluster)
             raw = await signal.measure(question, samples, Clustering((cluster, *others)))
-            measured.append((cluster, calibrated(job.route.signal, raw, active)))
+            measured.append((cluster, calibrated(job.route.signal, raw, placed.active, placed.place)))
     shown = {indices[i]: ChoiceConfidence(indices[i], c.calibrated, len(g)) for g, c in measured for i in g}
     run.learn(each=(*run.result.each, *(shown[i] for i in sorted(shown))))
     if alone:

@@ -19,4 +19,5 @@ async def measure_short(run: Run, pipeline: RoutePipeline, clustering: Clusterin
         signal = pipeline.signal(job, run.spend)
         raw = await signal.measure(job.question, [drawn.samples[i] for i in drawn.compared], clustering)
     with run.step("calibrate"):
-        return Measured(calibrated(job.route.signal, raw, pipeline.active_map(job.model)))
+        placed = await pipeline.placer.placed(pipeline.active_map(job.model), job.question)
+        return Measured(calibrated(job.route.signal, raw, placed.active, placed.place))

@@ -15,6 +15,7 @@ from hedgerow.proxy.errors import ProxyError, StepFailed
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
 from hedgerow.proxy.pipeline.machine_read import is_machine_read
+from hedgerow.proxy.pipeline.placing import Placer
 from hedgerow.proxy.pipeline.result import Confidence, Run
 from hedgerow.proxy.pipeline.sampling.forms import Accepted
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
@@ -24,6 +25,7 @@ from hedgerow.proxy.rewriting.decider import Decider
 from hedgerow.proxy.types import Clustering, Standing, Usage
 
 if TYPE_CHECKING:
+    from hedgerow.calibration.maps.local import Place
     from hedgerow.proxy.grading.online import RouteGrader
 
 Spent = Callable[[Usage], None]
@@ -86,6 +88,7 @@ class RoutePipeline(RouteWording):
         grader: judges a share of the answers afterwards.
         sharing: equal requests draw once.
         needs_logprobs: whether the signal asks the upstream for log-probabilities.
+        placer: takes maps that read questions at a question.
         accepted: what the upstream is known to take of sampling calls.
     """
 
@@ -97,6 +100,7 @@ class RoutePipeline(RouteWording):
     sharing: Sharing
     grader: RouteGrader | None = None
     needs_logprobs: bool = False
+    placer: Placer = field(default_factory=Placer)
     accepted: Accepted = field(default_factory=Accepted)
 
 
@@ -139,10 +143,11 @@ def _complete_draft(clustering: Clustering, cut_off: Sequence[bool]) -> Clusteri
     return clustering if complete is None else replace(clustering, draft=complete)
 
 
-def calibrated(signal: str, raw: Beta, active: ActiveMap) -> Confidence:
-    """The confidence through the route's map, with its interval."""
+def calibrated(signal: str, raw: Beta, active: ActiveMap, place: Place | None = None) -> Confidence:
+    """The confidence through the route's map, with its interval; `place` says where the question lies in a map that reads questions."""
     confidence = confident(signal, raw, active.map.apply(raw), active)
-    return replace(confidence, interval=interval(active.fitted, raw.mean, confidence.calibrated.mean))
+    told = interval(active.fitted, raw.mean, confidence.calibrated.mean)
+    return replace(confidence, interval=told, place=place)
 
 
 def confident(signal: str, raw: Beta, beta: Beta, active: ActiveMap) -> Confidence:

@@ -24,6 +24,7 @@ from hedgerow.proxy.errors import ConfigError
 from hedgerow.proxy.grading.online import RouteGrader
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.placing import Placer
 from hedgerow.proxy.pipeline.sampling.cache import MemoryCache, RedisCache
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
 from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, RoutePipeline, RouteWording
@@ -45,14 +46,14 @@ def route_pipelines(
     Raises:
         ConfigError: what a route names is missing or cannot be used.
     """
-    calibrating = [route for route in settings.routes if route.calibrates]
+    calibrating, placer = [route for route in settings.routes if route.calibrates], Placer()
     return {
-        r.name: _pipeline(RouteContext(r, upstreams, partial(maps.active, r), partial(maps.standing, r)))
+        r.name: _pipeline(RouteContext(r, upstreams, partial(maps.active, r), partial(maps.standing, r)), placer)
         for r in calibrating
     }
 
 
-def _pipeline(context: RouteContext) -> RoutePipeline:
+def _pipeline(context: RouteContext, placer: Placer) -> RoutePipeline:
     route, wording = context.route, route_wording(context)
     signal = SIGNALS[route.signal]
     return RoutePipeline(
@@ -65,6 +66,7 @@ def _pipeline(context: RouteContext) -> RoutePipeline:
         sharing=_sharing(route),
         grader=_grader(context),
         needs_logprobs=signal.needs_logprobs,
+        placer=placer,
     )
 
 

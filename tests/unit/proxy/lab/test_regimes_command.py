@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.errors import InputError
-from hedgerow.proxy.lab.regime_data import encode, encoder_of, read_regime_rows
+from hedgerow.proxy.lab.regime_data import encode, read_regime_rows
 from hedgerow.proxy.lab.regime_words import contrastive_terms
+from hedgerow.proxy.pipeline.placing import encoder_of
 
 TOPICS = {"law": "the court heard a contract dispute", "cells": "a cell divides its nucleus", "sums": "add the numbers"}
 

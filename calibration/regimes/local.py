@@ -1,0 +1,173 @@
+"""Learning a local map: compared with the map of the confidence alone on held-out questions, then learned from all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from hedgerow.calibration.arrays import FloatArray
+from hedgerow.calibration.errors import NotEnoughData
+from hedgerow.calibration.fitted import FittedMap
+from hedgerow.calibration.fitting import described
+from hedgerow.calibration.maps.base import Learned
+from hedgerow.calibration.maps.local import LocalMap, packed, regime_rows
+from hedgerow.calibration.regimes.direct import DirectEstimator, DirectField
+from hedgerow.calibration.regimes.discovery import Columns, Discovery, MeanGap, discover, mean_gap
+from hedgerow.calibration.regimes.features import Centres, find_centres, squared_distances
+from hedgerow.calibration.regimes.smoothing import Vectors
+from hedgerow.calibration.summary import summarise
+
+HELD = 0.4
+"""Share of the questions that the comparison is made on."""
+LEAST_HELD = 50
+FAR = 0.01
+"""Share of questions like those learned from that count as unknown."""
+ANCHORS = 256
+PER_ANCHOR = 16
+"""Questions for each anchor at least."""
+REACH = 0.05
+"""Width of the mass in units of the anchors' spread: narrow, since embeddings of anything else lie near the middle of everything."""
+
+STEPS = 8
+"""How often `done` is called."""
+
+Done = Callable[[], None]
+Describe = Callable[[Columns, Discovery], Sequence[Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFit:
+    """A local map, and what held-out answers say of it.
+
+    Attributes
+    ----------
+    gain : MeanGap
+        Brier score of the local map minus that of the Platt map on the held-out answers; below 0 = the local one is better.
+    n_held : int
+    """
+
+    fitted: FittedMap
+    gain: MeanGap
+    n_held: int
+
+    @property
+    def helps(self) -> bool:
+        """Whether the whole interval of the gain lies below 0."""
+        return self.gain.high < 0.0
+
+
+def fit_local(
+    answers: Columns,
+    alpha: FloatArray,
+    beta: FloatArray,
+    *,
+    signal: str = "",
+    model: str = "",
+    encoder: str = "",
+    seed: int = 0,
+    describe: Describe = lambda held, found: [()] * len(found.regimes),
+    fitted_at: datetime | None = None,
+    done: Done = lambda: None,
+) -> LocalFit:
+    """Learn a local map.
+
+    Parameters
+    ----------
+    answers : Columns
+        Embeddings, confidences, outcomes and numbers of questions.
+    alpha, beta : ndarray, shape (n,)
+        The raw confidences as Betas.
+    encoder : str
+        What made the embeddings, see `LocalMap`.
+    describe : callable
+        Words for the regimes that were found on the held-out answers.
+
+    Raises
+    ------
+    NotEnoughData
+        If there are too few answers or questions.
+    """
+    rng = np.random.default_rng(seed)
+    names = rng.permutation(np.unique(answers.prompt))
+    is_held = np.isin(answers.prompt, names[: int(HELD * names.size)])
+    train, held = answers.take(~is_held), answers.take(is_held)
+    if held.correct.size < LEAST_HELD:
+        raise NotEnoughData(
+            f"{held.correct.size} held-out answers are too few to compare maps on: at least {LEAST_HELD} are needed"
+        )
+    trial = _estimator(train, rng, done).fit(train.correct)
+    found = discover(trial, train, held, rng)
+    local, platt = trial.corrected(held.x, held.confidence), trial.fallback.means(held.confidence)
+    gain = mean_gap((held.correct - local) ** 2 - (held.correct - platt) ** 2, held.prompt)
+    estimator = _estimator(answers, rng, done)
+    words = describe(held, found)
+    regimes = regime_rows([(r.sign, r.centre, w) for r, w in zip(found.regimes, words, strict=True)])
+    made = replace(
+        to_map(estimator.fit(answers.correct), estimator.centres, answers.x, rng),
+        encoder=encoder, gain=(gain.mean, gain.low, gain.high), regimes=regimes,
+    )  # fmt: skip
+    fitted = described(Learned(made), (alpha, beta, answers.correct), signal, model, fitted_at or datetime.now(UTC))
+    notes = (
+        f"held-out Brier score, local minus Platt: {gain.mean:+.4f} ({gain.low:+.4f} to {gain.high:+.4f}) on {held.correct.size} answers",
+        f"{len(regimes)} regimes",
+    )
+    figures = _before_and_after(alpha[is_held], beta[is_held], local, held.correct)
+    provenance = replace(fitted.provenance, cross_validation=figures, notes=notes)
+    return LocalFit(replace(fitted, provenance=provenance), gain, held.correct.size)
+
+
+def _estimator(answers: Columns, rng: np.random.Generator, done: Done) -> DirectEstimator:
+    return DirectEstimator(answers.x, answers.confidence, answers.prompt, rng, done)
+
+
+def _before_and_after(
+    alpha: FloatArray, beta: FloatArray, local: FloatArray, correct: FloatArray
+) -> dict[str, dict[str, float]]:
+    concentration = alpha + beta
+    moved = np.maximum(local * concentration, 1e-6), np.maximum((1.0 - local) * concentration, 1e-6)
+    before, after = summarise(alpha, beta, correct), summarise(*moved, correct)
+    return {name: {"before": before[name], "after": after[name]} for name in before if name in after}
+
+
+def to_map(field: DirectField, centres: Centres, x: Vectors, rng: np.random.Generator) -> LocalMap:
+    """The field as an immutable map; it holds means of groups of questions, and none of the questions."""
+    dimension = x.shape[1]
+    weights, bias, kernels = np.zeros(dimension), field.shift.bias, []
+    for features, slopes in field.shift.parts:
+        scaled = slopes / features.scale
+        bias -= float(features.mean @ scaled)
+        if features.centres is None:
+            weights = weights + scaled
+        else:
+            kernels.append((float(features.precision), packed(features.whitening @ scaled)))
+    anchors, reach, least = _neighbourhood(x, rng)
+    return LocalMap(
+        field.fallback,
+        field.base,
+        dimension=dimension,
+        bias=float(bias),
+        weights=packed(weights),
+        centres=packed(centres.at),
+        kernels=tuple(kernels),
+        cells=packed(field.shift.cells.reshape(-1, dimension)) if field.shift.effects.size else "",
+        effects=packed(field.shift.effects),
+        anchors=packed(anchors.at),
+        anchor_counts=packed(anchors.count),
+        reach=reach,
+        least_mass=least,
+    )
+
+
+def _neighbourhood(x: Vectors, rng: np.random.Generator) -> tuple[Centres, float, float]:
+    """Anchors from four fifths of the answers, and the mass that all but a hundredth of the rest have."""
+    rest: NDArray[np.bool_] = rng.random(len(x)) < 0.2
+    anchors = find_centres(x[~rest], max(1, min(ANCHORS, len(x) // PER_ANCHOR)), rng)
+    reach = REACH * anchors.spread
+    away = squared_distances(x[rest], anchors.at).astype(np.float64)
+    masses = special.logsumexp(-away / reach, axis=1, b=anchors.count)
+    return anchors, float(reach), float(np.quantile(masses, FAR))

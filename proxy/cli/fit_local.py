@@ -1,0 +1,89 @@
+"""`hedgerow fit --map local`: a map that reads the question, stored, and activated only where it beats the map of the confidence alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from hedgerow.calibration.regimes.discovery import Columns, Discovery
+from hedgerow.calibration.regimes.local import STEPS, LocalFit, fit_local
+from hedgerow.proxy.cli.common import one_sentence, progress_bar, stop
+from hedgerow.proxy.cli.maps import map_registry
+from hedgerow.proxy.cli.questions import embedded, labelled_rows, report_left_out, rows_of_records, samples_in
+from hedgerow.proxy.cli.records import Clusters, Signal, load_records
+from hedgerow.proxy.lab.fitting import version_of
+from hedgerow.proxy.lab.regime_data import Questions
+from hedgerow.proxy.lab.regime_words import contrastive_terms
+
+
+def fit_local_map(
+    config: Path,
+    *,
+    data: Path | None,
+    clusters: Clusters,
+    audited: str | None,
+    since: str | None,
+    signal: Signal,
+    encoder: str,
+    version: str | None,
+    activate: bool,
+    route: str | None,
+    model: str | None,
+    folder: Path | None,
+    as_json: bool,
+    skip_bad: bool,
+) -> None:
+    """Learn from a file or from a route's audit, store, and activate where that is asked for and the map helps."""
+    if data is not None and samples_in(data):
+        measured, _ = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
+        rows = rows_of_records(measured)
+    else:
+        _, rows = labelled_rows(data, audited, since, config)
+    report_left_out(rows, skip_bad)
+    with one_sentence(), progress_bar() as progress:
+        questions = embedded(rows, encoder, progress)
+        task = progress.add_task("Learning and comparing", total=STEPS)
+        made = fit_local(
+            questions.columns, questions.alpha, questions.beta, signal=signal, model=model or "", encoder=encoder,
+            describe=lambda held, found: _words(questions, held, found), done=lambda: progress.advance(task),
+        )  # fmt: skip
+    name, used = version or version_of(made.fitted, "local", signal), activate and made.helps
+    with one_sentence(), map_registry(folder, config, create=True) as registry:
+        place = registry.add(name, made.fitted)
+        if used:
+            registry.activate(name, route=route, model=model)
+    _print(name, made, place, used, as_json)
+    if activate and not used:
+        stop(
+            f"{name} is stored but not activated: it does not beat the map of the confidence alone beyond noise", code=1
+        )
+
+
+def _words(questions: Questions, held: Columns, found: Discovery) -> Sequence[Sequence[str]]:
+    """The words of each regime: only terms that stand in several questions, no question itself."""
+    texts = dict(zip(questions.columns.prompt.tolist(), questions.texts, strict=True))
+    everything = set(held.prompt.tolist())
+    inside = [set(held.prompt[regime.rows].tolist()) for regime in found.regimes]
+    return [
+        contrastive_terms((texts[prompt] for prompt in here), (texts[prompt] for prompt in everything - here))
+        for here in inside
+    ]
+
+
+def _print(name: str, made: LocalFit, place: str, used: bool, as_json: bool) -> None:
+    if as_json:
+        content = made.fitted.to_dict()
+        held = {"estimate": made.gain.mean, "low": made.gain.low, "high": made.gain.high, "n": made.n_held}
+        return typer.echo(json.dumps({"version": name, **content, "gain": held, "activated": used}, indent=2))
+    provenance = made.fitted.provenance
+    typer.echo(f"{name}: fitted on {provenance.n} answers, {provenance.accuracy:.1%} of them right; stored as {place}")
+    for note in provenance.notes:
+        typer.echo(f"  {note}")
+    if not made.helps:
+        typer.echo("it does not beat the map of the confidence alone beyond noise; where it is active, that map serves")
+    elif not used:
+        typer.echo(f"not active yet; to activate it: hedgerow maps activate {name}")
+    return None
