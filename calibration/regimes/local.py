@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from hedgerow.calibration.arrays import FloatArray
@@ -17,7 +16,7 @@ from hedgerow.calibration.fitting import described
 from hedgerow.calibration.maps.base import Learned
 from hedgerow.calibration.maps.local import LocalMap, packed, regime_rows
 from hedgerow.calibration.regimes.direct import DirectEstimator, DirectField
-from hedgerow.calibration.regimes.discovery import Columns, Discovery, MeanGap, discover, mean_gap
+from hedgerow.calibration.regimes.discovery import Columns, Discovery, Indices, MeanGap, discover, mean_gap
 from hedgerow.calibration.regimes.features import Centres, find_centres, squared_distances
 from hedgerow.calibration.regimes.smoothing import Vectors
 from hedgerow.calibration.summary import summarise
@@ -108,7 +107,7 @@ def fit_local(
     words = describe(held, found)
     regimes = regime_rows([(r.sign, r.centre, w) for r, w in zip(found.regimes, words, strict=True)])
     made = replace(
-        to_map(estimator.fit(answers.correct), estimator.centres, answers.x, rng),
+        to_map(estimator.fit(answers.correct), estimator.centres, answers.x, answers.prompt, rng),
         encoder=encoder, gain=(gain.mean, gain.low, gain.high), regimes=regimes,
     )  # fmt: skip
     fitted = described(Learned(made), (alpha, beta, answers.correct), signal, model, fitted_at or datetime.now(UTC))
@@ -134,7 +133,7 @@ def _before_and_after(
     return {name: {"before": before[name], "after": after[name]} for name in before if name in after}
 
 
-def to_map(field: DirectField, centres: Centres, x: Vectors, rng: np.random.Generator) -> LocalMap:
+def to_map(field: DirectField, centres: Centres, x: Vectors, prompt: Indices, rng: np.random.Generator) -> LocalMap:
     """The field as an immutable map; it holds means of groups of questions, and none of the questions."""
     dimension = x.shape[1]
     weights, bias, kernels = np.zeros(dimension), field.shift.bias, []
@@ -145,7 +144,7 @@ def to_map(field: DirectField, centres: Centres, x: Vectors, rng: np.random.Gene
             weights = weights + scaled
         else:
             kernels.append((float(features.precision), packed(features.whitening @ scaled)))
-    anchors, reach, least = _neighbourhood(x, rng)
+    anchors, reach, least = _neighbourhood(x, prompt, rng)
     return LocalMap(
         field.fallback,
         field.base,
@@ -163,9 +162,11 @@ def to_map(field: DirectField, centres: Centres, x: Vectors, rng: np.random.Gene
     )
 
 
-def _neighbourhood(x: Vectors, rng: np.random.Generator) -> tuple[Centres, float, float]:
-    """Anchors from four fifths of the answers, and the mass that all but a hundredth of the rest have."""
-    rest: NDArray[np.bool_] = rng.random(len(x)) < 0.2
+def _neighbourhood(x: Vectors, prompt: Indices, rng: np.random.Generator) -> tuple[Centres, float, float]:
+    """Anchors from four fifths of the questions, and the mass that all but a hundredth of the others have."""
+    names, first = np.unique(prompt, return_index=True)
+    x = x[first]
+    rest = rng.permutation(names.size) < names.size // 5
     anchors = find_centres(x[~rest], max(1, min(ANCHORS, len(x) // PER_ANCHOR)), rng)
     reach = REACH * anchors.spread
     away = squared_distances(x[rest], anchors.at).astype(np.float64)

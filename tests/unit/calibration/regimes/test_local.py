@@ -53,7 +53,7 @@ def test_the_map_is_what_was_learned_and_single_and_array_forms_agree():
     train, _, _ = clusters(800, 3)
     estimator = DirectEstimator(train.x, train.confidence, train.prompt, np.random.default_rng(0))
     field = estimator.fit(train.correct)
-    local = to_map(field, estimator.centres, train.x, np.random.default_rng(0))
+    local = to_map(field, estimator.centres, train.x, train.prompt, np.random.default_rng(0))
     np.testing.assert_allclose(local.shifts(train.x), field.shift(train.x), atol=2e-4)
     served = LocalMap(
         **{**{k: v for k, v in local.to_dict().items() if k != "kind"}, "gain": (-0.1, -0.2, -0.05), "least_mass": -1e9}
