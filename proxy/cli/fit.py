@@ -20,6 +20,7 @@ from hedgerow.proxy.cli.records import Clusters, Signal, load_records
 from hedgerow.proxy.cli.refit import finish_refit, refit_from_audit
 from hedgerow.proxy.lab.fitting import Decile, deciles, fit_records, version_of
 from hedgerow.proxy.pipeline.placing import LOCAL
+from hedgerow.proxy.signals.combine import Weights
 from hedgerow.proxy.types import CLAIM_SIGNAL
 
 
@@ -68,25 +69,20 @@ def fit(
     allow_negative_slope: Annotated[bool, typer.Option(help="Accept a Platt map that reverses the order.")] = False,
 ) -> None:
     """Learn a calibration map from labelled answers, or from a route's own verdicts, and store it."""
-    if kind == LOCAL and (from_audit or data is not None):
-        if from_audit and (data is not None or route is None):
-            stop("--from-audit takes --route in place of --data")
+    if from_audit and (data is not None or route is None):
+        stop("--from-audit takes --route in place of --data")
+    if not from_audit:
+        _check_data(data, activates_for=route or model, activate=activate)
+        check_route(route, folder, config)
+    if kind == LOCAL:
         return fit_local_map(
             config, data=data, clusters=clusters, audited=route if from_audit else None, since=since, signal=signal, encoder=embedder or "",
             version=version, activate=activate, route=route, model=model, folder=folder, as_json=as_json, skip_bad=skip_bad,
         )  # fmt: skip
-    if from_audit:
-        if data is not None or route is None:
-            stop("--from-audit takes --route in place of --data")
-        start = moment(since) if since else 0.0
-        of = {"claims": signal == CLAIM_SIGNAL, "version": version}
-        refitted = refit_from_audit(config, route, kind=kind, since=start, train_fraction=train_fraction, **of)
-        return finish_refit(config, refitted, activate=activate, actor=actor, as_json=as_json)
     if data is None:
-        stop("--data names the labelled answers; --from-audit --route takes a route's own verdicts")
-    if (route or model) and not activate:
-        stop("--route and --model say where a map is active; add --activate")
-    check_route(route, folder, config)
+        how = {"kind": kind, "train_fraction": train_fraction, "claims": signal == CLAIM_SIGNAL, "version": version}
+        refitted = refit_from_audit(config, str(route), since=moment(since) if since else 0.0, **how)
+        return finish_refit(config, refitted, activate=activate, actor=actor, as_json=as_json)
     records, weights = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
     with one_sentence():
         fitted = fit_records(records, kind, signal, weights, allow_negative_slope=allow_negative_slope)
@@ -95,13 +91,32 @@ def fit(
             path = registry.add(name, fitted)
             if activate:
                 registry.activate(name, route=route, model=model)
+    return _tell(name, fitted, weights, deciles(records, fitted), str(path), activate, as_json)
+
+
+def _check_data(data: Path | None, *, activates_for: str | None, activate: bool) -> None:
+    if data is None:
+        stop("--data names the labelled answers; --from-audit --route takes a route's own verdicts")
+    if activates_for and not activate:
+        stop("--route and --model say where a map is active; add --activate")
+
+
+def _tell(
+    name: str,
+    fitted: FittedMap,
+    weights: Weights | None,
+    tenths: Sequence[Decile],
+    place: str,
+    activated: bool,
+    as_json: bool,
+) -> None:
     if weights is not None:
         shares = ", ".join(f"{name} {weight:.3f}" for name, weight in weights.weights.items())
         typer.echo(f"weights of the combined signal: {shares}, bias {weights.bias:.3f}", err=True)
     if as_json:
-        tenths = [asdict(decile) for decile in deciles(records, fitted)]
-        return typer.echo(json.dumps({"version": name, **fitted.to_dict(), "deciles": tenths}, indent=2))
-    return _print(name, fitted, deciles(records, fitted), path, activate)
+        document = {"version": name, **fitted.to_dict(), "deciles": [asdict(decile) for decile in tenths]}
+        return typer.echo(json.dumps(document, indent=2))
+    return _print(name, fitted, tenths, place, activated)
 
 
 def _print(name: str, fitted: FittedMap, tenths: Sequence[Decile], place: object, activated: bool) -> None:
