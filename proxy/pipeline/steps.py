@@ -146,8 +146,9 @@ def _complete_draft(clustering: Clustering, cut_off: Sequence[bool]) -> Clusteri
 def calibrated(signal: str, raw: Beta, active: ActiveMap, place: Place | None = None) -> Confidence:
     """The confidence through the route's map, with its interval; `place` says where the question lies in a map that reads questions."""
     confidence = confident(signal, raw, active.map.apply(raw), active)
-    told = interval(active.fitted, raw.mean, confidence.calibrated.mean)
-    return replace(confidence, interval=told, place=place)
+    if place is not None and place.known:  # the interval is of the confidence alone
+        return replace(confidence, place=place)
+    return replace(confidence, interval=interval(active.fitted, raw.mean, confidence.calibrated.mean), place=place)
 
 
 def confident(signal: str, raw: Beta, beta: Beta, active: ActiveMap) -> Confidence:
