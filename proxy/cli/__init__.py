@@ -5,8 +5,8 @@ A command is a function in a file of its own and one line in `COMMANDS`. Its mod
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any, NamedTuple
+from importlib import import_module, metadata
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
@@ -34,6 +34,11 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "serve": Command("hedgerow.proxy.cli.serve:serve", "Run the proxy."),
+    "init": Command("hedgerow.proxy.cli.init:init", "Write a first configuration."),
+    "doctor": Command(
+        "hedgerow.proxy.cli.doctor:doctor",
+        "Try everything once: configuration, store, maps, one question to each upstream.",
+    ),
     "ask": Command("hedgerow.proxy.cli.ask:ask", "Show what the proxy does with one question."),
     "rewrite": Command(
         "hedgerow.proxy.cli.rewrite:rewrite", "Word an answer at a given confidence; with --json one object a line."
@@ -97,6 +102,16 @@ class LazyGroup(TyperGroup):
 app = typer.Typer(cls=LazyGroup, name="hedgerow", no_args_is_help=True, pretty_exceptions_enable=False)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"hedgerow {metadata.version('hedgerow')}")
+        raise typer.Exit
+
+
 @app.callback()
-def main() -> None:
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
     """An OpenAI-compatible proxy that words each answer as confidently as it deserves."""

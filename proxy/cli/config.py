@@ -59,7 +59,7 @@ async def _ask_all(settings: Settings) -> list[str]:
 
 async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
     """Name, answer and whether it is a good one, of the store and of each upstream that a route may call."""
-    yield "audit store", *_store(settings)
+    yield "audit store", *store_state(settings)
     for name in named_upstreams(settings):
         try:
             upstream = await open_upstream(name, settings.upstreams[name])
@@ -78,7 +78,8 @@ async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
             await upstream.aclose()
 
 
-def _store(settings: Settings) -> tuple[str, bool]:
+def store_state(settings: Settings) -> tuple[str, bool]:
+    """What the audit store answers, and whether that is good."""
     file = sqlite_file(settings.audit)
     if file is not None and not file.exists():
         return f"{file} does not exist yet; `hedgerow serve` creates it", True

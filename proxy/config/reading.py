@@ -57,6 +57,9 @@ def read_mapping(path: Path) -> dict[str, Any]:
     """
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        message = f"{path}: there is no such file; `hedgerow init` writes a first one, --config names another"
+        raise ConfigError(message) from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
     except (yaml.YAMLError, ValueError) as error:  # ValueError: bytes that are not UTF-8, a date that does not exist

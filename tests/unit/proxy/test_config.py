@@ -82,7 +82,12 @@ def test_a_secret_is_never_shown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"a: [", "is not YAML"), (b"- 1", "must hold keys"), (b"\xff\xfe", "is not YAML"), (None, "cannot be read")],
+    [
+        (b"a: [", "is not YAML"),
+        (b"- 1", "must hold keys"),
+        (b"\xff\xfe", "is not YAML"),
+        (None, "there is no such file; `hedgerow init`"),
+    ],
 )
 def test_a_file_that_is_no_configuration(tmp_path: Path, content: bytes | None, words: str) -> None:
     """One sentence that names the file."""

@@ -1,0 +1,93 @@
+"""`hedgerow init`: a first configuration, from two answers."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from hedgerow.proxy.cli.common import CONFIG, stop
+from hedgerow.proxy.config import load
+from hedgerow.proxy.errors import ConfigError
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FILE = """# Hedgerow's configuration. Every key is described in docs/config.md; `hedgerow config check` checks this file.
+
+server:
+  host: 127.0.0.1
+  port: 4000
+
+upstreams:
+  model:
+{upstream}
+
+routes:
+  # The first route that matches takes the request.
+  - name: default
+    upstream: model
+    mode: {mode:<8} # off: pass on; shadow: measure, change nothing; on: answer with the reworded text
+
+audit:
+  url: sqlite:///var/audit.db
+"""
+_SERVER = """    provider: openai
+    base_url: {url}
+    {key}"""
+
+
+def init(
+    base_url: Annotated[
+        str | None,
+        typer.Option(help='Address of a server that speaks the OpenAI protocol; "embedded": a small model here.'),
+    ] = None,
+    key_variable: Annotated[
+        str | None,
+        typer.Option(help='Environment variable that holds its key; "": the client\'s own key passes through.'),
+    ] = None,
+    mode: Annotated[Literal["off", "shadow", "on"], typer.Option(help="What the route does at first.")] = "shadow",
+    config: Annotated[Path, typer.Option("--config", "-c", help="The file to write.")] = CONFIG,
+) -> None:
+    """Write a first configuration: an upstream, and a route that takes everything. Asks for what is not given."""
+    if config.exists():
+        stop(f"{config} exists already, and is not overwritten; name another file with --config")
+    if base_url is None:
+        base_url = typer.prompt(
+            'Address of your model\'s server ("embedded" for a small model here)', "https://api.openai.com/v1"
+        )
+    if base_url == "embedded":
+        upstream = "    provider: embedded"
+    else:
+        if key_variable is None:
+            question = "Environment variable that holds its key (empty: each client sends its own)"
+            key_variable = typer.prompt(question, default="", show_default=False)
+        upstream = _SERVER.format(url=base_url, key=_key(key_variable))
+    _write(config, _FILE.format(upstream=upstream, mode=mode))
+    typer.echo(f"{config} is written. Next: hedgerow doctor, then hedgerow serve")
+    if key_variable and key_variable not in os.environ:
+        typer.echo(f"the environment variable {key_variable} is not set; set it before you serve", err=True)
+
+
+def _key(variable: str) -> str:
+    if not variable:
+        return "# api_key: ${NAME}   # unset: the client's own key passes through"
+    if not _VARIABLE.fullmatch(variable):
+        stop("the key's variable is a name such as OPENAI_API_KEY; the key itself does not belong into the file")
+    return f"api_key: ${{{variable}}}"
+
+
+def _write(config: Path, text: str) -> None:
+    """Write the file, unless it could not be used."""
+    try:
+        config.write_text(text, encoding="utf-8")
+    except OSError as error:
+        stop(f"{config}: cannot be written: {error.strerror}")
+    try:
+        load(config)
+    except ConfigError as error:
+        if "is not set" in str(error):  # a key that is still to come
+            return
+        config.unlink()
+        stop(f"{error}; nothing is written")

@@ -1,0 +1,121 @@
+"""`hedgerow init` and `hedgerow doctor`, as somebody types them on the first day."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.responses import JSONResponse
+from typer.testing import CliRunner
+
+from hedgerow.proxy.cli import app
+from hedgerow.proxy.config import load
+from tests.support.upstream import Upstream, fails, ignores_n, says
+
+RUN = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str, **options: Any) -> Any:
+    return RUN.invoke(app, list(words), **options)
+
+
+def test_the_version() -> None:
+    assert run("--version").output.startswith("hedgerow ")
+
+
+def test_without_a_configuration_the_way_to_one_is_said() -> None:
+    for command in ("serve", "doctor"):
+        done = run(command)
+        assert done.exit_code in (1, 2)
+        assert "`hedgerow init` writes a first one" in done.stderr
+
+
+def test_two_answers_make_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key itself never gets into the file; a file that is there is not touched."""
+    done = run("init", input="https://api.example.com/v1\nEXAMPLE_KEY\n")
+    assert done.exit_code == 0, done.output
+    assert "EXAMPLE_KEY is not set" in done.stderr
+    monkeypatch.setenv("EXAMPLE_KEY", "sk-1")
+    settings = load(Path("config.yaml"))
+    assert (settings.upstreams["model"].base_url, settings.routes[0].mode) == ("https://api.example.com/v1", "shadow")
+    assert "sk-1" not in Path("config.yaml").read_text()
+    again = run("init", "--base-url", "embedded")
+    assert again.exit_code == 2
+    assert "exists already" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--base-url", "api.example.com", "--key-variable", ""], "must be an address"),
+        (["--base-url", "https://api.example.com/v1", "--key-variable", "sk-proj-1/2"], "the key itself does not"),
+    ],
+)
+def test_what_could_not_be_used_is_not_written(words: list[str], said: str) -> None:
+    done = run("init", *words)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert not Path("config.yaml").exists()
+
+
+def configured(upstream: Upstream, **options: str) -> None:
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    assert run("init", "--base-url", upstream.url, "--key-variable", "", *words).exit_code == 0
+
+
+def test_the_doctor_says_what_works_and_what_it_takes(upstream: Upstream) -> None:
+    """Two answers of 3 tokens to a prompt of 7: ten take 37, a plain one 10."""
+    upstream.default = says("Canberra")
+    configured(upstream, mode="on")
+    done = run("doctor", "--model", "m")
+    assert done.exit_code == 0, done.output
+    for said in ("'Canberra'", "`n`: taken; 10 answers in one call", "about 37 tokens calibrated, 10 plain"):
+        assert said in done.output
+    assert upstream.calls[0]["model"] == "m"
+
+
+def test_the_doctor_notices_an_upstream_without_n(upstream: Upstream) -> None:
+    """One that gives a single choice, and one that refuses the parameter."""
+    upstream.default = ignores_n("Canberra")
+    configured(upstream, mode="on")
+    assert "10 answers in 10 calls of one" in run("doctor").output
+
+    def refuses_n(_request: Any, body: Any) -> Any:
+        if "n" in body:
+            return JSONResponse({"error": {"message": "n is not supported"}}, 400)
+        return says("Canberra")(_request, body)
+
+    upstream.default = refuses_n
+    done = run("doctor")
+    assert done.exit_code == 0
+    assert "refuses `n` and `logprobs` (status 400)" in done.output
+
+
+def test_the_doctor_passes_on_what_an_upstream_says_against_a_key(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream.default = fails(401, {"error": {"message": "Incorrect API key provided."}})
+    configured(upstream)
+    done = run("doctor")
+    assert done.exit_code == 1
+    assert "Incorrect API key provided." in done.output
+    assert "it wants a key" in done.output
+    monkeypatch.setenv("MY_KEY", "sk-mine")
+    done = run("doctor", "--key-variable", "MY_KEY")
+    assert "the key is refused" in done.output
+    assert "sk-mine" not in done.output
+    assert upstream.headers[-1]["authorization"] == "Bearer sk-mine"
+
+
+def test_an_upstream_that_is_not_there_is_one_line() -> None:
+    assert run("init", "--base-url", "http://127.0.0.1:9/v1", "--key-variable", "").exit_code == 0
+    done = run("doctor")
+    assert done.exit_code == 1
+    assert "cannot be reached" in done.output
