@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from hedgerow.proxy.config import Tracing as Settings
 
-OPERATIONS = {"/chat/completions": "chat", "/completions": "text_completion"}
+OPERATIONS = dict.fromkeys(("/chat/completions", "/responses", "/messages"), "chat") | {
+    "/completions": "text_completion"
+}
 """`gen_ai.operation.name` by path."""
 _CONTEXT = frozenset(["traceparent", "tracestate"])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -92,12 +94,12 @@ def answers(conversion: Conversion, body: Json, completion: Json) -> list[Json]:
 
 
 def _head(answer: Json) -> Said:
-    """What a completion object or a chunk says of itself."""
+    """What a completion object or a chunk says of itself; an answer needs an id, and a time, where it says none."""
     name, model, created = answer.get("id"), answer.get("model"), answer.get("created")
     return Said(
-        name if isinstance(name, str) else "",
+        name if isinstance(name, str) and name else secrets.token_hex(12),
         model if isinstance(model, str) else "",
-        created if isinstance(created, int) else 0,
+        created if isinstance(created, int) else int(time.time()),
     )
 
 
@@ -138,6 +140,8 @@ class LiveAnswer:
 
     def _take_event(self, raw: bytes) -> bytes:
         data = sse.data_of(raw)
+        if data == b"[DONE]" and self._said is not None and not self._said.finish:
+            self._said = replace(self._said, finish="stop")  # some servers say no more than this
         if not data or self._failed or data == b"[DONE]":
             return raw if raw.startswith(b":") else b""  # a comment keeps the connection open
         try:

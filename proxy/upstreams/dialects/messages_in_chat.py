@@ -209,12 +209,13 @@ def ended(begun: Json, said: Said, parts: Sequence[Part]) -> Json:
     return begun | {"content": content, "stop_reason": why, "usage": _counts(said.usage)}
 
 
-def item(_begun: Json, part: Part) -> Json:
+def item(begun: Json, part: Part) -> Json:
     """One part of what was said, as a block of the content."""
     if part.kind == "thought":
         return {"type": "thinking", "thinking": part.text, "signature": ""}
     if part.kind == "call":
-        return {"type": "tool_use", "id": part.call_id, "name": part.name, "input": messages.decoded(part.text or "{}")}
+        name = part.call_id or f"toolu_{begun['id'].removeprefix('msg_')}_{part.number}"
+        return {"type": "tool_use", "id": name, "name": part.name, "input": messages.decoded(part.text or "{}")}
     return {"type": "text", "text": part.text}
 
 

@@ -232,7 +232,7 @@ def item(begun: Json, part: Part) -> Json:
     if part.kind == "thought":
         return {"id": f"rs_{name}", "type": "reasoning", "summary": [{"type": "summary_text", "text": part.text}]}
     if part.kind == "call":
-        given = {"call_id": part.call_id, "name": part.name, "arguments": part.text or "{}"}
+        given = {"call_id": part.call_id or f"call_{name}", "name": part.name, "arguments": part.text or "{}"}
         return {"id": f"fc_{name}", "type": "function_call", "status": "completed"} | given
     said: Json = {"type": "output_text", "text": part.text, "annotations": [], "logprobs": part.logprobs}
     if part.kind == "refusal":

@@ -316,6 +316,21 @@ def test_a_stream_without_a_reason_to_end_is_broken_off(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
+def test_a_server_that_says_little_is_read_all_the_same(path: str) -> None:
+    """No id, no time, no ids of calls, no reason to end: the answer has them, the same in every event."""
+    bare = {"choices": [{"delta": {"tool_calls": [{"function": {"name": "find", "arguments": "{}"}}]}}]}
+    live, read = LiveAnswer(CONVERSIONS[path], {}), SERVED[path]()
+    stream = b"data: " + orjson.dumps(bare) + b"\n\ndata: [DONE]\n\n"
+    events = live.take(stream) + live.end()
+    read.take(events)
+    answer = read.completion()["choices"][0]["original"]
+    assert len(answer["id"]) > 20
+    (call_,) = answer["output"] if path == "/responses" else answer["content"]
+    assert len(call_.get("call_id", call_["id"])) > 20
+    assert events.count(orjson.dumps(answer["id"])) >= (3 if path == "/responses" else 1)
+
+
+@pytest.mark.parametrize("path", PATHS)
 def test_an_error_ends_a_stream(path: str) -> None:
     """In the words of the endpoint, once, and nothing after it."""
     live = LiveAnswer(CONVERSIONS[path], {})
