@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from hedgerow.proxy.audit.engine import Connection
+from hedgerow.proxy.audit.engine import Connection, transaction
 from hedgerow.proxy.audit.queries import Period, of_route
-from hedgerow.proxy.audit.tables import answers
+from hedgerow.proxy.audit.tables import answers, texts, verdicts
+from hedgerow.proxy.types import Json
 
+OWN_WORDS, SERVED = "own words", "served"
+"""How an answer may be worded: by the model itself, and as the client got it."""
+_AT_A_TIME = 2000
 MAX_SPOKEN = 50_000
 """Newest answers that are read; more would only make the page slow."""
 
@@ -78,3 +84,37 @@ def spoken(connection: Connection, period: Period, route: str | None = None) -> 
         abstained=int(connection.execute(refused).scalar_one()),
         complete=len(fetched) <= MAX_SPOKEN,
     )
+
+
+def export_wordings(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> Iterator[Json]:
+    """Answers whose texts are stored, oldest first, each twice: in the model's own words and as they were served, with the other answers drawn: what
+    `hedgerow faithfulness --data` reads. Hashed texts are left out.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    a, t, v = answers.c, texts.c, verdicts.c
+    current = (v.answer_id == a.id) & v.current
+    statement = (
+        sa.select(a.route, a.model, t.question, t.draft, t.answer, t.samples, v.correct)
+        .join_from(answers, texts, t.answer_id == a.id)
+        .outerjoin(verdicts, current)
+        .where(a.alpha.is_not(None), a.created_at >= since, a.store_text.in_(("full", "redacted")), *of_route(route))
+        .order_by(a.created_at, a.id)
+    )
+    with transaction(engine) as connection:
+        for row in connection.execution_options(yield_per=_AT_A_TIME).execute(statement):
+            yield from _wordings(row)
+
+
+def _wordings(row: Any) -> Iterator[Json]:
+    others = [text for text in row.samples or () if text]
+    if row.draft in others:
+        others.remove(row.draft)  # the answer is not held against itself
+    if not others or row.draft is None:
+        return
+    known = {"question": row.question or "", "samples": others, "model": row.model or "", "dataset": row.route or ""}
+    known["correct"] = None if row.correct is None else row.correct >= 0.5
+    for name, text in ((OWN_WORDS, row.draft), (SERVED, row.answer)):
+        if text is not None:
+            yield {"answer": text, "prompt": name} | known

@@ -14,6 +14,7 @@ import orjson
 import typer
 
 from hedgerow.proxy.audit.labelled import EXPORTED, EXPORTED_CLAIMS, count_answers, export_claims, export_rows
+from hedgerow.proxy.audit.spoken import export_wordings
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, write_verdicts
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, progress_bar, show_faults, stop, unreadable
 from hedgerow.proxy.cli.store import open_audit
@@ -85,11 +86,21 @@ def export(
         bool, typer.Option(help="Write questions and drafts, or claims, too, where they are stored.")
     ] = False,
     claims: Annotated[bool, typer.Option("--claims", help="Write a row for each claim of long answers.")] = False,
+    wordings: Annotated[
+        bool,
+        typer.Option(
+            "--wordings",
+            help="Write stored texts only: each answer in the model's own words and as it was served, with the other answers drawn.",
+        ),
+    ] = False,
     config: ConfigPath = CONFIG,
 ) -> None:
     """Write answers with a confidence, or the claims of long ones, their verdicts and scores; `hedgerow fit` and `hedgerow evaluate` read
-    the file back.
+    the file back. With --wordings the file is one for `hedgerow faithfulness --data`.
     """
+    if wordings:
+        _export_wordings(out, route, since, config)
+        return
     form = form or ("parquet" if out.suffix == ".parquet" else "jsonl")
     start = moment(since) if since else 0.0
     exported, read = (EXPORTED_CLAIMS, export_claims) if claims else (EXPORTED, export_rows)
@@ -112,6 +123,25 @@ def export(
         except OSError as error:
             stop(f"{out}: cannot be written: {error.strerror or error}")
     typer.echo(f"{written} {'claims' if claims else 'answers'} written to {out}")
+
+
+def _export_wordings(out: Path, route: str | None, since: str | None, config: Path) -> None:
+    if out.suffix == ".parquet":
+        stop("--wordings writes JSONL, plain or .gz")
+    written = 0
+    with open_audit(config) as (_, engine):
+
+        def rows() -> Iterator[dict[str, Any]]:
+            nonlocal written
+            for row in export_wordings(engine, route=route, since=moment(since) if since else 0.0):
+                written += 1
+                yield row
+
+        try:
+            _write_jsonl(out, rows())
+        except OSError as error:
+            stop(f"{out}: cannot be written: {error.strerror or error}")
+    typer.echo(f"{written} wordings written to {out}")
 
 
 def _verdict(row: Any, source: str, actor: str | None) -> Verdict:

@@ -31,11 +31,13 @@ from hedgerow.proxy.cli.common import (
     unreadable,
 )
 from hedgerow.proxy.cli.conditions import parse_condition
+from hedgerow.proxy.cli.faithfulness_drawing import ToDraw, draw_to, prompts_of
 from hedgerow.proxy.cli.reading import Judge
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.datasets import UNREADABLE
 from hedgerow.proxy.lab.faithfulness import measuring, served
 from hedgerow.proxy.lab.faithfulness.asking import CALLS
+from hedgerow.proxy.lab.faithfulness.drawing import INSTRUCTIONS
 from hedgerow.proxy.lab.faithfulness.figures import METRICS, Gathered, document, group_name
 from hedgerow.proxy.lab.faithfulness.measuring import Looked, Teller
 from hedgerow.proxy.lab.ledger import Ledger
@@ -77,6 +79,24 @@ def faithfulness(
         Against, typer.Option(help="With --audit: the confidence after the map, or before it.")
     ] = "calibrated",
     since: Annotated[str, typer.Option(help="With --audit: how far back, 7d, 36h or a date; all.")] = "all",
+    draw: Annotated[
+        Path | None,
+        typer.Option(
+            "--draw",
+            help="Questions (JSONL or CSV) to put to the route's model first; the answers go to --data, which keeps what it has.",
+        ),
+    ] = None,
+    prompts: Annotated[
+        list[str] | None,
+        typer.Option("--prompt", help=f"With --draw: {', '.join(INSTRUCTIONS)}; repeatable. Default: vanilla."),
+    ] = None,
+    demonstrations: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --draw and uncertainty+: JSONL of {question, answer} shown to the model. Default: six of our own."
+        ),
+    ] = None,
+    model: Annotated[str, typer.Option(help="With --draw: model to ask for, where the route does not fix one.")] = "",
     judge: Judge = "none",
     route: Annotated[
         str | None,
@@ -102,7 +122,7 @@ def faithfulness(
     resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
-    concurrency: Annotated[int, typer.Option(min=1, help="With --judge llm: rows under way at once.")] = 4,
+    concurrency: Annotated[int, typer.Option(min=1, help="With --judge llm and --draw: rows under way at once.")] = 4,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
     config: ConfigPath = CONFIG,
 ) -> None:
@@ -117,7 +137,15 @@ def faithfulness(
     else:
         out = data.with_name(data.name + KEPT) if out is None and judge == "llm" else out
         way = _Way(judge, route, config, out, concurrency, yes)
-        with one_sentence(on_interrupt="stopped; the same command continues" if out else "stopped"):
+        with one_sentence(on_interrupt="stopped; the same command continues" if out or draw else "stopped"):
+            if draw is not None:
+                anyio.run(
+                    draw_to,
+                    ToDraw(
+                        draw, prompts_of(prompts or ["vanilla"]), model, demonstrations, route, config, concurrency, yes
+                    ),
+                    data,
+                )
             gathered, unfinished = anyio.run(_measured, data, way, skip_bad)
             found = {"data": data.name, "judge": judge, "confidence_is": _SHARE}
             found |= document(gathered, resamples=resamples, seed=seed)

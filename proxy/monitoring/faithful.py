@@ -18,7 +18,7 @@ from hedgerow.calibration.metrics import (
 )
 from hedgerow.lexicon.perception.decisive import decisiveness
 from hedgerow.proxy.audit.queries import Period
-from hedgerow.proxy.audit.spoken import SpokenAnswers
+from hedgerow.proxy.audit.spoken import OWN_WORDS, SERVED, SpokenAnswers
 from hedgerow.proxy.types import Json
 
 Against = Literal["calibrated", "raw"]
@@ -28,7 +28,7 @@ MIN_ANSWERS = 20
 STRETCHES = 10
 """Stretches of time in which cMFG is estimated."""
 RESAMPLES = 200
-PLAIN, OWN, SERVED = "plain answer", "own words", "served"
+PLAIN, OWN = "plain answer", OWN_WORDS
 VOICES = (PLAIN, OWN, SERVED)
 """The answer without a hedge, as the model worded it, as the client got it."""
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.proxy.audit.spoken import SpokenAnswers
+from hedgerow.proxy.audit.spoken import SERVED, SpokenAnswers
 from hedgerow.proxy.lab.faithfulness.figures import Columns, figures, worst_of
-from hedgerow.proxy.monitoring.faithful import SERVED, VOICES, Against, columns
+from hedgerow.proxy.monitoring.faithful import VOICES, Against, columns
 from hedgerow.proxy.types import Json
 
 

@@ -58,6 +58,34 @@ def test_what_was_served_is_measured_beside_the_plain_answer_and_the_models_own_
     assert f"{ours['cmfg']:.2f}" in shown
 
 
+def test_stored_texts_are_exported_and_measured_by_contradiction(
+    serve: Any, upstream: Upstream, tmp_path: Path
+) -> None:
+    """Each answer twice; it is not held against itself, and texts that are hashed are not there."""
+    address = serve(store_text="full")
+    fill(address, upstream, rounds=2)
+    out = tmp_path / "w.jsonl"
+    config = str(config_of(tmp_path))
+    done = CliRunner().invoke(app, ["audit", "export", str(out), "--wordings", "--config", config])
+    assert "16 wordings written" in done.output
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    own, ours = rows[:2]
+    assert (own["answer"], own["prompt"], own["dataset"], own["correct"]) == ("Canberra.", "own words", "test", True)
+    assert (len(own["samples"]), own["samples"].count("Canberra.")) == (9, 5)
+    assert ours["prompt"] == "served"
+    assert ours["answer"] != "Canberra."
+    found = json.loads(
+        CliRunner().invoke(app, ["faithfulness", "--data", str(out), "--json", "--resamples", "0"]).stdout
+    )
+    mine, served = found["groups"]
+    assert mine["decisiveness"] == 1.0
+    assert served["mfg"] > mine["mfg"]
+    refused = CliRunner().invoke(
+        app, ["audit", "export", str(tmp_path / "w.parquet"), "--wordings", "--config", config]
+    )
+    assert "JSONL" in refused.stderr
+
+
 def test_an_audit_without_answers_says_so(serve: Any, tmp_path: Path) -> None:
     address = serve()
     assert "no answer of this period has a confidence" in run(tmp_path, code=1).stderr
