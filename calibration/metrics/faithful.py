@@ -51,7 +51,7 @@ def contradiction_confidence(contradicted: ArrayLike) -> float:
         raise NotEnoughData("an assertion needs one further answer at least to be held against")
     if ((found > 0.0) & (found < 1.0)).any():
         raise RangeError("contradicted must be 0 or 1")
-    return float(1.0 - found.mean())
+    return float((found.size - found.sum()) / found.size)
 
 
 def faithfulness(decisiveness: ArrayLike, confidence: ArrayLike) -> FloatArray:

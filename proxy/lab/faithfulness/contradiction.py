@@ -86,7 +86,7 @@ def _by_rules(question: str, text: str, other: str) -> bool | None:
     if said is None:
         return False
     judgement = judge_pair(question, text, said)
-    if judgement.same or nested(text, said):
+    if judgement.same or nested(question, text, said):
         return False
     return None if judgement.same is None or _leaves_open(judgement, text, said) else True
 

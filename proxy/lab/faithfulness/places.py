@@ -8,31 +8,61 @@ from functools import cache
 from pathlib import Path
 
 PLACES = Path(__file__).with_name("places.json")
-MOST_WORDS = 8
-"""Words of an answer that can be the name of a place."""
-_WORD = re.compile(r"[^\W\d_]+")
-_AROUND = frozenset({"the", "in", "at", "city", "of", "it", "is", "was", "he", "she", "they", "were", "born", "near"})
+MOST_WORDS = 20
+"""Words of an answer in which a place is looked for."""
+LONGEST = 4
+"""Words of the longest name of a place."""
+_WORD = re.compile(r"[^\W_]+")
 
 
-def nested(a: str, b: str) -> bool:
-    """Whether two answers name places of which one lies in the other, as far as a small gazetteer tells.
+def nested(question: str, a: str, b: str) -> bool:
+    """Whether two answers name places of which one lies in the other, as far as a small gazetteer tells, and nothing else apart.
+
+    Places that the question names are not what is asked for. An answer that names a city and its country names the city.
 
     Examples
     --------
-    >>> nested("Honolulu", "Hawaii"), nested("Honolulu.", "in the United States"), nested("Paris", "Rome"), nested("Paris", "Italy")
-    (True, True, False, False)
+    >>> born = "Where was Barack Obama born?"
+    >>> nested(born, "Barack Obama was born in Honolulu.", "Hawaii"), nested(born, "Honolulu", "Kenya"), nested(born, "Paris", "Italy")
+    (True, False, False)
     """
-    first, second = _place(a), _place(b)
-    if first is None or second is None or first == second:
+    asked = {word.lower() for word in _WORD.findall(question[:500])}
+    first, second = _place(a, asked), _place(b, asked)
+    if (
+        first is None
+        or second is None
+        or first[0] == second[0]
+        or (first[1] and second[1] and not first[1] & second[1])
+    ):
         return False
-    return second in _around(first) or first in _around(second)
+    return second[0] in _around(first[0]) or first[0] in _around(second[0])
 
 
-def _place(answer: str) -> str | None:
-    words = _WORD.findall(answer[:200])
-    name = " ".join(word.lower() for word in words if word.lower() not in _AROUND)
-    name = _gazetteer()[1].get(name, name)
-    return name if len(words) <= MOST_WORDS and name in _gazetteer()[2] else None
+def _place(answer: str, asked: set[str]) -> tuple[str, frozenset[str]] | None:
+    """The innermost place that an answer names, and its other names and numbers; None without one, and for several places apart."""
+    words = _WORD.findall(answer[:400])
+    if len(words) > MOST_WORDS:
+        return None
+    found: set[str] = set()
+    left: set[str] = set()
+    at = 0
+    while at < len(words):
+        size = next((n for n in range(LONGEST, 0, -1) if _named(words[at : at + n])), 0)
+        if size:
+            found.add(_named(words[at : at + size]))
+        elif at and (words[at][0].isupper() or words[at][0].isdigit()):
+            left.add(words[at].lower())
+        at += size or 1
+    found -= {place for inner in found for place in _around(inner)} | asked
+    return (found.pop(), frozenset(left - asked)) if len(found) == 1 else None
+
+
+def _named(words: list[str]) -> str:
+    """The place of a name; "" where it is none."""
+    _, also, places = _gazetteer()
+    name = " ".join(words).lower()
+    name = also.get(name, name)
+    return name if name in places and (words[0][0].isupper() or len(words) > 1) else ""
 
 
 def _around(place: str) -> list[str]:

@@ -94,6 +94,25 @@ def test_a_model_whose_words_follow_its_confidence_is_near_one(tmp_path: Path) -
     assert low <= found["cmfg"] <= high
 
 
+def test_the_example_of_the_documents(tmp_path: Path) -> None:
+    """Its figures are worked out there by hand."""
+    text = (Path(__file__).parents[5] / "docs" / "faithfulness.md").read_text(encoding="utf-8")
+    rows = text.split("```json\n")[1].split("```")[0]
+    (tmp_path / "a.jsonl").write_text(rows, encoding="utf-8")
+    found = figures(tmp_path / "a.jsonl", "--resamples", 0)
+    uncertainty, vanilla = found["groups"]
+    assert [round(group[name], 3) for group in (vanilla, uncertainty) for name in ("mfg", "cmfg")] == [
+        0.533,
+        0.533,
+        0.916,
+        0.916,
+    ]
+    assert (uncertainty["punts"], vanilla["confidence"]) == (1, pytest.approx(0.8 / 3 + 0.6 / 3 + 0.2 / 3))
+    shown = [row["decisiveness"] for row in uncertainty["curve"]]
+    assert {0.249, 0.598, 1.0} == {round(value, 3) for value in shown}
+    assert all(f"{value:.3f}"[1:] in text for value in (0.249, 0.598, 0.533, 0.916))
+
+
 def test_groups_are_told_apart_and_conditions_hold_for_the_worst(tmp_path: Path) -> None:
     rows = spread(lambda _: "It was {}.", model="m", prompt="vanilla") + spread(
         lambda k: LADDER[0] if k > 6 else LADDER[3], model="m", prompt="uncertainty"

@@ -18,6 +18,9 @@ PAIRS = [
     (BORN, "Honolulu", "Hawaii", False),
     (BORN, "Honolulu, Hawaii", "Hawaii", False),
     (BORN, "Honolulu", "Kenya", True),
+    (BORN, "Barack Obama was born in Honolulu.", "Hawaii", False),
+    (BORN, "Barack Obama was born in Honolulu.", "He was born in the United States.", False),
+    (BORN, "Barack Obama was born in Honolulu.", "Kenya", True),
     ("Varicose veins occur when what happens to the veins under the skin?", "becomes enlarged.", "becomes irritated by something.", True),
     ("What is LeBron James' profession?", "professional basketball player.", "basketball player", False),
     ("Who did Hillary Clinton marry?", "she married Bill.", "Bill Clinton.", False),
@@ -80,11 +83,16 @@ def test_a_language_that_the_judge_does_not_read_is_told_by_words(judge):
 
 @pytest.mark.parametrize(
     ("a", "b", "inside"),
-    [("Honolulu", "Hawaii", True), ("in the USA", "Chicago, Illinois", False), ("Chicago", "the United States", True), ("Lyon", "Germany", False),
-     ("Paris", "Paris", False), ("Brooklyn", "New York", True), ("Harold Pinter", "London", False)],
+    [("Honolulu", "Hawaii", True), ("in the USA", "Chicago, Illinois", True), ("Chicago", "the United States", True), ("Lyon", "Germany", False),
+     ("Paris", "Paris", False), ("Brooklyn", "New York", True), ("Harold Pinter", "London", False), ("Rome and Paris", "Italy", False),
+     ("It was written by Pinter in London.", "It was written by Beckett in England.", False), ("nice", "France", False)],
 )  # fmt: skip
 def test_places_in_places(a, b, inside):
-    assert nested(a, b) is nested(b, a) is inside
+    assert nested("", a, b) is nested("", b, a) is inside
+
+
+def test_places_that_the_question_names_are_not_the_answer():
+    assert not nested("Which city in France is larger?", "Lyon in France", "Nantes in France")
 
 
 @pytest.mark.skipif(not EVOUNA.exists(), reason="the judged pairs are not beside the checkout")
