@@ -52,6 +52,64 @@ KEPT = ".measured.jsonl"
 _KNOWN = ", ".join((*METRICS, "cmfg_always_decisive", "n", "punting_rate", "accuracy", "worst.cmfg", "worst.mfg"))
 
 
+DataFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        help="JSONL of {question, answer, samples, model, prompt, dataset, correct, split}; plain, .gz or .xz.",
+    ),
+]
+FromAudit = Annotated[
+    bool, typer.Option("--audit", help="Measure what the proxy served instead, from the figures of its audit.")
+]
+Which = Annotated[Against, typer.Option(help="With --audit: the confidence after the map, or before it.")]
+Since = Annotated[str, typer.Option(help="With --audit: how far back, 7d, 36h or a date; all.")]
+Questions = Annotated[
+    Path | None,
+    typer.Option(
+        "--draw",
+        help="Questions (JSONL or CSV) to put to the route's model first; the answers go to --data, which keeps what it has.",
+    ),
+]
+Prompts = Annotated[
+    list[str] | None,
+    typer.Option("--prompt", help=f"With --draw: {', '.join(INSTRUCTIONS)}; repeatable. Default: vanilla."),
+]
+Shots = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --draw and uncertainty+: JSONL of {question, answer} shown to the model. Default: six of our own."
+    ),
+]
+Model = Annotated[str, typer.Option(help="With --draw: model to ask for, where the route does not fix one.")]
+RouteName = Annotated[
+    str | None,
+    typer.Option(
+        "--route",
+        help="With --judge llm: whose judge, by default the first route that calibrates. With --audit: answers of this route only.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Conditions = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="End with 1 where this holds, e.g. 'cmfg < 0.7' or, of several groups, 'worst.cmfg < 0.7'; repeatable."
+    ),
+]
+Page = Annotated[Path | None, typer.Option(help="Write one self-contained HTML page here.")]
+Kept = Annotated[
+    Path | None,
+    typer.Option(
+        help=f"JSONL that keeps what was measured and is read again. Default with --judge llm: DATA{KEPT}; else none."
+    ),
+]
+Resamples = Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")]
+Seed = Annotated[int, typer.Option(help="Seed of the bootstrap.")]
+SkipBad = Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")]
+AtOnce = Annotated[int, typer.Option(min=1, help="With --judge llm and --draw: rows under way at once.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]
+
+
 @dataclass(frozen=True, slots=True)
 class _Way:
     """How rows are measured: by whom, and where that is kept."""
@@ -65,65 +123,25 @@ class _Way:
 
 
 def faithfulness(
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            help="JSONL of {question, answer, samples, model, prompt, dataset, correct, split}; plain, .gz or .xz.",
-        ),
-    ] = None,
-    audit: Annotated[
-        bool, typer.Option("--audit", help="Measure what the proxy served instead, from the figures of its audit.")
-    ] = False,
-    against: Annotated[
-        Against, typer.Option(help="With --audit: the confidence after the map, or before it.")
-    ] = "calibrated",
-    since: Annotated[str, typer.Option(help="With --audit: how far back, 7d, 36h or a date; all.")] = "all",
-    draw: Annotated[
-        Path | None,
-        typer.Option(
-            "--draw",
-            help="Questions (JSONL or CSV) to put to the route's model first; the answers go to --data, which keeps what it has.",
-        ),
-    ] = None,
-    prompts: Annotated[
-        list[str] | None,
-        typer.Option("--prompt", help=f"With --draw: {', '.join(INSTRUCTIONS)}; repeatable. Default: vanilla."),
-    ] = None,
-    demonstrations: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --draw and uncertainty+: JSONL of {question, answer} shown to the model. Default: six of our own."
-        ),
-    ] = None,
-    model: Annotated[str, typer.Option(help="With --draw: model to ask for, where the route does not fix one.")] = "",
+    data: DataFile = None,
+    audit: FromAudit = False,
+    against: Which = "calibrated",
+    since: Since = "all",
+    draw: Questions = None,
+    prompts: Prompts = None,
+    demonstrations: Shots = None,
+    model: Model = "",
     judge: Judge = "none",
-    route: Annotated[
-        str | None,
-        typer.Option(
-            "--route",
-            help="With --judge llm: whose judge, by default the first route that calibrates. With --audit: answers of this route only.",
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="End with 1 where this holds, e.g. 'cmfg < 0.7' or, of several groups, 'worst.cmfg < 0.7'; repeatable."
-        ),
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page here.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help=f"JSONL that keeps what was measured and is read again. Default with --judge llm: DATA{KEPT}; else none."
-        ),
-    ] = None,
-    resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
-    concurrency: Annotated[int, typer.Option(min=1, help="With --judge llm and --draw: rows under way at once.")] = 4,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
+    route: RouteName = None,
+    as_json: AsJson = False,
+    fail_if: Conditions = None,
+    report: Page = None,
+    out: Kept = None,
+    resamples: Resamples = 1000,
+    seed: Seed = 0,
+    skip_bad: SkipBad = False,
+    concurrency: AtOnce = 4,
+    yes: Yes = False,
     config: ConfigPath = CONFIG,
 ) -> None:
     """Measure how far the words of recorded answers follow the model's own confidence: cMFG, MFG, decisiveness by confidence."""
