@@ -28,6 +28,9 @@ _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judg
 GIVING = word_set("provide give offer")
 _WANTING = word_set("want wish like prefer choose begin proceed verify assume note")
 _REPORTING = word_set("last widely generally commonly often currently now sometimes usually long")
+_OPENING_A_CLAUSE = word_set(
+    ", the this that these those it he she they we i you there a an every each no not if in some my his her their our its"
+)
 _WH = word_set("how why what where who when")
 _FAR = 5
 """Words after "cannot provide" or "do not have" within which its object is looked for."""
@@ -77,7 +80,7 @@ def _sure(words: Sequence[str], cue: Cue) -> bool:
     """As in "I'm sure", "it is not certain", "is sure to": not "make sure", "a certain amount", "they were sure"."""
     head, before, after = _head(words, cue), _before(words, cue), _word(words, cue.last + 1)
     if after == "to":
-        return head in {"sure", "certain"} and before in BE
+        return head in {"sure", "certain"} and before in BE - {"be"}
     if before not in BE | {"feel", "felt", "", ",", "but", "seem", "seems"}:
         return False
     subject = _word(words, _index_before(words, cue) - 1)
@@ -91,10 +94,12 @@ def _sure(words: Sequence[str], cue: Cue) -> bool:
 def _surely(words: Sequence[str], cue: Cue) -> bool:
     """Whether it is said of a claim: "Certainly, here it is" agrees; "clearly" is also a manner, and counts at the head of a clause and after "is"."""
     head, before, after = _head(words, cue), _word(words, cue.first - 1), _word(words, cue.last + 1)
-    if head in {"certainly", "definitely", "surely"} and not cue.first:
+    if head in {"certainly", "definitely"} and not cue.first:
         return after not in {",", "!", "."}
     if head not in {"clearly", "obviously"}:
         return True
+    if not cue.first:  # not an instruction: "Clearly define it"
+        return after in _OPENING_A_CLAUSE
     return (before in BE | {"", ",", ";", "—", "–", "-", "and", "but"} and words[cue.first] != "not") or after == ","
 
 
@@ -111,6 +116,8 @@ def _doubt(words: Sequence[str], cue: Cue) -> bool:
 
 def _likely(words: Sequence[str], cue: Cue) -> bool:
     """Not "more likely to survive", which compares."""
+    if _word(words, cue.last + 1) == "to" and _word(words, cue.first - 2) in {"who", "that", "which"}:
+        return words[cue.first] != "most"  # compares: "clients who are most likely to come"
     return _word(words, cue.first - 1) not in _COMPARING and (
         _head(words, cue) != "plausible" or _is_predicate(words, cue)
     )
@@ -128,6 +135,8 @@ def _modal(words: Sequence[str], cue: Cue) -> bool:
     """As in "it may be": not "you may want to", "May I", "could you", "he could not read"."""
     head, before = _head(words, cue), _word(words, cue.first - 1)
     after = next((word for word in words[cue.last + 1 : cue.last + 4] if word not in {"also", "even", "then"}), "")
+    if not after.isalpha() or (words[-1] == "?" and words[0] in _WH | {"which"}):
+        return False
     if after in _WANTING and before in {"you", "we", "one", "i"} and head != "could":
         return False
     if head == "may":
@@ -159,9 +168,13 @@ def _think(words: Sequence[str], cue: Cue) -> bool:
     head, before, after = _head(words, cue), _before(words, cue), _word(words, cue.last + 1)
     if after in {"of", "about", "in"}:
         return False
+    if head == "believe" and not {"can", "could"}.isdisjoint(words[max(0, cue.first - 2) : cue.last]):
+        return False
     if head == "assuming":
         return _word(words, cue.first - 1) == "am"
     if head in {"thought", "assumed", "believed"} and before in SUBJECT:
+        return True
+    if before in BE and "it" in words[max(0, cue.first - 3) : cue.first]:
         return True
     if head.endswith("ed") or head == "thought":
         return before in BE | _REPORTING and after in {
@@ -205,6 +218,8 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
     head, before = _head(words, cue), _before(words, cue)
     if head.startswith("appear"):
         return _appears(words, cue, before)
+    if head in {"suggested", "indicated"} and _word(words, cue.last + 1) != "that":
+        return not {"have", "has"}.isdisjoint(words[max(0, cue.first - 2) : cue.first]) and before in _EVIDENCE
     if head.startswith("suggest"):
         earlier = words[max(0, cue.first - 20) : cue.first] if before == "and" else ()
         return before in _EVIDENCE or not (_EVIDENCE - _POINTING).isdisjoint(earlier)
@@ -212,6 +227,8 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
         return before in _EVIDENCE - _POINTING
     if not head.startswith("seem") or head == "seemingly":
         return True
+    if not {"can", "could"}.isdisjoint(words[max(0, cue.first - 1) : cue.last]):
+        return False
     made = {"make", "makes", "making", "made"}.intersection(words[max(0, cue.first - 4) : cue.first])
     following = words[cue.last + 1 : cue.last + 8]
     return not made and ("to", "you") not in pairwise(following) and ("to", "them") not in pairwise(following)
@@ -294,7 +311,7 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
         elif word == "have" and _word(words, index - 1) == "not":
             own = not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
             end = _within(words, index, KNOWING) if own else None
-            if end is not None:
+            if end is not None and words[end - 1] != "to":
                 yield index - 1, end
 
 

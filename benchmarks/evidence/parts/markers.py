@@ -1,0 +1,265 @@
+"""The evidence's part on markers: how well they are spotted, and what recorded models mean by their own."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import ROOT
+from benchmarks.evidence import goals, plots
+from benchmarks.evidence.holding_out import Estimate
+from hedgerow.calibration.metrics import wilson_interval
+from hedgerow.lexicon.perception.markers import find_markers
+from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, Gathered, document
+from hedgerow.proxy.lab.markers.lexicon import UNSTABLE, is_stable, own_lexicon
+from hedgerow.proxy.lab.markers.measuring import asserting, confidence_of, told_by_words
+from hedgerow.proxy.lab.markers.rows import Answered, MeasuredAnswer, MeasuredSentence, OneSentence, Row, sentences_of
+from hedgerow.proxy.types import Json
+
+MARKED = ROOT / "tests" / "data" / "lexicon" / "markers.jsonl"
+LEAST = 10
+"""Sentences that a marker needs."""
+TIMED = 20_000
+LONG = {"graph_uncertainty_bios": "biographies", "graph_uncertainty_popqa": "PopQA"}
+SHOWN = 14
+
+
+def section(data: Path) -> str:
+    """The part."""
+    models = [model for name in READERS for model in _document(READERS[name](data), test_share=0.5)["models"]]
+    own = _document(hedged(data))
+    picture(own["models"][0])
+    return "\n\n".join(
+        [
+            "## Epistemic markers, and what models mean by them",
+            "Markers are spotted by the grammar that reads confidence in texts, with words and contexts of its own (`lexicon/perception/markers.py`). "
+            "The metrics are those of Liu & Cohan, appendix B.9 (`hedgerow markers`).",
+            "### Spotting",
+            spotting_table(),
+            "Sentences of chat models that one reader marked (`tests/data/lexicon/markers.jsonl`, Apache-2.0, MIT and CC BY 4.0 sources), drawn for words that "
+            "are markers in one sentence and none in the next. *Held out*: marked after the last change to the rules. A marker counts as found where the spans overlap. "
+            "The reader of the sentences wrote the rules.",
+            "### Metrics of recorded models",
+            metrics_table(models),
+            "T = 10, with `<no_hedge>`; half of the responses of each dataset are its test split. gpt-5-mini: its hedged answers to SimpleQA, topics as datasets; its "
+            "confidence in an answer is the share of its largest group of ten samples, whose texts are not published, so that contradiction cannot be told. "
+            "The others: their sentences against their further answers, by rules and words. Figures that are not defined are dashes.",
+            frequencies(models),
+            "### gpt-5-mini's own words",
+            sentence_on(own["models"][0]),
+            own_table(own["models"][0]),
+            f"Without a test split, so that MICs rest on all sentences. Own CD-MAE: the CD-MAE of one marker; below {UNSTABLE:g} it has a place in the model's lexicon "
+            f"({len(own_lexicon(own['models'][0], gather(hedged(data)).sentences))} entries here; `hedgerow markers --lexicon`).",
+            "![What gpt-5-mini means by its hedges](markers.svg)",
+            goals.table(goals_of()),
+        ]
+    )
+
+
+def measured() -> dict[str, tuple[int, ...]]:
+    """Of each half: spans that are right, spans, markers that are found, markers, sentences."""
+    found: dict[str, tuple[int, ...]] = {}
+    for row in map(json.loads, MARKED.read_text(encoding="utf-8").splitlines()):
+        spans = [(m.start, m.end) for m in find_markers(row["text"])]
+        hit = sum(any(a < d and c < b for a, b in row["markers"]) for c, d in spans)
+        got = sum(any(a < d and c < b for c, d in spans) for a, b in row["markers"])
+        before = found.get(row["half"], (0, 0, 0, 0, 0))
+        now = (hit, len(spans), got, len(row["markers"]), 1)
+        found[row["half"]] = tuple(map(sum, zip(before, now, strict=True)))
+    return found
+
+
+def spotting_table() -> str:
+    """Precision and recall, tuned and held out."""
+    lines = ["| | sentences | markers | precision | recall |", "|---|---|---|---|---|"]
+    for half, title in (("tuned", "tuned on"), ("held", "held out")):
+        hit, spans, got, there, sentences = measured()[half]
+        lines.append(f"| {title} | {sentences:,} | {there:,} | {hit / spans:.3f} | {got / there:.3f} |")
+    return "\n".join(lines)
+
+
+def per_second() -> float:
+    """Sentences spotted a second on one core: those of the file, over and over."""
+    texts = [json.loads(line)["text"] for line in MARKED.read_text(encoding="utf-8").splitlines()]
+    find_markers(texts[0])
+    start = time.process_time()
+    for i in range(TIMED):
+        find_markers(texts[i % len(texts)])
+    return TIMED / (time.process_time() - start)
+
+
+def goals_of() -> list[goals.Goal]:
+    """The goals of the part."""
+    hit, spans, got, there, _ = measured()["held"]
+    speed = per_second()
+    closes = "rules for the contexts named in docs/markers.md, then a reader that was not their author"
+    return [
+        goals.Goal("precision of spotting, held out >= .97", _share(hit, spans), 0.97, True, closes),
+        goals.Goal("recall of spotting, held out >= .98", _share(got, there), 0.98, True, closes),
+        goals.Goal("sentences spotted a second on one core >= 10,000", Estimate(speed, speed, speed, TIMED), 10_000, True, "a gate before the grammar", ",.0f"),
+    ]  # fmt: skip
+
+
+def _share(hit: int, of: int) -> Estimate:
+    low, high = wilson_interval(np.array([hit / of]), np.array([float(of)]))
+    return Estimate(hit / of, float(low[0]), float(high[0]), of)
+
+
+def hedged(data: Path) -> Iterator[Row]:
+    """gpt-5-mini's own hedged answers to SimpleQA; those that do not attempt an answer are left out."""
+    path = data / "samples" / "simpleqa_gpt5mini" / "simpleqa_gpt5mini.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            if row["hedged"]["grade"] == "C":
+                continue
+            ids = row["semantic_ids"]
+            yield OneSentence(
+                text=row["hedged"]["text"], confidence=max(map(ids.count, ids)) / len(ids), model="gpt-5-mini", dataset=row["topic"],
+                response=row["id"], correct=row["hedged"]["grade"] == "A",
+            )  # fmt: skip
+
+
+def long_answers(data: Path) -> Iterator[Row]:
+    """Biographies and facts by three models, ten further answers each."""
+    for name, dataset in LONG.items():
+        with lzma.open(data / "long_form" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
+            for row in map(json.loads, lines):
+                yield Answered(
+                    question=row["question"] or "",
+                    answer=row["answer"],
+                    samples=tuple(row["samples"]),
+                    model=row["model"],
+                    dataset=dataset,
+                    response=row["id"],
+                )
+
+
+def short_answers(data: Path) -> Iterator[Row]:
+    """Answers in sentences to HotpotQA and TruthfulQA; the first sample is the answer."""
+    for name, file in (("hotpot_llama31_8b", "hotpot_llama31_8b"), ("truthfulqa_llada8b", "truthfulqa")):
+        with gzip.open(data / "samples" / name / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:
+            for row in map(json.loads, lines):
+                first, *others = (sample["text"] for sample in row["samples"])
+                yield Answered(
+                    question=row["question"],
+                    answer=first,
+                    samples=tuple(others),
+                    model=row["model"].partition(" ")[0],
+                    dataset=row["dataset"],
+                    response=row["id"],
+                )
+
+
+READERS = {"hedged": hedged, "long": long_answers, "short": short_answers}
+
+
+def gather(rows: Iterator[Row]) -> Gathered:
+    """The sentences of rows; answers are measured by rules and words."""
+    gathered = Gathered()
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row, Answered):
+            originals, bare = asserting(row.answer)
+            told = told_by_words(row.question, bare, row.samples) if bare else []
+            sentences = tuple(
+                MeasuredSentence(text=text, confidence=round(confidence_of(of), 6))
+                for text, of in zip(originals, told, strict=True)
+            )
+            row = MeasuredAnswer(sentences=sentences, model=row.model, dataset=row.dataset, response=row.response)
+        gathered.add(*sentences_of(row, number))
+    return gathered
+
+
+def _document(rows: Iterator[Row], test_share: float = 0.0) -> Json:
+    return document(gather(rows), thresholds=[LEAST], test_share=test_share)
+
+
+def metrics_table(models: Sequence[Json]) -> str:
+    """Every metric of each model."""
+    lines = ["| | " + " | ".join(model["model"] for model in models) + " |", "|---|" + "---|" * len(models)]
+    lines.append("| sentences | " + " | ".join(f"{model['sentences']:,}" for model in models) + " |")
+    lines.append("| datasets | " + " | ".join(str(len(model["datasets"])) for model in models) + " |")
+    for name in METRIC_NAMES:
+        lines.append(
+            f"| {name} | " + " | ".join(_figure(model["metrics"][str(LEAST)]["with"][name]) for model in models) + " |"
+        )
+    return "\n".join(lines)
+
+
+def _figure(of: Json) -> str:
+    if of["value"] is None:
+        return "–"
+    return f"{of['value']:.2f}" + (f" ± {of['deviation']:.2f}" if of["deviation"] is not None else "")
+
+
+def frequencies(models: Sequence[Json]) -> str:
+    """Which markers are frequent enough, honestly."""
+    lines = ["| model | markers met | with ten sentences in a dataset | which |", "|---|---|---|---|"]
+    for model in models:
+        enough = [
+            row["marker"] for row in model["markers"] if any(of["count"] >= LEAST for of in row["datasets"].values())
+        ]
+        lines.append(
+            f"| {model['model']} | {len(model['markers'])} | {len(enough)} | {', '.join(f'`{name}`' for name in enough) or '–'} |"
+        )
+    return "\n".join(lines)
+
+
+def said(model: Json) -> list[Json]:
+    """Its markers with ten sentences, most frequent first."""
+    return [row for row in model["markers"] if row["count"] >= LEAST][:SHOWN]
+
+
+def sentence_on(model: Json) -> str:
+    """The gap in a sentence, of its most frequent hedge."""
+    row = next(row for row in said(model) if row["marker"] != "<no_hedge>")
+    return (
+        f'When {model["model"]} says "{row["marker"]}", it is right {row["right"]:.0%} of the time, ten samples of it agree to {row["mic"]:.0%}, '
+        f"and people read {row['people']:.0%}."
+    )
+
+
+def own_table(model: Json) -> str:
+    """Phrase by phrase: its confidence, how often it is right, what people read."""
+    lines = [
+        "| when it says | sentences | it is sure of it (MIC) | it is right | people read | own CD-MAE | in its lexicon |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in said(model):
+        low, high = row["right_interval"]
+        own = "–" if row["own_cd_mae"] is None else f"{row['own_cd_mae']:.2f}"
+        lines.append(
+            f"| {row['marker'].replace('<', '&lt;')} | {row['count']:,} | {row['mic']:.0%} | {row['right']:.0%} ({low:.0%} to {high:.0%}) | {row['people']:.0%} | {own} "
+            f"| {'yes' if is_stable(row) else 'no'} |"
+        )
+    return "\n".join(lines)
+
+
+def picture(model: Json) -> None:
+    """What people read, the model's confidence, and how often it is right, marker by marker."""
+    rows = sorted(said(model), key=lambda row: row["people"])
+    with plots.picture("markers", size=(8.2, 0.42 * len(rows) + 1.5)) as axes:
+        ax = axes[0][0]
+        for y, row in enumerate(rows):
+            ax.plot([row["right"], row["people"]], [y, y], color="#cccccc", linewidth=1.5, zorder=1)
+            low, high = row["right_interval"]
+            ax.plot([low, high], [y, y], color=plots.COLOURS[1], linewidth=4, alpha=0.25, zorder=2)
+        for name, key, number in (("people read", "people", 0), ("right", "right", 1), ("MIC", "mic", 2)):
+            ax.scatter(
+                [row[key] for row in rows],
+                range(len(rows)),
+                color=plots.COLOURS[number],
+                marker=plots.MARKS[number],
+                s=55,
+                label=name,
+                zorder=3,
+            )
+        ax.set_yticks(range(len(rows)), [row["marker"] for row in rows])
+        ax.set_xlim(0, 1)
+        ax.set_xlabel("confidence, or share of right answers")
+        ax.legend(loc="lower right")
