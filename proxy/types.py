@@ -147,6 +147,7 @@ class RewriteRequest:
         refused: ids of hedges whose wordings the guard refused.
         language: of draft and question; None where it was not detected yet.
         must_hedge: whether the draft may not stand as it is, however sure it is; `hedges` holds none that says nothing then.
+        said: how the conversation's last answer ended; no closing sentence that stands there is written again.
     """
 
     question: str
@@ -157,6 +158,7 @@ class RewriteRequest:
     refused: frozenset[str] = frozenset()
     language: str | None = None
     must_hedge: bool = False
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def share(count: int, of: int) -> Estimate:
 
 def graded(rows: Sequence[reading.Row], grade: str, mark: str = "mark") -> Estimate:
     """The share of a grade among the texts that were changed and graded."""
-    marks = [row[mark] for row in rows if row[mark] in GRADES]
+    marks = [row[mark] for row in rows if row.get(mark) in tuple(GRADES)]
     return share(marks.count(grade), len(marks))
 
 

@@ -32,6 +32,10 @@ from hedgerow.proxy.pipeline.eligibility import asks_for_claim
 from hedgerow.proxy.pipeline.result import Result
 
 FILE = ROOT / "tests" / "data" / "reading.jsonl"
+FRESH = FILE.with_name("reading_fresh.jsonl")
+"""Answers drawn when the rules were written, of prompts that are in no other set that something was tuned on; `first_grade` is what each got when it was first
+read. Of `fresh-1` (seed 2207) something was learnt afterwards, `fresh-2` (seed 3301) was read last.
+"""
 ADVERSARIAL = FILE.with_name("reading_adversarial.jsonl")
 """Short answers of our own, each with one thing that invites a mistake, which is its kind."""
 SEED = 14
@@ -293,7 +297,7 @@ def main() -> int:
             return 2
         save(select(DATA))
         return 0
-    stale = sum(_compare(file, options.write) for file in (FILE, ADVERSARIAL))
+    stale = sum(_compare(file, options.write) for file in (FILE, FRESH, ADVERSARIAL))
     return 1 if stale and not options.write else 0
 
 

@@ -96,6 +96,6 @@ CLOSED_CLASS = (
     | (SUBJECT_PRONOUNS - {"i"})
     | PREPOSITIONS
     | RELATIVISERS
-    | word_set("yes no and or both either neither")
+    | word_set("yes no and or both either neither several many most some various numerous")
 )
 """Openers that are small even before a name ("the Beatles", "in Paris"); the others may be a part of it ("Red Sea")."""

@@ -22,7 +22,7 @@ _STOP = re.compile(r"(?<![.!?…])[.!?…]++(?:\[\^?\d++\])*+$")
 _STOP_WITHIN = re.compile(r"[.!?…]['’]?[\"”»“*_)\]]++$")
 _ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\.(?:[^\W\d_]\.)+|\b(?:Jr|Sr|Inc|Ltd|Co|Corp|etc|St|Dr)\.)$")
 _POLAR = re.compile(
-    r"(?:yes|no|yeah|nope|true|false|correct)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+(?=[–—-]))", re.IGNORECASE
+    r"(?:yes|no|yeah|nope|true|false|correct)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+[–—-]+\s*)", re.IGNORECASE
 )
 _CONNECTIVE = re.compile(
     r"(?:(?:however|moreover|furthermore|additionally|in addition|for (?:example|instance)|instead|finally|overall|in fact|"
@@ -30,7 +30,7 @@ _CONNECTIVE = re.compile(
     r"(?:so|but|and|yet|thus|hence|therefore),?)\s+",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"(?:\*\*|__)?[^.:!?\n]{1,80}:(?:\*\*|__)?[ \t]+")
+_LABEL = re.compile(r"(?:\*\*|__)?[^.:!?\n]{1,80}(?<!\s\w\s):(?:\*\*|__)?[ \t]+")
 _INTRODUCTION = re.compile(
     r"(?:in|on|at|by|during|after|before|since|according|as|for|to|from|with|under|based|despite|throughout|among|if|when|while|"
     r"because|although|though|unless|once|until)\b[^,;:]*,\s+",
@@ -68,6 +68,12 @@ class Shape:
         return bool(self.head) and not _CONNECTIVE.match(self.head)
 
 
+_BARE_FIRST = re.compile(r"[$€£]?\d[\d.,]*(?: [a-z]+)?, (?:but|although|though|which|and)\b")
+_CONDITION = re.compile(
+    r"(?:(?:so|then|and|but|thus|now),? )?(?:if|when|suppose|given that|assuming|since)\b", re.IGNORECASE
+)
+
+
 def shape(sentence: str, question: str = "", language: str = "en") -> Shape:
     """Take a sentence apart. The question tells advice ("Diversify your investments.") from names."""
     body, end, stopped = _end(sentence)
@@ -84,6 +90,10 @@ def shape(sentence: str, question: str = "", language: str = "en") -> Shape:
         )
     opened = body[:1].upper() + body[1:]  # read alike whether or not a hedge stood before it
     kind, position = _find_verb(opened)
+    if _BARE_FIRST.match(body):
+        kind, position = "fragment", None  # "1936, but another march was in 1636"
+    if position is not None and _CONDITION.match(opened) and (opened.count(",") > 1 or "then" in opened[position:]):
+        position = None  # the verb may be one of the condition's
     unsure = kind == "fragment" and _may_have_verb(opened)
     if unsure and _HOW_TO.match(question):
         kind = "imperative"

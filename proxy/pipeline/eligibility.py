@@ -13,6 +13,7 @@ import orjson
 
 from hedgerow.proxy.config.kinds import SIGNALS
 from hedgerow.proxy.outcomes import Reason
+from hedgerow.proxy.pipeline.asked import ends, wants_a_text
 from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
 from hedgerow.proxy.types import Json, Sample
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
@@ -21,8 +22,6 @@ MAX_DEPTH = 200
 """Brackets up to which a body cannot be nested too deeply, whatever it holds."""
 WORDS_OF_A_TEXT = 60
 """From so many words on, answers that all differ were not asked for one thing."""
-LOOKED_AT = 600
-"""Characters of a prompt that are read, half from its beginning and half from its end: what is asked stands there."""
 
 _POLITE = re.compile(
     r"(?:(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok(?:ay)?|great|please|bitte|kindly|so|well|now|and)\b[\s,.!]*(?=\S)|"
@@ -49,11 +48,11 @@ _TEXTS = re.compile(
     r"opening (?:sentence|line|paragraph)|fictional|hypothetical|imagin\w+|imagery|(?:a|unique|main|vivid) character|landscape|scenery|meadow|painting|artwork|"
     r"card to|letter to|blog post|writing prompt|similes?|advertisement|scenarios?|situation in which|(?:a|the) time when|creative(?:ly)?|lesson plan|in the style)\b"
     r"|[^.?!]{0,40}\b(?:previous|earlier|last|above) (?:response|reply|answer)\b|(?:please )?(?:take on|assume|play) the role of\b|suppose you are\b|you (?:will|'ll) (?:be|act|play) "
-    r"|(?:lyrics|song|poem|story|rap) (?:for|about|of|on)\b)"
+    r"|(?:give|find|get|share|show) (?:me |us )?(?:an? |some )?(?:\w+ )?recipes?\b|recipe (?:for|of)\b|(?:lyrics|song|poem|story|rap) (?:for|about|of|on)\b)"
 )
 """Texts that are to be made, by their names; what was said before, to be said differently; a part to be played."""
 _OPINION = re.compile(
-    r"(?:what do you (?:think|make|say|like|feel|enjoy)|what(?:'s| is| are) your|how do you feel|how are you|how would you|in your opinion|"
+    r"(?:what (?:\w+ ){1,6}(?:do|would) you (?:recommend|suggest|advise|prefer|like|enjoy|think)|what do you (?:think|make|say|like|feel|enjoy)|what(?:'s| is| are) your|how do you feel|how are you|how would you|in your opinion|"
     r"would you (?:rather|like|prefer)|do you (?:like|prefer|love|enjoy|hate|think|feel|believe|want)|have you ever|should (?:i|we)\b|"
     r"what (?:should|shall|could|can) (?:i|we) (?:cook|wear|do|eat|say|buy|watch|read|give|write|call)|which (?:one )?is (?:better|nicer|prettier|more fun)|"
     r"(?:any|got any) (?:ideas|tips|advice)|are you (?:a |an |really )?(?:conscious|sentient|alive|human|real|happy|sad|ok|okay|there|bot|robot|ai)\b|"
@@ -211,8 +210,7 @@ def asks_for_claim(prompt: str) -> bool:
     >>> asks_for_claim("Who wrote the poem The Raven?"), asks_for_claim("Write a poem about a raven.")
     (True, False)
     """
-    text = prompt if len(prompt) <= LOOKED_AT else f"{prompt[: LOOKED_AT // 2]}\n{prompt[-LOOKED_AT // 2 :]}"
-    text = text.strip().casefold().replace("’", "'")
+    text = ends(prompt)
     if not any(c.isalnum() for c in text):
         return (
             not text
@@ -220,7 +218,7 @@ def asks_for_claim(prompt: str) -> bool:
     sentences = [s for s in _SENTENCE.split(text) if any(c.isalnum() for c in s)]
     if any(_wants_something_made(s) for s in sentences) or _CHAT_ONLY.fullmatch(text):
         return False
-    return not all(_is_talk(s) for s in sentences)
+    return not all(_is_talk(s) for s in sentences) and not wants_a_text(prompt)
 
 
 def _wants_something_made(sentence: str) -> bool:

@@ -229,3 +229,8 @@ def retrieve_words(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ..
 def hedges_in(answer: str) -> frozenset[str]:
     """The hedges near the beginning of an answer; people hate to read the same phrase again."""
     return frozenset(span.hedge for span in spot(answer[:LAST_ANSWER_CHARS]) if span.hedge is not None)
+
+
+def ending(answer: str) -> str:
+    """The end of an answer, where a sentence about the whole of it stands."""
+    return answer[-LAST_ANSWER_CHARS:]

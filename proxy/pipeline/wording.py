@@ -21,6 +21,7 @@ from hedgerow.proxy.pipeline.steps import (
     LongAnswerPipeline,
     RouteWording,
     decide,
+    ending,
     hedges_in,
     left_alone,
     retrieve,
@@ -104,14 +105,15 @@ async def _worded(
         run.learn(hedges=hedges)
 
     with run.step("rewrite"):
-        request = RewriteRequest(job.question, draft, target, hedges, must_hedge=ruling.must_hedge)
+        request = RewriteRequest(
+            job.question, draft, target, hedges, must_hedge=ruling.must_hedge, said=ending(job.last_answer)
+        )
         if not may_replace:
             rewording = await append_confidence_sentence(request)
         elif long is not None and measured.sentences is not None:
             cells = [(claim.end, claim.calibrated) for claim in run.result.claims if claim.sentence is None]
             decider = long.decider(job) if long.decider else None
-            avoid = hedges_in(job.last_answer)
-            rewording = await reworded(long, job.question, draft, measured.sentences, avoid, cells, decider)
+            rewording = await reworded(long, job.question, draft, measured.sentences, job.last_answer, cells, decider)
         else:
             rewording = await reword(request, rewriters=wording.rewriters(job), guard=wording.guard)
         if ruling.must_hedge and rewording.status != "hedged":
@@ -133,20 +135,23 @@ async def reworded(
     question: str,
     draft: str,
     targets: Sequence[Beta | None],
-    avoid: Collection[str],
+    last_answer: str = "",
     cells: Sequence[tuple[int, Beta]] = (),
     decider: Decider | None = None,
 ) -> Rewording:
     """Each sentence at its calibrated confidence, in a worker thread; an editor chooses first, where there is one. What it says that cannot be
-    read leaves the choice to the rules, and stands among the attempts.
+    read leaves the choice to the rules, and stands among the attempts. What the conversation's last answer said of its confidence is not said again.
     """
+    avoid = hedges_in(last_answer)
 
     def nearest(target: Beta, used: Collection[str]) -> tuple[Match, ...]:
         return long.retriever.nearest(target, long.k, draft, {*used, *avoid})
 
     work = partial(reword_sentences, nearest=nearest, template=long.template, guard=long.guard, cells=cells)
     chosen, usage, refused = await _chosen(long, question, draft, targets, cells, nearest, decider)
-    done = await anyio.to_thread.run_sync(partial(work, decided=chosen), question, draft, targets)
+    done = await anyio.to_thread.run_sync(
+        partial(work, decided=chosen, said=ending(last_answer)), question, draft, targets
+    )
     rewriter = "decide" if chosen is not None and done.rewriter == "template" else done.rewriter
     return replace(done, rewriter=rewriter, usage=usage or done.usage, attempts=(*refused, *done.attempts))
 

@@ -65,6 +65,12 @@ _OPENINGS = re.compile(
     r"how to|step \d|key to|(?:overall|in conclusion|to summarize|to conclude),)\b|sources?:",
     re.IGNORECASE,
 )
+_GERUND = re.compile(
+    r"(?!(?:during|king|according|following|spring|being|sterling|beijing)\b)[a-z]{2,20}ing\b(?![^,;:]{0,300}\b(?:is|are|was|were|has|have|had|can|could|may|might|will|would|does|did|began|led|took|came|"
+    r"(?:cause|require|help|allow|involve|make|mean|reduce|increase|play|lead|take|come)s?)\b)",
+    re.IGNORECASE,
+)
+"""An item without a verb: "Classifying the intent behind a text, ..."."""
 _ADVICE = re.compile(
     r"\b(?:should(?:n't)?|ought to|(?:you|one|people|everyone) (?:must|need to|have to)|as an ai|language model|healthcare (?:professional|provider)s?|doctor|emergency|step by step|involves? (?:a few|several|the following) steps|"
     r"it(?:'s| is) (?:always |also |often )?(?:important|essential|best|beneficial|crucial|recommended|a good idea) to|is (?:very |also )?(?:important|essential|crucial|vital|key) (?:to|for)|must carefully|can be better to|could benefit from|you(?:'ll| will| may| can| could| might| need| want| would)\b[^.]{0,40}?\b(?:consider|use|choose|try|demonstrate|want to|need to))\b",
@@ -145,6 +151,23 @@ def is_problem(question: str) -> bool:
     """
     asked = _PROBLEM.search(question[:LONGEST_QUESTION])
     return asked is not None and _GIVEN.search(question[:LONGEST_QUESTION]) is not None
+
+
+_CALCULATES = re.compile(
+    r"\b(?:calculate|compute|solve|evaluate|simplify|multiply|subtract|divide|factori[sz]e|differentiate|integrate|"
+    r"(?:find|determine|what(?:'s| is| are| will be| would be)|give) (?:the |its )?(?:\w+ ){0,2}(?:area|volume|perimeter|circumference|hypotenuse|diagonal|sum|product|quotient|remainder|"
+    r"probability|value|derivative|integral|average|mean|median|term|roots?|solutions?|slope|distance|speed|interest)\b)|\d ?[+*/×÷^] ?\d",
+    re.IGNORECASE,
+)
+
+
+def asks_to_calculate(question: str) -> bool:
+    """Whether something is to be worked out: what stands before the result are steps.
+
+    >>> asks_to_calculate("Calculate the surface area of a cube of 5 cm."), asks_to_calculate("How high is Mont Blanc?")
+    (True, False)
+    """
+    return is_problem(question) or _CALCULATES.search(question[:LONGEST_QUESTION]) is not None
 
 
 def score(body: str, question: str) -> float:
@@ -242,4 +265,4 @@ def _opens_otherwise(body: str, words: list[str]) -> bool:
         words = words[1:]
     first, second = words[0], words[1]
     instructs = first in _IMPERATIVES and second not in _NOUN_AFTER
-    return instructs or first in _STEPS or _OPENINGS.match(body) is not None
+    return instructs or first in _STEPS or any(pattern.match(body) for pattern in (_OPENINGS, _GERUND))

@@ -112,6 +112,8 @@ def lowers(text: str, around: Surroundings) -> bool | None:
         return word.lower() in CLOSED_CLASS or not re.match(r"\s+[A-Z]", text[match.end() :])  # "Red" in "Red Sea"
     if _GERUND.match(text):
         return True
+    if re.match(r" [A-Z]", text[match.end() :]):
+        return None  # "Costa Brava", whatever is small elsewhere
     return _witness(word, "\n".join(text for text in (around.question, around.rest) if _minds_case(text)))
 
 

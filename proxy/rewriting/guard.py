@@ -16,9 +16,10 @@ from hedgerow.lexicon.text.opaque import first_difference
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.lexicon.text.words import word_set
 from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.comparing import Fault, compare
+from hedgerow.proxy.rewriting.comparing import compare
 from hedgerow.proxy.rewriting.doubt import doubts_of
 from hedgerow.proxy.rewriting.frames import distance, lexicon_of, nearest_foreign
+from hedgerow.proxy.rewriting.matching import Fault
 from hedgerow.proxy.rewriting.strip import Strippers
 from hedgerow.proxy.rewriting.words import spoken
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Verdict

@@ -24,6 +24,7 @@ from hedgerow.proxy.rewriting.claims import is_claim, is_problem
 from hedgerow.proxy.rewriting.frames import LOW, Surroundings, capitalise, distance, is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.guard import FactGuard
 from hedgerow.proxy.rewriting.placing import put
+from hedgerow.proxy.rewriting.stream import unsaid
 from hedgerow.proxy.rewriting.strip import Stripper
 from hedgerow.proxy.rewriting.template import TemplateRewriter, asserts, choose, hedges_itself, is_worked_solution
 from hedgerow.proxy.types import Placement, Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
@@ -45,6 +46,8 @@ NEIGHBOURS = 24
 _QUOTED = re.compile(r"[*_]*[\"“«„].*[\"”»“][.!?*_]*", re.DOTALL)
 _LONGEST_MARKED = 120
 """Characters of an item that a mark at its end can be about."""
+_WORDS_OF_A_NAME = 8
+"""Words up to which an item names something; what says more has a place for a hedge, or is not a claim."""
 
 
 def assertions(draft: str, question: str = "") -> int:
@@ -82,11 +85,13 @@ def reword_sentences(
     guard: FactGuard,
     cells: Sequence[tuple[int, Beta]] = (),
     decided: Mapping[int, Placement] | None = None,
+    said: str = "",
 ) -> Rewording:
     """Word the sentences, items and cells that stand clearly below the rest, or put a note after an answer that is in doubt as a whole.
 
     `confidences` goes with `sentences(draft)`, one each; None leaves a sentence alone. `cells` are table cells, each by the offset of its end
-    in the draft. `decided` are the hedges that an editor chose, by sentence: others get none; None leaves the choice to the rules. The hedge named in the result is that of the least confident sentence; refused wordings are listed as "template:<reason>".
+    in the draft. `decided` are the hedges that an editor chose, by sentence: others get none; None leaves the choice to the rules. A note
+    that was `said` at the end of the conversation's last answer gives way to another. The hedge named in the result is that of the least confident sentence; refused wordings are listed as "template:<reason>".
 
     Raises:
         ValueError: where there are not as many confidences as sentences.
@@ -103,9 +108,9 @@ def reword_sentences(
     wording = _Wording(question, language, nearest, guard, template.strippers.of(language), parts, targets)
     if decided is not None:
         wording.decided = {indices[number]: placement for number, placement in decided.items()}
-    if known and (note := note_of(known, language)) is not None:
+    if known and (note := note_of(known, language, said)) is not None:
         return wording.outcome(draft, note)
-    if is_worked_solution(draft):
+    if is_worked_solution(draft, question):
         last = max((i for i, target in targets.items() if target is not None), default=None)
         wording.result = last
         wording.word([] if last is None or last != indices[-1] else [last])
@@ -140,7 +145,7 @@ def standing_out(known: Sequence[Beta]) -> Callable[[Beta], bool]:
     return stands_out
 
 
-def note_of(known: Sequence[Beta], language: str) -> Closing | None:
+def note_of(known: Sequence[Beta], language: str, said: str = "") -> Closing | None:
     """The note for an answer of these claims; None where few of them are in doubt, or some stand out that can be named instead."""
     mean = fmean(beta.mean for beta in known)
     in_doubt = sum(beta.mean < HALF for beta in known) / len(known)
@@ -148,7 +153,7 @@ def note_of(known: Sequence[Beta], language: str) -> Closing | None:
         return None
     about = Beta.from_mean(mean, known[0].concentration)
     notes = written(language).notes if mean <= LOW else written(language).parts
-    return min(notes, key=lambda note: distance(note.beta, about), default=None)
+    return min(unsaid(notes, said), key=lambda note: distance(note.beta, about), default=None)
 
 
 @dataclass
@@ -200,12 +205,18 @@ class _Wording:
         return _is_claim(piece, self.language, self.question) or (is_answer and shape(piece.text).kind == "fragment")
 
     def _reads_as_sentence(self, piece: Piece) -> bool:
-        return _is_claim(replace(piece, place="prose"), self.language, self.question)
+        as_prose = replace(piece, place="prose")
+        return shape(piece.text).kind == "clause" and _is_claim(as_prose, self.language, self.question)
 
     def _mark_item(self, index: int, target: Beta) -> None:
         """A short mark at the end of an item: "Passy (probably)"."""
         text = self.parts[index].text
-        if not self._may_mark or len(text) > _LONGEST_MARKED or text.rstrip("*_ .;,").endswith((":", ")")):
+        is_name = shape(text).kind == "fragment" and len(text.split()) <= _WORDS_OF_A_NAME
+        if (
+            not (self._may_mark and is_name)
+            or len(text) > _LONGEST_MARKED
+            or text.rstrip("*_ .;,").endswith((":", ")"))
+        ):
             return
         mark = self._mark(target)
         self.parts[index] = replace(self.parts[index], text=f"{_unstopped(text)} ({mark.text}){_stop_of(text)}")

@@ -59,7 +59,7 @@ def append_confidence_sentence_sync(request: RewriteRequest) -> Rewording:
         return replace(plain, hedge=NO_HEDGE)
     if not any(asserts(sentence, language) for sentence in sentences(request.draft)):
         return replace(plain, reason=Reason.NO_ASSERTION)
-    if (closing := closing_sentence(request.target, request.hedges, language)) is None:
+    if (closing := closing_sentence(request.target, request.hedges, language, request.said)) is None:
         return replace(plain, status="unhedged", reason=Reason.NO_FRAME)
     if any(each.text in request.draft for each in (*written(language).closings, *written(language).notes)):
         return replace(plain, reason=Reason.ALREADY_HEDGED)
@@ -68,17 +68,22 @@ def append_confidence_sentence_sync(request: RewriteRequest) -> Rewording:
     return Rewording(text, "hedged", None, closing.hedge, "closing", perceived=perceived)
 
 
-def closing_sentence(target: Beta, matches: Sequence[Match], language: str) -> Closing | None:
+def closing_sentence(target: Beta, matches: Sequence[Match], language: str, said: str = "") -> Closing | None:
     """The sentence that says how sure the answer before it is: a note at little confidence, else that of the best hedge that has one. None where the
-    language has none.
+    language has none. One that was `said` at the end of the last answer gives way to the next.
     """
     known = written(language)
-    by_hedge = {closing.hedge: closing for closing in known.closings}
+    by_hedge = {closing.hedge: closing for closing in unsaid(known.closings, said)}
     retrieved = (by_hedge[match.hedge.id] for match in matches if match.hedge.id in by_hedge)
     if target.mean > LOW and language == "en" and (closing := next(retrieved, None)) is not None:
         return closing
-    sentences = known.notes if target.mean <= LOW else known.closings
+    sentences = unsaid(known.notes if target.mean <= LOW else known.closings, said)
     return min(sentences, key=lambda each: distance(each.beta, target), default=None)
+
+
+def unsaid(sentences: Sequence[Closing], said: str) -> Sequence[Closing]:
+    """Those that do not stand in what was said before; all where each does."""
+    return tuple(each for each in sentences if each.text not in said) or sentences
 
 
 def _break(answer: str) -> str:

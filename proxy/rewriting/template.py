@@ -19,7 +19,7 @@ from hedgerow.lexicon.text.shape import Shape, shape
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting import frames
-from hedgerow.proxy.rewriting.claims import may_claim
+from hedgerow.proxy.rewriting.claims import asks_to_calculate, may_claim
 from hedgerow.proxy.rewriting.frames import KEPT_INSIDE, Surroundings, capitalise, lowers, nearest_foreign
 from hedgerow.proxy.rewriting.guard import LONG
 from hedgerow.proxy.rewriting.strip import Strippers
@@ -32,7 +32,7 @@ NEAR_TIE = 0.025
 NO_ASSERTION = re.compile(
     r"(?:(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
     r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|(?:There is )?no (?:reliable |verified |specific )?(?:record|information|data|details|evidence)\b|"
-    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:To \w+[^,]{0,200}, )?(?:we|let us|let['’]s) (?:can|need|have to|must|will|get|use|find|see|know|first|start|then)\b|To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|I don['’]t know|(?:yes, |no, )?I (?:dis)?agree\b|.{0,120}\b(?:is|are|was|remains?) (?:currently |still )?(?:unknown|unclear|not known|not specified)\b|(?:There (?:is|was) )?(?:not|too little|insufficient) (?:enough |sufficient )?information\b|I(?: am|['’]m) (?:unsure|uncertain)\b)",
+    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|.{0,120}\b(?:can|may) vary\b|.{0,120}\b(?:has|have) not (?:yet )?been (?:announced|confirmed|released|determined)\b|you can (?:use|try|have|add|set|write|run|do|make|create|get|simply|also|just|easily|follow)\b|(?:because|since|if|as) [^,]{0,200}, (?:we|let us|let['’]s)\b|.{0,60}\bdepends on (?:the (?:specific|type|version|model|context)|your|which|what|how|where|whether)\b|It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:To \w+[^,]{0,200}, )?(?:we|let us|let['’]s) (?:can|need|have to|must|will|get|use|find|see|know|first|start|then)\b|To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|I don['’]t know|(?:yes, |no, )?I (?:dis)?agree\b|.{0,120}\b(?:is|are|was|remains?) (?:currently |still )?(?:unknown|unclear|not known|not specified)\b|(?:There (?:is|was) )?(?:not|too little|insufficient) (?:enough |sufficient )?information\b|I(?: am|['’]m) (?:unsure|uncertain|trained|designed|programmed|only|just|an? (?:\w+ )?(?:AI|language|text|assistant|model))\b|(?:(?:first|next|then|now|finally|so|here|again|since)\b,? )?(?:we|we['’]re|we['’]ve) (?:\w+ly )?(?:want|wish|are (?:asked|given|told|looking|trying|interested)|start|begin|know|apply|call|denote|define|obtain|consider|claim|have|had|must|need|can|could|may|will|would|should|get|find|use|see|let|try|first|then|now|also)\b)",
     re.IGNORECASE,
 )
 """How sentences begin that give no answer: there is nothing to be sure or unsure of."""
@@ -128,7 +128,7 @@ class TemplateRewriter:
 
 _OWN_DOUBT = re.compile(
     r"(?<!\bI )\b(?:might|may|could|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared|likely) (?:not )?to (?:be|have)\b|"
-    r"\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
+    r"\b(?:less|more) likely to\b|\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
     r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially)\b",
     re.IGNORECASE,
 )
@@ -172,20 +172,25 @@ def introduction(matches: Sequence[Match]) -> tuple[Hedge, str]:
 
 _FORMULA = re.compile(r"\\\[|\\\(|\$\$|\\boxed|\d\s{0,2}[=≈]\s{0,2}[\d$(\\]|^[ \t]{0,8}[a-z] ?=", re.MULTILINE)
 _STEPS = 3
-"""Formulas from which an answer is a worked solution."""
+"""Formulas from which an answer is a worked solution, whatever was asked."""
+_CONCLUDES = re.compile(
+    r"[*_\s]*(?:(?:and )?(?:so|therefore|thus|hence|consequently|in conclusion)\b|(?:the|our) (?:final |correct )?(?:answer|result) (?:is|was)\b)",
+    re.IGNORECASE,
+)
+_ANSWERS_FIRST = re.compile(r"[*_\s]*(?:yes|no|true|false|the (?:final |correct )?(?:answer|result))\b", re.IGNORECASE)
 
 
-def is_worked_solution(text: str) -> bool:
-    """Whether a text works something out step by step: then only its last line is an answer."""
-    return len(_FORMULA.findall(text)) >= _STEPS
+def is_worked_solution(text: str, question: str = "") -> bool:
+    """Whether a text works something out step by step: then only its last line is an answer. One formula is enough where a calculation was asked for."""
+    return len(_FORMULA.findall(text)) >= (1 if asks_to_calculate(question) else _STEPS)
 
 
 def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = "") -> int | None:
-    """Index of the sentence that answers: the first that asserts something, and of a worked solution the last one where it does. Where a number was
-    asked for in English, the first that asserts something and holds one: what stands before it is background.
+    """Index of the sentence that answers, the first that asserts something, but: of a worked solution the last one where it does; the last one too where
+    it draws the conclusion ("So ..."); where a number was asked for in English, the first with one.
     """
     indices = [index for index, piece in enumerate(parts) if piece.is_sentence]
-    if is_worked_solution("".join(piece.text for piece in parts)):
+    if is_worked_solution("".join(piece.text for piece in parts), question):
         indices = indices[-1:]
     alone = len(indices) == 1 or is_bare_list(parts)
     asserting = [
@@ -194,9 +199,22 @@ def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = 
         if (alone or not _is_line(parts[index].text, language, is_first=index == indices[0]))
         and asserts(parts[index].text, language)
     ]
-    if _ASKS_FOR_A_NUMBER.search(question[:LONG]):
-        asserting.sort(key=lambda index: _NUMBER.search(parts[index].text) is None)
+    if len(asserting) > 1 and _concludes(parts[asserting[0]].text, parts[asserting[-1]].text):
+        return asserting[-1]
+    for asks, answers in _ASKED:
+        if asks.search(question[:LONG]):
+            asserting.sort(key=lambda index: answers.search(parts[index].text) is None)
     return next(iter(asserting), None)
+
+
+def _concludes(first: str, last: str) -> bool:
+    """Whether the last of some sentences draws the conclusion, and the first has not given it yet."""
+    known = set(re.findall(r"\d+", last))
+    return (
+        _CONCLUDES.match(last) is not None
+        and _ANSWERS_FIRST.match(first) is None
+        and not (known and known <= set(re.findall(r"\d+", first)))
+    )
 
 
 _ASKS_FOR_A_NUMBER = re.compile(
@@ -204,6 +222,18 @@ _ASKS_FOR_A_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(rf"\d|\b(?:{'|'.join((*SMALL, *TENS, *SCALES))})\b", re.IGNORECASE)
+_ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
+    (_ASKS_FOR_A_NUMBER, _NUMBER),
+    *(
+        (re.compile(rf"\bwho(?:se voice)? (?:\w+ ){{0,2}}?(?:{asked})", re.IGNORECASE), re.compile(rf"\b(?:{said})", re.IGNORECASE))
+        for asked, said in (
+            ("play|voice|star", "play|portray|voice|star"), ("sing|sang|sung|perform", "sing|sang|sung|perform|record|vocal"),
+            ("wrote|write|compose", "wr[io]t|compose|author|by "), ("direct|produce", "direct|produce"), ("invent|discover|found|create|built", "invent|discover|found|create|buil|develop"),
+            ("won|win", "won|win|champion"), ("kill|murder|shot", "kill|murder|shot"),
+        )
+    ),
+)  # fmt: skip
+"""What is asked for, and what the sentence that answers has in it: what stands before that is background."""
 
 
 def _is_line(sentence: str, language: str, *, is_first: bool) -> bool:
@@ -223,15 +253,20 @@ def asserts(sentence: str, language: str = "en") -> bool:
         or no_answer.match(form.body)
         or _NO_WORDING.search(sentence)
         or _SYMBOLS.fullmatch(sentence)
+        or _OPENS_QUOTATION.match(sentence)
     ):
         return False
-    if form.body.rstrip("*_ ").endswith(":") and (form.kind == "fragment" or _ANNOUNCES.search(form.body)):
-        return False
+    if form.body.rstrip("*_ ").endswith(":") and (language == "en" or form.kind == "fragment"):
+        return False  # the list that follows is the answer
     return language != "en" or may_claim(sentence)
 
 
-_ANNOUNCES = re.compile(r"\b(?:you|steps?|follow\w*|example|below|here)\b", re.IGNORECASE)
-_NO_WORDING = re.compile(r"^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$", re.DOTALL)
+_OPENS_QUOTATION = re.compile(r"[*_]*(?:“[^”]*$|\"[^\"]*$)")
+"""A sentence that begins a quotation of several."""
+_NO_WORDING = re.compile(
+    r"^\$[^$\\]{0,300}\\[a-z][^$]{0,300}\$[.\s]{0,9}$|^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$|^(?:Oh|Ah|Haha|Ha),? (?:sure|right|yes|yeah|of course|great)\b",
+    re.DOTALL,
+)
 """Drawings, rows of tables, exclamations."""
 _SYMBOLS = re.compile(
     r"(?!.*\bis\b)(?=.*(?:[=≈≠≤≥→⇌↔^]|->| [+×÷·] ))"
@@ -272,6 +307,11 @@ def _has_two_clauses(body: str) -> bool:
     return second is not None and shape(body[second.end() :]).kind == "clause"
 
 
+_CONDITIONAL = re.compile(r"(?:if|unless|when|once|should|had)\b", re.IGNORECASE)
+_ADVERB_NEXT = re.compile(
+    r"\W*(?:[a-z]{2,20}ly|often|also|still|now|not|once|ever|never|always|just|even|most|more)\b(?! \w+ly\b)"
+)
+
 _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     # "I think that Managing a patient ...": or is it a name? What stands beside the verb or at the end does not ask
     (0.2, lambda o: o.sentence.kind == "clause" and o.around.language != "de" and _COMMON_NOUN.match(o.sentence.body)
@@ -291,6 +331,8 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     (0.05, lambda o: o.frame.kind == "clause" and (_INTRODUCED.match(o.sentence.body) or (o.sentence.head and o.frame.text.endswith(", {clause}")))),
     # "New crust forms there, it seems." rather than "It seems the answer is new crust forms there."
     (0.015, lambda o: o.sentence.unsure and o.frame.kind == "fragment" and not o.frame.text.startswith("{")),
+    # "If it rains, the match seems to be moved": an appearance of what has not happened
+    (0.1, lambda o: o.frame.kind == "modal" and o.frame.text.endswith(" to") and _CONDITIONAL.match(o.sentence.body)),
     # a label before the answer reads less naturally than a hedge in it
     (0.03, lambda o: o.frame.kind == "lead" and o.sentence.kind != "imperative"),
     # "I think the answer is because ...", "I think the answer is Einstein flunked maths."
@@ -300,8 +342,12 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     (0.1, lambda o: o.around.language != "en" and o.sentence.unsure and not o.worded.startswith(o.sentence.body[:1])),
     # "Yes, there is a chance that ..." half takes the yes back
     (0.04, lambda o: o.sentence.is_polar and o.hedge.beta.mean < 0.5 and o.frame.kind == "clause"),
+    # "presumably" says that it was inferred
+    (0.02, lambda o: o.hedge.id == "presumably" and o.sentence.kind == "clause"),
     # the answer speaks for one person
     (0.2, lambda o: _WE.search(o.frame.text) and not _OUR.search(f"{o.sentence.body} {o.around.rest}")),
+    # "it is presumably typically used", "it's quite possibly mainly due"
+    (0.06, lambda o: o.frame.kind == "adverb" and o.sentence.adverb_at is not None and _ADVERB_NEXT.match(o.sentence.body, o.sentence.adverb_at)),
     (0.008, lambda o: o.frame.kind == "parenthetical"),
     (0.03, lambda o: _LAME.search(o.frame.text)),
     (0.015, lambda o: o.frame.kind == "fragment" and o.frame.text.startswith("there is a")),

@@ -29,10 +29,19 @@ def test_it_holds_enough_of_every_kind_in_two_halves_that_share_no_prompt_of_a_k
 
 
 def test_grades_are_of_changed_texts_only() -> None:
-    for row in [*ROWS, *reading.load(reading.ADVERSARIAL)]:
+    for row in [*ROWS, *reading.load(reading.FRESH), *reading.load(reading.ADVERSARIAL)]:
         assert row.get("grade") in (None, *grades.GRADES)
         assert row["text"] is not None or "grade" not in row
         assert row["text"] != row["answer"]
+
+
+def test_fresh_answers_are_of_other_prompts_and_keep_the_grade_that_they_first_got() -> None:
+    fresh = reading.load(reading.FRESH)
+    assert len(fresh) >= 120
+    assert not {row["id"] for row in fresh} & {row["id"] for row in ROWS}
+    assert {row["licence"] for row in fresh} <= PERMISSIVE
+    assert sum("first_grade" in row for row in fresh) >= 200
+    assert {row.get("first_grade") for row in fresh} <= {None, *grades.GRADES}
 
 
 def test_a_grade_is_void_when_the_text_changes_and_stands_while_it_does_not() -> None:

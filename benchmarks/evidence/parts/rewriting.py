@@ -45,18 +45,18 @@ PICTURE = ROOT / "docs" / "evidence" / "rewriting.svg"
 def section(data: Path) -> str:
     """Recompute everything but the grades, which were given by reading, and the editors' replies, which were drawn once."""
     listener, reworder = Listener(data), default_reworder()
-    rows, traps = (_now(file, reworder) for file in (reading.FILE, reading.ADVERSARIAL))
+    rows, fresh, traps = (_now(file, reworder) for file in (reading.FILE, reading.FRESH, reading.ADVERSARIAL))
     served = measure(data, OF_EACH_KIND)
     formats, languages = touched_formats(reworder), touched_languages(reworder)
     confidences = pairs(served, listener)
     _draw(confidences)
     return "\n\n".join(
         [
-            _read(rows, traps),
+            _read(rows, fresh, traps),
             _counted(served, confidences, listener, formats, languages),
             editors(listener),
             streams(),
-            goals.table(_goals(rows, traps, served, confidences, formats, languages)),
+            goals.table(_goals(rows, fresh, traps, served, confidences, formats, languages)),
         ]
     )
 
@@ -66,7 +66,17 @@ def _now(file: Path, reworder: Reworder) -> list[reading.Row]:
     return grades.now(rows, asyncio.run(reading.reworded(rows, reworder)))
 
 
-def _read(rows: Sequence[reading.Row], traps: Sequence[reading.Row]) -> str:
+def _fresh_line(fresh: Sequence[reading.Row], half: str) -> str:
+    """One row of the table of fresh answers: how many, how many changed, and the grades when first read and now."""
+    some = [row for row in fresh if row["half"] == half]
+    changed = sum(row["mark"] != grades.LEFT for row in some)
+    first, now = (
+        " / ".join(f"{grades.graded(some, g, key):.0%}" for g in grades.GRADES) for key in ("first_grade", "mark")
+    )
+    return f"| {half} | {len(some)} | {changed} | {first} | {now} |"
+
+
+def _read(rows: Sequence[reading.Row], fresh: Sequence[reading.Row], traps: Sequence[reading.Row]) -> str:
     """The graded answers."""
     report = [row for row in rows if row["half"] == "report"]
     tune = [row for row in rows if row["half"] == "tune"]
@@ -96,6 +106,14 @@ Of the texts that were changed, with the share when the set was drawn:
 | grade | before, tuning half (n = {before["A"].n}) | now, tuning half (n = {after["A"].n}) | now, the other half (n = {grades.graded(report, "A").n}) |
 |---|---|---|---|
 {compared}
+
+Two sets of fresh answers, of prompts that stand in no other set, drawn when the rules were written. From what was wrong in the first something was learnt, the second was
+read last. They hold more questions of fact and fewer of the long technical prompts than the sets above:
+
+| set | answers | changed now | A / B / C / D when first read | A / B / C / D now |
+|---|--:|--:|---|---|
+{_fresh_line(fresh, "fresh-1")}
+{_fresh_line(fresh, "fresh-2")}
 
 {len({row["id"] for row in traps})} short answers of our own, each with one thing that invites a mistake (a condition, a negation, a quotation, sarcasm, emoji, a footnote, right-to-left script ...), at two targets each:
 
@@ -146,6 +164,7 @@ Times are processor time, on {os.cpu_count()} cores shared with other work.
 
 def _goals(
     rows: Sequence[reading.Row],
+    fresh: Sequence[reading.Row],
     traps: Sequence[reading.Row],
     served: Sequence[Served],
     confidences: Any,
@@ -153,6 +172,7 @@ def _goals(
     languages: Sequence[bool],
 ) -> list[Goal]:
     report = [row for row in rows if row["half"] == "report"]
+    last = [row for row in fresh if row["half"] == "fresh-2"]
     foreign = [row for row in rows if row["kind"] == "other language"]
     low, high = interval(confidences, correlation, np.random.default_rng(SEED))
     times = long_times(served)
@@ -163,6 +183,14 @@ def _goals(
         _share("reworded answers worse than doing nothing (D) <= 2 %, half not tuned on", d, 0.02),
         _share("reworded answers odd or ungrammatical (C) <= 8 %, half not tuned on", c, 0.08),
         _share("reworded answers as a careful editor would (A) >= 60 %, half not tuned on", a, 0.6, at_least=True),
+        *(
+            _share(f"the same of fresh answers when first read: {text}", first, limit, at_least=at_least)
+            for text, first, limit, at_least in (
+                ("D <= 2 %", grades.graded(last, "D", "first_grade"), 0.02, False),
+                ("C <= 8 %", grades.graded(last, "C", "first_grade"), 0.08, False),
+                ("A >= 60 %", grades.graded(last, "A", "first_grade"), 0.6, True),
+            )
+        ),
         _none("answers that invite a mistake, graded D: none", [row["mark"] == "D" for row in traps]),
         _none("replies in formats that programs read, changed: none", formats),
         _none("answers in languages without hedges, changed: none", languages),

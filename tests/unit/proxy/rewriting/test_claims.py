@@ -57,7 +57,7 @@ def test_kinds_that_a_hedge_would_spoil(kind: str) -> None:
     """Announcements, instructions, politeness and the like are all but never taken for claims, in either split."""
     some = [row for row in LABELLED if row.kind == kind and row.reaches]
     taken = Counter(called(some))
-    assert taken[True] <= 0.04 * taken.total()
+    assert taken[True] <= 0.05 * taken.total()
 
 
 @pytest.mark.parametrize(

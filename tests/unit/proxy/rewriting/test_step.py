@@ -407,3 +407,14 @@ def test_a_long_answer_in_an_unknown_language_stands() -> None:
     draft = "東京は日本の首都です。大阪は西にあります。"
     done = _guarded(lambda _: False, draft)
     assert (done.text, done.status, done.reason) == (draft, "unhedged", "unknown_language")
+
+
+def test_a_note_that_closed_the_last_answer_is_not_written_again() -> None:
+    """In neighbouring turns the same sentence reads like a stamp."""
+    first = _reword(_request("It is Paris.", 0.1)).text
+    second = _reword(replace(_request("It is Rome.", 0.1), said=first)).text
+    notes = [text.split(". ", 1)[1] for text in (first, second)]
+    assert notes[0] != notes[1]
+    assert set(notes) <= {note.text for note in written().notes}
+    third = _reword(replace(_request("It is Oslo.", 0.1), said=f"{first} {second} {written().notes[1].text}")).text
+    assert third.startswith("It is Oslo. ")

@@ -83,7 +83,7 @@ def test_sentence_by_sentence_works_in_a_worker() -> None:
         claims = await claims_of_long(by_sentence, "", draft)
         assert claims is not None
         assert len(claims) == 4
-        return await reworded(by_sentence, "", draft, [Beta.from_mean(mean, 10) for mean in (0.4, 0.9, 0.9, 0.9)], ())
+        return await reworded(by_sentence, "", draft, [Beta.from_mean(mean, 10) for mean in (0.4, 0.9, 0.9, 0.9)])
 
     assert anyio.run(run).status == "hedged"
     assert watched.threads == {"guard": {"worker"}}

@@ -1,0 +1,85 @@
+"""Is something asked that can be right or wrong, or is a text to be made, a program to be written, a tip to be given?
+
+A logistic over the words of an English request (`asked.json`, fitted by `benchmarks/fits/request_gate.py`), asked where the patterns of `eligibility` leave
+it open. A plain question ("Who ...?", "What is ...?") is never put to it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from itertools import pairwise
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+from hedgerow.lexicon.text.language import known_language_of
+
+WEIGHTS = Path(__file__).with_name("asked.json")
+LOOKED_AT = 600
+"""Characters of a request that are read, half from its beginning and half from its end: what is asked stands there."""
+
+_TOKEN = re.compile(r"[a-z]+(?:['-][a-z]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
+_CODE = re.compile(r"[{};]|==|\(\)|</|\bdef\b|\bimport\b")
+_FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
+_QUESTION = re.compile(
+    r"(?:^|[.!?,:\n])\s*(?:(?:and|so|but|then|also)\b,? )?(?:who|whom|whose|when|where|which|what(?:'s)?|why|is|are|was|were|did|does|do|has|have|had|can|how (?:many|much|long|old|far|tall|big|often))\b"
+    r"[^\n]*\?\s*$"
+)
+
+
+def ends(prompt: str) -> str:
+    """The beginning and the end of a request, in small letters."""
+    text = prompt if len(prompt) <= LOOKED_AT else f"{prompt[: LOOKED_AT // 2]}\n{prompt[-LOOKED_AT // 2 :]}"
+    return text.strip().casefold().replace("’", "'")
+
+
+def wants_a_text(prompt: str) -> bool:
+    """Whether an English request is for something made to order: nothing in the answer could be right or wrong. Linear in what is looked at.
+
+    >>> wants_a_text("Name two athletes who won medals at the 2020 Olympics."), wants_a_text("Generate five metaphors for a bedroom.")
+    (False, True)
+    """
+    text = ends(prompt)
+    if _QUESTION.search(text) or known_language_of(text) != "en":
+        return False
+    threshold: float = _fitted()["threshold"]
+    return score(text) < threshold
+
+
+def score(text: str) -> float:
+    """The log-odds that a request, as `ends` gives it, asks for something that can be right or wrong."""
+    return total(_fitted()["weights"], features(text))
+
+
+def total(weights: Mapping[str, float], found: set[str]) -> float:
+    """The sum of the weights of these features, exact: it must not depend on the order in which a process walks through a set."""
+    return fsum(weights.get(name, 0.0) for name in found)
+
+
+def features(text: str) -> set[str]:
+    """What the logistic reads of a request: its words, and those of its first line in their order."""
+    line = text.partition("\n")[0]
+    tokens, first = _tokens(text), _tokens(line)
+    words = [token for token in first if token[0].isalpha()]
+    found = {"constant", *tokens, f"open {' '.join(words[:2])}"}
+    found |= {f"first {token}" for token in first} | {f"first {one} {other}" for one, other in pairwise(first)}
+    found |= {f"{at}: {word}" for at, word in enumerate(words[:3])}
+    found |= {f"words {min(len(tokens) // 12, 6)}", f"numbers {min(tokens.count('0'), 5)}"}
+    signs = {
+        "code": _CODE.search(text), "formula": _FORMULA.search(text), "more lines": "\n" in text,
+        "asks first": line.endswith("?"), "asks last": text.endswith("?"),
+    }  # fmt: skip
+    return found | {name for name, there in signs.items() if there}
+
+
+def _tokens(text: str) -> list[str]:
+    return ["0" if token[0].isdigit() else token for token in _TOKEN.findall(text)]
+
+
+@cache
+def _fitted() -> dict[str, Any]:
+    raw: dict[str, Any] = json.loads(WEIGHTS.read_text(encoding="utf-8"))
+    return raw

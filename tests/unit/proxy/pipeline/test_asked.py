@@ -1,0 +1,52 @@
+"""Requests for a text, a program or a tip are told from those that ask for something that can be right or wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hedgerow.proxy.pipeline.asked import ends, wants_a_text
+from hedgerow.proxy.pipeline.eligibility import asks_for_claim
+
+LABELLED = [
+    json.loads(line)
+    for line in (Path(__file__).parents[3] / "data" / "requests.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+def test_most_labelled_requests_are_told_apart() -> None:
+    """On what it was fitted on; `python -m benchmarks.fits.request_gate --check` prints the held-out figures."""
+    read = [row for row in LABELLED if row["by"] == "reading"]
+    passed = {asks: [asks_for_claim(row["request"]) for row in read if row["asks"] == asks] for asks in ("yes", "no")}
+    assert len(read) == 650
+    assert sum(passed["yes"]) >= 0.9 * len(passed["yes"])
+    assert sum(passed["no"]) <= 0.2 * len(passed["no"])
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Construct a limerick out of these words.", "New Yorker style cartoon captions about a cat", "Think of a new ice cream flavour.",
+        "Transform this sentence into a slogan.\nWe sell shoes.", "Modify this script so that it reads a csv file", "Reword the paragraph below so that it sounds friendlier.",
+    ],
+)  # fmt: skip
+def test_a_text_made_to_order_is_not_a_claim(request_: str) -> None:
+    assert not asks_for_claim(request_)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Who wrote The Caretaker?", "capital of australia", "Explain how a transistor works.", "What is the best known work of Ibsen?",
+        "Name the largest moon of Saturn.", "And in 1990?", "Wer hat Hamlet geschrieben?", "Tell me about Ada Lovelace.", "List the planets in order.", "Paris or Lyon, which is larger?",
+    ],
+)  # fmt: skip
+def test_a_request_for_facts_is_one(request_: str) -> None:
+    assert asks_for_claim(request_)
+
+
+def test_of_a_long_request_the_beginning_and_the_end_are_read() -> None:
+    assert ends("A" * 400 + "b" * 10_000 + "C" * 400) == "a" * 300 + "\n" + "c" * 300
+    assert not wants_a_text("x " * 50_000 + "\nWho wrote it?")
