@@ -28,7 +28,7 @@ _CODE = re.compile(r"[{};]|==|\(\)|\bdef\b|</")
 _FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
 LONGEST_SENTENCE, LONGEST_QUESTION = 600, 300
 """Characters that are looked at."""
-_MARKS = re.compile(r"`|\$(?!\d)|\\[(\[]|≈|[=≠≤≥{}]|\[[A-Za-z]")
+_MARKS = re.compile(r"`|[∈∉⊂⊆∘∀∃∑∫ℚℤℝℕℂ]|\$(?!\d)|\\[(\[]|≈|[=≠≤≥{}]|\[[A-Za-z]")
 """Code, formulas, placeholders."""
 FEWEST_WORDS = 4
 
@@ -43,14 +43,14 @@ _PERSONS = _set(
 """Who speaks or is spoken to: instructions, offers, worked solutions and stories."""
 _IMPERATIVES = _set(
     """add adjust allow always analyze apply ask assign assume assuming attach avoid bake be begin bring build calculate call celebrate chop
-    choose clean click collect combine compare complete compute conduct configure confirm connect consider consult contact continue convert
+    choose clean click collaborate collect combine communicate compare complete compute conduct configure confirm connect consider consult contact continue convert
     cook copy create cut decide declare define delete demonstrate describe determine develop discuss diversify divide don't download draw drink dry eat
     emphasize encourage engage enjoy ensure establish evaluate expand experiment explain explore export factor feel filter find focus fold
     follow foster gather get give go given heat highlight hold identify imagine implement import include incorporate increase increment
     initialize insert install introduce introducing invite iterate join keep label learn let leverage limit listen load look loop make maintain
     measure mix monitor move multiply navigate never note notice observe offer open optimize organize pass paste peel perform picture place
-    plan please plug pour practice prepare press print promote provide put read recall recognize reduce refer register remain remember remove
-    repeat replace research respond rest return review rinse run save say schedule seek select serve set share show sign simmer simplify
+    plan please plug pour practice prepare prioritize press print promote provide put read recall recognize reduce refer register remain remember remove
+    repeat replace research respond rest return review rinse run save say schedule seek select serve set share show showcase sign simmer simplify
     simplifying sketch sleep slice solving sort speak start stay stir store subscribe substitute substituting subtract suppose take tell test
     think train traverse try turn understand update use using utilize verify visit wait wash watch wear welcome write"""
 )
@@ -133,6 +133,7 @@ def may_be(body: str, words: list[str], question: str = "") -> bool:
     """Whether the rules leave it open that a sentence, given with its words in small letters, is a claim."""
     return (
         not is_problem(question)
+        and not asks_for_proof(question)
         and len(words) >= 2
         and len(_TOKEN.findall(body[:LONGEST_SENTENCE])) > FEWEST_WORDS
         and _is_english_prose(body)
@@ -151,6 +152,21 @@ def is_problem(question: str) -> bool:
     """
     asked = _PROBLEM.search(question[:LONGEST_QUESTION])
     return asked is not None and _GIVEN.search(question[:LONGEST_QUESTION]) is not None
+
+
+_PROVES = re.compile(
+    r"(?:^|[.:\n]\s*|please |how (?:do|can|would) (?:i|you|we) )(?:prove|proof|disprove|show that|verify that)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_proof(question: str) -> bool:
+    """Whether a proof was asked for: nothing in it is said to be so, everything follows.
+
+    >>> asks_for_proof("Prove that 2 is prime."), asks_for_proof("What is the proof of life?")
+    (True, False)
+    """
+    return _PROVES.search(question[:LONGEST_QUESTION]) is not None
 
 
 _CALCULATES = re.compile(

@@ -107,3 +107,8 @@ def test_hostile_text_is_read_in_linear_time(hurt: str) -> None:
 @pytest.mark.parametrize("name", ["Great Britain", "Great Expectations.", "Hello Dolly", "Sure Shot"])
 def test_a_name_that_opens_like_a_reply_is_an_answer(name: str) -> None:
     assert may_claim(name)
+
+
+def test_the_steps_of_a_proof_are_no_claims() -> None:
+    assert not is_claim("The sum of two even numbers was shown to be even in 1867.", "Prove that 4 + 6 is even.")
+    assert is_claim("The sum was shown to be even by Gauss in 1867.", "Who proved it first?")
