@@ -47,7 +47,7 @@ def labels_needed(tails: Tails, wish: Wish, level: float, *, at_least: float = 0
     shares = _cautious(tails.wrong, n, limit)
     rough = _rough_size(limit, shares[usable], levels[usable]) * tails.total / n[usable]
     best = usable[np.argsort(rough)[:TRIED]]
-    sizes = [_size(limit, shares[i], levels[i]) * tails.total / n[i] for i in best]
+    sizes = [smallest_size(limit, shares[i], levels[i]) * tails.total / n[i] for i in best]
     return _rounded(min(sizes, default=float("inf")))
 
 
@@ -58,7 +58,7 @@ def _cautious(wrong: FloatArray, n: FloatArray, limit: float) -> FloatArray:
 
 
 def _rough_size(limit: float, share: FloatArray, level: FloatArray) -> FloatArray:
-    """About what `_size` gives, by the normal approximation: which thresholds are worth the exact computation."""
+    """About what `smallest_size` gives, by the normal approximation: which thresholds are worth the exact computation."""
     reach = special.ndtri(1.0 - level) * np.sqrt(limit * (1.0 - limit)) + special.ndtri(POWER) * np.sqrt(
         share * (1.0 - share)
     )
@@ -69,11 +69,17 @@ def _joint(tails: Tails, limit: float, level: float, on_average: bool) -> int | 
     if tails.wrong[0] / tails.total >= limit:
         return None
     share = float(_cautious(tails.wrong[:1], np.array([float(tails.total)]), limit)[0])
-    return _rounded(1.0 / (limit - share) if on_average else _size(limit, share, level))
+    return _rounded(1.0 / (limit - share) if on_average else smallest_size(limit, share, level))
 
 
-def _size(limit: float, share: float, level: float) -> float:
-    """Smallest number of labels for which the test of the limit succeeds with `POWER` where the true share is `share`."""
+def smallest_size(limit: float, share: float, level: float) -> float:
+    """Smallest number of labels for which one binomial test shows a limit with `POWER`, where the true share is `share` (below the limit).
+
+    Examples
+    --------
+    >>> smallest_size(0.05, 0.0, 0.05), smallest_size(0.05, 0.02, 0.05)
+    (59.0, 260.0)
+    """
     low, high = 1, 2
     while not _enough(high, limit, share, level):
         low, high = high, high * 2

@@ -1,0 +1,133 @@
+"""What the evidence on promises is made of: shapes whose truth is known, draws from them, and what a test that knew the best threshold would need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from benchmarks.data.answers import Floats
+from hedgerow.calibration.promises.learning import Outcome, learn
+from hedgerow.calibration.promises.needed import smallest_size
+from hedgerow.calibration.promises.testing import THRESHOLDS
+from hedgerow.calibration.promises.wishes import Wish
+
+LEVEL = 0.05
+POPULATION = 100_000
+"""Answers that stand for all of a shape: its quantiles."""
+_TEN = np.array([0.12, 0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.94, 0.98])
+_OFTEN = np.cumsum([0.03, 0.03, 0.04, 0.05, 0.05, 0.07, 0.1, 0.13, 0.2, 0.3])
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How confident answers are, and how often those of a confidence are wrong.
+
+    Attributes:
+        confidence: quantile function.
+        wrong: chance of being wrong by confidence.
+    """
+
+    name: str
+    confidence: Callable[[Floats], Floats]
+    wrong: Callable[[Floats], Floats]
+
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Confidences and labels of n answers."""
+        confidence = self.confidence(rng.random(n))
+        return confidence, (rng.random(n) >= self.wrong(confidence)).astype(np.float64)
+
+    def all(self) -> tuple[Floats, Floats]:
+        """Confidences of all answers, and the chance of each of being wrong."""
+        confidence = self.confidence((np.arange(POPULATION) + 0.5) / POPULATION)
+        return confidence, self.wrong(confidence)
+
+
+def _moved(slope: float, shift: float) -> Callable[[Floats], Floats]:
+    return lambda c: np.asarray(special.expit(-(slope * special.logit(np.clip(c, 1e-6, 1 - 1e-6)) + shift)))
+
+
+def shapes(limit: float) -> list[Shape]:
+    """Six shapes; the last is as hard for this limit as can be: below the first good answers the share is just too high."""
+
+    def ten(u: Floats) -> Floats:
+        return _TEN[np.searchsorted(_OFTEN, u * _OFTEN[-1], side="left").clip(0, _TEN.size - 1)]
+
+    return [
+        Shape("calibrated", lambda u: u ** (1 / 8), lambda c: 1.0 - c),
+        Shape("overconfident", lambda u: u ** (1 / 20), _moved(0.75, 0.2)),
+        Shape("underconfident", lambda u: np.asarray(special.betaincinv(5.0, 2.0, u)), _moved(1.8, 0.8)),
+        Shape("ten values", ten, lambda c: 1.0 - c),
+        Shape("the most confident wrong", lambda u: u ** (1 / 8), lambda c: np.where(c > 0.99, 3 * limit, 0.4 * (1 - c))),
+        Shape("a cliff", lambda u: np.where(u < 0.5, 0.9, 0.97), lambda c: np.where(c > 0.95, 0.3, 1.702) * limit),
+    ]  # fmt: skip
+
+
+def is_false(outcome: Outcome, confidence: Floats, wrong: Floats) -> bool:
+    """Whether any promise that is granted is not true of all answers."""
+    for promise in outcome.promises:
+        inside = confidence >= promise.threshold
+        if inside.any() and wrong[inside].mean() > (promise.wish.limit or 0.0) + 1e-9:
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Of many draws: how often a promise is false, how often all wishes are granted, and the mean share plain (0 where nothing is granted)."""
+
+    false: float
+    granted: float
+    plain: float
+
+
+def rates(shape: Shape, wishes: Sequence[Wish], n: int, draws: int, seed: int = 7) -> Rates:
+    """Over draws of n labels."""
+    rng = np.random.default_rng(seed)
+    everything, wrong = shape.all()
+    false = granted = 0
+    plain = 0.0
+    for _ in range(draws):
+        outcome = learn(*shape.draw(n, rng), wishes, level=LEVEL)
+        false += is_false(outcome, everything, wrong)
+        granted += outcome.certified
+        if outcome.thresholds is not None and outcome.thresholds.plain is not None:
+            plain += float((everything >= outcome.thresholds.plain).mean())
+    return Rates(false / draws, granted / draws, plain / draws)
+
+
+def risks(shape: Shape) -> tuple[Floats, Floats]:
+    """By threshold: the true share wrong above it, and the share of answers above it."""
+    confidence, wrong = shape.all()
+    order = np.argsort(-confidence, kind="stable")
+    counts = np.searchsorted(-confidence[order], -np.array(THRESHOLDS), side="right")
+    total = np.concatenate([[0.0], np.cumsum(wrong[order])])[counts]
+    return np.where(counts > 0, total / np.maximum(counts, 1), 1.0), counts / confidence.size
+
+
+def best_share(shape: Shape, limit: float) -> float:
+    """The most that can go out plain with the limit kept, if all were known."""
+    risk, share = risks(shape)
+    return float(share[risk <= limit].max(initial=0.0))
+
+
+def oracle_labels(shape: Shape, limit: float) -> float:
+    """Labels with which one exact test of the whole level, at the threshold that is best for it, succeeds in four draws of five."""
+    risk, share = risks(shape)
+    sizes = [smallest_size(limit, r, LEVEL) / s for r, s in zip(risk, share, strict=True) if s > 0.0 and r < limit]
+    return min(sizes, default=float("inf"))
+
+
+def labels_for(shape: Shape, wishes: Sequence[Wish], draws: int, power: float = 0.8, most: int = 51_200) -> float:
+    """Labels with which the wishes are granted in four draws of five; infinite beyond `most`."""
+    low, high = 25, 50
+    while rates(shape, wishes, high, draws).granted < power:
+        low, high = high, high * 2
+        if high > most:
+            return float("inf")
+    while high - low > high // 16:
+        middle = (low + high) // 2
+        low, high = (low, middle) if rates(shape, wishes, middle, draws).granted >= power else (middle, high)
+    return float(high)
