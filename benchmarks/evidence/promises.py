@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 from benchmarks.data.answers import Floats
+from hedgerow.calibration.promises.certificate import Promise
 from hedgerow.calibration.promises.learning import Outcome, learn
 from hedgerow.calibration.promises.needed import smallest_size
 from hedgerow.calibration.promises.testing import THRESHOLDS
@@ -65,13 +66,19 @@ def shapes(limit: float) -> list[Shape]:
     ]  # fmt: skip
 
 
+def true_share(promise: Promise, confidence: Floats, wrong: Floats) -> float:
+    """The share that a promise speaks of, of all answers."""
+    inside = confidence >= promise.threshold
+    if promise.wish.subject == "abstain":
+        return float(1.0 - inside.mean())
+    if promise.wish.subject == "plain_and_wrong":
+        return float((wrong * inside).mean())
+    return float(wrong[inside].mean()) if inside.any() else 0.0
+
+
 def is_false(outcome: Outcome, confidence: Floats, wrong: Floats) -> bool:
     """Whether any promise that is granted is not true of all answers."""
-    for promise in outcome.promises:
-        inside = confidence >= promise.threshold
-        if inside.any() and wrong[inside].mean() > (promise.wish.limit or 0.0) + 1e-9:
-            return True
-    return False
+    return any(true_share(p, confidence, wrong) > (p.wish.limit or 0.0) + 1e-9 for p in outcome.promises)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +88,46 @@ class Rates:
     false: float
     granted: float
     plain: float
+    mean: float
+    """Mean true share of the first promise; 0 where it is not granted."""
 
 
-def rates(shape: Shape, wishes: Sequence[Wish], n: int, draws: int, seed: int = 7) -> Rates:
-    """Over draws of n labels."""
+def rates(shape: Shape, wishes: Sequence[Wish], n: int, draws: int, *, graded: bool = False, seed: int = 7) -> Rates:
+    """Over draws of n labels; graded: what is wrong gets a grade from 0 to a half, and counts that much less."""
     rng = np.random.default_rng(seed)
     everything, wrong = shape.all()
+    wrong = 0.75 * wrong if graded else wrong
     false = granted = 0
-    plain = 0.0
+    plain = mean = 0.0
     for _ in range(draws):
-        outcome = learn(*shape.draw(n, rng), wishes, level=LEVEL)
+        confidence, correct = shape.draw(n, rng)
+        correct = np.maximum(correct, rng.uniform(0.0, 0.5, n)) if graded else correct
+        outcome = learn(confidence, correct, wishes, level=LEVEL)
         false += is_false(outcome, everything, wrong)
         granted += outcome.certified
         if outcome.thresholds is not None and outcome.thresholds.plain is not None:
             plain += float((everything >= outcome.thresholds.plain).mean())
-    return Rates(false / draws, granted / draws, plain / draws)
+            mean += true_share(outcome.promises[0], everything, wrong)
+    return Rates(false / draws, granted / draws, plain / draws, mean / draws)
+
+
+def named_suffice(
+    shape: Shape, wishes: Sequence[Wish], n: int, draws: int, seed: int = 9
+) -> tuple[float, float, float]:
+    """Where n labels do not do and a number is named: how often it is, its median with n, and how often so many labels drawn anew do."""
+    rng = np.random.default_rng(seed)
+    named, enough, asked = [], 0, 0
+    for _ in range(draws):
+        outcome = learn(*shape.draw(n, rng), wishes, level=LEVEL)
+        if outcome.certified:
+            continue
+        asked += 1
+        if outcome.labels_needed is not None:
+            named.append(min(n + outcome.labels_needed, 100_000))
+            enough += learn(*shape.draw(named[-1], rng), wishes, level=LEVEL).certified
+    if not named:
+        return 0.0, float("nan"), float("nan")
+    return len(named) / asked, float(np.median(named)), enough / len(named)
 
 
 def risks(shape: Shape) -> tuple[Floats, Floats]:

@@ -129,7 +129,7 @@ def learn(confidence: ArrayLike, correct: ArrayLike, wishes: Sequence[Wish], *, 
     >>> outcome.thresholds.plain, outcome.share_plain
     (0.51, 0.5)
     >>> learn([0.9] * 20, [1] * 20, parse_all(["plain_wrong <= 5%"])).labels_needed
-    390
+    760
     """
     p, y = sample(confidence=probabilities("confidence", confidence), correct=probabilities("correct", correct))
     if not 0.0 < level < 1.0:

@@ -13,6 +13,8 @@ from hedgerow.calibration.promises.wishes import Wish
 
 POWER = 0.8
 """Chance with which the number of labels that is named is enough, if the estimates are right."""
+CAUTION = 0.8
+"""Quantile of what a share may be, given the labels (Jeffreys), that is counted on."""
 TRIED = 5
 """Thresholds whose number of labels is computed exactly."""
 MOST = 10_000_000
@@ -52,9 +54,9 @@ def labels_needed(tails: Tails, wish: Wish, level: float, *, at_least: float = 0
 
 
 def _cautious(wrong: FloatArray, n: FloatArray, limit: float) -> FloatArray:
-    """The share wrong, taken a little higher than seen, but below the limit where what was seen is."""
-    halfway = (wrong / np.maximum(n, 1.0) + limit) / 2.0
-    return np.asarray(np.minimum((wrong + 0.5) / (n + 1.0), halfway))
+    """The share wrong, taken higher than seen, since the best of many thresholds looks better than it is; below the limit where what was seen is."""
+    nearer = 0.4 * wrong / np.maximum(n, 1.0) + 0.6 * limit
+    return np.asarray(np.minimum(special.betaincinv(wrong + 0.5, n - wrong + 0.5, CAUTION), nearer))
 
 
 def _rough_size(limit: float, share: FloatArray, level: FloatArray) -> FloatArray:

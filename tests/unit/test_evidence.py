@@ -14,7 +14,7 @@ from benchmarks.evidence import __main__ as command
 from benchmarks.evidence import document, goals, holding_out, plots, wording
 from benchmarks.evidence.goals import Goal
 from benchmarks.evidence.holding_out import Estimate
-from benchmarks.evidence.parts import choices, divergence, linguistic_space, samples, signal_space
+from benchmarks.evidence.parts import choices, divergence, linguistic_space, promises, samples, signal_space
 from hedgerow.lexicon import perceive
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded answers are not beside the checkout")
@@ -52,6 +52,9 @@ def handful(monkeypatch, tmp_path):
     monkeypatch.setattr(choices, "COUNTS", (1, 5))
     monkeypatch.setattr(choices, "SHORTLISTS", (30, None))
     monkeypatch.setattr(samples, "ORDERS", 1)
+    monkeypatch.setattr(promises, "DRAWS", 3)
+    monkeypatch.setattr(promises, "POWER_DRAWS", 2)
+    monkeypatch.setattr(promises, "SPLITS", 2)
     monkeypatch.setattr(samples, "SETS", samples.SETS[:1])
     return tmp_path
 
@@ -104,7 +107,7 @@ def test_without_a_name_only_parts_whose_code_has_changed_are_computed(monkeypat
 
 @needs_data
 @pytest.mark.parametrize(
-    "part", [signal_space, samples, divergence, choices, linguistic_space], ids=lambda part: part.__name__
+    "part", [signal_space, samples, divergence, choices, linguistic_space, promises], ids=lambda part: part.__name__
 )
 def test_a_part_has_the_same_shape_on_a_handful_of_answers(part, handful):
     text = document.page(part.section(DATA, HANDFUL), "")

@@ -14,7 +14,16 @@ from benchmarks.data.answers import SETS, Answers, Floats, load_all
 from benchmarks.evidence import goals, plots
 from benchmarks.evidence.goals import Goal
 from benchmarks.evidence.holding_out import LEARNERS, Estimate
-from benchmarks.evidence.promises import LEVEL, Rates, best_share, labels_for, oracle_labels, rates, shapes
+from benchmarks.evidence.promises import (
+    LEVEL,
+    Rates,
+    best_share,
+    labels_for,
+    named_suffice,
+    oracle_labels,
+    rates,
+    shapes,
+)
 from hedgerow.calibration.maps import DEFAULT
 from hedgerow.calibration.metrics.binned import wilson_interval
 from hedgerow.calibration.promises.learning import learn
@@ -28,14 +37,21 @@ WISHES = {
     "three wishes": parse_all(["plain_wrong <= 5%", "worded(>= .8) wrong <= 15%", "answered_wrong <= 25%"]),
 }
 ON_SETS = ("plain_wrong <= 5%", "plain_wrong <= 10%", "plain_wrong <= 20%", "worded(>= .8) wrong <= 20%")
+OTHERS = (
+    "plain_wrong <= 10%",
+    "plain_and_wrong <= 3%",
+    "plain_and_wrong <= 3% on average",
+    "answered_wrong <= 8%; abstain <= 50%",
+)
+"""Wishes of other kinds; the first also on graded labels."""
 FITTED, LABELLED = 0.3, 0.35
 """Shares of a set that the map is fitted on and that is labelled for the certificate; the rest is what is served."""
 
 
-def section(data: Path) -> str:
-    """All of it, with its pictures."""
+def section(data: Path, limit: int | None = None) -> str:
+    """All of it, with its pictures; `limit` takes the first rows of each set only."""
     made = _simulated()
-    sets = [_on_set(answers) for answers in load_all(data)]
+    sets = [_on_set(answers) for answers in load_all(data, limit)]
     _draw_false(made)
     _draw_sets(sets)
     worst = max((held.false, name) for name, held in made.items())
@@ -47,7 +63,9 @@ def section(data: Path) -> str:
         f"How often is a promise of `hedgerow certify` false, and what does it cost? Every promise here is made with probability {1 - LEVEL:.0%}.",
         "",
         *_false_tables(made),
+        *_other_table(),
         *_power_table(),
+        *_named_table(),
         *_set_table(sets),
         goals.table(
             [
@@ -95,6 +113,40 @@ def _false_tables(made: dict[tuple[str, str, int], Rates]) -> list[str]:
             lines.append(f"| {shape.name} | {' | '.join(f'{c.false:.1%} ({c.granted:.0%})' for c in cells)} |")
         lines.append("")
     return lines
+
+
+def _other_table() -> list[str]:
+    lines = [
+        "Other wishes, on calibrated confidences. *Mean share*: the true share that the first wish speaks of, on average over all draws; on average is how conformal risk "
+        "control promises it. Graded: what is wrong has a grade from 0 to a half, and the bound is that of betting.",
+        "",
+        "| wishes | labels | false | granted | mean share |",
+        "|---|---|---|---|---|",
+    ]
+    calibrated = shapes(LIMIT)[0]
+    for text in OTHERS:
+        for graded in (False, True) if text == OTHERS[0] else (False,):
+            wishes = parse_all([text])
+            for n in SIZES[1:3]:
+                held = rates(calibrated, wishes, n, DRAWS // 4 if graded else DRAWS, graded=graded)
+                said = f"`{'`, `'.join(wish.text for wish in wishes)}`{' graded' if graded else ''}"
+                false = "" if wishes[0].on_average else f"{held.false:.1%}"
+                lines.append(f"| {said} | {n:,} | {false} | {held.granted:.0%} | {held.mean:.2%} |")
+    return [*lines, ""]
+
+
+def _named_table() -> list[str]:
+    lines = [
+        f"Where labels do not do, the command says how many would. From {SIZES[1]:,} labels, on those draws of {POWER_DRAWS} in which the wish is refused: how often a number is "
+        "named, its median, and how often so many labels, drawn anew, do.",
+        "",
+        "| shape | a number is named | median, with those there are | do |",
+        "|---|---|---|---|",
+    ]
+    for shape in shapes(LIMIT):
+        named, size, enough = named_suffice(shape, WISHES["one wish"], SIZES[1], POWER_DRAWS)
+        lines.append(f"| {shape.name} | {named:.0%} | {size:,.0f} | {enough:.0%} |")
+    return [*lines, ""]
 
 
 def _power_table() -> list[str]:
