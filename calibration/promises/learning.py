@@ -127,7 +127,7 @@ def learn(confidence: ArrayLike, correct: ArrayLike, wishes: Sequence[Wish], *, 
     >>> confidence, correct = [0.9] * 400 + [0.5] * 400, [1] * 392 + [0] * 8 + [1, 0] * 200
     >>> outcome = learn(confidence, correct, parse_all(["plain_wrong <= 5%"]))
     >>> outcome.thresholds.plain, outcome.share_plain
-    (0.51, 0.5)
+    (0.85, 0.5)
     >>> learn([0.9] * 20, [1] * 20, parse_all(["plain_wrong <= 5%"])).labels_needed
     760
     """
@@ -186,7 +186,7 @@ class _Search:
         """The lowest threshold that keeps a wish of the share wrong among the answers above; a stricter wish that is kept keeps it too."""
         limit = wish.limit or 0.0
         fitting = [kept for other, all_kept in self.kept.items() if (other.limit or 0.0) <= limit for kept in all_kept]
-        found = lowest(fitting, at_least)
+        found = lowest(fitting, at_least, self.tails)
         if found is None:
             self._refuse(wish, at_least)
             return None
@@ -196,7 +196,7 @@ class _Search:
     def _plain(self, at_least: float) -> float | None:
         """The lowest threshold at which plain answers keep all wishes that speak of them."""
         for wish in self.joint:
-            found = lowest(plain_and_wrong_within(self.tails, wish, self.level), at_least)
+            found = lowest(plain_and_wrong_within(self.tails, wish, self.level), at_least, self.tails)
             if found is None:
                 self._refuse(wish, at_least)
                 return None

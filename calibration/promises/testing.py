@@ -93,7 +93,8 @@ def start_levels(wish: Wish, level: float) -> FloatArray:
     lowest = wish.words_from or 0.0
     for limits, part in STARTS:
         start = max(1.0 - limits * (wish.limit or 0.0), lowest, 0.0)
-        levels[next(i for i, threshold in enumerate(THRESHOLDS) if threshold <= start)] += part * level
+        place = next(i for i, threshold in enumerate(THRESHOLDS) if threshold <= start)
+        levels[place - (place > 0 and THRESHOLDS[place] < lowest)] += part * level
     return levels
 
 
@@ -188,10 +189,13 @@ def upper_bound(tails: Tails, wish: Wish, kept: Kept) -> float:
     return clopper_pearson_upper(float(values.sum()), values.size, level)
 
 
-def lowest(kept: Sequence[Kept], at_least: float) -> Kept | None:
-    """The lowest threshold of several that is no lower than `at_least`."""
+def lowest(kept: Sequence[Kept], at_least: float, tails: Tails) -> Kept | None:
+    """The threshold, no lower than `at_least`, above which most labels lie; of several with the same labels the highest.
+
+    Where no label lies between two thresholds nothing is gained by the lower one, and answers that come there later are not let through unseen.
+    """
     fitting = [one for one in kept if THRESHOLDS[one.place] >= at_least]
-    return max(fitting, key=lambda one: one.place, default=None)
+    return max(fitting, key=lambda one: (tails.n[one.place], -one.place), default=None)
 
 
 def highest_allowed(kept: Sequence[Kept]) -> float:

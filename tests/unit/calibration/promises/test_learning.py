@@ -9,6 +9,7 @@ import pytest
 
 from hedgerow.calibration.errors import CalibrationError, RangeError
 from hedgerow.calibration.promises.learning import Outcome, learn
+from hedgerow.calibration.promises.testing import THRESHOLDS, start_levels
 from hedgerow.calibration.promises.wishes import Wish, parse_all
 
 RUNS = 150
@@ -141,6 +142,25 @@ def test_thresholds_fit_together() -> None:
     assert t.answer <= low_start <= high_start <= t.plain
     assert high_start > 0.8, "words of 0.8 need a stricter promise than calibration gives: the map is shifted"
     assert [promise.wish for promise in outcome.promises] == list(wishes)
+
+
+def test_words_between_the_thresholds_that_are_tried_start_with_the_whole_level() -> None:
+    """A wish for words of .853 is tested from .86 on; nothing of its level is lost below."""
+    (wish,) = parse_all(["worded(>= .853) wrong <= 20%"])
+    levels = dict(zip(THRESHOLDS, start_levels(wish, 0.05), strict=True))
+    assert sum(levels.values()) == pytest.approx(0.05)
+    assert min(threshold for threshold, level in levels.items() if level > 0.0) == 0.86
+    confidence = np.random.default_rng(4).uniform(0.5, 1.0, 3000)
+    outcome = learn(confidence, np.random.default_rng(5).random(3000) < confidence, [wish])
+    assert outcome.thresholds is not None
+    assert outcome.thresholds.worded == ((0.853, 0.86),)
+
+
+def test_what_no_label_has_seen_is_not_let_through() -> None:
+    """Between two groups of answers the threshold is the highest that was tested, not the lowest."""
+    outcome = learn([0.9] * 400 + [0.5] * 400, [1] * 392 + [0] * 8 + [1, 0] * 200, parse_all(["plain_wrong <= 5%"]))
+    assert outcome.thresholds is not None
+    assert outcome.thresholds.plain == 0.85
 
 
 def test_nothing_is_promised_from_twenty_right_answers() -> None:
