@@ -66,19 +66,28 @@ def shapes(limit: float) -> list[Shape]:
     ]  # fmt: skip
 
 
-def true_share(promise: Promise, confidence: Floats, wrong: Floats) -> float:
-    """The share that a promise speaks of, of all answers."""
-    inside = confidence >= promise.threshold
-    if promise.wish.subject == "abstain":
-        return float(1.0 - inside.mean())
-    if promise.wish.subject == "plain_and_wrong":
-        return float((wrong * inside).mean())
-    return float(wrong[inside].mean()) if inside.any() else 0.0
+class Truth:
+    """The true share that each promise speaks of, by its threshold; `scale`: how much a wrong answer counts."""
 
+    def __init__(self, shape: Shape, scale: float = 1.0) -> None:
+        risk, self._share = risks(shape)
+        self._risk = scale * risk
 
-def is_false(outcome: Outcome, confidence: Floats, wrong: Floats) -> bool:
-    """Whether any promise that is granted is not true of all answers."""
-    return any(true_share(p, confidence, wrong) > (p.wish.limit or 0.0) + 1e-9 for p in outcome.promises)
+    def share(self, promise: Promise) -> float:
+        """Of all answers."""
+        place = THRESHOLDS.index(promise.threshold)
+        inside = float(self._share[place])
+        if promise.wish.subject == "abstain":
+            return 1.0 - inside
+        return float(self._risk[place]) * (inside if promise.wish.subject == "plain_and_wrong" else inside > 0.0)
+
+    def plain(self, threshold: float) -> float:
+        """Share of all answers at or above a threshold."""
+        return float(self._share[THRESHOLDS.index(threshold)])
+
+    def refutes(self, outcome: Outcome) -> bool:
+        """Whether any promise that is granted is not true of all answers."""
+        return any(self.share(promise) > (promise.wish.limit or 0.0) + 1e-9 for promise in outcome.promises)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +104,18 @@ class Rates:
 def rates(shape: Shape, wishes: Sequence[Wish], n: int, draws: int, *, graded: bool = False, seed: int = 7) -> Rates:
     """Over draws of n labels; graded: what is wrong gets a grade from 0 to a half, and counts that much less."""
     rng = np.random.default_rng(seed)
-    everything, wrong = shape.all()
-    wrong = 0.75 * wrong if graded else wrong
+    truth = Truth(shape, 0.75 if graded else 1.0)
     false = granted = 0
     plain = mean = 0.0
     for _ in range(draws):
         confidence, correct = shape.draw(n, rng)
         correct = np.maximum(correct, rng.uniform(0.0, 0.5, n)) if graded else correct
         outcome = learn(confidence, correct, wishes, level=LEVEL)
-        false += is_false(outcome, everything, wrong)
+        false += truth.refutes(outcome)
         granted += outcome.certified
         if outcome.thresholds is not None and outcome.thresholds.plain is not None:
-            plain += float((everything >= outcome.thresholds.plain).mean())
-            mean += true_share(outcome.promises[0], everything, wrong)
+            plain += truth.plain(outcome.thresholds.plain)
+            mean += truth.share(outcome.promises[0])
     return Rates(false / draws, granted / draws, plain / draws, mean / draws)
 
 
@@ -159,7 +167,7 @@ def labels_for(shape: Shape, wishes: Sequence[Wish], draws: int, power: float = 
         low, high = high, high * 2
         if high > most:
             return float("inf")
-    while high - low > high // 16:
+    while high - low > high // 12:
         middle = (low + high) // 2
         low, high = (low, middle) if rates(shape, wishes, middle, draws).granted >= power else (middle, high)
     return float(high)

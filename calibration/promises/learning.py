@@ -274,7 +274,7 @@ def _hopeless(tails: Tails, limit: float, at_least: float) -> str:
 
 def _refuse_repetitions(confidence: FloatArray, correct: FloatArray) -> None:
     """Every row several times is a file that was put together from copies; by chance that does not happen."""
-    _, counts = np.unique(np.stack([confidence, correct]), axis=1, return_counts=True)
+    _, counts = np.unique(confidence + 1j * correct, return_counts=True)
     times = int(np.gcd.reduce(counts))
     if counts.size >= FEW and times > 1:
         raise RangeError(
@@ -293,6 +293,6 @@ def _notes(confidence: FloatArray, correct: FloatArray) -> tuple[str, ...]:
         )
     if ((correct > 0.0) & (correct < 1.0)).any():
         notes.append("Some labels lie between wrong and right; they count in part, and bounds are those of betting.")
-    if np.unique(confidence).size == 1:
+    if confidence.min() == confidence.max():
         notes.append("All answers have one confidence: a threshold can only take all of them or none.")
     return tuple(notes)
