@@ -16,6 +16,7 @@ from hedgerow.calibration.arrays import FloatArray, parameters
 from hedgerow.calibration.drift import compare, raw_histogram
 from hedgerow.calibration.errors import CalibrationError, NotEnoughData
 from hedgerow.calibration.fitting import data_hash
+from hedgerow.calibration.maps.local import LocalMap
 from hedgerow.calibration.promises.certificate import Certificate
 from hedgerow.calibration.promises.learning import Outcome, Refused, learn
 from hedgerow.calibration.promises.wishes import Wish
@@ -226,6 +227,11 @@ def _number(name: str, value: object, most: float) -> float:
 def _means(path: Path, rows: Sequence[_LabelledRow], fitted: FittedMap | None) -> FloatArray:
     """Calibrated means; a map that knows these labels is refused."""
     measured = [row for row in rows if row.mean is None]
+    if measured and fitted is not None and fitted.map.kind == LocalMap.kind:
+        raise InputError(
+            f"{path}: the map reads the question, so that alpha and beta alone do not say what it makes of an answer; give `confidence` as "
+            "it was served, or certify a route's own verdicts"
+        )
     alpha, beta = (np.array([getattr(row, part) for row in measured]) for part in ("alpha", "beta"))
     if fitted is not None and measured:
         correct = np.array([row.correct for row in measured], dtype=np.float64)
@@ -242,6 +248,8 @@ def _means(path: Path, rows: Sequence[_LabelledRow], fitted: FittedMap | None) -
 def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float, kinds: Sequence[str]) -> Labels:
     """The verdicts on a route's answers, calibrated with the map in use, since that map was fitted.
 
+    Of a map that reads the question only answers that it calibrated count, as they were served.
+
     Raises:
         InputError: no verdict, or verdicts of clients that only praise.
         StoreError: the audit store cannot be read.
@@ -250,8 +258,15 @@ def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float
     in_use = max(maps.of_route(route, route.signal).values(), key=lambda active: counts.get(active.version, 0))
     if in_use.fitted is not None:
         since = max(since, in_use.fitted.provenance.fitted_at.timestamp())
+    as_served = in_use.map.kind == LocalMap.kind
     labelled = read_labelled(
-        engine, route=route.name, any_map=True, signal=route.signal, asked_since=since, kinds=kinds
+        engine,
+        route=route.name,
+        map_id=in_use.version,
+        any_map=not as_served,
+        signal=route.signal,
+        asked_since=since,
+        kinds=kinds,
     )
     when = f" since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M} (UTC)" if since else ""
     if labelled.correct.size == 0:
@@ -266,7 +281,8 @@ def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float
     )  # fmt: skip
     notes = _selection(raw, served, count_answers(engine, route=route.name, since=since))
     about = f"{labelled.correct.size:,} verdicts ({', '.join(kinds)}) on answers of route {route.name}{when}"
-    return Labels(in_use.map.means(raw), labelled.correct, in_use.version, about, route.name, route.signal, route.model or "", notes)  # fmt: skip
+    means = labelled.mean if as_served else in_use.map.means(raw)
+    return Labels(means, labelled.correct, in_use.version, about, route.name, route.signal, route.model or "", notes)
 
 
 def _refuse_praise(engine: Engine, route: Route, since: float, kinds: Iterable[str]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from hedgerow.calibration import FittedMap, IdentityMap, MapRegistry, PlattMap, Provenance
+from hedgerow.calibration.maps.local import LocalMap
 from hedgerow.proxy.audit.store import AuditStore, open_store
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.config import load
@@ -57,12 +61,12 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-async def _filled(path: Path, agree: Sequence[int], correct: Sequence[Any]) -> None:
+async def _filled(path: Path, agree: Sequence[int], correct: Sequence[Any], **how: Any) -> None:
     store: AuditStore = await open_store(load(path).audit, lambda _: None)
     try:
         labelled = len(correct)
-        await fill(store, agree[:labelled], correct, route="support")
-        await fill(store, agree[labelled:], [], route="support", start=labelled)
+        await fill(store, agree[:labelled], correct, route="support", **how)
+        await fill(store, agree[labelled:], [], route="support", start=labelled, **how)
     finally:
         await store.aclose()
 
@@ -176,6 +180,26 @@ def test_a_routes_own_verdicts_are_certified_stored_listed_and_verified(tmp_path
     assert "set audit.hash_key" in run("verify", file, "--config", tmp_path / "none.yaml", code=1).stdout
     assert "no certificates" in run("list", "--route", "sales", *base).stdout
     assert "no verdict" in run(*base, "--route", "sales", "-p", "plain_wrong<=5%", code=2).stderr
+
+
+def test_a_map_that_reads_the_question_counts_as_it_was_served(tmp_path: Path, config: Path) -> None:
+    """Its raw confidences say nothing without the questions: a file of them is refused, a route's verdicts are taken as they were worded."""
+    registry, served = MapRegistry(tmp_path / "maps"), PlattMap(w=2.0, b=0.5)
+    reads = LocalMap(fallback=IdentityMap(), base=IdentityMap())
+    registry.add("reads", FittedMap(reads, Provenance(9, 0.5, "", "semantic", "", datetime(2026, 1, 1, tzinfo=UTC))))
+    registry.activate("reads")
+    rng = np.random.default_rng(8)
+    agree = agreement(rng, 1000)
+    means = served.means(agree / 10)
+    right = (rng.random(1000) < means).astype(float)
+    anyio.run(partial(_filled, map=served, map_id="reads"), config, agree.tolist(), right.tolist())
+    base = ("--config", config, "-p", "worded(>=.8) wrong<=20%")
+    document = json.loads(run(*base, "--route", "support", "--json").stdout)
+    assert document["map_id"] == "reads"
+    (promise,) = document["promises"]
+    assert promise["n"] == int((means >= promise["threshold"]).sum()) > int((agree / 10 >= promise["threshold"]).sum())
+    rows = write(tmp_path / "d.jsonl", [{"alpha": 9, "beta": 1, "correct": 1}] * 3)
+    assert "reads the question" in run(*base, "--data", rows, "--map", "reads", code=2).stderr
 
 
 def test_verdicts_that_only_praise_are_not_a_sample(config: Path) -> None:
