@@ -1,18 +1,21 @@
 """What an answer asserts, how decisively, and what is a punt."""
 
+import csv
 import gzip
 import json
 from pathlib import Path
+from statistics import fmean
 
 import pytest
+from scipy.stats import spearmanr
 
 from hedgerow.lexicon import perceive
 from hedgerow.proxy.lab.faithfulness.assertions import Unread, assertions
 from tests.support.hostile import HOSTILE
 
-RECORDED = (
-    Path(__file__).parents[6] / "shared" / "data" / "samples" / "simpleqa_gpt5mini" / "simpleqa_gpt5mini.jsonl.gz"
-)
+DATA = Path(__file__).parents[6] / "shared" / "data"
+RECORDED = DATA / "samples" / "simpleqa_gpt5mini" / "simpleqa_gpt5mini.jsonl.gz"
+PHRASES = DATA / "hedges" / "probability_phrases.csv.gz"
 
 
 def one(answer, question=""):
@@ -93,6 +96,27 @@ def test_hostile_texts_are_read_or_refused(name):
     except Unread:
         return
     assert all(0.0 <= assertion.decisiveness <= 1.0 for assertion in found)
+
+
+@pytest.mark.skipif(not PHRASES.exists(), reason="people's scores are not beside the checkout")
+def test_ten_hedges_in_answers_rank_as_people_rank_them():
+    """The paper's figure 2, with people's scores of three surveys; the lexicon was fitted on these (docs/evidence/faithfulness.md has a reader that was not)."""
+    forms = {
+        "almost certainly": "It is almost certainly {}.", "highly likely": "It is highly likely that it is {}.",
+        "very good chance": "There is a very good chance that it is {}.", "we believe": "We believe it is {}.", "likely": "It is likely that it is {}.",
+        "probably": "It is probably {}.", "better than even": "The chances are better than even that it is {}.",
+        "about even": "The chances are about even that it is {}.", "unlikely": "It is unlikely that it is {}.",
+        "almost no chance": "There is almost no chance that it is {}.",
+    }  # fmt: skip
+    scores = {phrase: [] for phrase in forms}
+    with gzip.open(PHRASES, "rt", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            scores.get(row["phrase"].lower(), []).append(float(row["value_0_100"]))
+    answers = ("Harold Pinter", "Honolulu", "1849", "a string instrument", "the Danube")
+    decisive = [
+        fmean(one(form.format(text), "What is it?").decisiveness for text in answers) for form in forms.values()
+    ]
+    assert spearmanr(decisive, [fmean(of) for of in scores.values()]).statistic >= 0.95
 
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="the recorded answers are not beside the checkout")

@@ -76,7 +76,7 @@ def test_words_by_chance_are_no_better_than_what_chance_brings(tmp_path: Path) -
     unsure = "There is almost no chance that it was {}."
     low = perceive(unsure.format("Harold Pinter")).beta.mean
     found = figures(
-        write(tmp_path / "a.jsonl", spread(lambda _: rng.choice([unsure, "It was {}."]), 880)), "--resamples", 0
+        write(tmp_path / "a.jsonl", spread(lambda _: rng.choice([unsure, "It was {}."]), 440)), "--resamples", 0
     )
     assert low < 0.15
     assert found["cmfg"] == pytest.approx(0.5, abs=0.06)
@@ -114,8 +114,8 @@ def test_the_example_of_the_documents(tmp_path: Path) -> None:
 
 
 def test_groups_are_told_apart_and_conditions_hold_for_the_worst(tmp_path: Path) -> None:
-    rows = spread(lambda _: "It was {}.", model="m", prompt="vanilla") + spread(
-        lambda k: LADDER[0] if k > 6 else LADDER[3], model="m", prompt="uncertainty"
+    rows = spread(lambda _: "It was {}.", 44, model="m", prompt="vanilla") + spread(
+        lambda k: LADDER[0] if k > 6 else LADDER[3], 44, model="m", prompt="uncertainty"
     )
     data, page = write(tmp_path / "a.jsonl", rows), tmp_path / "r.html"
     found = figures(data, "--report", page)
