@@ -1,0 +1,208 @@
+"""Promises on an audit with a known truth: held, broken, hidden groups, and who counts; the same after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hedgerow.calibration.promises.certificate import Certificate
+from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.entry import Entry
+from hedgerow.proxy.audit.operators import clear_alarms, read_alarms
+from hedgerow.proxy.audit.promised import in_sample
+from hedgerow.proxy.audit.store import open_store
+from hedgerow.proxy.audit.verdicts import Verdict, write_verdicts
+from hedgerow.proxy.config import Audit, Promises, Route, Settings
+from hedgerow.proxy.monitoring.promises import RoutePromises, examine
+from hedgerow.proxy.types import Standing
+from tests.support.promises import certificate
+
+PLAIN, GIVEN = "plain_wrong <= 5 %", "answered_wrong <= 30 %"
+EVERY = {"share": 1.0}
+
+
+class Watched:
+    """A store, and a look at what a certificate promises of the answers in it."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.audit = Audit(url=f"sqlite:///{tmp_path}/a.db", spool=tmp_path / "spool", synchronous="normal")
+        self.names: list[str] = []
+
+    def serve(self, n: int, *, covered: Sequence[str] = (PLAIN,), **row: Any) -> list[str]:
+        """Answers under the certificate, with random ids like the proxy's; their ids."""
+        names = [f"hr_{len(self.names) + i:011x}{os.urandom(8).hex()}" for i in range(n)]
+        self.names += names
+
+        async def work() -> None:
+            store = await open_store(self.audit, lambda _: None)
+            known = {
+                "created_at": time.time(), "path": "/v1/chat/completions", "status": "plain", "duration_ms": 1.0, "route": "test", "mode": "on",
+                "model": "m", "signal": "semantic", "raw_alpha": 9.5, "raw_beta": 0.5, "alpha": 9.5, "beta": 0.5, "certificate": "cert-1",
+                "promised": {"covered": list(covered), "language": row.pop("language", "en")},
+            }  # fmt: skip
+            user = row.pop("user", None)
+            await asyncio.gather(*(store.write(Entry({"id": name} | known | row, user=user)) for name in names))
+            await store.aclose()
+
+        asyncio.run(work())
+        return names
+
+    def judge(self, names: Sequence[str], correct: Any, **verdict: Any) -> None:
+        """Verdicts of a person who reviews."""
+        who = {"kind": "human", "source": "review"} | verdict
+        engine = open_engine(self.audit)
+        told = [Verdict(name, float(y), **who) for name, y in zip(names, correct, strict=True)]
+        for start in range(0, len(told), 1000):
+            write_verdicts(engine, told[start : start + 1000])
+        engine.dispose()
+
+    def look(self, made: Certificate | None = None, **promises: Any) -> RoutePromises:
+        """What the watcher finds, as a process that has just started."""
+        route = Route(name="test", upstream="u", mode="on", promises=Promises(**promises))
+        settings = Settings(
+            upstreams={"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}},  # type: ignore[dict-item]
+            routes=(route,),
+            audit=self.audit,
+        )
+        engine = open_engine(self.audit)
+        found = examine(engine, settings, {"test": Standing(made or certificate(wishes=(PLAIN,)))})["test"]
+        engine.dispose()
+        return found
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    return Watched(tmp_path)
+
+
+def outcomes(n: int, wrong: float, seed: int = 1) -> Any:
+    return np.random.default_rng(seed).random(n) >= wrong
+
+
+def judge_mixed(watched: Watched, *parts: tuple[Sequence[str], Any]) -> None:
+    """Verdicts on several sets of answers in a random order: what comes last of its kind looks like a change."""
+    judged = [(name, float(y)) for names, correct in parts for name, y in zip(names, correct, strict=True)]
+    order = np.random.default_rng(9).permutation(len(judged))
+    watched.judge([judged[i][0] for i in order], [judged[i][1] for i in order])
+
+
+def test_the_line_that_everyone_understands(watched: Watched) -> None:
+    """Held once shown; until then it says what is known; one label is one label."""
+    names = watched.serve(400)
+    assert (
+        watched.look(**EVERY).promises[0].line
+        == "Promise 'plain answers wrong at most 5 %': not shown to hold yet, no labels yet"
+    )
+    watched.judge(names[:1], [1.0])
+    assert "not shown to hold yet, 1 label, at most 9" in watched.look(**EVERY).promises[0].line
+    watched.judge(names[1:], np.arange(399) % 100 > 0)
+    assert (
+        watched.look(**EVERY).promises[0].line
+        == "Promise 'plain answers wrong at most 5 %': held, 400 labels, at most 3.3 %"
+    )
+
+
+def test_a_group_that_breaks_a_promise_behind_a_whole_that_keeps_it_is_named(watched: Watched, lines: Any) -> None:
+    """German answers are wrong half of the time; all together the promise holds."""
+    judge_mixed(
+        watched, (watched.serve(1500), outcomes(1500, 0.01)), (watched.serve(40, language="de"), outcomes(40, 0.5))
+    )
+    found = watched.look(**EVERY, groups=["language", "model"])
+    (promise,) = found.promises
+    assert promise.state == "held"
+    assert [(each.by, each.name, each.labels) for each in promise.groups] == [("language", "de", 40)]
+    assert promise.groups[0].low > 0.05
+    assert found.alarms == ("promise group 1",)
+    (line,) = lines.of("promise_hides_groups")
+    assert line["groups"] == ["language=de"]
+    watched.look(**EVERY, groups=["language", "model"])
+    assert len(lines.of("promise_hides_groups")) == 1
+
+
+def test_users_are_groups_without_a_name_in_the_log(watched: Watched, lines: Any) -> None:
+    watched.judge(watched.serve(300, user="ann"), outcomes(300, 0.0))
+    watched.judge(watched.serve(40, user="bob"), outcomes(40, 0.6))
+    (group,) = watched.look(**EVERY, groups=["user"]).promises[0].groups
+    assert (group.by, len(group.name)) == ("user", 64)
+    assert group.name not in str(lines)
+
+
+def test_each_promise_is_watched_on_the_answers_it_speaks_of(watched: Watched) -> None:
+    """Plain ones are right; hedged ones are wrong more often than all that is answered may be."""
+    watched.judge(watched.serve(100, covered=(PLAIN, GIVEN)), outcomes(100, 0.0))
+    watched.judge(watched.serve(100, covered=(GIVEN,), status="hedged"), outcomes(100, 0.95))
+    watched.judge(watched.serve(50, covered=()), outcomes(50, 1.0))
+    found = watched.look(certificate(wishes=(PLAIN, GIVEN)), **EVERY)
+    assert [(each.labels, each.state) for each in found.promises] == [(100, "held"), (200, "broken")]
+    assert found.alarms == ("promise 2",)
+
+
+def test_promises_on_all_questions_count_all_questions(watched: Watched) -> None:
+    """A plain wrong answer weighs among all that were judged; what is not answered needs no verdict at all."""
+    joint, abstain = "plain_and_wrong <= 20%", "abstain <= 40%"
+    made = certificate(wishes=(joint, abstain))
+    canonical = made.promises[0].wish.text
+    for part in range(10):
+        plain, hedged = watched.serve(4, covered=(canonical,)), watched.serve(16, covered=(), status="hedged")
+        judge_mixed(watched, (plain, [part < 8] * 4), (hedged, [0.0] * 16))
+        watched.serve(2, covered=(), status="abstained")
+    found = watched.look(made, **EVERY)
+    first, second = found.promises
+    assert (first.labels, first.state) == (200, "held")
+    assert first.share == pytest.approx(0.04)
+    assert (second.labels, second.share, second.state) == (220, 20 / 220, "held")
+
+
+def test_only_the_random_sample_counts_and_a_client_cannot_push_its_way_in_or_out(watched: Watched) -> None:
+    """People judge everything, and clients complain afterwards about what they like: neither changes whose verdict counts."""
+    names = watched.serve(600)
+    watched.judge(names, outcomes(600, 0.02))
+    before = watched.look(share=0.3)
+    assert before.promises[0].labels == sum(in_sample(name, 0.3) for name in names)
+    assert 120 < before.promises[0].labels < 240
+    assert before.volunteered == 600 - before.promises[0].labels
+    watched.judge(names, [0.0] * 600, kind="client", source="app")
+    after = watched.look(share=0.3)
+    assert after.promises == before.promises
+
+
+def test_a_graders_share_counts_by_its_probability_and_gives_way_to_people(watched: Watched) -> None:
+    names = [name for name in watched.serve(400) if not in_sample(name, 0.1)][:300]
+    watched.judge(names[:100], [0.0] * 100, kind="grader", source="grader", propensity=0.5)
+    watched.judge(names[100:200], [0.0] * 100, kind="grader", source="grader", propensity=0.05)
+    assert watched.look(share=0.1).promises[0].labels == 100, "less likely drawn than anybody of the sample"
+    watched.judge(names[:100], [1.0] * 100)
+    found = watched.look(share=0.1).promises[0]
+    assert (found.labels, found.share) == (100, 0.0)
+
+
+def test_a_cleared_alarm_starts_the_watch_anew(watched: Watched) -> None:
+    names = watched.serve(120)
+    watched.judge(names[:60], outcomes(60, 0.5))
+    assert watched.look(**EVERY).promises[0].state == "broken"
+    engine = open_engine(watched.audit)
+    assert clear_alarms(engine, "test", actor="me") == 1
+    assert watched.look(**EVERY).promises[0].labels == 0
+    watched.judge(names[60:], [1.0] * 60)
+    found = watched.look(**EVERY)
+    assert (found.promises[0].labels, found.promises[0].state, found.alarms) == (60, "open", ())
+    assert [each.cleared_at is not None for each in read_alarms(engine)] == [True]
+    engine.dispose()
+
+
+def test_an_alarm_stands_also_when_its_rows_are_purged(watched: Watched) -> None:
+    names = watched.serve(40)
+    watched.judge(names, [0.0] * 40)
+    assert watched.look(**EVERY).promises[0].state == "broken"
+    engine = open_engine(watched.audit)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM verdicts")
+    engine.dispose()
+    assert watched.look(**EVERY).promises[0].state == "broken"
