@@ -192,7 +192,7 @@ def decision_words(how: str) -> str:
 
 def uncovered_words(code: str) -> str:
     """Why nothing is promised, as a sentence."""
-    return Uncovered(code).sentence
+    return Uncovered(code).sentence.replace("`", "")
 
 
 def alarm_words(alarm: Json, *, figures: bool = True) -> str:

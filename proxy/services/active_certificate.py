@@ -66,10 +66,10 @@ class ActiveCertificates:
         if not candidates:
             return Standing(None, Uncovered.UNREADABLE_STORE if self._unreadable else Uncovered.NO_CERTIFICATE)
         faults = [(self._fault(each, route, map_id, signal), each) for each in candidates]
-        fits = next((each for fault, each in faults if fault is None), None)
-        if fits is not None:
-            return Standing(fits)
-        fault, newest = next((found for found in faults if found[0] is Uncovered.WITHDRAWN), faults[0])
+        decisive = (None, Uncovered.WITHDRAWN)  # where the newest that fits is withdrawn, no older one takes its place
+        fault, newest = next((found for found in faults if found[0] in decisive), faults[0])
+        if fault is None:
+            return Standing(newest)
         return Standing(None, fault, newest if fault is Uncovered.WITHDRAWN else None)
 
     def tell(self, route: Route, standing: Standing | None) -> None:

@@ -62,8 +62,6 @@ class ActiveMaps:
         self._fitted = fitted
         of_answers = [a for a in assignments if self._signal_of(a.version) != CLAIM_SIGNAL]
         self._scopes = {True: scopes(assignments), False: scopes(of_answers)}
-        for route in settings.routes:
-            self.certificates.tell(route, self.standing_of(route))
 
     def active(self, route: Route, model: str, signal: str) -> ActiveMap:
         """The map that a route's answers of a model are calibrated with where the confidence is of this signal.
@@ -97,6 +95,11 @@ class ActiveMaps:
         maps = {active.version for active in self.of_route(route).values()}
         found = [self.standing(route, version, route.signal) for version in sorted(maps, key=str)]
         return next((each for each in found if each is not None and each.certificate is not None), found[0])
+
+    def tell(self, settings: Settings) -> None:
+        """Log each route's certificate, or why it has none, where that has changed."""
+        for route in settings.routes:
+            self.certificates.tell(route, self.standing_of(route))
 
     def of_route(self, route: Route, signal: str | None = None) -> dict[str, ActiveMap]:
         """The maps of a route by model, for its own signal or for another: those that have an assignment of their own, and "" for every

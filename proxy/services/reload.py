@@ -183,6 +183,7 @@ class ConfigReloader:
             states = await anyio.to_thread.run_sync(operators.states, self.audit.engine)
             if self._maps is not None:
                 await anyio.to_thread.run_sync(self._maps.refresh, self.services.settings)
+                self._maps.tell(self.services.settings)
         except StoreError as error:
             log.error("route_states_unreadable", error=str(error))
             return
@@ -251,6 +252,8 @@ class ConfigReloader:
             await self._pool.release(held)
             raise
         self._maps = maps
+        if maps is not None:
+            maps.tell(settings)
         return _Generation(
             replace(self._base, settings=settings, upstreams=upstreams, steps=steps, in_use=RefCount()), held
         )

@@ -22,8 +22,8 @@ from hedgerow.calibration.promises.learning import learn
 from hedgerow.calibration.promises.watching import watch, watch_groups
 from hedgerow.calibration.promises.wishes import parse
 
-LIVES, LABELS = 2000, 1500
-RUNS = 200
+LIVES, LABELS = 1000, 1500
+RUNS = 100
 GOOD = BAD = 700
 FITTED = ((200, 400), (450, 500))
 LIMITS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)

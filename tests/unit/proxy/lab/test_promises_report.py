@@ -91,7 +91,7 @@ def test_the_page_says_what_is_promised_on_what_data_since_when_and_how_it_held(
     for wanted in (
         "200 labels",
         "cert-1",
-        "2.00 %",
+        "2.00\N{NO-BREAK SPACE}%",
         "800",
         "exchangeability",
         "200 plain",
