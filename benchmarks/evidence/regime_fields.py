@@ -143,7 +143,7 @@ def geometry(known: Known, bandwidth: float = 0.4) -> float:
     """The paper's learned geometry; a higher learning rate and fewer epochs than its own."""
     learn, choose, measure = known.parts
     parts = [Answers.of(known.x[p], known.f[p], known.y[p]) for p in (learn, choose)]
-    quick = Training(bandwidth=bandwidth, width=256, out=64, learning_rate=1e-3, epochs=10)
+    quick = Training(bandwidth=bandwidth, width=256, out=64, learning_rate=1e-3, epochs=8)
     field = learn_field(parts[0], parts[1], (quick,))
     return float(np.corrcoef(field.at(known.x[measure]).delta, known.delta[measure])[0, 1])
 

@@ -163,8 +163,8 @@ def local(of: Columns, subject: NDArray[np.str_], train: Rows, chosen: Rows, hel
 def learned_geometry(of: Columns, train: Rows, chosen: Rows, held: Rows) -> Floats:
     """The paper's method on the confidence as it came, with its architecture; a higher learning rate and fewer epochs than its own."""
     parts = [Answers.of(of.x[rows], of.confidence[rows], of.correct[rows]) for rows in (train, chosen)]
-    quick = Training(learning_rate=3e-4, epochs=20, patience=6)
-    field = learn_field(parts[0], parts[1], grid((0.2, 0.5), (1e-3,), quick))
+    quick = Training(learning_rate=3e-4, epochs=8, patience=4)
+    field = learn_field(parts[0], parts[1], grid((0.5,), (1e-3,), quick))
     return field.corrected(of.x[held], of.confidence[held])
 
 

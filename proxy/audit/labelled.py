@@ -31,6 +31,7 @@ class Labelled:
         correct: 0..1.
         fd: Faithfulness Divergence of the calibrated confidence, nats.
         asked_at: when the answers were given, seconds since 1970.
+        regime: number of the map's regime that the question belongs to; 0: none, or the map knows none.
     """
 
     raw_alpha: Columns
@@ -40,6 +41,7 @@ class Labelled:
     correct: Columns
     fd: Columns
     asked_at: Columns
+    regime: Columns
 
     @property
     def mean(self) -> Columns:
@@ -78,13 +80,14 @@ def read_labelled(
     if models:
         wanted.append(answers.c.model.in_(models))
     c, v = confidence.c, table.c
+    regime = sa.func.coalesce(answers.c.story[("place", "regime")].as_integer(), 0)
     statement = (
-        sa.select(c.raw_alpha, c.raw_beta, c.alpha, c.beta, v.correct, v.fd, answers.c.created_at)
+        sa.select(c.raw_alpha, c.raw_beta, c.alpha, c.beta, v.correct, v.fd, answers.c.created_at, regime)
         .join_from(table, answers)
         .where(*wanted)
         .order_by(v.id)
     )
-    return Labelled(*_columns(engine, statement, 7))
+    return Labelled(*_columns(engine, statement, 8))
 
 
 def read_raw_means(engine: sa.Engine, *, route: str, map_id: str | None, since: float = 0.0) -> Columns:

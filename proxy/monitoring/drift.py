@@ -110,6 +110,7 @@ def _examine(engine: Engine, drift: Drift, route: Route, active: ActiveMap) -> R
     inputs = _inputs(drift, fitted, raw)
     standing = {alarm.kind for alarm in past if alarm.cleared_at is None}
     standing |= _raise(engine, drift, route, map_id, outcomes, inputs)
+    standing |= _raise_regimes(engine, drift, route, map_id, _by_regime(drift, fitted, labelled))
     age_s = time.time() - fitted.provenance.fitted_at.timestamp()
     against = _reasons(standing, age_s, drift, warnings)
     return RouteHealth(
@@ -136,6 +137,41 @@ def _outcomes(drift: Drift, fitted: FittedMap, labelled: Labelled) -> Sequential
     known = fitted.provenance.information
     nulls = plausible(known, alpha=drift.alpha / 2.0) if known else EXACT
     return sequential_test(labelled.mean, labelled.correct, alpha=drift.alpha / 2.0, nulls=nulls)
+
+
+def _by_regime(drift: Drift, fitted: FittedMap, labelled: Labelled) -> dict[int, SequentialTest]:
+    """The test of outcomes inside each regime of a map that reads questions; they share a quarter of alpha, and half of that goes to what the fit could
+    not know: it has seen a regime's share of its answers. A drift inside one kind of questions drowns in the verdicts on all others.
+    """
+    known, tests = fitted.provenance.information, {}
+    numbers = [number for number in range(1, regimes_of(fitted) + 1) if (labelled.regime == number).any()]
+    for number in numbers:
+        here = labelled.regime == number
+        alpha = drift.alpha / 8.0 / len(numbers)
+        nulls = plausible([float(value * here.mean()) for value in known], alpha=alpha) if known else EXACT
+        tests[number] = sequential_test(labelled.mean[here], labelled.correct[here], alpha=alpha, nulls=nulls)
+    return tests
+
+
+def regimes_of(fitted: FittedMap) -> int:
+    """How many regimes a map knows; 0 for maps of the confidence alone."""
+    return len(getattr(fitted.map, "regimes", ()))
+
+
+def _raise_regimes(
+    engine: Engine, drift: Drift, route: Route, map_id: str, tests: Mapping[int, SequentialTest]
+) -> set[str]:
+    """Raise an alarm for each regime in which the map proved wrong; the kinds of alarms."""
+    found = {f"{OUTCOMES} of regime {number}": test for number, test in tests.items() if test.alarm_at is not None}
+    for kind, test in found.items():
+        statistic = float(test.log_e.max())
+        if raise_alarm(
+            engine, route=route.name, map_id=map_id, kind=kind, statistic=statistic, threshold=test.threshold
+        ):
+            log.warning(
+                "drift_alarm", route=route.name, map=map_id, kind=kind, statistic=statistic, threshold=test.threshold
+            )
+    return set(found)
 
 
 def _inputs(drift: Drift, fitted: FittedMap, raw: Columns) -> InputTest | None:
@@ -173,8 +209,16 @@ _SENTENCES = {
 }
 
 
+def _sentence(kind: str) -> str:
+    if kind.startswith(f"{OUTCOMES} of regime"):
+        return (
+            f"verdicts say that this map is wrong on questions of its regime {kind.rpartition(' ')[2]}; fit a new one"
+        )
+    return _SENTENCES.get(kind, kind)
+
+
 def _reasons(standing: set[str], age_s: float, drift: Drift, warnings: Sequence[str]) -> tuple[str, ...]:
-    reasons = [_SENTENCES.get(kind, kind) for kind in sorted(standing)]
+    reasons = [_sentence(kind) for kind in sorted(standing)]
     if age_s > drift.max_age_days * 86_400:
         reasons.append(f"the map is {age_s / 86_400:.0f} days old; the limit is {drift.max_age_days:g}")
     return (*reasons, *(warning for warning in warnings if "days old" not in warning))

@@ -38,6 +38,7 @@ async def fill(
     map: CalibrationMap | None = None,
     map_id: str | None = None,
     route: str = "test",
+    regime: Sequence[int] | None = None,
 ) -> list[str]:
     """Answers with these agreements under a map, one a second up to now, each with its verdict; their ids."""
     alpha = np.asarray(agree, dtype=float)
@@ -48,6 +49,7 @@ async def fill(
             "id": name, "created_at": time.time() - len(alpha) + i, "path": "/v1/chat/completions", "status": "hedged",
             "duration_ms": 1.0, "route": route, "mode": "on", "signal": "semantic", "map_id": map_id, "model": "m",
             "raw_alpha": alpha[i], "raw_beta": SAMPLES - alpha[i], "alpha": a[i], "beta": b[i],
+            "story": None if regime is None else {"place": {"regime": int(regime[i]) or None}},
             "fd_expected": float(a[i] / SAMPLES * faithfulness_divergence(a[i], b[i], 1)),
         }
         for i, name in enumerate(names)

@@ -8,6 +8,7 @@ import json
 import lzma
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,9 +31,10 @@ from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from hedgerow.proxy.lab.regime_data import encode
 
 Floats = NDArray[np.float64]
-SEEDS = (0, 1, 2)
+SEEDS = (0, 1)
 """Of the splits: 60 % to learn, 15 % to choose, 25 % to measure. What needs no choice learns from the first two."""
 SETS = 20
+WORKERS = 3
 LEAST = 20
 """Held-out answers that a subject needs for its gap to count."""
 
@@ -48,9 +50,11 @@ class Answers:
 def section(data: Path) -> str:
     """The part."""
     sets = load(data / "regimes")
-    measured = {model: [_measure(answers, seed) for seed in SEEDS] for model, answers in sets.items()}
-    nulls = {model: _null(answers) for model, answers in sets.items()}
-    fields, table = synthetic()
+    with ProcessPoolExecutor(WORKERS) as pool:
+        fields_and_goals = pool.submit(synthetic)
+        both = dict(zip(sets, pool.map(_both, sets.values()), strict=True))
+        fields, table = fields_and_goals.result()
+    measured, nulls = {model: one[0] for model, one in both.items()}, {model: one[1] for model, one in both.items()}
     _plot(measured)
     parts = [
         HEAD,
@@ -62,6 +66,10 @@ def section(data: Path) -> str:
         _goals(measured, nulls, table),
     ]
     return "\n\n".join(parts)
+
+
+def _both(answers: Answers) -> tuple[list[Measured], Null]:
+    return [_measure(answers, seed) for seed in SEEDS], _null(answers)
 
 
 HEAD = f"""## Regimes: maps that read the question
@@ -135,7 +143,7 @@ def _measure(answers: Answers, seed: int) -> Measured:
 def _chance(p: Floats, subject: NDArray[np.str_], seed: int) -> float:
     """The worst subject's gap, on average, were these probabilities the true ones."""
     rng = np.random.default_rng(seed)
-    return float(np.mean([_worst(p, (rng.random(p.size) < p).astype(float), subject) for _ in range(40)]))
+    return float(np.mean([_worst(p, (rng.random(p.size) < p).astype(float), subject) for _ in range(20)]))
 
 
 def _worst(p: Floats, y: Floats, subject: NDArray[np.str_]) -> float:
@@ -192,14 +200,14 @@ regression of residuals on the embedding, penalty by validation: pointwise resid
 
 
 def _paper(sets: dict[str, Answers]) -> str:
-    """The paper's method beside the local map, on one split of the four models with published figures."""
+    """The paper's method beside the local map, on one split of two models."""
     lines = [
         "### The learned geometry of arXiv 2605.13484", "",
-        "On the split of seed 0: its network, loss, choice by the corrected validation Brier score (bandwidths .2 and .5) and range-aware correction of the confidence as it came; a learning rate ten "
-        "times its own and at most 20 epochs, since it is to run on a processor.", "",
+        "On the split of seed 0: its network, loss, choice by the corrected validation Brier score (bandwidth .5) and range-aware correction of the confidence as it came; a learning rate ten "
+        "times its own and 8 epochs, since it is to run on a processor.", "",
         "| model | raw | learned geometry | local |", "|---|---|---|---|",
     ]  # fmt: skip
-    for model in BEST:
+    for model in GEOMETRY:
         of, n = sets[model].columns, sets[model].subject.size
         order = np.random.default_rng(0).permutation(n)
         train, chosen, held = order[: int(0.6 * n)], order[int(0.6 * n) : int(0.75 * n)], order[int(0.75 * n) :]
@@ -269,6 +277,7 @@ def _nulls(nulls: dict[str, Null]) -> str:
     return "\n".join(lines)
 
 
+GEOMETRY = ("claude-3-haiku-20240307", "gpt-4o-mini-2024-07-18")
 BEST = {
     "claude-3-haiku-20240307": 0.2199, "Llama-3.2-3B-Instruct": 0.2001, "gpt-4o-mini-2024-07-18": 0.1992, "gpt-4.1": 0.1518,
 }  # fmt: skip

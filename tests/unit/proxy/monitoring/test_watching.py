@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.calibration import FittedMap, MapRegistry
+from hedgerow.calibration import FittedMap, MapRegistry, PlattMap
 from hedgerow.calibration.fitting import fit_map
+from hedgerow.calibration.maps.local import LocalMap, packed
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.operators import clear_alarms, read_alarms, read_changes, states
 from hedgerow.proxy.audit.store import open_store
@@ -167,3 +169,35 @@ def test_a_map_of_one_model_is_watched(tmp_path: Path) -> None:
     agree = agreement(np.random.default_rng(5), 120)
     health = seen(settings_of(tmp_path), (agree, np.zeros(120)), fitted=fitted)
     assert (health.status, health.map_id, health.alarms) == ("yellow", "one", ("outcomes",))
+
+
+def test_a_map_that_reads_questions_is_watched_regime_by_regime(tmp_path: Path) -> None:
+    """A regime that goes wrong is named, though all verdicts together hardly show it; a right one raises nothing."""
+    packed_centre = packed(np.zeros(3))
+    base = PlattMap(1.0, 0.0)
+    local = LocalMap(
+        base, base, dimension=3, weights=packed(np.zeros(3)), anchors=packed(np.zeros((1, 3))), anchor_counts=packed([9.0]),
+        regimes=((-1, packed_centre, "court, trial"), (1, packed_centre, "cells")),
+    )  # fmt: skip
+    settings, fitted = settings_of(tmp_path), replace(a_map(tmp_path), map=local)
+    registry = MapRegistry(tmp_path / "maps")
+    registry.add("reads", fitted)
+    registry.activate("reads", route="test")
+    rng = np.random.default_rng(3)
+    agree = rng.integers(3, 10, 2400)
+    regime = rng.choice([0, 1, 2], 2400, p=[0.6, 0.2, 0.2])
+    correct = (rng.random(2400) < np.where(regime == 1, 0.1, agree / 10)).astype(float)
+
+    async def work() -> None:
+        store = await open_store(settings.audit, lambda _: None)
+        try:
+            await fill(store, agree, correct, map=local, map_id="reads", regime=regime)
+        finally:
+            await store.aclose()
+
+    asyncio.run(work())
+    health = look(settings)
+    assert health.status == "yellow"
+    assert "outcomes of regime 1" in health.alarms
+    assert "outcomes of regime 2" not in health.alarms
+    assert any("wrong on questions of its regime 1" in reason for reason in health.reasons)
