@@ -17,7 +17,7 @@ from hedgerow.proxy.clustering.judged_support import read_claims
 from hedgerow.proxy.clustering.local import LocalJudge, missing, reads
 from hedgerow.proxy.clustering.support import borne_out
 from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.errors import InputError, UpstreamError
+from hedgerow.proxy.errors import InputError, StepFailed, UpstreamError
 from hedgerow.proxy.lab import reading
 from hedgerow.proxy.lab.faithfulness.assertions import Assertion
 from hedgerow.proxy.lab.faithfulness.contradiction import ByJudge, by_words, said_in
@@ -84,7 +84,10 @@ async def _asked(judging: reading.Judging, row: Answered) -> MeasuredAnswer:
     if not bare:
         return _of(row, [], [])
     claims = [Claim(text, "", 0, len(text), "sentence") for text in bare]
-    told = await judging.supporter_of(row.question).measure_claims(row.question, claims, row.samples, row.answer)
+    try:
+        told = await judging.supporter_of(row.question).measure_claims(row.question, claims, row.samples, row.answer)
+    except StepFailed as failure:  # a route whose judge is strict
+        raise UpstreamError(str(failure), code=failure.reason) from failure
     for of in told:
         if why := of.by.partition(":")[2]:
             raise UpstreamError(f"the judge could not tell: {why}", code=why)

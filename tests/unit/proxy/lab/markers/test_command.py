@@ -5,13 +5,16 @@ import time
 
 import pytest
 import sqlalchemy as sa
+import yaml
 from typer.testing import CliRunner
 
 from hedgerow.lexicon import NO_HEDGE, load
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.tables import answers, texts, verdicts
 from hedgerow.proxy.cli import app
+from hedgerow.proxy.clustering.local import missing
 from hedgerow.proxy.config import Audit
+from tests.support.upstream import Upstream, says
 
 runner = CliRunner()
 
@@ -27,8 +30,8 @@ def sentence(text, confidence, **more):
     return {"text": text, "confidence": confidence, "model": "m", "dataset": "d", **more}
 
 
-def run(*arguments):
-    return runner.invoke(app, ["markers", *map(str, arguments)])
+def run(*arguments, typed=None):
+    return runner.invoke(app, ["markers", *map(str, arguments)], input=typed)
 
 
 def found(*arguments):
@@ -285,3 +288,63 @@ def test_answers_of_the_audit(tmp_path):
     assert model["markers"][0]["datasets"]["s"]["mic"] == pytest.approx(0.5)
     assert "name a file with --data, or take the audit with --audit" in run().stderr
     assert "keeps no answer with its words" in run("--audit", "--since", "2100-01-01", *config).stderr
+
+
+@pytest.fixture
+def config(tmp_path, upstream: Upstream):
+    """A route whose judge is the scripted upstream."""
+    path = tmp_path / "config.yaml"
+    named = {"provider": "openai", "base_url": upstream.url, "retries": 0}
+    route = {"name": "r", "upstream": "u", "mode": "on", "judge": {"upstream": "u", "model": "judge-1"}}
+    path.write_text(yaml.safe_dump({"upstreams": {"u": named}, "routes": [route]}), encoding="utf-8")
+    return path
+
+
+def test_a_language_model_says_its_price_first_and_is_never_paid_twice(tmp_path, upstream: Upstream, config):
+    """s, c and n are the paper's yes, no and n/a; a reply that cannot be read leaves its row for the next time, and nothing is lost."""
+    data = write(tmp_path / "a.jsonl", [ANSWERS[0], {**ANSWERS[0], "answer": "It is certainly Managua."}])
+    judge = ("--data", data, "--judge", "llm", "--config", config, "--thresholds", "1", "--concurrency", "1")
+    stopped = run(*judge, typed="n\n")
+    assert stopped.exit_code == 1
+    assert "2 answers to measure, 6 comparisons" in stopped.stderr
+    assert "one call of the judge an answer" in stopped.stderr
+    assert upstream.calls == []
+    upstream.enqueue(says('["snc"]'), says("Hm."))
+    failed = run(*judge, "--yes", "--json")
+    assert failed.exit_code == 1
+    assert "line 2: judge_nonsense" in failed.stderr
+    assert "1 answers could not be measured yet" in failed.stderr
+    assert json.loads(failed.stdout)["models"][0]["markers"][0]["mic"] == pytest.approx(0.5)
+    upstream.calls.clear()
+    upstream.enqueue(says('["ccs"]'))
+    done = found(*judge, "--yes")
+    assert len(upstream.calls) == 1
+    assert {row["marker"]: row["mic"] for row in done["models"][0]["markers"]} == {
+        "probably": 0.5,
+        "certainly": pytest.approx(1 / 3, abs=1e-5),
+    }
+    assert found(*judge) == done
+    assert len(upstream.calls) == 1
+
+
+def test_a_strict_judge_that_fails_leaves_its_row(tmp_path, upstream: Upstream, config):
+    """One sentence, no trace."""
+    told = yaml.safe_load(config.read_text(encoding="utf-8"))
+    told["routes"][0]["judge"]["strict"] = True
+    config.write_text(yaml.safe_dump(told), encoding="utf-8")
+    upstream.enqueue(says("Hm."))
+    result = run("--data", write(tmp_path / "a.jsonl", ANSWERS[:1]), "--judge", "llm", "--config", config, "--yes")
+    assert result.exit_code == 2
+    assert "line 1: judge_nonsense" in result.stderr
+    assert isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.skipif(missing() is not None, reason=missing() or "")
+def test_the_shipped_judge_compares(tmp_path):
+    """It says what it will do first; kept rows say who measured them, and another judge does not add to them."""
+    data, out = write(tmp_path / "a.jsonl", ANSWERS[:1]), tmp_path / "kept.jsonl"
+    result = run("--data", data, "--judge", "local", "--out", out, "--thresholds", "1", "--json")
+    assert result.exit_code == 0, result.output
+    assert "1 answers to measure, 3 comparisons" in result.stderr
+    assert json.loads(result.stdout)["models"][0]["markers"][0]["mic"] == pytest.approx(2 / 3, abs=1e-5)
+    assert "now it is 'none'" in run("--data", data, "--out", out).stderr
