@@ -200,6 +200,8 @@ def _write_lexicon(path: Path, found: Json, gathered: Gathered) -> None:
 
 
 def _nothing(name: str, gathered: Gathered) -> str:
+    if gathered.unread and not gathered.several:
+        return f"{name}: no sentence is in English; markers of other languages are not known"
     if gathered.several:
         return f"{name}: every sentence bears several markers; only sentences with one or none are counted"
     return f"{name}: no answer holds a sentence that asserts something"
@@ -307,7 +309,8 @@ def _print(found: Json) -> None:
     console = Console(highlight=False)
     console.print(
         f"{found['data']}: {found['sentences']:,} sentences with one marker or none; {found['several']:,} with several and "
-        f"{found['unasserting']:,} that assert nothing are left out",
+        f"{found['unasserting']:,} that assert nothing are left out"
+        + (f"; {found['unread']:,} are not in English and are not read" if found["unread"] else ""),
         soft_wrap=True,
     )
     for model in found["models"]:

@@ -45,12 +45,14 @@ class Gathered:
 
     sentences: list[Sentence] = field(default_factory=list)
     several: int = 0
+    unread: int = 0
     unasserting: int = 0
 
-    def add(self, found: Sequence[Sentence], several: int, unasserting: int = 0) -> None:
+    def add(self, found: Sequence[Sentence], several: int, unread: int = 0, unasserting: int = 0) -> None:
         """Take in the sentences of a row."""
         self.sentences += found
         self.several += several
+        self.unread += unread
         self.unasserting += unasserting
 
 
@@ -65,6 +67,7 @@ def document(gathered: Gathered, *, thresholds: Sequence[int] = THRESHOLDS, test
     return {
         "sentences": len(gathered.sentences),
         "several": gathered.several,
+        "unread": gathered.unread,
         "unasserting": gathered.unasserting,
         "models": models,
     }

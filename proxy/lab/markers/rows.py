@@ -14,6 +14,7 @@ from hedgerow.calibration.metrics.marker_table import Split
 from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.perception.markers import marker_of, standard
 from hedgerow.lexicon.perception.people import people_read
+from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.lab.datasets import BadRow, Label, Text, read_objects
 
 WANTED = (
@@ -69,6 +70,11 @@ class MeasuredSentence(BaseModel):
             people_read(self.name)  # a marker in which there is nothing to read is refused with its line
         return self
 
+    @property
+    def is_read(self) -> bool:
+        """Whether its markers can be told: it is in English, or its marker is given."""
+        return self.marker is not None or language_of(self.text or "") == "en"
+
     @cached_property
     def name(self) -> str | None:
         """The standardised marker, `<no_hedge>` where there is none, None where there are several."""
@@ -117,16 +123,17 @@ class Sentence:
     correct: bool | None = None
 
 
-def sentences_of(row: OneSentence | MeasuredAnswer, line: int) -> tuple[list[Sentence], int]:
-    """The sentences of a row with one marker or none, and how many with several there are."""
+def sentences_of(row: OneSentence | MeasuredAnswer, line: int) -> tuple[list[Sentence], int, int]:
+    """The sentences of a row with one marker or none; how many with several there are, and how many in other languages than English."""
     measured: tuple[MeasuredSentence, ...] = row.sentences if isinstance(row, MeasuredAnswer) else (row,)
+    readable = [one for one in measured if one.is_read]
     response = row.response if row.response is not None else f"line {line}"
     found = [
         Sentence(row.model, row.dataset, response, row.split, name, one.confidence, one.decisiveness, row.correct)
-        for one in measured
+        for one in readable
         if (name := one.name) is not None
     ]
-    return found, len(measured) - len(found)
+    return found, len(readable) - len(found), len(measured) - len(readable)
 
 
 def parse_row(content: Mapping[str, Any]) -> Row:
@@ -147,7 +154,7 @@ def parse_row(content: Mapping[str, Any]) -> Row:
 def _in_words(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
-    what = first["msg"].removeprefix("Value error, ").lower()
+    what = first["msg"].removeprefix("Value error, ").lower().replace("valid tuple", "list")
     if first["type"] == "missing":
         return f"'{where}' is missing; {WANTED}"
     if where == "samples" and first["type"] == "too_short":

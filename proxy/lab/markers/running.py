@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hedgerow.lexicon.text.language import language_of
+from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.audit.engine import Engine
 from hedgerow.proxy.audit.recorded import recorded_answers
 from hedgerow.proxy.errors import InputError, ProxyError
@@ -129,6 +131,9 @@ async def gather(
     gathered = Gathered()
 
     async def one(item: Item) -> None:
+        if language_of(item.row.answer, item.row.question) != "en":
+            gathered.unread += len(sentences(item.row.answer))
+            return
         measured = await teller(item.row)
         if ledger is not None:
             ledger.finish(
@@ -165,8 +170,7 @@ TOLD = ("model", "dataset", "response", "split", "correct")
 
 def _add(gathered: Gathered, row: Row, line: int) -> None:
     if not isinstance(row, Answered):
-        found, several = sentences_of(row, line)
-        gathered.add(found, several, row.unasserting if isinstance(row, MeasuredAnswer) else 0)
+        gathered.add(*sentences_of(row, line), row.unasserting if isinstance(row, MeasuredAnswer) else 0)
 
 
 def _keyed(read: Read) -> Iterator[tuple[int, str, Row | BadRow]]:

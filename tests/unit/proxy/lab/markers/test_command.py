@@ -348,3 +348,16 @@ def test_the_shipped_judge_compares(tmp_path):
     assert "1 answers to measure, 3 comparisons" in result.stderr
     assert json.loads(result.stdout)["models"][0]["markers"][0]["mic"] == pytest.approx(2 / 3, abs=1e-5)
     assert "now it is 'none'" in run("--data", data, "--out", out).stderr
+
+
+def test_what_is_not_english_is_not_taken_for_plain(tmp_path):
+    """A Russian "может" is a hedge; whoever cannot read it says so, instead of counting a sentence without one."""
+    rows = [
+        sentence("Это, может быть, Рим.", 0.5),
+        sentence("Es war wahrscheinlich Rom.", 0.5),
+        sentence("It was Rome.", 0.5),
+    ]
+    rows.append({"question": "Wo?", "answer": "Es war wahrscheinlich in Rom.", "samples": ["In Rom."]})
+    told = found("--data", write(tmp_path / "f.jsonl", rows), "--thresholds", "1")
+    assert (told["sentences"], told["unread"]) == (1, 3)
+    assert "no sentence is in English" in run("--data", write(tmp_path / "f.jsonl", rows[:2])).stderr
