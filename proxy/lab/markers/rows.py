@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError, model_validator
 
-from hedgerow.calibration.metrics.marker_table import Split
+from hedgerow.calibration.metrics.marker_table import NO_MARKER, Split
 from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.perception.markers import marker_of, standard
 from hedgerow.lexicon.perception.people import people_read
@@ -72,8 +72,8 @@ class MeasuredSentence(BaseModel):
 
     @property
     def is_read(self) -> bool:
-        """Whether its markers can be told: it is in English, or its marker is given."""
-        return self.marker is not None or language_of(self.text or "") == "en"
+        """Whether its markers can be told: it is given, or English. A sentence full of foreign names is, where an English marker stands in it."""
+        return self.marker is not None or self.name != NO_MARKER or language_of(self.text or "") == "en"
 
     @cached_property
     def name(self) -> str | None:
