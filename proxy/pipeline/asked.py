@@ -26,8 +26,9 @@ _CODE = re.compile(r"[{};]|==|\(\)|</|\bdef\b|\bimport\b")
 _FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
 _QUESTION = re.compile(
     r"(?:^|[.!?,:\n])\s*(?:(?:and|so|but|then|also)\b,? )?(?:who|whom|whose|when|where|which|what(?:'s)?|why|is|are|was|were|did|does|do|has|have|had|can|how (?:many|much|long|old|far|tall|big|often))\b"
-    r"[^\n]*\?\s*$"
+    r"[^\n?]*\?\s*(?:$|\n\s*(?:answer|a|response|output)\s*:)|(?:^|\n)\s*(?:question|q|query|user)\s*:[^\n]*\?|^(?:answer|convert|define|calculate|compute|solve|count)\b"
 )
+"""A plain question at the end, before "Answer:" or after "Question:", and verbs that ask for one thing."""
 
 
 def ends(prompt: str) -> str:

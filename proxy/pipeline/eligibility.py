@@ -38,8 +38,8 @@ _MAKE = re.compile(
     r"|describe .*\bin the (?:style|voice|manner) of\b|i (?:need|want) (?:a|an|some) .*(?:message|letter|email|poem|speech|story|ideas?|script|slogan|text|name)"
     r"|(?:schreibe?|verfasse?|dichte|erzähle?|entwirf|erstelle?|erfinde?|fasse|formuliere?|programmiere?|übersetze? (?:den|die|das|diesen))\b"
     r"|(?:écris|écrivez|rédige[rz]?|raconte|compose|invente|résume[rz]?|imagine|crée|traduis (?:le|la|ce|cette))\b"
-    r"|(?:escribe|escríbe|redacta|cuéntame|cuenta|inventa|resume|crea|compón|traduce (?:el|la|este|esta))\w*\b"
-    r"|(?:scrivi|racconta|componi|riassumi|inventa|crea|escreva|conte|resuma|crie|componha)\w*\b"
+    r"|(?:escribe|escríbe|redacta|cuéntame|cuenta|inventa|resume|crea|compón|traduce (?:el|la|este|esta))(?:me|nos|lo|la|le|melo)?\b"
+    r"|(?:scrivi|racconta|componi|riassumi|inventa|crea|escreva|conte|resuma|crie|componha)(?:mi|ci|me|nos|te|temi|lo|la|-me)?\b"
     r"|(?:напиши|сочини|расскажи|придумай|создай)\w*\b|(?:请|帮我|给我)*(?:写|创作|编|总结|讲)(?=[一个首篇段封份])"
 )
 _TEXTS = re.compile(

@@ -41,6 +41,8 @@ def test_a_text_made_to_order_is_not_a_claim(request_: str) -> None:
     [
         "Who wrote The Caretaker?", "capital of australia", "Explain how a transistor works.", "What is the best known work of Ibsen?",
         "Name the largest moon of Saturn.", "And in 1990?", "Wer hat Hamlet geschrieben?", "Tell me about Ada Lovelace.", "List the planets in order.", "Paris or Lyon, which is larger?",
+        "Context: The tower was finished in 1889.\n\nQuestion: When was it finished?\nAnswer:", "Convert 5 miles to kilometres", "Answer with a single word: the largest ocean",
+        "Use the passage to answer.\nQ: Who built it?\nIt was built by Eiffel.",
     ],
 )  # fmt: skip
 def test_a_request_for_facts_is_one(request_: str) -> None:
