@@ -107,7 +107,7 @@ def test_without_a_name_only_parts_whose_code_has_changed_are_computed(monkeypat
 
 @needs_data
 @pytest.mark.parametrize(
-    "part", [signal_space, samples, divergence, choices, linguistic_space], ids=lambda part: part.__name__
+    "part", [signal_space, samples, divergence, choices, linguistic_space, promises], ids=lambda part: part.__name__
 )
 def test_a_part_has_the_same_shape_on_a_handful_of_answers(part, handful):
     text = document.page(part.section(DATA, HANDFUL), "")
