@@ -136,7 +136,7 @@ def _other_table() -> list[str]:
         for graded in (False, True) if text == OTHERS[0] else (False,):
             wishes = parse_all([text])
             for n in SIZES[1:3]:
-                held = rates(calibrated, wishes, n, DRAWS // 4 if graded else DRAWS, graded=graded)
+                held = rates(calibrated, wishes, n, max(1, DRAWS // 4) if graded else DRAWS, graded=graded)
                 said = f"`{'`, `'.join(wish.text for wish in wishes)}`{' graded' if graded else ''}"
                 false = "" if wishes[0].on_average else f"{held.false:.1%}"
                 mean = f"{held.mean:.2%}" if wishes[0].subject.startswith("plain") else ""
