@@ -14,8 +14,7 @@ import time
 
 import structlog
 
-from tests.compat.__main__ import addresses
-from tests.compat.provider import Provider
+from tests.compat.running import places
 
 BODY = json.dumps({"model": "m", "input": "What is the capital of Australia?", "stream": True})
 ROUNDS, WARM_UP = 200, 20
@@ -39,8 +38,8 @@ def first_event(address: str) -> float:
 def main() -> None:
     """Print what was measured."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    with addresses(Provider()) as found:
-        ways = [found[name] for name in ("direct", "off", "append")]
+    with places() as found:
+        ways = [found[name].address for name in ("direct", "off", "append")]
         rounds = [[first_event(address) for address in ways] for _ in range(WARM_UP + ROUNDS)][WARM_UP:]
     direct, off, append = (statistics.median(times) for times in zip(*rounds, strict=True))
     added = [appended - straight for straight, _, appended in rounds]
