@@ -15,10 +15,12 @@ CLIENTS = Path(__file__).parent / "clients"
 
 @dataclass(frozen=True)
 class Client:
-    """A program of `tests/compat/clients/`: its name for readers, and the package that it needs (none: it needs a command)."""
+    """A program of `tests/compat/clients/`: its name for readers, the package that it needs (none: it needs a command) and since when."""
 
     name: str
     package: str = ""
+    since: int = 0
+    """The least minor version that can run it."""
 
 
 KNOWN = {
@@ -26,6 +28,7 @@ KNOWN = {
     "anthropic_python.py": Client("anthropic (Python)", "anthropic"),
     "openai_agents.py": Client("openai-agents", "openai-agents"),
     "pydantic_ai_.py": Client("pydantic-ai", "pydantic-ai-slim"),
+    "pydantic_ai_anthropic.py": Client("pydantic-ai with anthropic", "pydantic-ai-slim", since=68),
     "instructor_.py": Client("instructor", "instructor"),
     "langchain_.py": Client("langchain-openai", "langchain-openai"),
     "langchain_standard.py": Client("langchain-tests", "langchain-tests"),
@@ -69,7 +72,8 @@ class Environment:
                 "" if shutil.which(COMMANDS[kind]) and shutil.which(Path(client).stem.replace("Jdk", "java")) else None
             )
         if kind == ".py":
-            return self.installed.get(package)
+            version = self.installed.get(package)
+            return version if version and int(version.split(".")[1]) >= KNOWN[client].since else None
         described = self.node and self.node / "node_modules" / package / "package.json"
         if not described or not described.exists() or not shutil.which("node"):
             return None

@@ -37,11 +37,8 @@ class Provider:
         request = Request(scope, receive)
         data = await request.body()
         try:
-            body = json.loads(data) if data else {}
-        except ValueError:
-            body = {}
-        try:
-            answer = self._answer(request.url.path, body if isinstance(body, dict) else {})
+            body = json.loads(data) if request.method == "POST" else {}
+            answer = self._answer(request.url.path, {**body})
         except (TypeError, ValueError, AttributeError, KeyError) as error:  # a body of another form than this one takes
             answer = _json({"error": {"message": str(error), "type": "invalid_request_error", "code": None}}, 400)
         await answer(scope, receive, send)
