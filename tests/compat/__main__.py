@@ -28,19 +28,38 @@ def feature(name: str, seen: Outcome) -> str:
     return f"standard tests ({', '.join(f'{n} {outcome}' for outcome, n in counts.items())})"
 
 
-def table(rows: Rows) -> list[str]:
-    """The lines of the table."""
-    shown = snippets()
-    lines = [
-        "| client | version | what it does | " + " | ".join(MODES) + " | shows it in |",
-        "|---" * (len(MODES) + 4) + "|",
-    ]
+HEAD = [
+    "| client | version | what it does | " + " | ".join(MODES) + " | shows it in |",
+    "|---" * (len(MODES) + 4) + "|",
+]
+
+
+def lines(rows: Rows) -> dict[tuple[str, str], str]:
+    """The line of each client that was run, by the name and the version that stand in it."""
+    shown, made = snippets(), {}
     for (client, version), seen in rows.items():
         cells = [verdict(mode, seen["direct"], seen[mode]) for mode in MODES]
         features = ", ".join(feature(name, seen["direct"]) for name in seen["direct"] if name != "status")
         where = shown[client].where if client in shown else ""
-        lines.append(f"| {KNOWN[client].name} | {version} | {features} | {' | '.join(cells)} | {where} |")
-    return lines
+        name = KNOWN[client].name
+        made[name, version] = f"| {name} | {version} | {features} | {' | '.join(cells)} | {where} |"
+    return made
+
+
+def write(rows: Rows) -> None:
+    """Put what was run into the table of the document; the lines of clients that were not run stay as they are."""
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    old, after = rest.split(END)
+    kept = {} if HEAD[0] not in old else {_key(line): line for line in old.strip().splitlines()[2:]}
+    order = [client.name for client in KNOWN.values()]
+    merged = sorted((kept | lines(rows)).items(), key=lambda item: (order.index(item[0][0]), item[0][1]))
+    PAGE.write_text(before + "\n".join([BEGIN, *HEAD, *(line for _, line in merged), END]) + after, encoding="utf-8")
+
+
+def _key(line: str) -> tuple[str, str]:
+    cells = [cell.strip() for cell in line.split("|")]
+    return cells[1], cells[2]
 
 
 def run(environments: list[Environment], only: list[str]) -> tuple[Rows, int]:
@@ -59,7 +78,7 @@ def run(environments: list[Environment], only: list[str]) -> tuple[Rows, int]:
                 wrong = told and fault(told, environment, found["on"])
                 faults += sum(not good(cell) for cell in cells) + bool(wrong)
                 print(
-                    f"{client} {version}: {' | '.join(cells)} | {wrong or 'the program of the document runs'}",
+                    f"{client} {version}: {' | '.join(cells)} | {wrong or ('the program of the document runs' if told else '')}",
                     flush=True,
                 )
     return rows, faults
@@ -78,9 +97,7 @@ def main() -> int:
     environments = [Environment.at(folder) for folder in chosen.environments] or [Environment.own()]
     rows, faults = run(environments, chosen.only)
     if chosen.write:
-        text = PAGE.read_text(encoding="utf-8")
-        before, after = text.split(BEGIN)[0], text.split(END)[1]
-        PAGE.write_text(before + "\n".join([BEGIN, *table(rows), END]) + after, encoding="utf-8")
+        write(rows)
     return 1 if faults else 0
 
 

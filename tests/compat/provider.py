@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from itertools import count
@@ -36,6 +37,8 @@ class Provider:
             return
         request = Request(scope, receive)
         data = await request.body()
+        if request.headers.get("content-encoding") == "gzip":
+            data = gzip.decompress(data)
         try:
             body = json.loads(data) if request.method == "POST" else {}
             answer = self._answer(request.url.path, {**body})
@@ -47,7 +50,7 @@ class Provider:
         if path.endswith("/chat/completions"):
             return self._chat(body)
         if path.endswith("/completions"):
-            texts = self._texts(body, body.get("n") or 1)
+            texts = self._texts(body, _number(body))
             choices = [{"index": i, "finish_reason": "stop", "logprobs": None, "text": t} for i, t in enumerate(texts)]
             return _json(self._completion(choices) | {"object": "text_completion"})
         if path.endswith("/responses"):
@@ -71,7 +74,7 @@ class Provider:
         head = {"id": f"chatcmpl-{next(self._ids)}"}
         call = _call(body, _last(body.get("messages")))
         if call is None:
-            said = [{"role": "assistant", "content": text} for text in self._texts(body, body.get("n") or 1)]
+            said = [{"role": "assistant", "content": text} for text in self._texts(body, _number(body))]
         else:
             function = {"name": call[0], "arguments": json.dumps(call[1])}
             calls = [{"id": "call_1", "type": "function", "function": function}]
@@ -141,6 +144,14 @@ class Provider:
         if body.get("stream"):
             return _stream(b"".join(messages.events(answer, _words)))
         return _json(answer)
+
+
+def _number(body: Json) -> int:
+    """How many choices are asked for."""
+    n = body.get("n")
+    if n is None or type(n) is int:
+        return n or 1
+    raise TypeError("n must be a whole number")
 
 
 def _words(text: str) -> list[str]:
