@@ -24,11 +24,20 @@ LOOKED_AT = 600
 _TOKEN = re.compile(r"[a-z]+(?:['-][a-z]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
 _CODE = re.compile(r"[{};]|==|\(\)|</|\bdef\b|\bimport\b")
 _FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
+_ASKED = r"(?:who|whom|whose|when|where|which|what(?:'s)?|how (?:many|much|long|old|far|tall|big|often))"
 _QUESTION = re.compile(
-    r"(?:^|[.!?,:\n])\s*(?:(?:and|so|but|then|also)\b,? )?(?:who|whom|whose|when|where|which|what(?:'s)?|why|is|are|was|were|did|does|do|has|have|had|can|how (?:many|much|long|old|far|tall|big|often))\b"
-    r"[^\n?]*\?\s*(?:$|\n\s*(?:answer|a|response|output)\s*:)|(?:^|\n)\s*(?:question|q|query|user)\s*:[^\n]*\?|^(?:answer|convert|define|calculate|compute|solve|count)\b"
+    rf"(?:^|[.!?,:\n])\s*(?:(?:and|so|but|then|also)\b,? )?(?:{_ASKED}|why|is|are|was|were|did|does|do|has|have|had|can)\b"
+    r"[^\n?]*\?\s*(?:$|\n\s*(?:answer|a|response|output)\s*:)"
+    rf"|(?:^|[.!?,:\n])\s*(?:up )?(?:in|on|at|to|from|for|by|with|of|under|during|since|until) {_ASKED}\b[^\n?]*\?\s*$"
+    r"|\b(?:who|whom|what|which|where|when)\?\s*$"
+    rf"|^(?:(?:in|on|at) )?{_ASKED}\b[^\n?]*$|^do you (?:need|have to)\b"
+    r"|\bwhich of (?:these|the following)\b|_{3}|\b(?:is|are|was|were|the|an?|to|of|in|by|as|for|that|called|because)\s*:?\s*$"
+    r"|(?:^|\n)\s*(?:question|q|query|user)\s*:[^\n]*\?"
+    r"|^(?:answer|convert|define|count)\b|(?:^|[.!?,:\n])\s*(?:calculate|compute|solve)\b"
+    r"|^(?:give|provide|specify|state|name)\b (?:a|the) [^\n.]{0,30}\b(?:year|day|date|month)\b[^\n.]{0,200}[.?]?\s*$"
 )
-"""A plain question at the end, before "Answer:" or after "Question:", and verbs that ask for one thing."""
+"""A plain question at the end, before "Answer:" or after "Question:", also one that begins with a preposition, ends with what it asks or has no question
+mark; a sentence to complete; verbs that ask for one thing."""
 
 
 def ends(prompt: str) -> str:

@@ -43,6 +43,10 @@ def test_a_text_made_to_order_is_not_a_claim(request_: str) -> None:
         "Name the largest moon of Saturn.", "And in 1990?", "Wer hat Hamlet geschrieben?", "Tell me about Ada Lovelace.", "List the planets in order.", "Paris or Lyon, which is larger?",
         "Context: The tower was finished in 1889.\n\nQuestion: When was it finished?\nAnswer:", "Convert 5 miles to kilometres", "Answer with a single word: the largest ocean",
         "Use the passage to answer.\nQ: Who built it?\nIt was built by Eiffel.",
+        "In what year did Chevalley give an algebraic approach to the cohomology of Lie groups?", "Up to how far off can it be?",
+        "A Simple Plan was a novel that led to a film starring whom?", "who sings i want to dance with you", "The largest ocean is the ____.",
+        "Specify the day, month, and year Baidu announced its partnership.", "A projective test with ambiguous pictures is the",
+        "If an equal number of vehicles passed on each day, calculate the total number of cars of each of the remaining days.",
     ],
 )  # fmt: skip
 def test_a_request_for_facts_is_one(request_: str) -> None:
