@@ -120,7 +120,8 @@ def _proxy(case: Case, folder: Path) -> Iterator[str]:
 
     upstream = Upstream(default=case.answers())
     registry = MapRegistry(folder / "maps")
-    agree, correct = np.arange(1.0, 10.0).repeat(4), np.tile([1, 0, 1, 1], 9)
+    agree = np.arange(1.0, 10.0).repeat(4)
+    correct = (np.tile(np.arange(4), 9) < 0.4 * agree).astype(int)
     registry.add("claims", fit_map("platt", agree, 10.0 - agree, correct, signal="consistency"))
     registry.activate("claims")  # long answers stay plain without a map for their claims
     with serving(upstream) as address:
