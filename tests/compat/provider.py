@@ -1,4 +1,5 @@
-"""A scripted provider that speaks every endpoint: the outside world of the clients. Its answers depend on the request and on its turn."""
+"""A scripted provider that speaks every endpoint: the outside world of the clients. Its answers depend on the request; those to samples
+on their turn."""
 
 from __future__ import annotations
 
@@ -17,6 +18,9 @@ from tests.support.upstream import sse_response, stream_chunks
 Json = dict[str, Any]
 NAMES = ("Canberra",) * 7 + ("Sydney", "Melbourne", "Perth")
 """What ten answers in a row say: seven of ten agree, so that an answer by agreement has the confidence 0.7."""
+SAMPLED_AT = 0.917
+"""The temperature that tells a proxy's samples from a client's own calls: the samples of a shadow route come when they come, and must not change what the
+client is answered next."""
 HEADERS = {"x-request-id": "req_scripted", "x-ratelimit-remaining-requests": "99"}
 
 
@@ -65,7 +69,9 @@ class Provider:
         return _json({"error": {"message": f"nothing at {path}", "type": "invalid_request_error", "code": None}}, 404)
 
     def _texts(self, body: Json, n: int) -> list[str]:
-        start, self._turn = self._turn, self._turn + n
+        is_sample = body.get("temperature") == SAMPLED_AT
+        start = self._turn if is_sample else 0  # a client's own call is the first of its ten
+        self._turn = start + n
         names = [NAMES[(start + i) % len(NAMES)] for i in range(n)]
         schema = _schema(body)
         return [f"{name}." if schema is None else json.dumps(instance(schema, schema, name)) for name in names]

@@ -16,7 +16,7 @@ from typing import Any
 from hedgerow.proxy.app import application
 from hedgerow.proxy.config import Settings
 from tests.compat.environments import Environment
-from tests.compat.provider import Provider
+from tests.compat.provider import SAMPLED_AT, Provider
 from tests.support.servers import serving
 
 MODES = ("off", "shadow", "on", "append")
@@ -51,7 +51,8 @@ def places() -> Iterator[dict[str, Place]]:
 
 
 def _settings(mode: str, upstream: str, folder: Path) -> Settings:
-    route = {"name": "all", "upstream": "provider", "mode": "on" if mode == "append" else mode}
+    route: dict[str, Any] = {"name": "all", "upstream": "provider", "mode": "on" if mode == "append" else mode}
+    route["sampling"] = {"temperature": SAMPLED_AT}
     return Settings(
         upstreams={"provider": {"provider": "openai", "base_url": f"{upstream}/v1", "retries": 0}},  # type: ignore[dict-item]
         routes=[route | {"stream": "append" if mode == "append" else "buffer"}],  # type: ignore[list-item]
