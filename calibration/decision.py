@@ -12,10 +12,6 @@ from itertools import pairwise
 from math import inf, isfinite
 from typing import Literal
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from hedgerow.calibration.arrays import FloatArray, confidence_sample, probabilities
 from hedgerow.calibration.errors import RangeError
 
 Action = Literal["answer", "hedge", "abstain", "escalate"]
@@ -181,89 +177,3 @@ def decide(mean: float, policy: Thresholds) -> Action:
     if not 0.0 <= mean <= 1.0:
         raise RangeError(f"mean must be in [0, 1], got {mean!r}")
     return policy.actions[bisect_right(policy.starts, mean) - 1]
-
-
-def expected_costs(mean: ArrayLike, costs: Costs) -> dict[Action, FloatArray]:
-    """Expected cost of every action at calibrated means, shape as `mean`; what the thresholds are the corners of.
-
-    Examples
-    --------
-    >>> expected_costs([0.5, 0.9], Costs(wrong=4.0, needless_abstention=1.0))["answer"].round(6).tolist()
-    [2.0, 0.4]
-    """
-    m = probabilities("mean", mean)
-    return {action: low * (1.0 - m) + high * m for action, (low, high) in costs.lines().items() if isfinite(low)}
-
-
-def incurred_cost(mean: ArrayLike, correct: ArrayLike, costs: Costs, policy: Thresholds) -> float:
-    """Mean cost of a policy on answers whose outcome is known.
-
-    Parameters
-    ----------
-    mean, correct : array_like, shape (n,)
-        Calibrated means and outcomes.
-    costs : Costs
-    policy : Thresholds
-
-    Returns
-    -------
-    float
-        In the unit of the costs; lower = better. An escalation costs what it is expected to.
-
-    Raises
-    ------
-    RangeError, ShapeError
-        If a value is out of range or the shapes do not fit together.
-
-    Examples
-    --------
-    >>> costs = Costs(wrong=4.0, needless_abstention=1.0)
-    >>> incurred_cost([0.9, 0.9, 0.3, 0.2], [1, 0, 1, 0], costs, thresholds(costs))
-    1.25
-    """
-    m, y = confidence_sample(mean, correct)
-    place = np.searchsorted(np.asarray(policy.starts), m, side="right") - 1
-    by_action = costs.lines()
-    if_wrong, if_right = np.array([by_action[action] for action in policy.actions]).T
-    return float(np.where(y == 1.0, if_right[place], if_wrong[place]).mean())
-
-
-@dataclass(frozen=True, slots=True)
-class CostCurve:
-    """What it costs to answer from a threshold on and abstain below it; arrays of one shape.
-
-    Attributes
-    ----------
-    threshold : ndarray
-        Ascending: 0, every distinct mean, and infinity (nothing is answered).
-    cost : ndarray
-        Mean cost an answer on the data.
-    coverage : ndarray
-        Share answered.
-    """
-
-    threshold: FloatArray
-    cost: FloatArray
-    coverage: FloatArray
-
-
-def cost_curve(mean: ArrayLike, correct: ArrayLike, costs: Costs) -> CostCurve:
-    """Mean cost on labelled answers against the threshold: where the best one lies on the user's own data.
-
-    Parameters and errors as for `incurred_cost`.
-
-    Examples
-    --------
-    >>> curve = cost_curve([0.9, 0.6, 0.3, 0.2], [1, 1, 0, 0], Costs(wrong=4.0, needless_abstention=1.0))
-    >>> curve.threshold.tolist(), curve.cost.tolist()
-    ([0.0, 0.2, 0.3, 0.6, 0.9, inf], [2.0, 2.0, 1.0, 0.0, 0.25, 0.5])
-    """
-    m, y = confidence_sample(mean, correct)
-    order = np.argsort(m, kind="stable")
-    m, y = m[order], y[order]
-    starts = np.concatenate([[0.0], np.unique(m), [np.inf]])
-    below = np.searchsorted(m, starts, side="left")
-    right_below = np.concatenate([[0.0], np.cumsum(y)])[below]
-    wrong_above = (y.size - y.sum()) - (below - right_below)
-    cost = (costs.needless_abstention * right_below + costs.wrong * wrong_above) / y.size
-    return CostCurve(threshold=starts, cost=cost, coverage=1.0 - below / y.size)

@@ -14,9 +14,8 @@ from hedgerow.calibration.errors import NotEnoughData, RangeError
 from hedgerow.calibration.fitted import FittedMap
 from hedgerow.calibration.fitting import first_part, fit_map
 from hedgerow.calibration.maps.base import apply_map
-from hedgerow.calibration.metrics.bootstrap import Interval
-from hedgerow.calibration.metrics.table import metric_interval
-from hedgerow.calibration.summary import summarise
+from hedgerow.calibration.metrics.table import Paired
+from hedgerow.calibration.summary import paired_metrics, summarise
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +32,8 @@ class Evaluation:
         (alpha, beta) of the same records before and after the map.
     before, after : Mapping[str, float]
         Every metric that the data allow.
-    intervals_before, intervals_after : Mapping[str, Interval]
-        Bootstrap intervals of them (95 %); empty where none were asked for.
+    changes : Mapping[str, Paired]
+        The same metrics and what the map changes, with 95 % intervals; empty where none were asked for.
     """
 
     fitted: FittedMap
@@ -43,8 +42,7 @@ class Evaluation:
     calibrated: tuple[FloatArray, FloatArray]
     before: Mapping[str, float]
     after: Mapping[str, float]
-    intervals_before: Mapping[str, Interval]
-    intervals_after: Mapping[str, Interval]
+    changes: Mapping[str, Paired]
 
 
 def evaluate(
@@ -76,7 +74,7 @@ def evaluate(
     rng : numpy.random.Generator
         Source of the resamples.
     on_resample : callable, optional
-        Called after each resample of each metric.
+        Called after each resample of each metric, of both confidences.
     **options
         As for the fit.
 
@@ -100,33 +98,16 @@ def evaluate(
     fitted = fit_map(kind, a[:train], b[:train], y[:train], **options)
     a, b, y = a[train:], b[train:], y[train:]
     mapped = apply_map(fitted.map, a, b)
-    intervals: list[dict[str, Interval]] = [{}, {}]
+    before, after = summarise(a, b, y), summarise(*mapped, y)
+    changes: dict[str, Paired] = {}
     if resamples and rng is not None:
-        intervals = [_intervals(*betas, y, resamples, rng, on_resample) for betas in ((a, b), mapped)]
+        changes = paired_metrics((a, b), mapped, y, before, resamples=resamples, rng=rng, on_resample=on_resample)
     return Evaluation(
         fitted=fitted,
         correct=y,
         raw=(a, b),
         calibrated=mapped,
-        before=summarise(a, b, y),
-        after=summarise(*mapped, y),
-        intervals_before=intervals[0],
-        intervals_after=intervals[1],
+        before=before,
+        after=after,
+        changes=changes,
     )
-
-
-def _intervals(
-    a: FloatArray,
-    b: FloatArray,
-    y: FloatArray,
-    resamples: int,
-    rng: np.random.Generator,
-    on_resample: Callable[[], None] | None,
-) -> dict[str, Interval]:
-    intervals = {}
-    for name in summarise(a, b, y):
-        try:
-            intervals[name] = metric_interval(name, a, b, y, rng=rng, resamples=resamples, on_resample=on_resample)
-        except NotEnoughData:  # undefined on most resamples: no interval, which the report shows as such
-            continue
-    return intervals

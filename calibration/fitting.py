@@ -19,8 +19,9 @@ from hedgerow.calibration.errors import CalibrationError, NotEnoughData, RangeEr
 from hedgerow.calibration.fitted import FittedMap, Provenance
 from hedgerow.calibration.maps.base import Learned, apply_map, map_class
 from hedgerow.calibration.maps.venn_abers import VennAbersMap
+from hedgerow.calibration.metrics.table import HEADLINE, Betas
 from hedgerow.calibration.promises.intervals import learn_intervals
-from hedgerow.calibration.summary import summarise
+from hedgerow.calibration.summary import paired_metrics, summarise
 
 Learner = Callable[[FloatArray, FloatArray], Learned]
 MeasuredBy = Callable[[NDArray[np.bool_]], tuple[FloatArray, FloatArray]]
@@ -40,6 +41,7 @@ def fit_map(
     fitted_at: datetime | None = None,
     folds: int = 5,
     measured_by: MeasuredBy | None = None,
+    resamples: int = 0,
     **options: Any,
 ) -> FittedMap:
     """Fit a map of a kind to raw confidences and outcomes.
@@ -62,6 +64,8 @@ def fit_map(
         For raw confidences that were themselves learned from outcomes, such as a weighted sum of signals: given a mask of shape (n,),
         the raw (alpha, beta) of all records as measured by what is learned on the masked ones alone. Without it, the cross-validation
         would measure records by weights that have seen them.
+    resamples : int
+        Bootstrap resamples for the intervals of what the cross-validation finds changed, 0 for none; those of the headline metrics alone.
     **options
         Options of the kind, as of its class's `learn`: `allow_negative_slope` of the Platt maps, `bins` of the histogram.
 
@@ -90,7 +94,7 @@ def fit_map(
     learn = partial(map_class(kind).learn, **options)
     a, b, y = beta_sample(alpha, beta, correct)
     learned = learn(a / (a + b), y)
-    validation, remarks = _cross_validate(learn, a, b, y, folds, measured_by) if folds else ({}, ())
+    validation, remarks = _cross_validate(learn, (a, b, y), folds, measured_by, resamples) if folds else ({}, ())
     fitted = described(learned, (a, b, y), signal, model, fitted_at or datetime.now(UTC))
     notes = (*learned.notes, *remarks)
     return replace(fitted, provenance=replace(fitted.provenance, cross_validation=validation, notes=notes))
@@ -125,12 +129,61 @@ def _intervals(mean: FloatArray, correct: FloatArray) -> VennAbersMap | None:
 
 
 def _cross_validate(
-    learn: Learner, a: FloatArray, b: FloatArray, y: FloatArray, folds: int, measured_by: MeasuredBy | None
+    learn: Learner,
+    columns: tuple[FloatArray, FloatArray, FloatArray],
+    folds: int,
+    measured_by: MeasuredBy | None,
+    resamples: int,
 ) -> tuple[dict[str, dict[str, float]], tuple[str, ...]]:
-    """Metrics before and after, each record calibrated by a map that did not see it."""
+    """Metrics before and after, each record calibrated by a map that did not see it; what resamples say of the change."""
+    a, b, y = columns
     fold = random_folds(a, b, y, folds)
     step = -(-y.size // CROSS_VALIDATED)
     remarks = (f"cross-validation on one of {step} records",) if step > 1 else ()
+    try:
+        before, after = out_of_fold(learn, columns, fold, folds, measured_by)
+    except HeldOutError as error:
+        return {}, (*remarks, f"no cross-validation: without one fold, {error}")
+    y = y[fold < folds]
+    raw, mapped = summarise(*before, y), summarise(*after, y)
+    figures = {name: {"before": raw[name], "after": mapped[name]} for name in raw}
+    if resamples:
+        rng = np.random.default_rng(0)
+        for name, change in paired_metrics(before, after, y, HEADLINE, resamples=resamples, rng=rng).items():
+            figures[name] |= {"change_low": change.difference.low, "change_high": change.difference.high}
+    return figures, remarks
+
+
+class HeldOutError(CalibrationError):
+    """Nothing can be learned without one of the folds; the message says why."""
+
+
+def out_of_fold(
+    learn: Learner,
+    columns: tuple[FloatArray, FloatArray, FloatArray],
+    fold: NDArray[np.int64],
+    folds: int,
+    measured_by: MeasuredBy | None = None,
+) -> tuple[Betas, Betas]:
+    """Confidences before and after a map that was learned without the record's own fold; of records that take part, in their order.
+
+    Parameters
+    ----------
+    learn : callable
+        From (mean, correct) to what is learned.
+    columns : tuple[ndarray, ...], shape (n,) each
+        Raw alpha and beta, and outcomes.
+    fold, folds
+        As of `random_folds`.
+    measured_by : callable, optional
+        As of `fit_map`.
+
+    Raises
+    ------
+    HeldOutError
+        If nothing can be learned without one of the folds.
+    """
+    a, b, y = columns
     kept = fold < folds
     before, after = (np.empty((2, y.size)) for _ in range(2))
     for held in range(folds):
@@ -139,11 +192,10 @@ def _cross_validate(
             raw_a, raw_b = (a, b) if measured_by is None else measured_by(rest)
             learned = learn((raw_a / (raw_a + raw_b))[rest], y[rest])
         except (CalibrationError, ValueError) as error:
-            return {}, (*remarks, f"no cross-validation: without one fold, {error}")
+            raise HeldOutError(str(error)) from error
         before[:, out] = raw_a[out], raw_b[out]
         after[:, out] = apply_map(learned.map, raw_a[out], raw_b[out])
-    raw, mapped = (summarise(columns[0, kept], columns[1, kept], y[kept]) for columns in (before, after))
-    return {name: {"before": raw[name], "after": mapped[name]} for name in raw}, remarks
+    return (before[0, kept], before[1, kept]), (after[0, kept], after[1, kept])
 
 
 def random_folds(alpha: FloatArray, beta: FloatArray, correct: FloatArray, folds: int) -> NDArray[np.int64]:

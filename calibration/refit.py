@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import FloatArray, beta_sample
+from hedgerow.calibration.arrays import beta_sample
 from hedgerow.calibration.errors import NotEnoughData, RangeError
 from hedgerow.calibration.fitted import FittedMap
 from hedgerow.calibration.fitting import first_part, fit_map
 from hedgerow.calibration.maps.base import CalibrationMap, apply_map
-from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_interval
-from hedgerow.calibration.metrics.table import COMPARED, METRICS
+from hedgerow.calibration.metrics.bootstrap import Interval
+from hedgerow.calibration.metrics.table import COMPARED, METRICS, paired
 
 DECIDING = COMPARED[0]
 """The metric that says which map is better."""
@@ -119,21 +119,5 @@ def refit(
         n=y.size,
         active={name: METRICS[name](*old, y) for name in COMPARED},
         new={name: METRICS[name](*new, y) for name in COMPARED},
-        difference={name: _difference(name, old, new, y, resamples, rng) for name in COMPARED},
+        difference={name: paired(name, old, new, y, rng=rng, resamples=resamples).difference for name in COMPARED},
     )
-
-
-def _difference(
-    name: str,
-    old: tuple[FloatArray, FloatArray],
-    new: tuple[FloatArray, FloatArray],
-    y: FloatArray,
-    resamples: int,
-    rng: np.random.Generator,
-) -> Interval:
-    metric = METRICS[name]
-
-    def change(a: FloatArray, b: FloatArray, new_a: FloatArray, new_b: FloatArray, outcome: FloatArray) -> float:
-        return metric(new_a, new_b, outcome) - metric(a, b, outcome)
-
-    return bootstrap_interval(change, *old, *new, y, rng=rng, resamples=resamples)

@@ -342,10 +342,10 @@ def read_file(path: Path) -> FittedMap:
 
 def scopes(assignments: Iterable[Assignment]) -> dict[tuple[str | None, str | None], tuple[str, ...]]:
     """The active versions by route and model, those that were named last first."""
-    found: dict[tuple[str | None, str | None], tuple[str, ...]] = {}
+    versions: dict[tuple[str | None, str | None], tuple[str, ...]] = {}
     for a in assignments:
-        found[a.route, a.model] = (a.version, *found.get((a.route, a.model), ()))
-    return found
+        versions[a.route, a.model] = (a.version, *versions.get((a.route, a.model), ()))
+    return versions
 
 
 def _parse(name: str, text: str) -> dict[str, Any]:

@@ -1,12 +1,15 @@
-"""Every metric of a set of answers at once: what a report prints and what a fitted map remembers of its cross-validation."""
+"""Every metric of a set of answers at once, alone or under two confidences: what a report prints and what a fitted map remembers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.calibration.arrays import beta_sample
+from hedgerow.calibration.arrays import FloatArray, beta_sample
 from hedgerow.calibration.errors import NotEnoughData
-from hedgerow.calibration.metrics.table import METRICS
+from hedgerow.calibration.metrics.table import METRICS, Betas, Paired, paired
 
 
 def summarise(alpha: ArrayLike, beta: ArrayLike, correct: ArrayLike) -> dict[str, float]:
@@ -31,3 +34,23 @@ def summarise(alpha: ArrayLike, beta: ArrayLike, correct: ArrayLike) -> dict[str
         except NotEnoughData:  # left out, as the docstring says
             continue
     return figures
+
+
+def paired_metrics(
+    before: Betas,
+    after: Betas,
+    correct: FloatArray,
+    names: Iterable[str],
+    *,
+    resamples: int,
+    rng: np.random.Generator,
+    on_resample: Callable[[], None] | None = None,
+) -> dict[str, Paired]:
+    """These metrics with their intervals; one that is undefined on most resamples has none, which a report shows as such."""
+    changes = {}
+    for name in names:
+        try:
+            changes[name] = paired(name, before, after, correct, rng=rng, resamples=resamples, on_resample=on_resample)
+        except NotEnoughData:
+            continue
+    return changes

@@ -4,6 +4,8 @@
     hedgerow.Calibrator().fit(p, y)             corrects confidences by labelled answers; a scikit-learn estimator
     hedgerow.word(answer, p)                    the answer, worded as confidently as p
     hedgerow.reliability_diagram(p, y)          are 70 % sure answers right in 70 % of cases?
+    hedgerow.evaluate(data)                     what would a map do? of a file, a frame or rows of labelled answers
+    hedgerow.compare(data)                      which map and which signal do it best?
     hedgerow.metrics                            calibration errors, scores, rankings, each named by its estimator
 
     hedgerow.calibration   the mathematics of confidence
@@ -20,29 +22,44 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hedgerow import metrics
     from hedgerow.answers import Confidence, Wording, confidence, word
-    from hedgerow.calibration import metrics
     from hedgerow.calibrator import Calibrator
     from hedgerow.diagram import reliability_diagram
+    from hedgerow.reports import Report, compare, evaluate
 
 _HOMES = {
     "Calibrator": "hedgerow.calibrator",
     "Confidence": "hedgerow.answers",
+    "Report": "hedgerow.reports",
     "Wording": "hedgerow.answers",
+    "compare": "hedgerow.reports",
     "confidence": "hedgerow.answers",
+    "evaluate": "hedgerow.reports",
     "reliability_diagram": "hedgerow.diagram",
     "word": "hedgerow.answers",
 }
 
-__all__ = ["Calibrator", "Confidence", "Wording", "confidence", "metrics", "reliability_diagram", "word"]
+_SCIENCE = ("matplotlib", "sklearn")
+"""What the extra `science` installs."""
+
+__all__ = [
+    "Calibrator", "Confidence", "Report", "Wording", "compare", "confidence", "evaluate", "metrics", "reliability_diagram", "word",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name == "metrics":
-        return import_module("hedgerow.calibration.metrics")
+        return import_module("hedgerow.metrics")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    try:
+        value = getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        lacking = (error.name or "").partition(".")[0]
+        if lacking not in _SCIENCE:
+            raise
+        raise ImportError(f"hedgerow.{name} needs {lacking}: pip install 'hedgerow[science]'") from error
     globals()[name] = value
     return value
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from html import escape
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import anyio
 from pydantic import ValidationError
 from scipy import stats
 
-from hedgerow.calibration import Beta
+from hedgerow.calibration import Beta, FittedMap
 from hedgerow.proxy.config import Route
 from hedgerow.proxy.lab import reading, rewording
 from hedgerow.proxy.lab.rewording import GivenAnswer, Reworder
@@ -59,6 +59,11 @@ class Confidence:
         tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0
         low, high = (float(stats.beta.ppf(share, self.alpha, self.beta)) for share in tails)
         return low, high
+
+    def through(self, fitted: FittedMap) -> Confidence:
+        """Corrected by a calibration map, of a `Calibrator` or from a registry: the mean is moved, the concentration kept."""
+        beta = fitted.map.apply(Beta(self.alpha, self.beta))
+        return replace(self, alpha=beta.alpha, beta=beta.beta, calibrated=True)
 
     def __float__(self) -> float:
         return self.mean
@@ -131,7 +136,7 @@ def confidence(question: str, samples: Sequence[str], *, judge: Judge = "none") 
     Raises
     ------
     ValueError
-        If there is no sample, or one is not a text.
+        If there is no sample, one is not a text, or the judge is another.
 
     Notes
     -----
@@ -143,7 +148,9 @@ def confidence(question: str, samples: Sequence[str], *, judge: Judge = "none") 
     >>> sure.draft, sure.mean
     ('Jane Austen', 0.75)
     """
-    judging = reading.by_local_judge() if judge == "local" else reading.by_words()
+    if judge not in get_args(Judge):
+        raise ValueError(f"judge must be one of {', '.join(get_args(Judge))}, got {judge!r}")
+    judging = reading.by_local_judge() if judge == "local" else reading.by_rules_and_words()
     row = {"question": question, "samples": list(samples)}
     measured, _ = _finish(partial(reading.confidence, row, judging))
     groups = tuple(tuple(row["samples"][i] for i in group) for group in measured["groups"])

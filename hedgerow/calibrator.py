@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.answers import Confidence
-from hedgerow.calibration import Beta, FittedMap
+from hedgerow.calibration import FittedMap
 from hedgerow.calibration.fitting import fit_map
 
 Floats = NDArray[np.float64]
@@ -95,8 +94,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
     def calibrate(self, confidence: Confidence) -> Confidence:
         """A measured confidence, corrected: its mean is moved, its concentration kept."""
         check_is_fitted(self)
-        calibrated = self.fitted_.map.apply(Beta(confidence.alpha, confidence.beta))
-        return replace(confidence, alpha=calibrated.alpha, beta=calibrated.beta, calibrated=True)
+        return confidence.through(self.fitted_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from matplotlib import pyplot as plt
 from numpy.typing import ArrayLike
 
 from hedgerow.calibration.metrics import reliability_equal_width, smooth_ece
@@ -17,7 +18,7 @@ COLOURS = ("#2f6b4a", "#b5653a", "#41618f", "#8a5a83", "#a08a2c")
 def reliability_diagram(
     p: ArrayLike, y: ArrayLike, ax: Any = None, *, bins: int = 10, name: str | None = None, color: str | None = None
 ) -> Any:
-    """Share of right answers by stated confidence, with 95 % intervals; on the diagonal, words and deeds agree.
+    """Share of right answers by stated confidence, with 95 % intervals; on the diagonal confidence and outcomes agree.
 
     Parameters
     ----------
@@ -50,8 +51,6 @@ def reliability_diagram(
     """
     table = reliability_equal_width(p, y, bins=bins)
     if ax is None:
-        from matplotlib import pyplot as plt
-
         _, ax = plt.subplots(figsize=(4.6, 4.6), layout="constrained")
     if not ax.lines:
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 3)), label="perfectly calibrated")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hedgerow.lexicon.hedges.retrieval import Retriever
     from hedgerow.lexicon.perception.embedding_reader import EmbeddingReader
     from hedgerow.lexicon.perception.local_reader import Perceived, Sentence, perceive
+    from hedgerow.lexicon.perception.own import Own
     from hedgerow.lexicon.perception.readers import ModelReader, Reader
     from hedgerow.lexicon.perception.spotting import Span, spot
 
@@ -27,6 +28,7 @@ _HOMES = {
     "Match": "hedgerow.lexicon.hedges.entries",
     "ModelReader": "hedgerow.lexicon.perception.readers",
     "NO_HEDGE": "hedgerow.lexicon.hedges.entries",
+    "Own": "hedgerow.lexicon.perception.own",
     "Perceived": "hedgerow.lexicon.perception.local_reader",
     "Reader": "hedgerow.lexicon.perception.readers",
     "Register": "hedgerow.lexicon.hedges.entries",
@@ -53,6 +55,7 @@ __all__ = [
     "LexiconFileError",
     "Match",
     "ModelReader",
+    "Own",
     "Perceived",
     "Reader",
     "Register",

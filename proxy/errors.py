@@ -9,6 +9,7 @@
         Unauthorized           401
         Forbidden              403
         NotFound               404
+        RateLimited            429, with Retry-After
         Overloaded             503, with Retry-After
         StoreUnavailable       503, with Retry-After
         UpstreamError          502
@@ -23,8 +24,9 @@ Foreign exceptions are turned into these at the border file that talks to the fo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.proxy.outcomes import Reason
 
@@ -34,6 +36,14 @@ if TYPE_CHECKING:
 
 class HedgerowError(Exception):
     """Root of every error that this project raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors travel between processes as they are, whatever their constructors ask for."""
+        return _remade, (type(self), self.args), self.__dict__
+
+
+def _remade(kind: type[HedgerowError], arguments: tuple[Any, ...]) -> HedgerowError:
+    return kind.__new__(kind, *arguments)
 
 
 class ConfigError(HedgerowError):
@@ -112,6 +122,22 @@ class NotFound(ProxyError):
     code = "not_found"
 
 
+class RateLimited(ProxyError):
+    """A limit of the request's key is used up for now.
+
+    Attributes:
+        headers: what tells a client how much it has left.
+    """
+
+    status = 429
+    code = "rate_limit_exceeded"
+    headers: Sequence[tuple[bytes, bytes]] = ()
+
+    def __init__(self, message: str, *, kind: str, retry_after_s: float) -> None:
+        super().__init__(message, retry_after_s=retry_after_s)
+        self.type = kind
+
+
 class Overloaded(ProxyError):
     """A queue is full; try again later."""
 
@@ -162,6 +188,15 @@ class UpstreamRejected(UpstreamError):
         self.content_type = content_type
         self.retry_after = retry_after
         self.headers = headers
+
+    @property
+    def sentence(self) -> str:
+        """What happened, for a person: the status and, where the body is an error object, what the upstream says, in one line."""
+        try:
+            said = " ".join(str(json.loads(self.raw_body)["error"]["message"]).split())
+        except (ValueError, KeyError, TypeError, RecursionError):  # not an error object
+            return self.message
+        return f"{self.message}: {said[:300]}"
 
 
 class Internal(ProxyError):

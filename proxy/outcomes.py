@@ -52,6 +52,11 @@ class Reason(_Code):
     RAW_PROMPT = "raw_prompt", "The plain completion is not for a single prompt, or echoes or continues it."
     CONVERSATION = "conversation", "The upstream writes every answer into a conversation that it keeps."
     BACKGROUND = "background", "The upstream works in the background, and the client fetches its answer later."
+    OVER_BUDGET = "over_budget", "A hard budget of the route or the key is spent for today (`budgets`)."
+    BUDGET_UNKNOWN = (
+        "budget_unknown",
+        "What was spent today could not be looked up, so the hard budget counts as spent.",
+    )
     NESTED_TOO_DEEP = "nested_too_deep", "The request's JSON is nested deeper than can be sent again."
     UNREADABLE_REQUEST = "unreadable_request", "The request has a form that is not read here; the upstream judges it."
     NOT_A_CLAIM = "not_a_claim", "Nothing is asked that could be right or wrong (a greeting, an opinion, a poem)."
@@ -163,8 +168,15 @@ class Reason(_Code):
     BAD_REQUEST = "bad_request", "The request cannot be served."
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded", "The prompt is longer than the model's context."
     PAYLOAD_TOO_LARGE = "payload_too_large", "The body is larger than `server.max_body_bytes`."
-    INVALID_API_KEY = "invalid_api_key", "No API key was sent, or it is not listed."
+    CROSS_SITE = "cross_site", "A page of another origin sent the request, which its browser did not ask leave for."
+    INVALID_API_KEY = (
+        "invalid_api_key",
+        "No API key was sent, it is not known here, or it has expired, was replaced or was revoked.",
+    )
+    ROUTE_NOT_ALLOWED = "route_not_allowed", "The key may not use the routes that take the request."
+    RATE_LIMIT_EXCEEDED = "rate_limit_exceeded", "A limit of the key is used up for now; the message says which."
     NOT_CONFIGURED = "not_configured", "The proxy is not configured for this."
+    ROLE_TOO_LOW = "role_too_low", "The person's role does not allow this."
     NO_ROUTE = "no_route", "No route takes the request."
     NOT_FOUND = "not_found", "What the request names does not exist."
     UNKNOWN_PATH = "unknown_path", "The upstream does not serve this path."

@@ -27,6 +27,9 @@ class Call:
         on_text: callback that receives the index of a choice and each piece of it as it is written, where the upstream can say; from any thread.
         target: path and query as the client sent them, where the call goes to the same place; "" for `path` alone.
         on_retry: callback for each refusal after which the call is made again.
+        id: the audit id of the request that the call is made for.
+        member: the member of a group that has to answer, where one has answered this request already.
+        patient: whether a refusal is waited for and the call made again; not where another upstream can be asked at once.
     """
 
     path: str
@@ -35,6 +38,9 @@ class Call:
     on_text: Callable[[int, str], None] | None = None
     target: str = ""
     on_retry: Callable[[], None] | None = None
+    id: str = ""
+    member: str = ""
+    patient: bool = True
 
 
 class Asker(Protocol):
@@ -56,6 +62,16 @@ class Asker(Protocol):
         ...
 
     @property
+    def answering_model(self) -> str:
+        """The model that has answered, where a member of a group is asked for another one; else the same."""
+        ...
+
+    @property
+    def answered_by(self) -> str:
+        """The member of a group that has answered; "" where no group was asked."""
+        ...
+
+    @property
     def headers(self) -> Mapping[str, str]:
         """The client's headers, lower-case names: they hold its key."""
         ...
@@ -63,21 +79,35 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """One request to be relayed as it came. `path` is relative to the upstream's base address, with its query."""
+    """One request to be relayed as it came.
+
+    Attributes:
+        path: relative to the upstream's base address, with its query.
+        request: the request object in the body where it asks for text, which any member of a group may answer.
+        id: the request's audit id.
+    """
 
     method: str
     path: str
     headers: Sequence[tuple[str, str]]
     body: bytes | AsyncIterable[bytes]
+    request: Json | None = None
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Relay:
-    """An upstream's answer as it comes: status, end-to-end headers, raw body."""
+    """An upstream's answer as it comes: status, end-to-end headers, raw body.
+
+    Attributes:
+        upstream, model: the member of a group that answers, and the model that it was asked for where that is another one; else "".
+    """
 
     status: int
     headers: Sequence[tuple[bytes, bytes]]
     chunks: AsyncIterator[bytes]
+    upstream: str = ""
+    model: str = ""
 
 
 class Upstream(Protocol):

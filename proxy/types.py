@@ -6,7 +6,7 @@ Frozen, small, and free of I/O: every step takes some of these and gives some ba
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from hedgerow.calibration import Beta
@@ -25,14 +25,55 @@ SESSION_COOKIE = "hedgerow_session"
 """Who is signed in to the pages. A browser sends it with every request to this host; it never goes to an upstream."""
 
 
+Role = Literal["viewer", "reviewer", "operator"]
+"""What a person may do, from least to most: see pages and audit; also say what was right; also change what routes and keys do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A named key, as the store keeps it beside the hash of its secret.
+
+    Attributes:
+        team: whom it belongs to.
+        role: of a person, who signs in with it and calls no model; None for a client.
+        routes: names of the only routes that it may use; None for all.
+        hint: the last characters of its secret, to tell it by.
+        requests_per_minute, tokens_per_minute, concurrency: its limits; None where there is none.
+        created_by: who made it.
+        previous_until: when the secret before the last rotation ends.
+    """
+
+    name: str
+    team: str | None = None
+    role: Role | None = None
+    routes: tuple[str, ...] | None = None
+    hint: str = ""
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    concurrency: int | None = None
+    created_at: float = 0.0
+    created_by: str = ""
+    expires_at: float | None = None
+    revoked_at: float | None = None
+    previous_until: float | None = None
+
+    def may_use(self, route: str) -> bool:
+        """Whether a route is open to it."""
+        return self.routes is None or route in self.routes
+
+
 class Completion(Json):
     """A completion object as it came, with the headers of the answer that brought it.
 
     Attributes:
         headers: those that would reach a client; none where the object came from elsewhere.
+        upstream: the member of a group that answered; "" where no group was asked.
+        model: the model that it was asked for; "" where that is the request's.
     """
 
     headers: Sequence[tuple[bytes, bytes]] = ()
+    upstream: str = ""
+    model: str = ""
 
 
 CLAIM_SIGNAL = "consistency"
@@ -46,12 +87,18 @@ class Usage:
     Attributes:
         cached: those of the prompt that came from the upstream's cache.
         reasoning: those of the completion that were thought and not said.
+        written: those of the prompt that were written into the upstream's cache.
+        model: who answered, as the upstream calls it; "" where it does not say.
+        estimated: reckoned from the size of request and answer, because the upstream does not say.
     """
 
     prompt: int = 0
     completion: int = 0
     cached: int = 0
     reasoning: int = 0
+    written: int = 0
+    model: str = field(default="", compare=False)
+    estimated: bool = field(default=False, compare=False)
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -59,14 +106,18 @@ class Usage:
             self.completion + other.completion,
             self.cached + other.cached,
             self.reasoning + other.reasoning,
+            self.written + other.written,
+            self.model or other.model,
         )
 
     def __sub__(self, other: Usage) -> Usage:
-        return self + Usage(-other.prompt, -other.completion, -other.cached, -other.reasoning)
+        less = Usage(-other.prompt, -other.completion, -other.cached, -other.reasoning, -other.written)
+        return self + less
 
     def of_one(self, choices: int) -> Usage:
         """The tokens of one of several choices of a call: the whole prompt, and what an average choice took."""
-        return Usage(self.prompt, round(self.completion / choices), self.cached, round(self.reasoning / choices))
+        said, thought = round(self.completion / choices), round(self.reasoning / choices)
+        return replace(self, completion=said, reasoning=thought)
 
     @property
     def total(self) -> int:
@@ -98,6 +149,25 @@ class Sample:
     refusal: str | None = None
     has_tool_calls: bool = False
     logprob_sum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """How the answers to a request were drawn by worth.
+
+    Attributes:
+        of: most answers that could be drawn.
+        price: the fall of the Brier score that each further answer had to be expected to bring.
+        full: whether all were drawn by lot, whatever they were worth.
+        propensity: probability of that lot, in [0, 1]; what estimates are weighted by.
+        fallback: why less was known than the route asks for; None where nothing was missing.
+    """
+
+    of: int
+    price: float
+    full: bool
+    propensity: float
+    fallback: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import shutil
 import socket
+import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ from hedgerow.proxy.config import Settings
 from tests.support.postgres import Cluster, Missing, cluster
 from tests.support.servers import serving
 from tests.support.upstream import Upstream
+from tests.support.waiting import until
 
 hypothesis_settings.register_profile(
     "fast", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -57,6 +61,10 @@ class Lines(list[dict[str, Any]]):
     def of(self, event: str) -> list[dict[str, Any]]:
         """Those of one event."""
         return [line for line in self if line["event"] == event]
+
+    def requests(self, count: int) -> list[dict[str, Any]]:
+        """One line a request, once there are as many: a client may have its answer a moment before the line is written."""
+        return until(lambda: self.of("request"), lambda requests: len(requests) >= count)
 
 
 @pytest.fixture(autouse=True)
@@ -152,3 +160,25 @@ def client_of() -> Iterator[Callable[..., openai.OpenAI]]:
             return stack.enter_context(openai.OpenAI(base_url=address + "/v1", **fixed))
 
         yield make
+
+
+@pytest.fixture
+def redis_url(tmp_path: Any) -> Iterator[str]:
+    """A real Redis server on a free port."""
+    pytest.importorskip("redis")
+    if (command := shutil.which("redis-server")) is None:
+        pytest.skip("there is no redis-server on this machine")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    server = subprocess.Popen([command, *options], stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            with socket.socket() as tried:
+                if tried.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        server.terminate()
+        server.wait(timeout=10)

@@ -22,7 +22,7 @@ LONGEST_FUNCTION = 70
 HEAVY = {
     "torch",
     "litellm",
-    "llama_cpp",
+    "xllamacpp",
     "sentence_transformers",
     "sklearn",
     "faiss",
@@ -30,13 +30,15 @@ HEAVY = {
     "alembic",
     "onnxruntime",
     "pyarrow",
+    "ray",
 }
 LIBRARIES = {
     "aiohttp": {"proxy/upstreams/http.py"},
     "sqlalchemy": {"proxy/audit/"},
-    "llama_cpp": {"proxy/upstreams/llama.py"},
+    "xllamacpp": {"proxy/upstreams/llama.py"},
     "litellm": {"proxy/upstreams/litellm.py"},
-    "fastapi": {"proxy/api/", "proxy/app.py"},
+    "ray": {"proxy/lab/spreading.py"},
+    "fastapi": {"proxy/api/"},
 }
 """Which files may know a library."""
 

@@ -34,6 +34,7 @@ class Measured:
 
     Attributes:
         raw, mapped: confidence, by weights fitted on other prompts; after a map fitted on other prompts of the same set and model.
+        unseen: confidence by weights fitted on other prompts of other models.
         words: share of the claim's words that the others hold, the plainest figure.
         curve: confidence against each of `COUNTS` other answers, shape (len(COUNTS), n).
         wrongness: how wrong the claim was judged, 0 (right), .5 (minor), 1.
@@ -44,6 +45,7 @@ class Measured:
     prompt: np.ndarray
     raw: np.ndarray
     mapped: np.ndarray
+    unseen: np.ndarray
     words: np.ndarray
     curve: np.ndarray
     wrongness: np.ndarray
@@ -52,7 +54,8 @@ class Measured:
 def measure(data: Path) -> list[Measured]:
     """Every set and model."""
     claims = read(data, counts=COUNTS)
-    confidence = held_out(claims, read(data, SETS[:2], counts=(2, 4, OTHERS), of_samples=True))
+    further = read(data, SETS[:2], counts=(2, 4, OTHERS), of_samples=True)
+    confidence, unseen = held_out(claims, further), held_out(claims, further, other_models=True)
     words, wrongness = _words(data)
     at = claims.count == OTHERS
     measured = []
@@ -63,7 +66,8 @@ def measure(data: Path) -> list[Measured]:
         raw, correct, prompt = confidence[chosen], claims.correct[chosen], claims.prompt[chosen]
         of_group = claims.group[at] == group
         mapped = by_other_prompts(raw, correct, prompt)
-        measured.append(Measured(group, correct, prompt, raw, mapped, words[of_group], curve, wrongness[of_group]))
+        of_words = words[of_group], curve, wrongness[of_group]
+        measured.append(Measured(group, correct, prompt, raw, mapped, unseen[chosen], *of_words))
     return measured
 
 

@@ -1,7 +1,8 @@
 """Fit proxy/clustering/asked_support.json on what a language model read in samples: `python -m benchmarks.fits.asked_claims [--check]`.
 
 For some answers of long_form/graph_uncertainty_* the share of four samples (and the answer itself) that say each claim was published, as a
-language model read them. It does not say which four; the words are measured against four at random. By folds of whole prompts.
+language model read them. It does not say which four; the words are measured against four at random. The words' own weights are one figure beside what
+was read, so that few claims are enough. By folds of whole prompts.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import random
 import numpy as np
 
 from benchmarks import DATA
-from benchmarks.fits.claims import SETS, Claims, fit, held_out, keep, none_of, subject
+from benchmarks.fits.claims import FOLDS, SETS, Claims, fit, folds, keep, subject
+from benchmarks.fits.judged_claims import Words
 from hedgerow.calibration.metrics import auroc
 from hedgerow.proxy.clustering.asked_support import WEIGHTS, columns
 from hedgerow.proxy.clustering.support import Features, features
@@ -27,7 +29,8 @@ def _measure(row: dict, name: str):
     others = random.Random(row["id"]).sample(row["samples"], READ)
     if not claims:
         return
-    for claim, words in zip(claims, features(subject(row), [c["text"] for c in claims], others), strict=True):
+    measured = features(subject(row), [c["text"] for c in claims], others)
+    for claim, words in zip(claims, measured, strict=True):
         if claim["label"] is not None:
             share = max(0.0, (claim["sc_4samples"] * (READ + 1) - 1.0) / READ)  # without the answer itself
             yield columns(share, READ, words), claim["label"], f"{name} {row['model']}", row["prompt_id"], READ
@@ -43,9 +46,26 @@ def read() -> Claims:
     return Claims.of(rows)
 
 
+def joined(features: np.ndarray, correct: np.ndarray, of_words: np.ndarray) -> np.ndarray:
+    """Constant and weights of what was read and of the words, in the order of `NAMES`."""
+    score = of_words[0] + features[:, 1:] @ of_words[1:]
+    constant, of_read, scale = fit(np.column_stack([features[:, 0], score]), correct)
+    return np.array([constant + scale * of_words[0], of_read, *(scale * of_words[1:])])
+
+
+def held_out(claims: Claims, words: Words) -> np.ndarray:
+    """Each claim's confidence by weights fitted on other prompts."""
+    fold, of_words, confidence = folds(claims.prompt), folds(words.prompt), np.zeros(len(claims.correct))
+    for k in range(FOLDS):
+        seen = fold != k
+        weights = joined(claims.features[seen], claims.correct[seen], words.fit(of_words != k))
+        confidence[~seen] = 1.0 / (1.0 + np.exp(-weights[0] - claims.features[~seen] @ weights[1:]))
+    return confidence
+
+
 def main() -> None:
-    claims = read()
-    confidence = held_out(claims, none_of(claims))
+    claims, words = read(), Words.read()
+    confidence = held_out(claims, words)
     table = {}
     for group in sorted(set(claims.group)):
         chosen = claims.group == group
@@ -55,7 +75,7 @@ def main() -> None:
         ]
         table[group] = dict(zip(("fitted", "share alone"), (round(float(f), 3) for f in figures), strict=True))
         print(f"{group:40} n {chosen.sum()} AUROC {table[group]}")
-    weights = fit(claims.features, claims.correct)
+    weights = joined(claims.features, claims.correct, words.fit(np.ones(len(words.correct), dtype=bool)))
     keep(
         WEIGHTS,
         dict(zip(("constant", *NAMES), weights, strict=True)),

@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy import optimize, special
 
+from benchmarks.fits.logistic import fit_weights
 from hedgerow.proxy.pipeline.eligibility import asks_for_claim
 from hedgerow.proxy.rewriting import claims
 
@@ -27,9 +27,11 @@ RECALL = 0.85
 
 @dataclass(frozen=True)
 class Sentence:
-    """A labelled sentence: `claim` is yes, no or either; `reaches` whether its request is calibrated at all."""
+    """A labelled sentence: `split` is tuned, held or fresh (drawn and labelled when all else was done); `claim` is yes, no or either; `reaches` whether its
+    request is calibrated at all.
+    """
 
-    held_out: bool
+    split: str
     claim: str
     kind: str
     prompt: str
@@ -51,9 +53,7 @@ def read(path: Path = LABELLED) -> list[Sentence]:
     """All labelled sentences."""
     rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
     return [
-        Sentence(
-            split == "held", claim, kind, row.split("::")[0], fenced == "-" and asks_for_claim(question), question, text
-        )
+        Sentence(split, claim, kind, row.split("::")[0], fenced == "-" and asks_for_claim(question), question, text)
         for split, claim, kind, _, row, fenced, question, text in rows
     ]
 
@@ -61,23 +61,9 @@ def read(path: Path = LABELLED) -> list[Sentence]:
 def fit(rows: list[Sentence]) -> dict[str, float]:
     """Weights by name, from sentences that the rules leave open and that are clearly one or the other."""
     seen = [(claims.features(row.body, question), row) for row in rows if row.open for question in {row.question, ""}]
-    counts = Counter(name for found, _ in seen for name in found)
-    names = sorted(name for name, count in counts.items() if count >= 2 * FEWEST)
-    column = {name: at for at, name in enumerate(names)}
-    x = np.zeros((len(seen), len(names)))
-    for at, (found, _) in enumerate(seen):
-        x[at, [column[name] for name in found if name in column]] = 1.0
     y = np.array([row.claim == "yes" for _, row in seen], dtype=float)
     share = np.array([(1.0 if row.reaches else AWAY) / (2 if row.question else 1) for _, row in seen])
-
-    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
-        z = x @ w
-        p = special.expit(z)
-        value = float(share @ (np.logaddexp(0.0, z) - y * z) + 0.5 * PENALTY * w @ w)
-        return value, x.T @ (share * (p - y)) + PENALTY * w
-
-    w = optimize.minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B", options={"maxiter": 300}).x
-    return {name: round(float(value), 2) for name, value in zip(names, w, strict=True) if abs(value) >= 0.03}
+    return fit_weights([features for features, _ in seen], y, share, fewest=2 * FEWEST, penalty=PENALTY)
 
 
 def scores(weights: dict[str, float], rows: list[Sentence]) -> np.ndarray:
@@ -116,17 +102,18 @@ def report(rows: list[Sentence], called: np.ndarray, name: str) -> None:
 
 def main() -> None:
     rows = read()
-    tuned = [row for row in rows if not row.held_out and row.claim != "either"]
+    tuned = [row for row in rows if row.split == "tuned" and row.claim != "either"]
     z = held_out_scores(tuned)
     reaching = np.array([row.reaches for row in tuned])
     claimed = np.array([row.claim == "yes" for row in tuned])
     threshold = round(float(np.quantile(z[reaching & claimed], 1 - RECALL)), 2)
     report([r for r in tuned if r.reaches], z[reaching] >= threshold, "tuned, by folds")
     weights = fit(tuned)
-    held = [row for row in rows if row.held_out]
+    held, fresh = ([row for row in rows if row.split == split] for split in ("held", "fresh"))
     for name, some in (
         ("held out, what reaches the gate", [r for r in held if r.reaches]),
         ("held out, every sentence", held),
+        ("fresh, what reaches the gate", [r for r in fresh if r.reaches]),
     ):
         report(some, scores(weights, some) >= threshold, name)
     fitted = {

@@ -101,31 +101,31 @@ def fit(features: np.ndarray, correct: np.ndarray) -> np.ndarray:
     return fit_logistic(columns, correct, prior_mean=prior, prior_precision=1e-3).coefficients
 
 
-def none_of(claims: Claims) -> Claims:
-    """No claims, of the same form."""
-    return Claims(
-        *(column[:0] for column in (claims.features, claims.correct, claims.group, claims.prompt, claims.count))
-    )
-
-
 def folds(prompts: np.ndarray) -> np.ndarray:
     """The fold of each prompt."""
     return np.array([int(hashlib.sha256(str(p).encode()).hexdigest(), 16) % FOLDS for p in prompts])
 
 
-def held_out(claims: Claims, further: Claims) -> np.ndarray:
-    """Each claim's confidence by weights fitted on other prompts, and on further claims of those."""
+def held_out(claims: Claims, further: Claims, *, other_models: bool = False) -> np.ndarray:
+    """Each claim's confidence by weights fitted on other prompts, and on further claims of those; `other_models`: of other models than its own only."""
     fold, of_further = folds(claims.prompt), folds(further.prompt)
+    model, also_model = models(claims.group), models(further.group)
     confidence = np.zeros(len(fold))
     for k in range(FOLDS):
-        seen, also = fold != k, of_further != k
-        weights = fit(
-            np.concatenate([claims.features[seen], further.features[also]]),
-            np.concatenate([claims.correct[seen], further.correct[also]]),
-        )
-        z = weights[0] + claims.features[fold == k] @ weights[1:]
-        confidence[fold == k] = 1.0 / (1.0 + np.exp(-z))
+        for name in set(model) if other_models else {""}:
+            seen, also = (fold != k) & (model != name), (of_further != k) & (also_model != name)
+            weights = fit(
+                np.concatenate([claims.features[seen], further.features[also]]),
+                np.concatenate([claims.correct[seen], further.correct[also]]),
+            )
+            here = (fold == k) & ((model == name) | (not other_models))
+            confidence[here] = 1.0 / (1.0 + np.exp(-weights[0] - claims.features[here] @ weights[1:]))
     return confidence
+
+
+def models(groups: np.ndarray) -> np.ndarray:
+    """The model of each group."""
+    return np.array([str(group).rpartition(" ")[2] for group in groups])
 
 
 def keep(file: Path, weights: Mapping[str, float], *, fitted_on: str, **figures: object) -> None:

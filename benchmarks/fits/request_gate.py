@@ -10,14 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, special
 from scipy.stats import mannwhitneyu
 
 from benchmarks import ROOT
+from benchmarks.fits.logistic import fit_weights
 from hedgerow.proxy.pipeline import asked
 
 LABELLED = ROOT / "tests" / "data" / "requests.jsonl"
@@ -50,22 +49,9 @@ def read() -> list[Request]:
 
 def fit(rows: list[Request]) -> dict[str, float]:
     """Weights by name."""
-    seen = [asked.features(row.text) for row in rows]
-    counts = Counter(name for found in seen for name in found)
-    column = {name: at for at, name in enumerate(sorted(name for name, count in counts.items() if count >= FEWEST))}
-    x = np.zeros((len(seen), len(column)))
-    for at, found in enumerate(seen):
-        x[at, [column[name] for name in found if name in column]] = 1.0
     y = np.array([row.asks for row in rows], dtype=float)
     share = np.array([SHARES[row.by] for row in rows])
-
-    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
-        z = x @ w
-        value = float(share @ (np.logaddexp(0.0, z) - y * z) + 0.5 * PENALTY * w @ w)
-        return value, x.T @ (share * (special.expit(z) - y)) + PENALTY * w
-
-    w = optimize.minimize(loss, np.zeros(len(column)), jac=True, method="L-BFGS-B").x
-    return {name: round(float(value), 2) for name, value in zip(column, w, strict=True) if abs(value) >= 0.03}
+    return fit_weights([asked.features(row.text) for row in rows], y, share, fewest=FEWEST, penalty=PENALTY)
 
 
 def held_out_scores(rows: list[Request]) -> np.ndarray:

@@ -94,11 +94,12 @@ async def serve(port: int, delay_s: float) -> None:
 
 @dataclass
 class Load:
-    """What a load found: seconds per answer, and answers that were no 200."""
+    """What a load found: seconds per answer, answers that were no 200, and what it took of the server's processor where that was looked up."""
 
     seconds: list[float] = field(default_factory=list)
     failed: int = 0
     elapsed_s: float = 0.0
+    processor_s: float = 0.0
 
     def percentile(self, share: float) -> float:
         """Seconds."""

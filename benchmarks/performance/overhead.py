@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import os
 import platform
-import re
 import socket
 import statistics
 import subprocess
@@ -28,9 +27,12 @@ from rich.progress import track
 
 from benchmarks import ROOT
 from benchmarks.performance.loopback import Load, measure
+from benchmarks.performance.start import table as table_of_starts
 
 DOCUMENT = ROOT / "docs" / "performance.md"
 DIRECT, PEER = "direct", "ASGI + aiohttp"
+SETTLED_S = 0.3
+"""After this time rows and lines of a load are written: they count among its processor time."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Target:
 
     name: str
     port: int
+    process: int
     headers: str = ""
 
 
@@ -81,17 +84,29 @@ def wait_for(port: int, running: subprocess.Popen[bytes]) -> float:
     raise TimeoutError(f"{running.args} does not answer")
 
 
-def configuration(folder: Path, upstream: int, port: int) -> Path:
-    """One route, off unless the header says otherwise; audit on, as committed."""
+def processor_s(process: int) -> float:
+    """Seconds of processor that a process has taken, by Linux's clock of it: `clock_getcpuclockid` encodes its number like this."""
+    return time.clock_gettime(~process << 3 | 2)
+
+
+def configuration(folder: Path, upstream: int, port: int, *, audit: bool = True) -> Path:
+    """One route, off unless the header says otherwise; with rows in the audit unless it is to have none."""
     settings = {
         "server": {"port": port},
         "upstreams": {"loopback": {"provider": "openai", "base_url": f"http://127.0.0.1:{upstream}/v1"}},
         "routes": [
-            {"name": "bench", "upstream": "loopback", "mode": "off", "allow_override": True, "sampling": {"n": 20}}
+            {
+                "name": "bench",
+                "upstream": "loopback",
+                "mode": "off",
+                "audit": audit,
+                "allow_override": True,
+                "sampling": {"n": 20},
+            }
         ],
-        "audit": {"url": f"sqlite:///{folder}/audit.db"},
+        "audit": {"url": f"sqlite:///{folder}/audit-{port}.db"},
     }
-    path = folder / "config.yaml"
+    path = folder / f"config-{port}.yaml"
     path.write_text(yaml.safe_dump(settings))
     return path
 
@@ -101,7 +116,10 @@ def rounds(targets: list[Target], connections: int, requests: int, repeats: int)
     found: dict[str, list[Load]] = {target.name: [] for target in targets}
     for _ in track(range(repeats), description=f"{connections:3} connections"):
         for target in targets:
+            before = processor_s(target.process)
             load = asyncio.run(measure(target.port, connections=connections, requests=requests, headers=target.headers))
+            time.sleep(SETTLED_S)
+            load.processor_s = processor_s(target.process) - before
             if load.failed:
                 raise RuntimeError(f"{target.name}: {load.failed} of {requests} requests failed")
             found[target.name].append(load)
@@ -116,8 +134,8 @@ def ratio(found: dict[str, list[Load]], name: str, other: str) -> float:
 def table(found: dict[str, list[Load]]) -> list[str]:
     """Markdown rows: requests per second, latency, what is added to direct, ratio to the peer."""
     rows = [
-        f"| | requests/s | p50 ms | p99 ms | added ms (p50) | throughput / {PEER} | time added / {PEER} |",
-        "|---|---|---|---|---|---|---|",
+        f"| | requests/s | p50 ms | p99 ms | added ms (p50) | throughput / {PEER} | time added / {PEER} | processor µs a request |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     direct = [load.percentile(0.5) for load in found[DIRECT]]
     peer_added = [load.percentile(0.5) - d for load, d in zip(found[PEER], direct, strict=True)]
@@ -130,6 +148,7 @@ def table(found: dict[str, list[Load]]) -> list[str]:
             "" if name == DIRECT else f"{1e3 * statistics.median(added):.2f}",
             f"{ratio(found, name, PEER):.2f}",
             "" if name == DIRECT else f"{statistics.median(a / p for a, p in zip(added, peer_added, strict=True)):.2f}",
+            f"{1e6 * statistics.median(load.processor_s / len(load.seconds) for load in loads):,.0f}",
         ]
         rows.append(f"| {name} | " + " | ".join(cells) + " |")
     return rows
@@ -166,53 +185,37 @@ def not_held_up(passing: Target, calibrated: Target, repeats: int) -> list[str]:
     ]
 
 
-def start_up(folder: Path, upstream: int) -> list[str]:
-    """Seconds until the first answer and resident memory, without a model, by what the routes use."""
-    rows = ["| start without a model | seconds to the first answer | resident MB |", "|---|---|---|"]
-    for name, override in (("every route off", False), ("a calibrating route", True)):
-        port = free_port()
-        path = configuration(folder, upstream, port)
-        settings = yaml.safe_load(path.read_text())
-        settings["routes"][0]["allow_override"] = override
-        path.write_text(yaml.safe_dump(settings))
-        seconds, memory = [], []
-        for _ in range(5):
-            start = time.perf_counter()
-            with process("hedgerow.proxy.cli", "serve", "-c", str(path), port=port) as running:
-                seconds.append(time.perf_counter() - start)
-                status = Path(f"/proc/{running.pid}/status").read_text()
-                memory.append(int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024)  # type: ignore[index]
-        rows.append(f"| {name} | {statistics.median(seconds):.2f} | {statistics.median(memory):.0f} |")
-    return rows
-
-
 def run(repeats: int) -> str:
     """All measurements, as Markdown."""
     lines = []
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder = Path(name)
-        upstream, asgi, fastapi, proxy = (free_port() for _ in range(4))
-        stack.enter_context(process("benchmarks.performance.loopback", str(upstream), port=upstream))
-        base = f"http://127.0.0.1:{upstream}"
-        stack.enter_context(process("benchmarks.performance.peers", "asgi", base, str(asgi), port=asgi))
-        stack.enter_context(process("benchmarks.performance.peers", "fastapi", base, str(fastapi), port=fastapi))
-        path = configuration(folder, upstream, proxy)
-        stack.enter_context(process("hedgerow.proxy.cli", "serve", "-c", str(path), port=proxy))
+        upstream, asgi, fastapi, proxy, rowless = (free_port() for _ in range(5))
+
+        def start(*command: str, port: int) -> int:
+            return stack.enter_context(process(*command, port=port)).pid
+
+        of_upstream = start("benchmarks.performance.loopback", str(upstream), port=upstream)
+        base, peers = f"http://127.0.0.1:{upstream}", "benchmarks.performance.peers"
+        serve = "hedgerow.proxy.cli", "serve", "-c"
+        with_rows = start(*serve, str(configuration(folder, upstream, proxy)), port=proxy)
+        without = start(*serve, str(configuration(folder, upstream, rowless, audit=False)), port=rowless)
         passing = [
-            Target(DIRECT, upstream),
-            Target(PEER, asgi),
-            Target("FastAPI + httpx", fastapi),
-            Target("hedgerow, mode off", proxy),
+            Target(DIRECT, upstream, of_upstream),
+            Target(PEER, asgi, start(peers, "asgi", base, str(asgi), port=asgi)),
+            Target("FastAPI + httpx", fastapi, start(peers, "fastapi", base, str(fastapi), port=fastapi)),
+            Target("hedgerow, mode off", proxy, with_rows),
+            Target("hedgerow, mode off, no row", rowless, without),
         ]
         rounds(passing, 4, 400, 1)  # warm-up
         for connections, requests in ((1, 1000), (16, 4000), (64, 4000)):
             lines += [f"### Passing on, {connections} connection{'s' * (connections > 1)}", ""]
             lines += [*table(rounds(passing, connections, requests, repeats)), ""]
-        on = Target("hedgerow, mode on", proxy, "x-hedgerow-mode: on\r\n")
+        on = Target("hedgerow, mode on", proxy, with_rows, "x-hedgerow-mode: on\r\n")
         lines += ["### Calibrated: 20 samples in one call, rules, template, durable audit row, 1 connection", ""]
         lines += [*table(rounds([*passing[:2], on], 1, 100, repeats)), ""]
         lines += ["### Passing on while others are calibrated", "", *not_held_up(passing[3], on, repeats), ""]
-        lines += ["### Start", "", *start_up(folder, upstream), ""]
+        lines += ["### Start", "", *table_of_starts(5), ""]
     return "\n".join(lines)
 
 

@@ -29,6 +29,11 @@ KINDS = table(
         f"{_HERE}.venn_abers:VennAbersMap",
     ),
     Kind("local", "a map of the confidence, moved by what is asked", f"{_HERE}.local:LocalMap"),
+    Kind(
+        "adaptive",
+        "a map of how many answers agree out of how many, and of what is asked; it says when to draw more",
+        f"{_HERE}.adaptive:AdaptiveMap",
+    ),
     Kind("identity", "the raw confidence as it is", f"{_HERE}.identity:IdentityMap"),
 )
 """Every kind of map; `load()` gives its class. The first is what `hedgerow fit` learns by default."""

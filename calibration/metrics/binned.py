@@ -6,6 +6,7 @@ Libraries that all say "ECE, 10 bins" differ by a factor of two on the same data
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -144,8 +145,7 @@ def ece_equal_width(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10
 def reliability_equal_width(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10) -> ReliabilityTable:
     """The reliability table behind `ece_equal_width`; parameters and errors as there."""
     p, y = confidence_sample(confidence, correct)
-    edges = _edges(bins)
-    return _point_table(p, y, np.maximum(np.searchsorted(edges, p, side="left") - 1, 0), edges)
+    return _point_table(p, y, *_equal_width(p, bins))
 
 
 def ece_equal_mass(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10) -> float:
@@ -175,13 +175,7 @@ def ece_equal_mass(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10)
 def reliability_equal_mass(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10) -> ReliabilityTable:
     """The reliability table behind `ece_equal_mass`; parameters and errors as there."""
     p, y = confidence_sample(confidence, correct)
-    _edges(bins)
-    if p.size < bins:
-        raise NotEnoughData(f"{bins} bins of equal mass need at least {bins} records, got {p.size}")
-    order = np.sort(p)
-    starts = equal_mass_starts(order, bins)
-    edges = np.concatenate([[0.0], (order[starts - 1] + order[starts]) / 2.0, [1.0]])
-    return _point_table(p, y, np.searchsorted(order[starts], p, side="right"), edges)
+    return _point_table(p, y, *_equal_mass(p, bins))
 
 
 def equal_mass_starts(ascending: FloatArray, bins: int) -> NDArray[np.intp]:
@@ -189,6 +183,51 @@ def equal_mass_starts(ascending: FloatArray, bins: int) -> NDArray[np.intp]:
     wanted = ascending[(np.arange(1, bins) * ascending.size) // bins]
     starts = np.unique(np.searchsorted(ascending, wanted, side="left"))
     return starts[starts > 0]
+
+
+def _equal_width(p: FloatArray, bins: int) -> tuple[NDArray[np.intp], FloatArray]:
+    """The bin of each confidence, and the edges."""
+    edges = _edges(bins)
+    return np.maximum(np.searchsorted(edges, p, side="left") - 1, 0), edges
+
+
+def _equal_mass(p: FloatArray, bins: int) -> tuple[NDArray[np.intp], FloatArray]:
+    """The bin of each confidence, and the edges."""
+    _edges(bins)
+    if p.size < bins:
+        raise NotEnoughData(f"{bins} bins of equal mass need at least {bins} records, got {p.size}")
+    order = np.sort(p)
+    starts = equal_mass_starts(order, bins)
+    edges = np.concatenate([[0.0], (order[starts - 1] + order[starts]) / 2.0, [1.0]])
+    return np.searchsorted(order[starts], p, side="right"), edges
+
+
+Places = Callable[[FloatArray, int], tuple[NDArray[np.intp], FloatArray]]
+
+
+class BinnedResidual:
+    """The residual of a sample summed in bins, which resamples share; see `hedgerow.calibration.metrics.residuals`."""
+
+    def __init__(self, p: FloatArray, y: FloatArray, places: Places, bins: int = 10) -> None:
+        self._place, edges = places(p, bins)
+        self.n, self._residual, self._bins = p.size, (y - p) / p.size, len(edges) - 1
+        self._sums = np.bincount(self._place, self._residual, self._bins)
+        self.estimate = float(np.abs(self._sums).sum())
+
+    def distance(self, chosen: NDArray[np.int64]) -> float:
+        """L1 distance to the sums of a resample."""
+        sums = np.bincount(self._place[chosen], self._residual[chosen], self._bins)
+        return float(np.abs(sums - self._sums).sum())
+
+
+def equal_width_residual(confidence: FloatArray, correct: FloatArray) -> BinnedResidual:
+    """That of `ece_equal_width`."""
+    return BinnedResidual(confidence, correct, _equal_width)
+
+
+def equal_mass_residual(confidence: FloatArray, correct: FloatArray) -> BinnedResidual:
+    """That of `ece_equal_mass`, in the bins of the sample."""
+    return BinnedResidual(confidence, correct, _equal_mass)
 
 
 def _edges(bins: int) -> FloatArray:

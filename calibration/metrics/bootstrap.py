@@ -74,32 +74,54 @@ def bootstrap_interval(
     >>> interval.estimate, interval.low < 0.875 < interval.high
     (0.875, True)
     """
+    return bootstrap_intervals(
+        lambda *arrays: [float(np.mean(metric(*arrays)))],
+        *columns, rng=rng, level=level, resamples=resamples, on_resample=on_resample,
+    )[0]  # fmt: skip
+
+
+def bootstrap_intervals(
+    figures: Callable[..., Sequence[float]],
+    *columns: ArrayLike,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    resamples: int = 1000,
+    on_resample: Callable[[], None] | None = None,
+) -> list[Interval]:
+    """As `bootstrap_interval`, for several figures of the same records: all are computed on the same resamples, so that one of them may be the
+    difference of two others.
+    """
+    require_resampling(level, resamples)
+    named = {f"column {i}": numbers(f"column {i}", column) for i, column in enumerate(columns, start=1)}
+    arrays = sample(**named)
+    estimates = figures(*arrays)
+    values = list(_resampled(figures, arrays, rng, resamples, on_resample or (lambda: None)))
+    if len(values) * 2 < resamples:
+        raise NotEnoughData(f"the metric was undefined on {resamples - len(values)} of {resamples} resamples")
+    low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
+    return [Interval(float(e), float(a), float(b)) for e, a, b in zip(estimates, low, high, strict=True)]
+
+
+def require_resampling(level: float, resamples: int) -> None:
+    """Raise `RangeError` unless the confidence level is in (0, 1) and there are at least two resamples."""
     if not 0.0 < level < 1.0:
         raise RangeError(f"level must be in (0, 1), got {level!r}")
     if resamples < 2:
         raise RangeError(f"resamples must be >= 2, got {resamples!r}")
-    named = {f"column {i}": numbers(f"column {i}", column) for i, column in enumerate(columns, start=1)}
-    arrays = sample(**named)
-    estimate = float(np.mean(metric(*arrays)))
-    values = list(_resampled(metric, arrays, rng, resamples, on_resample or (lambda: None)))
-    if len(values) * 2 < resamples:
-        raise NotEnoughData(f"the metric was undefined on {resamples - len(values)} of {resamples} resamples")
-    low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-    return Interval(estimate, float(low), float(high))
 
 
 def _resampled(
-    metric: Metric,
+    figures: Callable[..., Sequence[float]],
     arrays: Sequence[FloatArray],
     rng: np.random.Generator,
     resamples: int,
     on_resample: Callable[[], None],
-) -> Iterator[float]:
-    """The metric on each resample for which it is defined."""
+) -> Iterator[Sequence[float]]:
+    """The figures on each resample for which they are defined."""
     for _ in range(resamples):
         chosen = rng.integers(0, arrays[0].size, arrays[0].size)
         try:
-            yield float(np.mean(metric(*(array[chosen] for array in arrays))))
+            yield figures(*(array[chosen] for array in arrays))
         except NotEnoughData:  # left out, as `bootstrap_interval` says
             continue
         finally:

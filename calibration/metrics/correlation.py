@@ -36,7 +36,7 @@ def fisher_mean(correlations: ArrayLike) -> float:
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Pearson's correlation; None for fewer than two pairs, or where one side does not vary.
+    """Pearson's correlation of two columns of shape (n,), in [-1, 1]; None for fewer than two pairs, or where one side does not vary.
 
     Examples
     --------

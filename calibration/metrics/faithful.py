@@ -46,12 +46,12 @@ def contradiction_confidence(contradicted: ArrayLike) -> float:
     >>> contradiction_confidence([False, False, True, False])
     0.75
     """
-    found = np.atleast_1d(probabilities("contradicted", contradicted))
-    if found.size == 0:
+    flags = np.atleast_1d(probabilities("contradicted", contradicted))
+    if flags.size == 0:
         raise NotEnoughData("an assertion needs one further answer at least to be held against")
-    if ((found > 0.0) & (found < 1.0)).any():
+    if ((flags > 0.0) & (flags < 1.0)).any():
         raise RangeError("contradicted must be 0 or 1")
-    return float((found.size - found.sum()) / found.size)
+    return float((flags.size - flags.sum()) / flags.size)
 
 
 def faithfulness(decisiveness: ArrayLike, confidence: ArrayLike) -> FloatArray:
@@ -273,6 +273,11 @@ def decisiveness_curve(
         Of each answer; 1 - |decisiveness - confidence| where it is not given, which is that of answers with one assertion.
     bins : int
         Bins of equal width, >= 1; edges as `cmfg` has them.
+
+    Returns
+    -------
+    DecisivenessCurve
+        Bins without an answer are left out.
 
     Raises
     ------

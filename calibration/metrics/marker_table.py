@@ -42,7 +42,7 @@ class MarkedSentence:
     confidence : float
         The model's intrinsic confidence in the sentence, in [0, 1].
     dataset, response : str
-        Where it stands. Responses are told apart within a dataset.
+        Where it stands. Responses are distinguished within a dataset.
     split : {"train", "test"}
     """
 

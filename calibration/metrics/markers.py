@@ -219,10 +219,10 @@ def cd_mae(mics: Sequence[Mics], tests: Sequence[Part | None], *, by: By = "mark
 
 
 def _mean_error(pairs: Sequence[tuple[FloatArray, Part]], by: By) -> Averaged:
-    errors = [found for mean, test in pairs if (found := absolute_errors(mean, test, by=by)).size]
+    errors = [each for mean, test in pairs if (each := absolute_errors(mean, test, by=by)).size]
     if not errors:
         return Averaged(None, None, 0)
-    return Averaged(float(np.mean([found.mean() for found in errors])), pooled_deviation(errors), len(errors))
+    return Averaged(float(np.mean([each.mean() for each in errors])), pooled_deviation(errors), len(errors))
 
 
 def pooled_deviation(groups: Sequence[FloatArray]) -> float | None:
@@ -394,8 +394,8 @@ def correlation_across(
         raise ShapeError(f"figures must be one a dataset, got {column.size} for {len(matrix)}")
     known = ~np.isnan(column)
     matrix, column = matrix[known], column[known]
-    found = [correlation(matrix[:, marker], column) for marker in shared(matrix)] if len(matrix) else []
-    kept = [r for r in found if r is not None]
+    correlations = [correlation(matrix[:, marker], column) for marker in shared(matrix)] if len(matrix) else []
+    kept = [r for r in correlations if r is not None]
     return Averaged(fisher_mean(kept) if kept else None, None, len(kept))
 
 

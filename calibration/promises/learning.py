@@ -129,7 +129,7 @@ def learn(confidence: ArrayLike, correct: ArrayLike, wishes: Sequence[Wish], *, 
     >>> outcome.thresholds.plain, outcome.share_plain
     (0.85, 0.5)
     >>> learn([0.9] * 20, [1] * 20, parse_all(["plain_wrong <= 5%"])).labels_needed
-    760
+    370
     """
     p, y = sample(confidence=probabilities("confidence", confidence), correct=probabilities("correct", correct))
     if not 0.0 < level < 1.0:
@@ -186,21 +186,21 @@ class _Search:
         """The lowest threshold that keeps a wish of the share wrong among the answers above; a stricter wish that is kept keeps it too."""
         limit = wish.limit or 0.0
         fitting = [kept for other, all_kept in self.kept.items() if (other.limit or 0.0) <= limit for kept in all_kept]
-        found = lowest(fitting, at_least, self.tails)
-        if found is None:
+        best = lowest(fitting, at_least, self.tails)
+        if best is None:
             self._refuse(wish, at_least)
             return None
-        self._grant(wish, found)
-        return THRESHOLDS[found.place]
+        self._grant(wish, best)
+        return THRESHOLDS[best.place]
 
     def _plain(self, at_least: float) -> float | None:
         """The lowest threshold at which plain answers keep all wishes that speak of them."""
         for wish in self.joint:
-            found = lowest(plain_and_wrong_within(self.tails, wish, self.level), at_least, self.tails)
-            if found is None:
+            best = lowest(plain_and_wrong_within(self.tails, wish, self.level), at_least, self.tails)
+            if best is None:
                 self._refuse(wish, at_least)
                 return None
-            at_least = THRESHOLDS[found.place]
+            at_least = THRESHOLDS[best.place]
         threshold: float | None = at_least
         for wish in self.nested:
             if wish.subject == "plain":

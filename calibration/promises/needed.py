@@ -13,8 +13,12 @@ from hedgerow.calibration.promises.wishes import Wish
 
 POWER = 0.8
 """Chance with which the number of labels that is named is enough, if the estimates are right."""
-CAUTION = 0.8
+PRIOR = 20.0
+"""Labels as which the confidences count beside those that there are: a few hundred labels alone make the best of many thresholds look too good."""
+CAUTION = 0.6
 """Quantile of what a share may be, given the labels (Jeffreys), that is counted on."""
+NEARER = 0.2
+"""Part of the way to the limit that caution may go at most: the number grows with the inverse square of what is left."""
 TRIED = 5
 """Thresholds whose number of labels is computed exactly."""
 MOST = 10_000_000
@@ -38,24 +42,38 @@ def labels_needed(tails: Tails, wish: Wish, level: float, *, at_least: float = 0
     -------
     int or None
         Rounded up to two digits. None: at every threshold the answers above are too often wrong, as far as these labels go.
+
+    Notes
+    -----
+    **Source**: ours. For each threshold the smallest number of labels with which an exact binomial test of about the level that reaches it succeeds
+    with `POWER`, at the share wrong that the labels and the confidences suggest; the smallest of all. A guess: the share is not known, and where it is
+    close to the limit twice the distance makes a quarter of the labels. Simulated in `benchmarks.evidence.promises`.
     """
     limit = wish.limit or 0.0
     if wish.subject == "plain_and_wrong":
         return _joint(tails, limit, level, wish.on_average)
     levels = np.cumsum(start_levels(wish, level)) / 2.0 + start_levels(wish, level) / 2.0
     n, thresholds = tails.n, np.array(THRESHOLDS)
-    seen = tails.wrong / np.maximum(n, 1.0)
-    (usable,) = np.nonzero((n > 0) & (thresholds >= at_least) & (levels > 0.0) & (seen < limit))
-    shares = _cautious(tails.wrong, n, limit)
+    wrong, of = tails.wrong + PRIOR * _expected(tails), n + PRIOR
+    (usable,) = np.nonzero((n > 0) & (thresholds >= at_least) & (levels > 0.0) & (wrong / of < limit))
+    shares = _cautious(wrong, of, limit)
     rough = _rough_size(limit, shares[usable], levels[usable]) * tails.total / n[usable]
     best = usable[np.argsort(rough)[:TRIED]]
     sizes = [smallest_size(limit, shares[i], levels[i]) * tails.total / n[i] for i in best]
     return _rounded(min(sizes, default=float("inf")))
 
 
+def _expected(tails: Tails) -> FloatArray:
+    """The share wrong above each threshold that the confidences say, in proportion to what is wrong of all answers; 1 where there is none."""
+    confidence = -np.sort(-tails.confidence)
+    above = np.concatenate([[0.0], np.cumsum(1.0 - confidence)])[tails.n.astype(np.int64)]
+    share = np.divide(above, tails.n, out=np.ones_like(above), where=tails.n > 0)
+    return np.asarray(np.minimum(share * (tails.wrong[-1] + 1.0) / (above[-1] + 1.0), 1.0))
+
+
 def _cautious(wrong: FloatArray, n: FloatArray, limit: float) -> FloatArray:
-    """The share wrong, taken higher than seen, since the best of many thresholds looks better than it is; below the limit where what was seen is."""
-    nearer = 0.4 * wrong / np.maximum(n, 1.0) + 0.6 * limit
+    """The share wrong, taken a little higher than seen, since the best of many thresholds looks better than it is; below the limit where what was seen is."""
+    nearer = (1.0 - NEARER) * wrong / n + NEARER * limit
     return np.asarray(np.minimum(special.betaincinv(wrong + 0.5, n - wrong + 0.5, CAUTION), nearer))
 
 

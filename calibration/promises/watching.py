@@ -170,8 +170,8 @@ def watch_groups(
 
     Examples
     --------
-    >>> found = watch_groups(["en"] * 300 + ["de"] * 30, [0.0] * 300 + [0.0, 1.0] * 15, level=0.05)
-    >>> {name: each.state for name, each in found.items()}
+    >>> groups = watch_groups(["en"] * 300 + ["de"] * 30, [0.0] * 300 + [0.0, 1.0] * 15, level=0.05)
+    >>> {name: each.state for name, each in groups.items()}
     {'en': 'held', 'de': 'broken'}
     """
     x, p = _columns(wrong, drawn)
@@ -181,12 +181,12 @@ def watch_groups(
     rows: dict[Group, list[int]] = {}
     for index, group in enumerate(groups):
         rows.setdefault(group, []).append(index)
-    found = {}
+    watches = {}
     for k, (group, mine) in enumerate(rows.items(), start=1):
         part = 1.0 / (k * (k + 1))
         bounds = 1.0 - (1.0 - CONFIDENCE) * part
-        found[group] = watch(x[mine], level=level, drawn=p[mine], least=floor, alpha=alpha * part, confidence=bounds)
-    return found
+        watches[group] = watch(x[mine], level=level, drawn=p[mine], least=floor, alpha=alpha * part, confidence=bounds)
+    return watches
 
 
 def _columns(wrong: ArrayLike, drawn: ArrayLike) -> tuple[FloatArray, FloatArray]:

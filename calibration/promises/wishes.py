@@ -126,13 +126,13 @@ def parse(text: str) -> Wish:
     plain = _normal(text)
     if _LEAST.fullmatch(plain):
         return Wish("abstain", None)
-    if found := _TAIL.fullmatch(plain):
-        return _tail(text, found)
-    if found := _JOINT.fullmatch(plain):
-        limit = _share(text, found[1], found[2])
-        return Wish("plain_and_wrong", _sensible(text, limit), on_average=found[3] is not None)
-    if found := _ABSTAIN.fullmatch(plain):
-        limit = _share(text, found[1], found[2])
+    if match := _TAIL.fullmatch(plain):
+        return _tail(text, match)
+    if match := _JOINT.fullmatch(plain):
+        limit = _share(text, match[1], match[2])
+        return Wish("plain_and_wrong", _sensible(text, limit), on_average=match[3] is not None)
+    if match := _ABSTAIN.fullmatch(plain):
+        limit = _share(text, match[1], match[2])
         return Wish("abstain", limit if limit == 0.0 else _sensible(text, limit))
     raise WishError(_cannot(text, _why_not(plain)))
 
@@ -178,15 +178,15 @@ def _normal(text: str) -> str:
     return re.sub(r" (?:answers|are|is)(?= )", "", plain)
 
 
-def _tail(text: str, found: re.Match[str]) -> Wish:
-    subject: Subject = "worded" if found[1].startswith("worded") else "plain" if found[1] == "plain" else "answered"
-    limit = _share(text, found[6], found[7])
-    if (found[4], found[5]) in (("wrong", ">="), ("right", "<=")):
+def _tail(text: str, match: re.Match[str]) -> Wish:
+    subject: Subject = "worded" if match[1].startswith("worded") else "plain" if match[1] == "plain" else "answered"
+    limit = _share(text, match[6], match[7])
+    if (match[4], match[5]) in (("wrong", ">="), ("right", "<=")):
         raise WishError(_cannot(text, "a promise bounds what is wrong from above"))
-    wrong = limit if found[4] == "wrong" else round(1.0 - limit, 12)
+    wrong = limit if match[4] == "wrong" else round(1.0 - limit, 12)
     if subject != "worded":
         return Wish(subject, _sensible(text, wrong))
-    words_from = _share(text, found[2], found[3])
+    words_from = _share(text, match[2], match[3])
     if not 0.0 < words_from < 1.0:
         raise WishError(_cannot(text, f"words stand at a confidence between 0 and 1, not at {words_from:g}"))
     return Wish("worded", _sensible(text, wrong), words_from=words_from)

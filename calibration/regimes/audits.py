@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -17,8 +18,14 @@ from hedgerow.calibration.regimes.discovery import Columns, Discovery, Indices, 
 
 THRESHOLDS = (0.01, 0.05, 0.1, 0.15)
 RESAMPLES = 100
+LEAST_SLICE = 20
+"""Held-out answers that a slice needs for its error to count."""
 
 Done = Callable[[], None]
+Over = Callable[
+    [Callable[[np.random.Generator], tuple[bool, float, float]], Iterable[np.random.Generator]],
+    Iterable[tuple[bool, float, float]],
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Slice:
     gap : float
         Smooth ECE of the map of the confidence alone inside the slice, minus that on all held-out answers.
     low, high : float
-        Bootstrap interval (95 %) of the gap, the slice as it is, questions resampled.
+        Bootstrap interval (95 %) of the gap, the slice as it is, answers resampled.
     brier_gap : float
         The same difference of Brier scores.
     corrected : float
@@ -89,15 +96,23 @@ class Seeds:
 
 
 def worst_slice(
-    found: Discovery, field: DirectField, held: Columns, epsilon: float, rng: np.random.Generator, *, resamples: int = 0
+    discovery: Discovery,
+    field: DirectField,
+    held: Columns,
+    epsilon: float,
+    rng: np.random.Generator,
+    *,
+    resamples: int = 0,
 ) -> Slice:
     """The worse slice at a threshold (arXiv 2605.13484, appendix F.4 and F.5), measured on the map of the confidence alone."""
     under = special.expit(offset(field.base, held.confidence))
-    corrected = np.clip(under + found.hidden, 0.0, 1.0)
+    corrected = np.clip(under + discovery.hidden, 0.0, 1.0)
     overall = smooth_ece(under, held.correct)
-    slices = {-1: np.flatnonzero(found.hidden < -epsilon), 1: np.flatnonzero(found.hidden > epsilon)}
+    slices = {-1: np.flatnonzero(discovery.hidden < -epsilon), 1: np.flatnonzero(discovery.hidden > epsilon)}
     shares = {sign: rows.size / held.correct.size for sign, rows in slices.items()}
-    errors = {sign: smooth_ece(under[rows], held.correct[rows]) for sign, rows in slices.items() if rows.size >= 20}
+    errors = {
+        sign: smooth_ece(under[rows], held.correct[rows]) for sign, rows in slices.items() if rows.size >= LEAST_SLICE
+    }
     if not errors:
         return Slice(epsilon, 0, shares[-1], shares[1], 0.0, 0.0, 0.0, 0.0, 0.0)
     sign = max(errors, key=lambda one: errors[one])
@@ -131,38 +146,52 @@ def permute(
     estimator: DirectEstimator,
     train: Columns,
     held: Columns,
-    found: Discovery,
+    discovery: Discovery,
     worst: Slice,
-    rng: np.random.Generator,
+    rngs: Iterable[np.random.Generator],
     *,
-    sets: int = 20,
     done: Done = lambda: None,
+    over: Over = map,
 ) -> Permutation:
     """Search again in sets whose labels are exchanged among all answers.
+
+    Parameters
+    ----------
+    rngs : iterable of numpy.random.Generator
+        One for each set.
+    done : callable
+        Called after each set.
+    over : callable
+        Maps the search over the generators, as `map` does; elsewhere and at once where each set has a generator of its own.
 
     Notes
     -----
     **Source**: arXiv 2605.13484, appendix F.3. **Deviates**: held-out labels are exchanged as well. What is asked is how often a regime is
     reported where there is none; with true labels there, a field of noise can hit upon a true regime.
     """
-    labels, n = np.concatenate([train.correct, held.correct]), train.correct.size
     reported, spread, gaps = 0, [], []
-    for _ in range(sets):
+    for found, sd, gap in over(partial(_search_permuted, estimator, train, held, worst.epsilon), rngs):
         done()
-        shuffled = rng.permutation(labels)
-        mine = Columns(train.x, train.confidence, shuffled[:n], train.prompt)
-        theirs = Columns(held.x, held.confidence, shuffled[n:], held.prompt)
-        try:
-            field = estimator.fit(mine.correct)
-        except CalibrationError:  # no map of the confidence fits these labels: nothing is reported
-            spread.append(0.0)
-            gaps.append(0.0)
-            continue
-        null = discover(field, mine, theirs, rng)
-        reported += bool(null.regimes)
-        spread.append(float(null.hidden.std()))
-        gaps.append(worst_slice(null, field, theirs, worst.epsilon, rng).gap)
-    return Permutation(reported, float(found.hidden.std()), worst.gap, np.array(spread), np.array(gaps))
+        reported += found
+        spread.append(sd)
+        gaps.append(gap)
+    return Permutation(reported, float(discovery.hidden.std()), worst.gap, np.array(spread), np.array(gaps))
+
+
+def _search_permuted(
+    estimator: DirectEstimator, train: Columns, held: Columns, epsilon: float, rng: np.random.Generator
+) -> tuple[bool, float, float]:
+    """Whether a set with exchanged labels has a regime, the standard deviation of its field beyond the confidence, and its worst slice's gap."""
+    shuffled, n = rng.permutation(np.concatenate([train.correct, held.correct])), train.correct.size
+    mine = Columns(train.x, train.confidence, shuffled[:n], train.prompt)
+    theirs = Columns(held.x, held.confidence, shuffled[n:], held.prompt)
+    try:
+        field = estimator.fit(mine.correct)
+    except CalibrationError:  # no map of the confidence fits these labels: nothing is reported
+        return False, 0.0, 0.0
+    null = discover(field, mine, theirs, rng)
+    gap = worst_slice(null, field, theirs, epsilon, rng).gap
+    return bool(null.regimes), float(null.hidden.std()), gap
 
 
 def compare_seeds(train: Columns, held: Columns, seeds: Sequence[int], *, done: Done = lambda: None) -> Seeds:
@@ -171,9 +200,9 @@ def compare_seeds(train: Columns, held: Columns, seeds: Sequence[int], *, done: 
     for seed in seeds:
         rng = np.random.default_rng(seed)
         field = DirectEstimator(train.x, train.confidence, train.prompt, rng).fit(train.correct)
-        found = discover(field, train, held, rng)
-        fields.append(found.hidden)
-        regimes.append(len(found.regimes))
+        discovery = discover(field, train, held, rng)
+        fields.append(discovery.hidden)
+        regimes.append(len(discovery.regimes))
         done()
     pairs = list(combinations(fields, 2))
     correlation = [float(np.corrcoef(a, b)[0, 1]) if a.std() > 0 and b.std() > 0 else 0.0 for a, b in pairs]

@@ -153,13 +153,13 @@ class _Design:
 
     def out_of_fold(self, residual: Sequence[FloatArray], weight: float) -> FloatArray:
         """Shifts of all answers, each by a fit without its fold, one row a penalty; `residual` is one column a fold left out."""
-        found = np.empty((len(PENALTIES), len(self._fold)))
+        shifts = np.empty((len(PENALTIES), len(self._fold)))
         for k, (values, directions, held) in enumerate(self._folds):
             without = np.where(self._fold == k, 0.0, residual[k]).astype(np.float32)
             along = directions.T @ (self.columns.T @ without)
             damped = along[:, None] / (weight * np.maximum(values, 0.0)[:, None] + np.array(PENALTIES))
-            found[:, self._fold == k] = (held @ damped.astype(np.float32)).T
-        return found
+            shifts[:, self._fold == k] = (held @ damped.astype(np.float32)).T
+        return shifts
 
     def solve(self, residual: FloatArray, weight: float, penalty: float) -> FloatArray:
         """Weights of one penalty on all answers."""
@@ -249,8 +249,8 @@ class DirectEstimator:
             If there is no base map for the outcomes.
         """
         _, y = confidence_sample(self.confidence, correct)
-        found = [self._bases(kind, y) for kind in BASES]
-        bases, fallback = min(found, key=_brier), min(found[:FALLBACKS], key=_brier).full
+        candidates = [self._bases(kind, y) for kind in BASES]
+        bases, fallback = min(candidates, key=_brier), min(candidates[:FALLBACKS], key=_brier).full
         parts = self._parts(bases, y)
         tried = {part.design.features.name: part.brier for part in parts}
         parts = [part for part in parts if part.brier < bases.brier]

@@ -137,9 +137,9 @@ def discover(
     corrected = field.corrected(held.x, held.confidence)
     gain = mean_gap((held.correct - corrected) ** 2 - (held.correct - under) ** 2, held.prompt)
     hidden = corrected - under
-    found = Discovery((), 0, gain, hidden)
-    if not found.helps or not field.shift.parts:
-        return found
+    unconfirmed = Discovery((), 0, gain, hidden)
+    if not unconfirmed.helps or not field.shift.parts:
+        return unconfirmed
     candidates = _candidates(field, train, held, hidden, epsilon, rng)
     tested = [
         regime

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.calibration.regimes.smoothing import Vectors, vectors
+from hedgerow.calibration.regimes.smoothing import Vectors, squared_distances, vectors
 
 ROUNDS = 6
 """Of Lloyd's algorithm: the centres are good enough for features then."""
@@ -36,12 +36,6 @@ class Centres:
     at: Vectors
     count: NDArray[np.float64]
     spread: float
-
-
-def squared_distances(a: Vectors, b: Vectors) -> Vectors:
-    """|a_i - b_j|^2 of every pair of rows."""
-    squared = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None, :] - 2.0 * (a @ b.T)
-    return np.asarray(np.maximum(squared, 0.0), dtype=np.float32)
 
 
 def nearest(x: Vectors, at: Vectors) -> NDArray[np.int64]:

@@ -153,18 +153,11 @@ def learn_field(
     """
     if len(train.x) < 2 or not len(validation.x) or not trainings:
         raise NotEnoughData("a geometry needs at least two answers to learn from, one to choose on, and a training")
-    found: list[LearnedField] = []
+    fields: list[LearnedField] = []
     for training in trainings:
-        found.append(_learn(train, validation, training, seed))
+        fields.append(_learn(train, validation, training, seed))
         done()
-    return min(found, key=lambda field: field.proxy)
-
-
-def learn_each(
-    train: Answers, validation: Answers, trainings: Sequence[Training], *, seed: int = 0
-) -> list[LearnedField]:
-    """A field for each of the trainings, in their order."""
-    return [_learn(train, validation, training, seed) for training in trainings]
+    return min(fields, key=lambda field: field.proxy)
 
 
 def _learn(train: Answers, validation: Answers, training: Training, seed: int) -> LearnedField:

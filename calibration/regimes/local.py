@@ -17,8 +17,8 @@ from hedgerow.calibration.maps.base import Learned
 from hedgerow.calibration.maps.local import LocalMap, packed, regime_rows
 from hedgerow.calibration.regimes.direct import DirectEstimator, DirectField
 from hedgerow.calibration.regimes.discovery import Columns, Discovery, Indices, MeanGap, discover, mean_gap
-from hedgerow.calibration.regimes.features import Centres, find_centres, squared_distances
-from hedgerow.calibration.regimes.smoothing import Vectors
+from hedgerow.calibration.regimes.features import Centres, find_centres
+from hedgerow.calibration.regimes.smoothing import Vectors, squared_distances
 from hedgerow.calibration.summary import summarise
 
 HELD = 0.4
@@ -69,7 +69,7 @@ def fit_local(
     model: str = "",
     encoder: str = "",
     seed: int = 0,
-    describe: Describe = lambda held, found: [()] * len(found.regimes),
+    describe: Describe = lambda held, discovery: [()] * len(discovery.regimes),
     fitted_at: datetime | None = None,
     done: Done = lambda: None,
 ) -> LocalFit:
@@ -100,12 +100,12 @@ def fit_local(
             f"{held.correct.size} held-out answers are too few to compare maps on: at least {LEAST_HELD} are needed"
         )
     trial = _estimator(train, rng, done).fit(train.correct)
-    found = discover(trial, train, held, rng)
+    discovery = discover(trial, train, held, rng)
     local, platt = trial.corrected(held.x, held.confidence), trial.fallback.means(held.confidence)
     gain = mean_gap((held.correct - local) ** 2 - (held.correct - platt) ** 2, held.prompt)
     estimator = _estimator(answers, rng, done)
-    words = describe(held, found)
-    regimes = regime_rows([(r.sign, r.centre, w) for r, w in zip(found.regimes, words, strict=True)])
+    words = describe(held, discovery)
+    regimes = regime_rows([(r.sign, r.centre, w) for r, w in zip(discovery.regimes, words, strict=True)])
     made = replace(
         to_map(estimator.fit(answers.correct), estimator.centres, answers.x, answers.prompt, rng),
         encoder=encoder, gain=(gain.mean, gain.low, gain.high), regimes=regimes,
@@ -144,7 +144,7 @@ def to_map(field: DirectField, centres: Centres, x: Vectors, prompt: Indices, rn
             weights = weights + scaled
         else:
             kernels.append((float(features.precision), packed(features.whitening @ scaled)))
-    anchors, reach, least = _neighbourhood(x, prompt, rng)
+    anchors, reach, least = neighbourhood(x, prompt, rng)
     return LocalMap(
         field.fallback,
         field.base,
@@ -162,7 +162,7 @@ def to_map(field: DirectField, centres: Centres, x: Vectors, prompt: Indices, rn
     )
 
 
-def _neighbourhood(x: Vectors, prompt: Indices, rng: np.random.Generator) -> tuple[Centres, float, float]:
+def neighbourhood(x: Vectors, prompt: Indices, rng: np.random.Generator) -> tuple[Centres, float, float]:
     """Anchors from four fifths of the questions, and the mass that all but a hundredth of the others have."""
     names, first = np.unique(prompt, return_index=True)
     x = x[first]

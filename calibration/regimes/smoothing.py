@@ -98,14 +98,26 @@ def smooth(query: ArrayLike, bank: ArrayLike, residual: ArrayLike, *, bandwidth:
     return Smoothed(np.where(mass > 0.0, sums[:, 0] / np.maximum(mass, 1e-30), 0.0), mass)
 
 
+def squared_distances(a: Vectors, b: Vectors) -> Vectors:
+    """|a_i - b_j|^2 of every pair of rows, shape (n, m)."""
+    squared = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None, :] - 2.0 * (a @ b.T)
+    return np.asarray(np.maximum(squared, 0.0), dtype=np.float32)
+
+
 def _kernel(a: Vectors, b: Vectors, bandwidth: float) -> Vectors:
     """exp(-|a - b|^2 / bandwidth^2) of every row of a with every row of b."""
-    squared = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None, :] - 2.0 * (a @ b.T)
-    return np.asarray(np.exp(-np.maximum(squared, 0.0) / np.float32(bandwidth**2)), dtype=np.float32)
+    return np.asarray(np.exp(-squared_distances(a, b) / np.float32(bandwidth**2)), dtype=np.float32)
 
 
 def correct_within(confidence: ArrayLike, delta: ArrayLike, *, scale: float = 1.0) -> FloatArray:
     """Confidences moved by the field without leaving [0, 1]: f - f tanh(a |d|) where d < 0, f + (1 - f) tanh(a d) elsewhere.
+
+    Parameters
+    ----------
+    confidence, delta : array_like, of one shape
+        f in [0, 1], and the field d; below 0 = overconfident.
+    scale : float
+        a > 0; larger = a longer way for the same d.
 
     Notes
     -----

@@ -12,6 +12,7 @@ from hedgerow.calibration import Beta
 FrameKind = Literal["clause", "fragment", "adverb", "modal", "parenthetical", "closing", "lead"]
 Register = Literal["plain", "formal", "casual"]
 Source = Literal["people", "modelled", "standard"]
+Voice = Literal["impersonal", "first_person"]
 
 NO_HEDGE = "no-hedge"
 """The id of the plain assertion."""
@@ -72,6 +73,8 @@ class Hedge:
         Other wordings that are read as this entry and never written ("meines Wissens").
     booster : bool
         Stresses a claim instead of weakening it. Only in lexicons of languages without a grammar of cues, which cannot tell.
+    voice : {"impersonal", "first_person"} or None
+        Who speaks. None: the phrase tells ("I think").
     """
 
     id: str
@@ -86,6 +89,7 @@ class Hedge:
     error: float | None = None
     variants: tuple[str, ...] = ()
     booster: bool = False
+    voice: Voice | None = None
 
     @property
     def is_plain(self) -> bool:

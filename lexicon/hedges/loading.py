@@ -27,9 +27,14 @@ _Location = tuple[int | str, ...]
 
 
 @cache  # shipped files do not change while we run, and every reading of a text asks
+def _shipped() -> dict[str, Path]:
+    """The shipped lexicons' files by name."""
+    return {path.stem: path for path in sorted(DATA.iterdir(), reverse=True) if path.suffix in {".json", ".yaml"}}
+
+
 def builtin_names() -> tuple[str, ...]:
     """Names of the shipped lexicons: languages ("en", "de", ...) and official scales ("ipcc", "nato", ...)."""
-    return tuple(sorted(path.stem for path in DATA.iterdir() if path.suffix in {".json", ".yaml"}))
+    return tuple(sorted(_shipped()))
 
 
 def load(path: Path | str | None = None, *, language: str | None = None) -> Lexicon:
@@ -55,9 +60,8 @@ def load(path: Path | str | None = None, *, language: str | None = None) -> Lexi
 
 def _find(path: Path | str) -> Path:
     """The file behind a path, or behind the name of a shipped lexicon."""
-    if isinstance(path, str) and path in builtin_names():
-        return next(file for file in sorted(DATA.glob(f"{path}.*")) if file.suffix in {".json", ".yaml"})
-    return Path(path)
+    shipped = _shipped().get(path) if isinstance(path, str) else None
+    return shipped or Path(path)
 
 
 def _load(path: Path, above: tuple[Path, ...] = ()) -> Lexicon:
@@ -123,7 +127,7 @@ def _hedge(row: HedgeRow, language: str) -> Hedge:
     frames = tuple(Frame(kind, text) for frame in row.frames for kind, text in frame.items())
     return Hedge(
         row.id, row.phrase, row.to_beta(), row.source, row.readers, frames, row.register_, language, row.basis, row.error,
-        tuple(row.variants), row.booster,
+        tuple(row.variants), row.booster, row.voice,
     )  # fmt: skip
 
 

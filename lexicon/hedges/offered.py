@@ -6,17 +6,16 @@ Every entry is read (an answer's own words are perceived through all of them); f
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Literal
 
 from hedgerow.lexicon.errors import LexiconError
-from hedgerow.lexicon.hedges.entries import NO_HEDGE, Hedge, Lexicon, Register
-from hedgerow.lexicon.hedges.loading import load
+from hedgerow.lexicon.hedges.entries import NO_HEDGE, Hedge, Lexicon, Register, Voice
+from hedgerow.lexicon.hedges.loading import builtin_names, load
 from hedgerow.lexicon.hedges.written import written
 
 Wordings = Literal["vetted", "all"]
-Voice = Literal["impersonal", "first_person"]
 IMPERSONAL: tuple[Voice, ...] = ("impersonal",)
 
 REGISTERS: tuple[Register, ...] = ("plain", "formal")
@@ -60,12 +59,14 @@ def offered(
     Parameters
     ----------
     wordings : "vetted" keeps of the shipped entries those that a product would say, each in the forms that read well; "all" keeps every entry
-        in every form. Entries of the user's own stay in both.
+        in every form.
     voices : who may speak; "I think" is first person.
     boosters : whether entries read as surer than the plain assertion stay; without them a surer answer is left plain, because `no-hedge` is
         the nearest entry there is.
     registers : tones that stay. None: plain ones, with "all" formal ones too.
     never : ids that go. None: `UNSUITED`.
+
+    Entries of the user's own stay as they are, in every register where `registers` is unset: whoever wrote them means them to be written.
 
     Raises
     ------
@@ -83,38 +84,48 @@ def offered(
     plain, never = lexicon.get(NO_HEDGE), UNSUITED if never is None else never
     tones = registers or (REGISTERS if wordings == "all" else ("plain",))
     most = 1.0 if boosters or plain is None else plain.beta.mean
-    hedges = tuple(
-        hedge
-        for hedge in (_vetted(lexicon) if wordings == "vetted" else lexicon)
-        if hedge.is_plain
-        or (
-            hedge.register in tones
+
+    mine = own_entries(lexicon)
+    form = _vetted(lexicon.language) if wordings == "vetted" else None
+
+    def suits(hedge: Hedge) -> bool:
+        return hedge.is_plain or (
+            (hedge.register in tones or (registers is None and hedge.id in mine))
             and voice_of(hedge) in voices
             and hedge.beta.mean <= most
             and hedge.id not in never
             and hedge.basis.partition("en:")[2] not in never  # a translation is as unsuited as what it translates
         )
-    )
+
+    written_forms = (hedge if form is None or hedge.id in mine else form(hedge) for hedge in lexicon)
+    hedges = tuple(hedge for hedge in written_forms if hedge is not None and suits(hedge))
     if not any(hedge.is_sayable and not hedge.is_plain for hedge in hedges):
         raise LexiconError(f"no hedge is left: none has a register of {', '.join(tones)} and is allowed")
     return replace(lexicon, hedges=hedges)
 
 
 def voice_of(hedge: Hedge) -> Voice:
-    """Whether a phrase is said by someone ("I think", "to my knowledge")."""
+    """Whether a phrase is said by someone ("I think", "to my knowledge"): as its entry says, or as its words tell."""
+    if hedge.voice is not None:
+        return hedge.voice
     speaker = _SPEAKER.get(hedge.language)
     return "first_person" if speaker is not None and speaker.search(hedge.phrase) else "impersonal"
 
 
-def _vetted(lexicon: Lexicon) -> Iterator[Hedge]:
-    """The shipped entries in their vetted forms, and the user's own as they are."""
-    vetted = written(lexicon.language).wordings
-    if not vetted:
-        yield from lexicon
-        return
-    shipped = load(language=lexicon.language)
-    for hedge in lexicon:
-        if hedge.is_plain or shipped.get(hedge.id) != hedge:
-            yield hedge
-        elif (wording := vetted.get(hedge.id)) is not None:
-            yield replace(hedge, frames=wording.frames, register=wording.register)
+def own_entries(lexicon: Lexicon) -> Mapping[str, Hedge]:
+    """The entries of a lexicon that the shipped one of its language has not or has otherwise, by id."""
+    shipped = load(language=lexicon.language).by_id if lexicon.language in builtin_names() else {}
+    return {hedge.id: hedge for hedge in lexicon if shipped.get(hedge.id) != hedge}
+
+
+def _vetted(language: str) -> Callable[[Hedge], Hedge | None]:
+    """A shipped entry in its vetted forms; None for one that is not written."""
+    vetted = written(language).wordings
+
+    def form(hedge: Hedge) -> Hedge | None:
+        if hedge.is_plain or not vetted:
+            return hedge
+        wording = vetted.get(hedge.id)
+        return None if wording is None else replace(hedge, frames=wording.frames, register=wording.register)
+
+    return form

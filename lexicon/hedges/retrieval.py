@@ -1,7 +1,7 @@
 """From a confidence to hedges: the nearest by 1-Wasserstein distance.
 
 Two ways to the same ranking. RALC's: shortlist by the mean, rank the shortlist by W1. The direct one (`shortlist=None`): W1 is the
-L1 distance of quantile vectors, so one flat FAISS search ranks the whole lexicon. Both then measure what competes for the first k
+L1 distance of quantile vectors, so one flat search ranks the whole lexicon. Large lexicons are searched by FAISS (`shortlisting.py`). Both then measure what competes for the first k
 places anew (`w1_refined`), so that the error of the vectors decides no rank.
 """
 
@@ -17,6 +17,7 @@ from hedgerow.calibration.wasserstein import NODES, quantile_nodes
 from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.hedges.entries import Lexicon, Match, Register
 from hedgerow.lexicon.hedges.quantiles import GRID_ERROR, Floats, crossings, query_nodes, w1_refined
+from hedgerow.lexicon.hedges.shortlisting import l1_search
 
 NEAR_TIE = 0.02
 """W1 below which two hedges are as good as each other: readers of one phrase differ by six times as much."""
@@ -59,25 +60,17 @@ class Retriever:
     """
 
     def __init__(self, lexicon: Lexicon, shortlist: int | None = 30) -> None:
-        import faiss
-
         self.hedges = tuple(hedge for hedge in lexicon if hedge.is_sayable)
         if not self.hedges:
             raise LexiconError("no hedge of the lexicon has a frame, so none can be retrieved")
         if shortlist is not None and shortlist < 1:
             raise LexiconError(f"the shortlist must hold one hedge at least, got {shortlist}")
         self.shortlist = shortlist
-        faiss.omp_set_num_threads(1)  # one query at a time: waking threads costs a thousand times the search
         alpha = np.array([hedge.beta.alpha for hedge in self.hedges])
         beta = np.array([hedge.beta.beta for hedge in self.hedges])
         self._nodes = quantile_nodes(alpha, beta)
         self._flat = bool((alpha + beta).min() < FLAT)
-        if shortlist is None:
-            self._index = faiss.IndexFlat(self._nodes.shape[1], faiss.METRIC_L1)
-            self._index.add(self._nodes.astype(np.float32))
-        else:
-            self._index = faiss.IndexFlat1D()
-            self._index.add((alpha / (alpha + beta)).astype(np.float32)[:, None])
+        self._search = l1_search(self._nodes if shortlist is None else (alpha / (alpha + beta))[:, None])
 
     def nearest(
         self, target: Beta, k: int = 5, *, register: Register | None = None, avoid: Collection[str] = frozenset()
@@ -129,15 +122,12 @@ class Retriever:
         """How much a distance of two vectors may be wrong."""
         return FLAT_ERROR if self._flat or target.concentration < FLAT else NODE_ERROR
 
-    def _candidates(self, target: Beta, query: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
+    def _candidates(self, target: Beta, query: Floats, k: int) -> tuple[NDArray[np.int64], NDArray[np.floating]]:
         """Indices of the hedges that are worth ranking, and their W1 by vectors."""
         if self.shortlist is None:
-            distances, nearest = self._index.search(query.astype(np.float32)[None, :], min(k + SPARE, len(self.hedges)))
-            return nearest[0], distances[0]
-        _, nearest = self._index.search(
-            np.array([[target.mean]], np.float32), min(max(self.shortlist, k), len(self.hedges))
-        )
-        return nearest[0], np.abs(self._nodes[nearest[0]] - query) @ _ONES
+            return self._search(query, k + SPARE)
+        nearest, _ = self._search(np.array([target.mean]), max(self.shortlist, k))
+        return nearest, np.abs(self._nodes[nearest] - query) @ _ONES
 
     def _reluctance(self, index: int, register: Register | None, avoid: Collection[str]) -> float:
         """Distance added to a hedge that does not suit: less than a near-tie for its tone, a near-tie for being used lately."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from hedgerow.calibration import Beta
 from hedgerow.calibration.beta import PARAMETER_FLOOR
-from hedgerow.lexicon.hedges.entries import NO_HEDGE, FrameKind, Register, Source
+from hedgerow.lexicon.hedges.entries import NO_HEDGE, FrameKind, Register, Source, Voice
 
 SLOTS: dict[str, str] = {"clause": "{clause}", "fragment": "{fragment}", "lead": "{answer}"}
 """What the text of a frame must hold once, by kind; frames of the other kinds hold no slot."""
@@ -36,6 +36,7 @@ class HedgeRow(BaseModel):
     readers: int = Field(default=0, ge=0)
     booster: bool = False
     register_: Register = Field(default="plain", alias="register")
+    voice: Voice | None = None
     basis: str = ""
     error: _Unit | None = None
     variants: list[str] = []

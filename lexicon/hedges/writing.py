@@ -11,9 +11,10 @@ DIGITS = 4
 """Decimals of alpha and beta in a file: their error moves a mean by less than 1e-4."""
 
 
-def to_json(lexicon: Lexicon) -> str:
-    """A lexicon as the text of a file that `load` reads back."""
+def to_json(lexicon: Lexicon, extends: str | None = None) -> str:
+    """A lexicon as the text of a file that `load` reads back, alone or on top of another."""
     head = {"version": 1, "language": lexicon.language, "title": lexicon.title}
+    head |= {"extends": extends} if extends else {}
     head |= {name: " ".join(sorted(words)) for name in ("negations", "edges") if (words := getattr(lexicon, name))}
     lines = "".join(f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n" for key, value in head.items())
     rows = ",\n".join(_row(hedge) for hedge in lexicon)
@@ -37,6 +38,8 @@ def _row(hedge: Hedge) -> str:
         row["variants"] = hedge.variants
     if hedge.booster:
         row["booster"] = True
+    if hedge.voice:
+        row["voice"] = hedge.voice
     frames = [{frame.kind: frame.text} for frame in hedge.frames]
     head = json.dumps(row, ensure_ascii=False).removesuffix("}")
     return f'  {head},\n   "frames": {json.dumps(frames, ensure_ascii=False)}}}'

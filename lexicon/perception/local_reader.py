@@ -12,6 +12,7 @@ from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.hedges.entries import NO_HEDGE
 from hedgerow.lexicon.hedges.loading import load
 from hedgerow.lexicon.perception.model import features, model
+from hedgerow.lexicon.perception.own import Own
 from hedgerow.lexicon.perception.spotting import Marked, Span, mark
 from hedgerow.lexicon.perception.translated import check_language, languages
 
@@ -54,7 +55,7 @@ class Perceived:
         return tuple(span for sentence in self.sentences for span in sentence.spans)
 
 
-def perceive(text: str, language: str = "en") -> Perceived:
+def perceive(text: str, language: str = "en", own: Own | None = None) -> Perceived:
     """How confident the wording of a text sounds to readers.
 
     Parameters
@@ -64,6 +65,8 @@ def perceive(text: str, language: str = "en") -> Perceived:
     language : str
         What the text is written in, one of `languages()`. The model is fitted on English; in the others the wordings of their lexicons
         are recognised, at the Betas of the English entries that they translate.
+    own : Own, optional
+        Of a lexicon of one's own (`Own.of(lexicon)`): in texts of its language its wordings are read at their own Betas.
 
     Returns
     -------
@@ -86,8 +89,11 @@ def perceive(text: str, language: str = "en") -> Perceived:
     """
     check_language(language)
     check_readable(text)
-    beta_of = _beta if language == "en" else partial(_beta_of_spans, plain=load(language=language)[NO_HEDGE].beta)
-    read = tuple(Sentence(m.start, m.end, text[m.start : m.end], beta_of(m), m.spans) for m in mark(text, language))
+    own = own if own is not None and own.language == language else None
+    beta_of = partial(_beta if language == "en" else _beta_of_spans, plain=_plain(language, own))
+    read = tuple(
+        Sentence(m.start, m.end, text[m.start : m.end], beta_of(m), m.spans) for m in mark(text, language, own)
+    )
     return Perceived(_together([sentence.beta for sentence in read]), read)
 
 
@@ -100,9 +106,16 @@ def check_readable(text: str) -> None:
         raise LexiconError(f"the text is not in Latin script; only texts in {', '.join(languages())} can be read")
 
 
-def _beta(sentence: Marked) -> Beta:
+def _plain(language: str, own: Own | None) -> Beta:
+    return own.plain if own else load(language=language)[NO_HEDGE].beta
+
+
+def _beta(sentence: Marked, plain: Beta) -> Beta:
+    if sentence.own:
+        beside = (model().beta(features(sentence.tokens, sentence.cues)),) if sentence.cues else ()
+        return _together((*sentence.own, *beside))
     if not sentence.cues:
-        return load()[NO_HEDGE].beta
+        return plain
     if len(sentence.spans) == len(sentence.cues) == 1 and (id := sentence.spans[0].hedge):
         return load()[id].beta
     return model().beta(features(sentence.tokens, sentence.cues))

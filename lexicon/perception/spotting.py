@@ -14,7 +14,16 @@ from hedgerow.lexicon.hedges.entries import Hedge
 from hedgerow.lexicon.hedges.loading import load
 from hedgerow.lexicon.perception.cues import BOOSTER, Cue, find_cues
 from hedgerow.lexicon.perception.model import perceived
-from hedgerow.lexicon.perception.translated import Wordings, by_first_word, check_language, find_wordings
+from hedgerow.lexicon.perception.own import Own
+from hedgerow.lexicon.perception.translated import (
+    Book,
+    Wording,
+    Wordings,
+    book_of,
+    by_first_word,
+    check_language,
+    find_wordings,
+)
 from hedgerow.lexicon.text.sentences import sentence_spans
 from hedgerow.lexicon.text.words import Token, tokenize, word_set
 
@@ -56,13 +65,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A sentence with its cues and spans; what perception builds on."""
+    """A sentence with its cues and spans; what perception builds on. `own`: Betas of wordings of a lexicon of one's own, which are no cues."""
 
     start: int
     end: int
     tokens: list[Token]
     cues: list[Cue]
     spans: tuple[Span, ...]
+    own: tuple[Beta, ...] = ()
 
 
 def spot(text: str, language: str = "en") -> tuple[Span, ...]:
@@ -96,28 +106,45 @@ def check_length(text: str) -> None:
         raise TextTooLong(f"the text has {len(text):,} characters; at most {LIMIT:,} are read")
 
 
-def mark(text: str, language: str = "en") -> list[Marked]:
-    """The sentences of a text with their cues (English alone has any) and spans."""
+def mark(text: str, language: str = "en", own: Own | None = None) -> list[Marked]:
+    """The sentences of a text with their cues (English alone has any) and spans; wordings of one's own come before the shipped ones."""
     check_language(language)
     check_length(text)
     if language == "en":
-        return [_mark(text, start, end) for start, end in sentence_spans(text)]
-    return [_mark_translated(text, start, end, language) for start, end in sentence_spans(text)]
+        return [_mark(text, start, end, own) for start, end in sentence_spans(text)]
+    books = (*((own.book,) if own else ()), book_of(language))
+    return [_mark_translated(text, start, end, books) for start, end in sentence_spans(text)]
 
 
-def _mark_translated(text: str, start: int, end: int, language: str) -> Marked:
+def _mark_translated(text: str, start: int, end: int, books: Sequence[Book]) -> Marked:
     tokens = tokenize(text, start, end)
-    spans = []
-    for w in find_wordings(tokens, language):
-        left, right = tokens[w.first].start, tokens[w.last].end
-        spans.append(Span(left, right, text[left:right], w.kind, w.beta, w.hedge.id if w.hedge else None))
+    found: list[Wording] = []
+    for book in books:
+        found += [w for w in find_wordings(tokens, book) if all(w.last < f.first or f.last < w.first for f in found)]
+    spans = (_span(text, tokens, w) for w in sorted(found, key=lambda w: w.first))
     return Marked(start, end, tokens, [], tuple(spans))
 
 
-def _mark(text: str, start: int, end: int) -> Marked:
+def _span(text: str, tokens: Sequence[Token], w: Wording) -> Span:
+    left, right = tokens[w.first].start, tokens[w.last].end
+    return Span(left, right, text[left:right], w.kind, w.beta, w.hedge.id if w.hedge else None)
+
+
+def _mark(text: str, start: int, end: int, own: Own | None = None) -> Marked:
     tokens = tokenize(text, start, end)
     cues = find_cues(tokens)
-    spans, waiting = [], deque(cues)
+    if own is None:
+        return Marked(start, end, tokens, cues, tuple(_spans(text, tokens, cues)))
+    wordings, cues = own.find(tokens, cues)
+    spans = [_span(text, tokens, wording) for wording in wordings]
+    others = [s for s in _spans(text, tokens, cues) if all(s.end <= o.start or o.end <= s.start for o in spans)]
+    together = tuple(sorted((*spans, *others), key=lambda span: span.start))
+    return Marked(start, end, tokens, cues, together, tuple(wording.beta for wording in wordings))
+
+
+def _spans(text: str, tokens: Sequence[Token], cues: Sequence[Cue]) -> list[Span]:
+    """The spans of cues."""
+    spans, waiting = list[Span](), deque(cues)
     for first, last, hedge in _ranges(tokens, cues):
         left, right = tokens[first].start, tokens[last].end
         inside = []
@@ -128,7 +155,7 @@ def _mark(text: str, start: int, end: int) -> Marked:
         kind: Literal["hedge", "booster"] = "booster" if low and low.value >= BOOSTER else "hedge"
         beta = hedge.beta if hedge else perceived(tokens[first : last + 1])
         spans.append(Span(left, right, text[left:right], kind, beta, hedge.id if hedge else None))
-    return Marked(start, end, tokens, cues, tuple(spans))
+    return spans
 
 
 @cache

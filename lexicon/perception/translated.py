@@ -6,7 +6,7 @@ those of the English entries that they translate: no reader of German, French or
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -36,11 +36,29 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True)
-class _Book:
-    """The wordings of a language by their first word, longest first, and the words that turn them round."""
+class Book:
+    """Wordings by their first word, longest first, and the words that turn them round."""
 
     wordings: Wordings
     negations: frozenset[str]
+
+    @classmethod
+    def of(
+        cls,
+        hedges: Iterable[Hedge],
+        negations: frozenset[str],
+        edges: frozenset[str],
+        common: frozenset[str] = frozenset(),
+    ) -> Book:
+        """Of entries: their phrases, variants and frames, but for frames that say nothing beside `common` words."""
+        by_words: dict[tuple[str, ...], Hedge] = {}
+        for hedge in hedges:
+            for text in [hedge.phrase, *hedge.variants, *map(_wording, hedge.frames)] if hedge.phrase else ():
+                words = _trimmed([token.word for token in tokenize(text)], edges)
+                if not common.issuperset(words):
+                    by_words.setdefault(words, hedge)
+                by_words.setdefault(tuple(token.word for token in tokenize(hedge.phrase)), hedge)
+        return cls(by_first_word(by_words), negations)
 
 
 @cache
@@ -60,15 +78,8 @@ def check_language(language: str) -> None:
         raise LexiconError(f"language {language!r} cannot be read; use one of {', '.join(languages())}")
 
 
-def find_wordings(tokens: Sequence[Token], language: str) -> list[Wording]:
-    """Wordings of the language's lexicon in a sentence, in order, without overlap; the longest from the left.
-
-    Raises
-    ------
-    LexiconError
-        If the language cannot be read.
-    """
-    book = _book(language)
+def find_wordings(tokens: Sequence[Token], book: Book) -> list[Wording]:
+    """Wordings of a book in a sentence, in order, without overlap; the longest from the left."""
     words = [token.word for token in tokens]
     wordings: list[Wording] = []
     free = index = 0
@@ -104,17 +115,17 @@ def _negated(sure: bool) -> Beta:
 
 
 @cache
-def _book(language: str) -> _Book:
+def book_of(language: str) -> Book:
+    """The wordings of the shipped lexicon of a language.
+
+    Raises
+    ------
+    LexiconError
+        If the language cannot be read.
+    """
     check_language(language)
     lexicon = load(language=language)
-    by_words: dict[tuple[str, ...], Hedge] = {}
-    for hedge in lexicon:
-        texts = [hedge.phrase, *hedge.variants, *(_wording(frame) for frame in hedge.frames)]
-        for text in texts if hedge.phrase else ():
-            words = _trimmed([token.word for token in tokenize(text)], lexicon.edges)
-            by_words.setdefault(words, hedge)
-            by_words.setdefault(tuple(token.word for token in tokenize(hedge.phrase)), hedge)
-    return _Book(by_first_word(by_words), lexicon.negations)
+    return Book.of(lexicon, lexicon.negations, lexicon.edges)
 
 
 def by_first_word(entries: Mapping[tuple[str, ...], Hedge]) -> Wordings:

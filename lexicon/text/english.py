@@ -50,7 +50,7 @@ PRESENT_VERBS = word_set(
     "absorbs allows attacks attends builds buys calls catches competes comprises creates decides defines determines "
     "discovers draws earns employs encourages ensures exceeds exhibits expands explains extends fights functions gets governs "
     "experiences cleaves regulates secretes transports stimulates fertilizes surrounds occupies "
-    "means refers contains consists includes occurs begins becomes originates comes goes takes gives tells says believes "
+    "means benefits refers contains consists includes occurs begins becomes originates comes goes takes gives tells says believes "
     "thinks wants exists lives lies belongs remains appears happens depends serves lasts makes plays stars sings "
     "performs portrays voices writes requires provides represents helps uses causes produces receives holds owns runs stands costs "
     "weighs measures covers borders flows rises sets grows needs tends involves describes features follows leads sits "

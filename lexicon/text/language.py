@@ -36,6 +36,11 @@ _CYRILLIC = (("uk", "іїєґ"), ("ru", "ыэё"))
 _PERSIAN = "پچژگ"
 _ENDINGS = ("s", "ed", "ing", "ly", "ion", "er", "ic", "al", "y", "e")
 """Endings of which an English sentence without function words has one at least ("Newton discovered gravity.")."""
+_IN_NAMES = frozenset(
+    ["af", "al", "bin", "da", "das", "de", "degli", "dei", "del", "della", "den", "der", "des", "di", "do", "dos", "du", "el", "ibn",
+     "la", "las", "le", "les", "los", "ten", "ter", "van", "vom", "von", "zu", "zum", "zur"]
+)  # fmt: skip
+"""Small words inside names, which are the same in every language ("Leonardo da Vinci.")."""
 CLEAR, ALONE = 1.5, 0.8
 """Score from which an answer shows its language whatever that of its question, a function word of one language alone counting 1; the same
 where the question is missing."""
@@ -89,6 +94,12 @@ def grammar(language: str) -> Grammar:
 
 
 @cache
+def function_words(language: str) -> frozenset[str]:
+    """The words by which a known language is told."""
+    return frozenset(_file(language)["function_words"].split())
+
+
+@cache
 def negations(language: str) -> frozenset[str]:
     """The words of a known language that negate."""
     return frozenset(_file(language)["negations"].split())
@@ -102,19 +113,36 @@ def language_of(text: str, question: str = "") -> str | None:
 
     >>> language_of("It was Paris."), language_of("Paris", "Quelle est la capitale de la France ?"), language_of("Łódź")
     ('en', 'fr', None)
+    >>> language_of("Vincent van Gogh.", "Who painted The Starry Night?"), language_of("Leonardo da Vinci.", "Wer malte die Mona Lisa?")
+    ('en', 'de')
     """
     text, question = (_ADDRESS.sub(" ", one[:_SAMPLE]) for one in (text, question))  # an address is in no language
-    scores = _scores(text)
+    scores = {} if _is_name(text) else _scores(text)
     enough = ALONE if not question else TITLE_CLEAR if len(_WORD.findall(text)) <= TITLE else CLEAR
-    language = _by_script(text) or _by_words(scores, enough)
-    asked = _by_script(question) or _by_words(_scores(question), 0.5)
-    if language is None and asked in (None, "en") and _is_foreign(text, scores):
+    script, of_question = _by_script(question), _scores(question)
+    # an answer in the question's script that holds much code is in that language
+    language = _by_script(text) or (script and _by_script(_without_latin(text))) or _by_words(scores, enough)
+    asked = script or _by_words(of_question, 0.5)
+    if language is None and asked in (None, "en") and not _is_name(text) and _is_foreign(text, scores):
         return None
     if language is None and question:
-        language = _by_script(question) or _by_words(_together(_scores(question), scores), 0.5)
+        language = script or _by_words(_together(of_question, scores), 0.5)
     if language is None:
         return "en" if all(c.isascii() or not c.isalpha() for c in text + question) else None
     return None if language == _UNKNOWN else language
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is a name with small words in it, which says nothing of the language that it stands in."""
+    words = _WORD.findall(text)
+    if (
+        len(words) < 3
+        or not (words[0][0].isupper() and words[-1][0].isupper())
+        or words[0].lower() in _function_words()
+    ):
+        return False
+    small = [word for word in words if word.islower()]
+    return bool(small) and _IN_NAMES.issuperset(small)
 
 
 def _is_foreign(text: str, scores: Mapping[str, float]) -> bool:
@@ -159,6 +187,10 @@ def _by_script(text: str) -> str | None:
     if language == _UNKNOWN:
         return next((code for code, letters in _CYRILLIC if any(c in letters for c in text.lower())), _UNKNOWN)
     return language
+
+
+def _without_latin(text: str) -> str:
+    return "".join(character for character in text if _script(character))
 
 
 def _script(character: str) -> str:

@@ -31,12 +31,16 @@ _CONNECTIVE = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"(?:\*\*|__)?[^.:!?\n]{1,80}(?<!\s\w\s):(?:\*\*|__)?[ \t]+")
+_FORBIDS = re.compile(r"(?:do not|don['’]t|never|avoid)\b", re.IGNORECASE)
+"""What stands before the colon of a warning: "Do not mix them: the fumes kill." """
 _INTRODUCTION = re.compile(
-    r"(?:in|on|at|by|during|after|before|since|according|as|for|to|from|with|under|based|despite|throughout|among|if|when|while|"
-    r"because|although|though|unless|once|until)\b[^,;:]*,\s+",
+    r"(?:in|on|at|by|during|after|before|since|according|as|for|to(?!\b[^,;:]*\b(?:is|means|involves|requires)\b)|from|with|under|based|despite|throughout|among|if|when|while|"
+    r"because|although|though|unless|once|until|had|should)\b[^,;:]*,\s+",
     re.IGNORECASE,
 )
-_HOW_TO = re.compile(r"^\W*(?:how (?:can|could|do|does|should|would|to)\b|what (?:should|can|could)\b)", re.IGNORECASE)
+_HOW_TO = re.compile(
+    r"^\W*(?:how (?:(?:can|could|do|should|would) (?:i|you|we|one)|to)\b|what (?:should|can|could)\b)", re.IGNORECASE
+)
 _CONTRACTED = re.compile(r"(?:i|he|she|it|they|we|you|that|there|who|what|here|this)'(?:s|re|m|ve|ll|d)")
 
 
@@ -109,6 +113,8 @@ def label_end(sentence: str) -> int:
     if match is None or not re.search(r"\w", sentence[match.end() :]) or _is_open(match.group()):
         return 0
     label = match.group().strip("*: \t")
+    if _FORBIDS.match(label):
+        return 0
     asks = (label.split() or [""])[0].lower() in w.RELATIVISERS | w.AUXILIARIES
     return match.end() if asks or _find_verb(label)[0] == "fragment" else 0
 
@@ -162,7 +168,7 @@ def _find_verb(body: str) -> tuple[ShapeKind, int | None]:
     pending = 0
     for i, token in enumerate(tokens):
         lower = token.group().lower().replace("’", "'")
-        if i and _opens_clause(tokens, i, lower):
+        if (i or introduction) and _opens_clause(tokens, i, lower):  # "According to the Gini index, which is ..."
             pending += not _has_unknown_verb(tokens, i)
             continue
         if _in_contact_clause(text, tokens, i):
@@ -265,14 +271,15 @@ def _verb_at(tokens: list[re.Match[str]], i: int, lower: str, introduced: bool) 
     small = token.group()[0].islower()
     if _CONTRACTED.fullmatch(lower) and (i == 0 or small):
         return _Verb(token.end())
-    if i == 0 or not small or token.string[token.start() - 1] == "-":  # "co-wrote"
+    if i == 0 or not small or token.string[token.start() - 1] in "-'’":  # "co-wrote", "I 'd"
         return None
     if lower in w.AUXILIARIES:
         return _auxiliary(token, lower, _word(tokens, i + 1))
     if i == 1 and previous in w.CERTAIN_SUBJECTS and not lower.endswith("ly") and lower not in w.ADVERBS:
         return _Verb(None if introduced else token.start())
-    if lower in w.PRESENT_VERBS and i + 1 == len(tokens):
-        return None  # "judicial functions"
+    following = _word(tokens, i + 1)
+    if lower in w.PRESENT_VERBS and (i + 1 == len(tokens) or f"{following}s" in w.PRESENT_VERBS):
+        return None  # "judicial functions", "red stars appear"
     if (
         lower in w.PRESENT_VERBS
         and not lower.endswith("s")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import Depends, Request
 
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.gateway import access
+from hedgerow.proxy.gateway.access import Person
 from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.services import Services
+from hedgerow.proxy.types import Role
 
 
 def services_of(request: Request) -> Services:
@@ -35,21 +38,34 @@ StoreOf = Annotated[AuditStore, Depends(store_of)]
 
 
 def known(request: Request, services: ServicesOf) -> None:
-    """Only listed client keys get in, where any are listed; asked before the body is looked at."""
-    access.client_key_hash(request.headers, services.settings)
+    """Only known client keys get in, where any are asked for; asked before the body is looked at."""
+    access.caller_of(request.headers, services.settings, services.keys).check()
 
 
-def admitted(request: Request, services: ServicesOf) -> None:
-    """Only the admin key opens the audit, where one is configured; else whoever may use the proxy."""
-    access.check_admin_or_client(request.headers, services.settings)
+def reads(request: Request, services: ServicesOf) -> str | None:
+    """Whose rows of the audit are open: of the caller's named key, or everybody's (None)."""
+    return access.owner_of(request.headers, services.settings, services.keys, "viewer")
 
 
-def administers(request: Request, services: ServicesOf) -> None:
-    """Only the admin key changes how routes work; without one configured nobody does over HTTP."""
-    access.check_admin(request.headers, services.settings)
+def judges(request: Request, services: ServicesOf) -> str | None:
+    """Whose answers the caller may say of whether they were right: its named key's, or everybody's (None)."""
+    return access.owner_of(request.headers, services.settings, services.keys, "reviewer")
+
+
+def _with_role(needed: Role) -> Callable[[Request, ServicesOf], Person]:
+    def admitted(request: Request, services: ServicesOf) -> Person:
+        return access.check_person(request.headers, services.settings, services.keys, needed)
+
+    return admitted
 
 
 Known = Depends(known)
-Admitted = Depends(admitted)
-Administers = Depends(administers)
-"""For `dependencies=[...]` of a router or an endpoint."""
+Views = Depends(_with_role("viewer"))
+Reviews = Depends(_with_role("reviewer"))
+Administers = Depends(_with_role("operator"))
+"""For `dependencies=[...]` of a router or an endpoint. `Administers` is for what changes anything."""
+ReadsOf = Annotated[str | None, Depends(reads)]
+JudgesOf = Annotated[str | None, Depends(judges)]
+ReviewerOf = Annotated[Person, Reviews]
+OperatorOf = Annotated[Person, Administers]
+"""For arguments of an endpoint that asks who it is."""

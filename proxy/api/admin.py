@@ -1,4 +1,4 @@
-"""`/v1/admin`: what operators see and set while the proxy runs. Everything here needs the admin key."""
+"""`/v1/admin`: what operators see and set while the proxy runs. Everything here needs the admin key, or the key of a person with the role."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ import anyio.to_thread
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from hedgerow.proxy.api.access import Administers, ReloaderOf, ServicesOf, StoreOf
+from hedgerow.proxy.api.access import (
+    Administers,
+    OperatorOf,
+    ReloaderOf,
+    ReviewerOf,
+    Reviews,
+    ServicesOf,
+    StoreOf,
+    Views,
+)
 from hedgerow.proxy.api.feedback import described, unknown_answer_or_claim
 from hedgerow.proxy.audit import operators
 from hedgerow.proxy.audit.operators import Setting
@@ -19,13 +28,17 @@ from hedgerow.proxy.audit.review import review_queue
 from hedgerow.proxy.audit.verdicts import Verdict
 from hedgerow.proxy.config import Mode, Route
 from hedgerow.proxy.errors import BadRequest, ConfigError, NotFound
+from hedgerow.proxy.gateway.access import Person
 from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.routes import describe
 from hedgerow.proxy.services.verdicts import record_verdicts
+from hedgerow.proxy.services.watching import examine
 from hedgerow.proxy.types import Json
 
 T = TypeVar("T")
 router = APIRouter(prefix="/v1/admin", dependencies=[Administers])
+looking = APIRouter(prefix="/v1/admin", dependencies=[Views])
+reviewing = APIRouter(prefix="/v1/admin/review", dependencies=[Reviews])
 
 
 class Act(BaseModel):
@@ -34,11 +47,11 @@ class Act(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     actor: Annotated[str, Field(min_length=1, max_length=64)] = "admin"
-    note: Annotated[str, Field(max_length=2000)] | None = None
+    note: Annotated[str, Field(max_length=operators.LONGEST_NOTE)] | None = None
 
-    def signature(self) -> dict[str, str | None]:
-        """What the record of a change says about its author."""
-        return {"actor": self.actor, "note": self.note}
+    def signature(self, person: Person) -> dict[str, str | None]:
+        """What the record of a change says about its author: whoever has a name here is called by it."""
+        return {"actor": person.name or self.actor, "note": self.note}
 
 
 class SetMode(Act):
@@ -60,7 +73,7 @@ class Review(Act):
     claim: Annotated[int, Field(ge=0)] | None = None
 
 
-@router.get("/routes")
+@looking.get("/routes")
 async def routes(reloader: ReloaderOf) -> Json:
     """Every route: what it does now, what the configuration says, who set what, and how its map does."""
     return {
@@ -77,28 +90,28 @@ async def routes(reloader: ReloaderOf) -> Json:
 
 
 @router.post("/routes/{name}/mode")
-async def set_mode(name: str, wish: SetMode, reloader: ReloaderOf) -> Json:
+async def set_mode(name: str, wish: SetMode, reloader: ReloaderOf, operator: OperatorOf) -> Json:
     """Switch a route off, to shadow or on; every process follows within two seconds, requests under way end as they began."""
     _route(reloader, name)
-    return await _set(reloader, name, "mode", wish.mode, wish)
+    return await _set(reloader, name, "mode", wish.mode, wish.signature(operator))
 
 
 @router.post("/routes/{name}/map")
-async def set_map(name: str, wish: SetMap, reloader: ReloaderOf) -> Json:
+async def set_map(name: str, wish: SetMap, reloader: ReloaderOf, operator: OperatorOf) -> Json:
     """Use a stored map for a route from now on."""
     route = _route(reloader, name)
     try:
         await reloader.check_map(route, wish.map)
     except ConfigError as error:
         raise BadRequest(str(error), param="map", code="unusable_map") from error
-    return await _set(reloader, name, "map", wish.map, wish)
+    return await _set(reloader, name, "map", wish.map, wish.signature(operator))
 
 
 @router.post("/routes/{name}/rollback")
-async def roll_back(name: str, reloader: ReloaderOf, wish: Act | None = None) -> Json:
+async def roll_back(name: str, reloader: ReloaderOf, operator: OperatorOf, wish: Act | None = None) -> Json:
     """Give a route the map that it had before; again, the one before that."""
     _route(reloader, name)
-    change = await _with_store(reloader, operators.roll_back, name, **(wish or Act()).signature())
+    change = await with_store(reloader, operators.roll_back, name, **(wish or Act()).signature(operator))
     if change is None:
         raise BadRequest(f"route {name} has had no other map", code="nothing_to_roll_back")
     await reloader.look()
@@ -106,25 +119,25 @@ async def roll_back(name: str, reloader: ReloaderOf, wish: Act | None = None) ->
 
 
 @router.post("/routes/{name}/alarms/clear")
-async def clear_alarms(name: str, reloader: ReloaderOf, wish: Act | None = None) -> Json:
+async def clear_alarms(name: str, reloader: ReloaderOf, operator: OperatorOf, wish: Act | None = None) -> Json:
     """Clear a route's alarms; its tests begin anew."""
     _route(reloader, name)
-    return {"cleared": await _with_store(reloader, operators.clear_alarms, name, **(wish or Act()).signature())}
+    return {"cleared": await with_store(reloader, operators.clear_alarms, name, **(wish or Act()).signature(operator))}
 
 
-@router.get("/changes")
+@looking.get("/changes")
 async def changes(
     reloader: ReloaderOf, route: str | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Json:
     """Changes by operators, newest first."""
-    changes = await _with_store(reloader, operators.read_changes, route=route, limit=limit)
+    changes = await with_store(reloader, operators.read_changes, route=route, limit=limit)
     return {"changes": [asdict(change) for change in changes]}
 
 
-@router.get("/alarms")
+@looking.get("/alarms")
 async def alarms(reloader: ReloaderOf, route: str | None = None, standing: bool = False) -> Json:
     """Alarms, newest first."""
-    alarms = await _with_store(reloader, operators.read_alarms, route=route, standing=standing)
+    alarms = await with_store(reloader, operators.read_alarms, route=route, standing=standing)
     return {"alarms": [asdict(alarm) for alarm in alarms]}
 
 
@@ -138,11 +151,11 @@ async def reload(reloader: ReloaderOf) -> Json:
 @router.post("/check")
 async def check(reloader: ReloaderOf) -> Json:
     """Look for drift now instead of at the watcher's next turn; the routes as after that."""
-    await reloader.examine()
+    await examine(reloader)
     return await routes(reloader)
 
 
-@router.get("/review")
+@reviewing.get("")
 async def review(
     reloader: ReloaderOf,
     route: str | None = None,
@@ -150,19 +163,19 @@ async def review(
     skip: Annotated[list[str] | None, Query()] = None,
 ) -> Json:
     """Answers that a person should look at next, and why each was chosen."""
-    items = await _with_store(reloader, review_queue, route=route, limit=limit, skip=frozenset(skip or ()))
+    items = await with_store(reloader, review_queue, route=route, limit=limit, skip=frozenset(skip or ()))
     return {"answers": [asdict(item) for item in items]}
 
 
-@router.post("/review/{name}")
-async def judge(name: str, verdict: Review, store: StoreOf, services: ServicesOf) -> Json:
+@reviewing.post("/{name}")
+async def judge(name: str, verdict: Review, store: StoreOf, services: ServicesOf, reviewer: ReviewerOf) -> Json:
     """A person's verdict on an answer, or on one claim of it."""
     by_person = Verdict(
         name,
         verdict.correct,
         kind="human",
         source="review",
-        actor=verdict.actor,
+        actor=reviewer.name or verdict.actor,
         note=verdict.note,
         claim=verdict.claim,
     )
@@ -179,13 +192,15 @@ def _route(reloader: ConfigReloader, name: str) -> Route:
     raise NotFound(f"no route is called {name!r}", code="unknown_route")
 
 
-async def _set(reloader: ConfigReloader, name: str, what: Setting, value: str | None, act: Act) -> Json:
+async def _set(
+    reloader: ConfigReloader, name: str, what: Setting, value: str | None, signature: dict[str, str | None]
+) -> Json:
     """Set it, and follow at once in this process."""
-    change = await _with_store(reloader, operators.set_state, name, what, value, **act.signature())
+    change = await with_store(reloader, operators.set_state, name, what, value, **signature)
     await reloader.look()
     return asdict(change)
 
 
-async def _with_store(reloader: ConfigReloader, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+async def with_store(reloader: ConfigReloader, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
     """The result of a function of the audit's engine, on a worker thread."""
     return await anyio.to_thread.run_sync(partial(function, reloader.audit.engine, *arguments, **named))

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, ValidationError
 
-from hedgerow.proxy.api.access import Admitted, ServicesOf, StoreOf
+from hedgerow.proxy.api.access import JudgesOf, ServicesOf, StoreOf
 from hedgerow.proxy.api.audit import unknown
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult
 from hedgerow.proxy.errors import BadRequest, NotFound, ProxyError
 from hedgerow.proxy.services.verdicts import record_verdicts
 from hedgerow.proxy.types import Json
 
-router = APIRouter(prefix="/v1/feedback", dependencies=[Admitted])
+router = APIRouter(prefix="/v1/feedback")
 
 
 Grade = StrictBool | StrictInt | StrictFloat
@@ -94,17 +94,18 @@ class Feedback(BaseModel):
 
 
 @router.post("")
-async def feedback(store: StoreOf, services: ServicesOf, sent: Annotated[Any, Body()]) -> Json:
+async def feedback(store: StoreOf, services: ServicesOf, owner: JudgesOf, sent: Annotated[Any, Body()]) -> Json:
     """Say whether an answer, or single claims of it, were right, or many: their divergence and scores are computed. A repeated verdict
     changes nothing.
 
-    One object gives its verdict or an error; a list gives `results`, one for each in its place, an error beside the verdicts that stand.
+    With a named key only its own answers are known here. One object gives its verdict or an error; a list gives `results`, one for each in its place, an error beside the verdicts that stand.
     """
     many = isinstance(sent, list)
     if many and len(sent) > MAX_VERDICTS:
         raise BadRequest(f"{len(sent)} verdicts at once; at most {MAX_VERDICTS} are taken", code="too_many")
     parsed = [_parsed(item) for item in sent] if many else [_parse(sent)]
-    verdicts = [verdict for given in parsed if isinstance(given, list) for verdict in given]
+    actor = None if owner is None else f"key:{owner}"[:64]
+    verdicts = [replace(one, owner=owner, actor=actor) for given in parsed if isinstance(given, list) for one in given]
     if len(verdicts) > MAX_VERDICTS:
         raise BadRequest(
             f"{len(verdicts)} verdicts on answers and claims at once; at most {MAX_VERDICTS} are taken", code="too_many"

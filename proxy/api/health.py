@@ -1,31 +1,35 @@
-"""Probes and metrics: is the process alive, should it get requests, and what did it count."""
+"""Probes and metrics: is the process alive, should it get requests, and what did it count.
+
+Without FastAPI: a probe must not be what makes a process import it.
+"""
 
 from __future__ import annotations
 
+import asyncio
+
 import anyio
 import anyio.to_thread
-from fastapi import APIRouter, Response
-from fastapi.responses import JSONResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
-from hedgerow.proxy.api.access import ReloaderOf, ServicesOf
 from hedgerow.proxy.audit.engine import is_reachable
 from hedgerow.proxy.services.reload import ConfigReloader
-from hedgerow.proxy.services.services import judge_state
+from hedgerow.proxy.services.services import Services, judge_state
 from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams.circuits import Watched
 
 STORE_TIMEOUT_S = 2.0
 """Longest that the store may take to answer a readiness check."""
 
-router = APIRouter()
 
-
-@router.get("/health")
-async def health(reloader: ReloaderOf) -> Json:
+async def health(request: Request) -> Response:
     """Whether the process answers, and what is not as it should be: `problem` says why the newest configuration is not in use,
     `maps` which routes are uncalibrated because their map is missing or damaged, `promises` which have no certificate for what they promise, `background` which work beside the requests failed since
-    the start; `degraded` is there while a map is unusable or a failure recent; `judge` says who reads the claims of long answers.
+    the start; `upstreams` whose circuit is open or half-open; `degraded` is there while a map is unusable, a circuit not closed or a failure recent; `judge` says who reads the claims of long answers.
     """
+    reloader, services = _reloader(request), _services(request)
     background = reloader.services.background
     report: Json = {"status": "ok"}
     if reloader.problem:
@@ -34,26 +38,34 @@ async def health(reloader: ReloaderOf) -> Json:
         report["maps"] = reloader.map_problems
     if missing := _not_in_force(reloader):
         report["promises"] = missing
-    if background.degraded or reloader.map_problems:
+    circuits = {each.name: each.circuit.state for each in services.upstreams.values() if isinstance(each, Watched)}
+    if failing := {name: state for name, state in circuits.items() if state != "closed"}:
+        report["upstreams"] = failing
+    if background.degraded or reloader.map_problems or failing:
         report["degraded"] = True
     if background.failures:
         report["background"] = background.report()
     judge = await anyio.to_thread.run_sync(judge_state, reloader.services.settings)
     if judge is not None:
         report["judge"] = judge
-    return report
+    return JSONResponse(report)
 
 
-@router.get("/health/ready")
-async def ready(reloader: ReloaderOf, services: ServicesOf) -> Response:
+async def ready(request: Request) -> Response:
     """Whether requests should come here: 503 only where every route would refuse them.
 
-    A store that is down is reported, but takes nobody out of service as long as a route answers without it: replicas share the store, and
-    would all go at once.
+    A store or an upstream that is down is reported, but takes nobody out of service as long as a route answers without it: replicas share
+    them, and would all go at once. An upstream that has answered nothing yet, or fails, is asked for its models, every few seconds at most.
     """
-    reachable = await _store_answers(reloader)
-    serving = reachable or any(route.on_failure == "pass" for route in services.settings.routes)
-    report = {"status": "ready" if serving else "not_ready", "store": "ok" if reachable else "down"}
+    reloader, services = _reloader(request), _services(request)
+    reachable, dead = await _store_answers(reloader), await _dead_upstreams(services)
+    serving = any(
+        (reachable or route.on_failure == "pass") and not dead.issuperset(services.settings.members(route.upstream))
+        for route in services.settings.routes
+    )
+    report: Json = {"status": "ready" if serving else "not_ready", "store": "ok" if reachable else "down"}
+    if dead:
+        report["upstreams"] = dict.fromkeys(sorted(dead), "does not answer")
     if missing := _not_in_force(reloader):
         report["promises"] = "not in force: " + ", ".join(sorted(missing))
     return JSONResponse(report, 200 if serving else 503)
@@ -64,13 +76,32 @@ def _not_in_force(reloader: ConfigReloader) -> dict[str, str | None]:
     return {name: found.reason for name, found in reloader.standing().items() if found.certificate is None}
 
 
+async def _dead_upstreams(services: Services) -> set[str]:
+    """Upstreams that do not answer."""
+    watched = [upstream for upstream in services.upstreams.values() if isinstance(upstream, Watched)]
+    answers = await asyncio.gather(*(upstream.answers() for upstream in watched))
+    return {upstream.name for upstream, answered in zip(watched, answers, strict=True) if not answered}
+
+
 async def _store_answers(reloader: ConfigReloader) -> bool:
     with anyio.move_on_after(STORE_TIMEOUT_S):
         return await anyio.to_thread.run_sync(is_reachable, reloader.audit.engine, abandon_on_cancel=True)
     return False
 
 
-@router.get("/metrics")
-async def metrics(services: ServicesOf) -> Response:
-    """Counters for Prometheus; docs/metrics.md lists them."""
-    return Response(generate_latest(services.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+async def metrics(request: Request) -> Response:
+    """Counters for Prometheus, of all workers of the port; docs/metrics.md lists them."""
+    return Response(_services(request).metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+
+
+def _services(request: Request) -> Services:
+    services: Services = request.state.services
+    return services
+
+
+def _reloader(request: Request) -> ConfigReloader:
+    reloader: ConfigReloader = request.state.reloader
+    return reloader
+
+
+ROUTES = (Route("/health", health), Route("/health/ready", ready), Route("/metrics", metrics))

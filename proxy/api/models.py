@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request
 
 from hedgerow.proxy.api.access import Known, ServicesOf
 from hedgerow.proxy.errors import ProxyError
+from hedgerow.proxy.gateway import access
 from hedgerow.proxy.types import Json
 
 log = structlog.get_logger(__name__)
@@ -16,11 +17,12 @@ router = APIRouter(prefix="/v1/models", dependencies=[Known])
 @router.get("")
 async def models(request: Request, services: ServicesOf) -> Json:
     """The models of every upstream; one that cannot be asked is left out and logged."""
+    headers = access.without_named_key(request.headers, services.settings, services.keys)
     models: dict[str, Json] = {}
     failures: list[ProxyError] = []
     for name, upstream in services.upstreams.items():
         try:
-            listed = await upstream.models(request.headers)
+            listed = await upstream.models(headers)
         except ProxyError as error:
             log.warning("models_unavailable", upstream=name, code=error.code)
             failures.append(error)

@@ -1,33 +1,78 @@
-"""All endpoints that the proxy answers itself. A new one is a file beside this with a `router`, and a line here."""
+"""All endpoints that the proxy answers itself, by their paths. A new one is a file beside this with a `router`, and a line here.
+
+They are imported when the first is asked for, and FastAPI with them: a proxy that only answers and measures pays for neither. The probes
+(`health.py`) do without.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
-from hedgerow.proxy.api import admin, audit, feedback, health, models, perceive
+from hedgerow.proxy.api.faults import HANDLERS
+from hedgerow.proxy.config.lazy import load_object
+from hedgerow.proxy.errors import BadRequest
 
-ROUTERS: Sequence[APIRouter] = (
-    feedback.router,
-    audit.router,
-    perceive.router,
-    models.router,
-    health.router,
-    admin.router,
-)
-UPSTREAMS_BELOW = frozenset({models.router.prefix})
+ROUTERS: Mapping[str, Sequence[str]] = {
+    "/v1/feedback": ("hedgerow.proxy.api.feedback:router",),
+    "/v1/audit": ("hedgerow.proxy.api.audit:router",),
+    "/v1/perceive": ("hedgerow.proxy.api.perceive:router",),
+    "/v1/models": ("hedgerow.proxy.api.models:router",),
+    "/v1/admin": (
+        "hedgerow.proxy.api.admin:router",
+        "hedgerow.proxy.api.admin:looking",
+        "hedgerow.proxy.api.admin:reviewing",
+        "hedgerow.proxy.api.keys:router",
+        "hedgerow.proxy.api.keys:listing",
+    ),
+}
+UPSTREAMS_BELOW = frozenset({"/v1/models"})
 """Endpoints below whose path an upstream answers; below every other one all paths are ours."""
 
 
-def own_paths(routers: Sequence[APIRouter] = ROUTERS) -> Callable[[str], object]:
+def own_paths() -> Callable[[str], object]:
     """A predicate: whether the proxy answers a path itself; every other path goes to an upstream.
 
     Ours is what lies outside `/v1/` and Azure's `/openai/`, each endpoint with everything below it, and near misses of these (another case, doubled slashes): a
     key for our own endpoints never reaches a model provider. So do paths with `.` or `..` segments not, which mean another path there.
     """
-    paths = {"/".join(route.path.split("/")[:3]) for router in routers for route in router.routes}  # type: ignore[attr-defined]
-    prefixes = sorted(path.removeprefix("/v1/") for path in paths if path.startswith("/v1/"))
-    ours = "|".join(re.escape(name) + ("/*$" if f"/v1/{name}" in UPSTREAMS_BELOW else "(?:/|$)") for name in prefixes)
+    ours = "|".join(
+        re.escape(path.removeprefix("/v1/")) + ("/*$" if path in UPSTREAMS_BELOW else "(?:/|$)") for path in ROUTERS
+    )
     return re.compile(rf"(?!/v1/|/openai/)|/v1/+(?:{ours})|.*/\.\.?(?:/|$)", re.IGNORECASE | re.DOTALL).match
+
+
+def endpoints(probes: Sequence[Route]) -> Any:
+    """The endpoints as one application; their description (`/openapi.json`) names the probes too, which are answered elsewhere."""
+    from fastapi import FastAPI
+    from fastapi.exceptions import RequestValidationError
+
+    app = FastAPI(
+        title="Hedgerow",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        redirect_slashes=False,
+        exception_handlers={**HANDLERS, RequestValidationError: _invalid},
+    )
+    for path, targets in ROUTERS.items():
+        for target in targets:
+            router = load_object(target)
+            if not router.prefix.startswith(path):
+                raise ValueError(f"{target} answers below {router.prefix!r}, not below {path!r}")
+            app.include_router(router)
+    for probe in probes:
+        app.add_api_route(probe.path, probe.endpoint)
+    return app
+
+
+async def _invalid(_request: Request, error: Any) -> Response:
+    fault = error.errors()[0]
+    param = ".".join(str(part) for part in fault["loc"][1:]) or None
+    refusal = BadRequest(f"{param or 'the body'}: {fault['msg']}", param=param, code="invalid_type")
+    return JSONResponse(refusal.body(), refusal.status)

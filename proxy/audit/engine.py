@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,7 @@ import sqlalchemy as sa
 
 from hedgerow.proxy.audit.schema import migrate
 from hedgerow.proxy.config import Audit
+from hedgerow.proxy.config.sections import VARIABLE, known
 from hedgerow.proxy.errors import StoreError
 
 Connection = sa.Connection
@@ -30,9 +33,13 @@ _POSTGRES = {
 
 
 def sqlite_file(settings: Audit) -> Path | None:
-    """The file of an SQLite audit; None for another database, for one in memory, or for an invalid address."""
+    """The file of an SQLite audit; None for another database, for one in memory, or for an invalid address.
+
+    Raises:
+        ConfigError: the address holds a variable of the environment that is not set.
+    """
     try:
-        url = sa.make_url(settings.url)
+        url = sa.make_url(known("audit.url", settings.url))
     except sa.exc.ArgumentError:
         return None
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database not in (None, ":memory:") else None
@@ -48,6 +55,8 @@ def shown_address(settings: Audit) -> str:
 
 def unusable_address(settings: Audit) -> str | None:
     """What is wrong with the store's address, as far as that can be said without opening it."""
+    if VARIABLE.search(settings.url):
+        return None
     try:
         url = sa.make_url(settings.url)
     except sa.exc.ArgumentError:
@@ -68,9 +77,10 @@ def open_engine(settings: Audit) -> sa.Engine:
 
     Raises:
         StoreError: the address is wrong, its driver is missing, or the database cannot be opened.
+        ConfigError: the address holds a variable of the environment that is not set.
     """
     try:
-        url = sa.make_url(settings.url)
+        url = sa.make_url(known("audit.url", settings.url))
         engine = _postgres(url) if url.get_backend_name() == "postgresql" else _sqlite(url, settings.synchronous)
     except (sa.exc.SQLAlchemyError, ImportError, OSError) as error:
         raise StoreError(f"the audit store cannot be opened: {error}") from error
@@ -135,15 +145,30 @@ def _sqlite(url: sa.URL, synchronous: str) -> sa.Engine:
 def _set_up_sqlite(raw: Any, synchronous: str) -> None:
     """Readers never wait for the writer; writers wait for each other instead of failing."""
     cursor = raw.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {DEAD_AFTER_S * 1000}")
+    _turn_on_write_ahead_log(cursor)
     for pragma in (
-        f"busy_timeout = {DEAD_AFTER_S * 1000}",  # first: the next one waits for others too
-        "journal_mode = WAL",
         f"synchronous = {synchronous}",
         "foreign_keys = ON",
         "secure_delete = ON",  # what was erased is overwritten
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _turn_on_write_ahead_log(cursor: Any) -> None:
+    """Turn write-ahead logging on. Of processes that open a new file at the same moment one turns it on, and SQLite refuses the others at
+    once, whatever their patience is: they try again.
+    """
+    until = time.monotonic() + DEAD_AFTER_S
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
 
 
 def is_reachable(engine: sa.Engine) -> bool:

@@ -59,7 +59,6 @@ def read_labelled(
     kinds: Sequence[str] = ("client", "human", "import", "grader"),
     verdicts_since: float = 0.0,
     asked_since: float = 0.0,
-    models: Sequence[str] = (),
     of: Subject = "answers",
 ) -> Labelled:
     """The labelled answers of a route, or the labelled claims of its long answers, with one map (None: uncalibrated) or with any.
@@ -77,8 +76,6 @@ def read_labelled(
         wanted.append(answers.c.signal == signal)
     elif of == "claims":
         wanted.append(answers.c.signal != FIELDS)  # fields of JSON are not claims of long answers
-    if models:
-        wanted.append(answers.c.model.in_(models))
     c, v = confidence.c, table.c
     regime = sa.func.coalesce(answers.c.story[("place", "regime")].as_integer(), 0)
     statement = (
@@ -168,8 +165,11 @@ _EXPORTED = [
     texts.c.draft,
 ]
 _KINDS = {str: "text", float: "float", int: "int", bool: "bool"}
-EXPORTED = {str(column.name): _KINDS[column.type.python_type] for column in _EXPORTED}
-"""The columns of an export, and what they hold: text, float, int or bool."""
+EXPORTED = {
+    str(column.name): "moment" if column.name.endswith("_at") else _KINDS[column.type.python_type]
+    for column in _EXPORTED
+}
+"""The columns of an export, and what they hold: text, float, int, bool or moment (seconds since 1970)."""
 
 
 def export_claims(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> Iterator[dict[str, Any]]:
@@ -213,8 +213,8 @@ def _exported_claim(row: Any, index: int, claim: dict[str, Any], verdict: Any) -
 
 _CLAIM_VERDICT_COLUMNS = tuple(name for name in _VERDICT_COLUMNS if name != "fd_perceived")
 EXPORTED_CLAIMS = {
-    "id": "text", "claim": "int", "created_at": "float", "route": "text", "model": "text", "signal": "text", "map_id": "text",
-    "raw_alpha": "float", "raw_beta": "float", "alpha": "float", "beta": "float", "correct": "float", "told_at": "float",
+    "id": "text", "claim": "int", "created_at": "moment", "route": "text", "model": "text", "signal": "text", "map_id": "text",
+    "raw_alpha": "float", "raw_beta": "float", "alpha": "float", "beta": "float", "correct": "float", "told_at": "moment",
     "kind": "text", "source": "text", "actor": "text", **dict.fromkeys(_CLAIM_VERDICT_COLUMNS[3:], "float"), "text": "text",
 }  # fmt: skip
 """The columns of an export of claims, and what they hold."""

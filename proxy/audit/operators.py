@@ -20,6 +20,8 @@ from hedgerow.proxy.audit.tables import alarms, changes, route_states
 Engine = sa.Engine
 """For those outside this package, who know the store but not its library."""
 Setting = Literal["mode", "map"]
+LONGEST_NOTE = 2000
+"""Characters of why something was changed."""
 _COLUMNS = {"mode": route_states.c.mode, "map": route_states.c.map_id}
 _LOCK = 4_207_301
 """PostgreSQL: the advisory lock that makes writers of states and alarms take turns. (SQLite has one writer anyway.)"""
@@ -73,6 +75,17 @@ def states(engine: sa.Engine) -> dict[str, RouteState]:
         return {r["route"]: RouteState(r["mode"], r["map_id"], r["updated_at"], r["actor"]) for r in rows}
 
 
+def erasures(engine: sa.Engine) -> int:
+    """How often answers were erased.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    with transaction(engine) as connection:
+        counted = sa.select(sa.func.count()).select_from(changes).where(changes.c.what == "erase")
+        return int(connection.execute(counted).scalar_one())
+
+
 def set_state(
     engine: sa.Engine, route: str, what: Setting, value: str | None, *, actor: str, note: str | None = None
 ) -> Change:
@@ -81,7 +94,7 @@ def set_state(
     Raises:
         StoreError: the store cannot be written.
     """
-    with _turn(engine) as connection:
+    with taking_turns(engine) as connection:
         return _set(connection, route, what, value, actor, what, note)
 
 
@@ -93,7 +106,7 @@ def roll_back(engine: sa.Engine, route: str, *, actor: str, note: str | None = N
     Raises:
         StoreError: the store cannot be written.
     """
-    with _turn(engine) as connection:
+    with taking_turns(engine) as connection:
         history: list[str | None] = [None]
         wanted = changes.c.what.in_(("map", "rollback")) & (changes.c.route == route)
         for what, after in connection.execute(
@@ -163,7 +176,7 @@ def raise_alarm(
 ) -> bool:
     """Raise an alarm unless the same one stands already; whether it was raised. Of several processes one raises it."""
     same = (alarms.c.route == route) & (alarms.c.map_id == map_id) & (alarms.c.kind == kind)
-    with _turn(engine) as connection:
+    with taking_turns(engine) as connection:
         if connection.execute(sa.select(alarms.c.id).where(same, alarms.c.cleared_at.is_(None))).first():
             return False
         connection.execute(
@@ -192,7 +205,7 @@ def read_alarms(engine: sa.Engine, *, route: str | None = None, standing: bool =
 
 def clear_alarms(engine: sa.Engine, route: str, *, actor: str, note: str | None = None) -> int:
     """Clear a route's standing alarms; how many there were. The tests begin anew with what comes in later."""
-    with _turn(engine) as connection:
+    with taking_turns(engine) as connection:
         standing = (alarms.c.route == route) & alarms.c.cleared_at.is_(None)
         done = connection.execute(sa.update(alarms).where(standing).values(cleared_at=time.time(), actor=actor))
         if done.rowcount:
@@ -209,7 +222,7 @@ def clear_alarms(engine: sa.Engine, route: str, *, actor: str, note: str | None 
 
 
 @contextmanager
-def _turn(engine: sa.Engine) -> Iterator[sa.Connection]:
+def taking_turns(engine: sa.Engine) -> Iterator[sa.Connection]:
     """A transaction whose writers take turns, so that what they read first still holds when they write."""
     with transaction(engine, "write") as connection:
         if engine.dialect.name == "postgresql":

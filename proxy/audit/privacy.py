@@ -15,7 +15,7 @@ from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.config import StoreText
 
 _SUSPECT = re.compile(
-    r"[@\d]|sk-|hf_|gh[a-z]_|glpat-|xox|AIza|eyJ|AKIA|ASIA|BEGIN|://|(?i:bearer|passw|secret|token|api)"
+    r"[@\d]|sk-|hgk_|hf_|gh[a-z]_|glpat-|xox|AIza|eyJ|AKIA|ASIA|BEGIN|://|(?i:bearer|passw|secret|token|api)"
 )
 """A text without any of these holds nothing to redact: most answers are done with after this one search."""
 
@@ -43,7 +43,7 @@ def _is_phone(text: str) -> bool:
 _PATTERNS: tuple[tuple[str, str, Callable[[str], bool] | None], ...] = (
     ("key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?", None),
     ("key", r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", None),  # JSON web tokens
-    ("key", r"\b(?:sk-|hf_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|AIza)[\w-]{6,}", None),
+    ("key", r"\b(?:sk-|hgk_|hf_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|AIza)[\w-]{6,}", None),
     ("key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", None),
     ("key", r"(?i:\bbearer\s+)(?P<only>[\w.~+/-]{6,}=*)", None),
     ("key", r"(?i:\b(?:password|passwd|secret|token|api[ _-]?key)\s*(?:[:=]|is\b)\s*)(?P<only>[^\s,;]+)", None),

@@ -94,7 +94,7 @@ def read_promised(
 
 
 def _latest(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row an answer, in the order of the verdicts that count; a probability that an earlier verdict told stays known."""
+    """One row an answer, in the order of the verdicts that count; a probability that an earlier verdict gave stays known."""
     kept: dict[str, dict[str, Any]] = {}
     for row in rows:
         before = kept.get(row["id"])
@@ -112,8 +112,8 @@ def _drawn(row: dict[str, Any], share: float, least: float) -> float | None:
     """Probability with which an answer was drawn; None where nobody drew it."""
     if share == 1.0 or (row["kind"] != "grader" and in_sample(row["id"], share)):
         return share
-    told = row["propensity"]
-    return float(told) if told is not None and told >= least else None
+    propensity = row["propensity"]
+    return float(propensity) if propensity is not None and propensity >= least else None
 
 
 def _groups(row: dict[str, Any]) -> dict[str, str]:
@@ -131,8 +131,8 @@ def read_not_given(engine: sa.Engine, *, route: str, certificate: str, since: fl
     a = answers.c
     wanted = (a.route == route, a.certificate == certificate, a.created_at >= since)
     with transaction(engine) as connection:
-        found = connection.execute(sa.select(a.status).where(*wanted).order_by(a.created_at)).scalars()
-        return np.array([status in NOT_GIVEN for status in found], dtype=np.float64)
+        statuses = connection.execute(sa.select(a.status).where(*wanted).order_by(a.created_at)).scalars()
+        return np.array([status in NOT_GIVEN for status in statuses], dtype=np.float64)
 
 
 def count_promised(engine: sa.Engine, *, route: str, certificate: str) -> dict[str, int]:

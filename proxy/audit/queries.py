@@ -19,12 +19,17 @@ from hedgerow.proxy.audit.tables import alarms, answers, changes, claim_verdicts
 from hedgerow.proxy.types import CLAIM_SIGNAL, Json
 
 T = TypeVar("T")
+Floats = NDArray[np.float64]
 Query = Callable[[Connection], T]
 TOKENS = ("answer", "samples", "rewrite", "escalation")
 MAX_LABELLED = 20_000
 """Newest labelled answers from which figures are computed; more would only make the page slow."""
 HISTOGRAM_CELLS = 20
 MAX_LISTED = 200
+SURPRISES_READ = 500
+"""Most surprising answers among which equal ones are counted."""
+SURPRISE_CHARS = 1000
+"""Of a text of a surprise: what is compared and shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,12 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Requests of one route in one stretch of time that ended alike, and the tokens they cost."""
+    """Requests of one route in one stretch of time that ended alike, with the tokens and the dollars that they cost.
+
+    Attributes:
+        costs: of answers, and of their calibration; over those requests of which both are known.
+        unpriced: answers with a confidence of which not both are known.
+    """
 
     bucket: int
     route: str | None
@@ -53,6 +63,8 @@ class Tally:
     requests: int
     tokens: tuple[int, int, int, int]
     milliseconds: float
+    costs: tuple[float, float] = (0.0, 0.0)
+    unpriced: int = 0
 
 
 def tallies(connection: Connection, period: Period, bucket_s: float, route: str | None = None) -> list[Tally]:
@@ -61,14 +73,20 @@ def tallies(connection: Connection, period: Period, bucket_s: float, route: str 
     bucket = sa.cast(sa.func.floor((answers.c.created_at - start) / bucket_s), sa.Integer).label("bucket")
     keys = (bucket, answers.c.route, answers.c.mode, answers.c.status, answers.c.reason)
     spent = [sa.func.sum(answers.c[f"tokens_{name}"]) for name in TOKENS]
+    known = answers.c.cost_answer.is_not(None) & answers.c.cost_calibration.is_not(None)
+    cost = [
+        sa.func.sum(sa.case((known, column), else_=0.0))
+        for column in (answers.c.cost_answer, answers.c.cost_calibration)
+    ]
+    unpriced = sa.func.sum(sa.case((answers.c.raw_alpha.is_not(None) & ~known, 1), else_=0))
     statement = (
-        sa.select(*keys, sa.func.count(), *spent, sa.func.sum(answers.c.duration_ms))
+        sa.select(*keys, sa.func.count(), *spent, sa.func.sum(answers.c.duration_ms), *cost, unpriced)
         .where(period.holds(answers.c.created_at), *of_route(route))
         .group_by(*keys)
     )
     return [
-        Tally(bucket_, name, mode, status, reason, number, (int(t0), int(t1), int(t2), int(t3)), float(ms))
-        for bucket_, name, mode, status, reason, number, t0, t1, t2, t3, ms in connection.execute(statement)
+        Tally(bucket_, name, mode, status, reason, number, (int(t0), int(t1), int(t2), int(t3)), float(ms), (c0, c1), u)
+        for bucket_, name, mode, status, reason, number, t0, t1, t2, t3, ms, c0, c1, u in connection.execute(statement)
     ]
 
 
@@ -99,7 +117,7 @@ class LabelledAnswers:
     """Answers, or claims of long ones, with a confidence and a current verdict that scores it, as columns, newest first.
 
     Attributes:
-        route, map_id: names; None where there is none.
+        route, map_id, model, signal: names; None where there is none.
         raw, calibrated, perceived: (alpha, beta); NaN in `perceived` where it was not measured.
         correct: 0..1.
         fd_raw, fd, fd_perceived: nats; NaN where there is none.
@@ -109,6 +127,8 @@ class LabelledAnswers:
     created_at: NDArray[np.float64]
     route: NDArray[np.object_]
     map_id: NDArray[np.object_]
+    model: NDArray[np.object_]
+    signal: NDArray[np.object_]
     raw: tuple[NDArray[np.float64], NDArray[np.float64]]
     calibrated: tuple[NDArray[np.float64], NDArray[np.float64]]
     perceived: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -127,6 +147,8 @@ class LabelledAnswers:
             self.created_at[chosen],
             self.route[chosen],
             self.map_id[chosen],
+            self.model[chosen],
+            self.signal[chosen],
             (self.raw[0][chosen], self.raw[1][chosen]),
             (self.calibrated[0][chosen], self.calibrated[1][chosen]),
             (self.perceived[0][chosen], self.perceived[1][chosen]),
@@ -143,7 +165,9 @@ def labelled(connection: Connection, period: Period, route: str | None = None) -
     a, v = answers.c, verdicts.c
     figures = (a.raw_alpha, a.raw_beta, a.alpha, a.beta, a.perceived_alpha, a.perceived_beta)
     statement = (
-        sa.select(a.route, a.map_id, a.created_at, *figures, v.correct, v.fd_raw, v.fd, v.fd_perceived)
+        sa.select(
+            a.route, a.map_id, a.model, a.signal, a.created_at, *figures, v.correct, v.fd_raw, v.fd, v.fd_perceived
+        )
         .join(verdicts, v.answer_id == a.id)
         .where(v.current, v.fd.is_not(None), period.holds(a.created_at), *of_route(route))
         .order_by(a.created_at.desc())
@@ -157,7 +181,19 @@ def labelled_claims(connection: Connection, period: Period, route: str | None = 
     a, v = answers.c, claim_verdicts.c
     unknown = sa.null().label("perceived")
     statement = (
-        sa.select(a.route, a.map_id, a.created_at, v.raw_alpha, v.raw_beta, v.alpha, v.beta, unknown, unknown)
+        sa.select(
+            a.route,
+            a.map_id,
+            a.model,
+            a.signal,
+            a.created_at,
+            v.raw_alpha,
+            v.raw_beta,
+            v.alpha,
+            v.beta,
+            unknown,
+            unknown,
+        )
         .add_columns(v.correct, v.fd_raw, v.fd, unknown)
         .join(claim_verdicts, v.answer_id == a.id)
         .where(v.current, v.fd.is_not(None), a.signal == CLAIM_SIGNAL, period.holds(a.created_at), *of_route(route))
@@ -169,12 +205,14 @@ def labelled_claims(connection: Connection, period: Period, route: str | None = 
 
 def _columns(fetched: Sequence[Any]) -> LabelledAnswers:
     rows = fetched[:MAX_LABELLED]
-    names = np.array([tuple(row[:2]) for row in rows], dtype=object).reshape(-1, 2)
-    columns = np.array([tuple(row[2:]) for row in rows], dtype=np.float64).reshape(-1, 11).T
+    names = np.array([tuple(row[:4]) for row in rows], dtype=object).reshape(-1, 4)
+    columns = np.array([tuple(row[4:]) for row in rows], dtype=np.float64).reshape(-1, 11).T
     return LabelledAnswers(
         created_at=columns[0],
         route=names[:, 0],
         map_id=names[:, 1],
+        model=names[:, 2],
+        signal=names[:, 3],
         raw=(columns[1], columns[2]),
         calibrated=(columns[3], columns[4]),
         perceived=(columns[5], columns[6]),
@@ -189,44 +227,55 @@ def _columns(fetched: Sequence[Any]) -> LabelledAnswers:
 def surprises(connection: Connection, period: Period, route: str | None = None, limit: int = 20) -> list[Json]:
     """The answers whose outcome surprised most: highest Faithfulness Divergence first, with their texts where these are kept.
 
-    The sum with nothing keeps SQLite from starting at the moments: it walks `ix_verdicts_fd` until it has enough.
+    Those of a route with the same question, answer and outcome are one, the newest of them, with how many they are (`times`; of the
+    first `SURPRISES_READ`, `at_least` says whether there may be more). The sum with nothing keeps SQLite from starting at the moments: it walks
+    `ix_verdicts_fd` until it has enough.
     """
     a, v, t = answers.c, verdicts.c, texts.c
+    of_answer = (
+        a.id,
+        a.created_at,
+        a.route,
+        a.mode,
+        a.status,
+        a.model,
+        a.hedge,
+        a.raw_alpha,
+        a.raw_beta,
+        a.alpha,
+        a.beta,
+    )
+    said = (sa.func.substr(column, 1, SURPRISE_CHARS).label(column.name) for column in (t.question, t.answer, t.draft))
     statement = (
-        sa.select(
-            *(
-                a.id,
-                a.created_at,
-                a.route,
-                a.mode,
-                a.status,
-                a.model,
-                a.hedge,
-                a.raw_alpha,
-                a.raw_beta,
-                a.alpha,
-                a.beta,
-            ),
-            *(v.correct, v.fd, v.fd_raw, v.kind, v.source, t.question, t.answer, t.draft),
-        )
+        sa.select(*of_answer, v.correct, v.fd, v.fd_raw, v.kind, v.source, *said)
         .join(verdicts, v.answer_id == a.id)
         .outerjoin(texts, t.answer_id == a.id)
         .where(v.current, v.fd.is_not(None), period.holds(a.created_at + 0.0), *of_route(route))
         .order_by(v.fd.desc())
-        .limit(limit)
+        .limit(SURPRISES_READ)
     )
-    return [dict(row) for row in connection.execute(statement).mappings()]
+    rows = [dict(row) for row in connection.execute(statement).mappings()]
+    groups: dict[Any, Json] = {}
+    for row in rows:
+        words = row["answer"] or row["draft"]
+        same = (row["route"], row["question"], words, row["correct"]) if row["question"] else row["id"]
+        group = groups.setdefault(same, row | {"times": 0, "at_least": len(rows) == SURPRISES_READ})
+        newest = max(group, row, key=lambda each: each["created_at"])
+        group |= newest | {"times": group["times"] + 1, "at_least": group["at_least"]}
+    return list(groups.values())[:limit]
 
 
-def list_changes(connection: Connection, limit: int = MAX_LISTED) -> list[Json]:
-    """Changes by operators, newest first."""
+def list_changes(connection: Connection, route: str | None = None, limit: int = MAX_LISTED) -> list[Json]:
+    """Changes by operators, of one route or of all, newest first."""
     statement = sa.select(changes).order_by(changes.c.id.desc()).limit(limit)
+    if route is not None:
+        statement = statement.where(changes.c.route == route)
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def list_alarms(connection: Connection, *, standing: bool, limit: int = MAX_LISTED) -> list[Json]:
+def list_alarms(connection: Connection, *, standing: bool) -> list[Json]:
     """Alarms, newest first; those that still stand, or all."""
-    statement = sa.select(alarms).order_by(alarms.c.id.desc()).limit(limit)
+    statement = sa.select(alarms).order_by(alarms.c.id.desc()).limit(MAX_LISTED)
     if standing:
         statement = statement.where(alarms.c.cleared_at.is_(None))
     return [dict(row) for row in connection.execute(statement).mappings()]

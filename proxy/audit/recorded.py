@@ -32,14 +32,14 @@ class Recorded:
     correct: bool | None
 
 
-def recorded_answers(engine: sa.Engine, *, since: float = 0.0, route: str | None = None) -> Iterator[Recorded]:
+def recorded_answers(engine: sa.Engine, *, since: float = 0.0) -> Iterator[Recorded]:
     """Answers whose words and samples are kept (`audit.store_text: full` or `redacted`), oldest first.
 
     Raises:
         StoreError: the store cannot be read.
     """
     after = ""
-    while rows := _page(engine, since, route, after):
+    while rows := _page(engine, since, after):
         for row in rows:
             if isinstance(row.samples, list) and len(row.samples) > 1:
                 yield Recorded(
@@ -49,7 +49,7 @@ def recorded_answers(engine: sa.Engine, *, since: float = 0.0, route: str | None
         after = rows[-1].id
 
 
-def _page(engine: sa.Engine, since: float, route: str | None, after: str) -> list[sa.Row[tuple[object, ...]]]:
+def _page(engine: sa.Engine, since: float, after: str) -> list[sa.Row[tuple[object, ...]]]:
     current = sa.and_(verdicts.c.answer_id == answers.c.id, verdicts.c.current)
     wanted = [
         answers.c.id > after,
@@ -58,8 +58,6 @@ def _page(engine: sa.Engine, since: float, route: str | None, after: str) -> lis
         texts.c.samples.is_not(None),
     ]
     wanted += [answers.c.store_text.in_(("full", "redacted"))]
-    if route is not None:
-        wanted.append(answers.c.route == route)
     query = (
         sa.select(answers.c.id, answers.c.route, answers.c.model, texts.c.question, texts.c.draft, texts.c.samples, verdicts.c.correct)
         .join(texts, texts.c.answer_id == answers.c.id)

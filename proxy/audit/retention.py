@@ -20,6 +20,7 @@ from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.rows import user_hash
 from hedgerow.proxy.audit.tables import answers, chains, changes, claim_verdicts, texts, verdicts
 from hedgerow.proxy.config import Settings
+from hedgerow.proxy.config.sections import known
 
 ROWS_AT_A_TIME = 1000
 """In one transaction: writers wait no longer than that takes."""
@@ -48,7 +49,8 @@ def purge(
         StoreError: the store cannot be written.
     """
     now = time.time() if now is None else now
-    key = settings.audit.hash_key.get_secret_value().encode() if settings.audit.hash_key else b""
+    secret = settings.audit.hash_key
+    key = known("audit.hash_key", secret.get_secret_value()).encode() if secret else b""
     cleared = rows = 0
     for route, texts_days, rows_days in _policies(engine, settings):
         if rows_days is not None:

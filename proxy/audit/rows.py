@@ -25,9 +25,7 @@ _FLOATS = frozenset(str(c.name) for c in answers.columns if isinstance(c.type, s
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _JSON = tuple(str(c.name) for c in answers.columns if isinstance(c.type, sa.JSON))
 _LISTS = tuple(str(c.name) for c in texts.columns if isinstance(c.type, sa.JSON))
-_NULLS: Row = {str(column.name): None for column in answers.columns}
 _ZEROS: Row = dict.fromkeys(("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalation"), 0)
-_TEXT_NULLS: Row = {str(column.name): None for column in texts.columns}
 
 
 def prepare(entry: Entry, key: bytes) -> Prepared:
@@ -56,15 +54,9 @@ def user_hash(user: str, key: bytes) -> str:
     return (hmac.digest(key, data, "sha256") if key else hashlib.sha256(data).digest()).hex()
 
 
-def answer_parameters(row: Row) -> Row:
-    """All columns of `answers` in order, as the driver takes them."""
-    return _NULLS | _ZEROS | row
-
-
 def text_parameters(row: Row) -> Row:
-    """All columns of `texts` in order, as the driver takes them."""
-    lists = {name: orjson.dumps(row[name]).decode() for name in _LISTS if row.get(name) is not None}
-    return _TEXT_NULLS | row | lists
+    """A row of `texts` as the driver takes it."""
+    return row | {name: orjson.dumps(row[name]).decode() for name in _LISTS if row.get(name) is not None}
 
 
 def _storable_row(row: Row) -> Row:

@@ -17,6 +17,8 @@ from hedgerow.proxy.types import Json
 
 OWN_WORDS, SERVED = "own words", "served"
 """How an answer may be worded: by the model itself, and as the client got it."""
+WORDINGS = ("answer", "prompt", "question", "samples", "model", "dataset", "correct")
+"""The columns of an export of wordings."""
 _AT_A_TIME = 2000
 MAX_SPOKEN = 50_000
 """Newest answers that are read; more would only make the page slow."""

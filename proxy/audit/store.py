@@ -17,14 +17,16 @@ import anyio.to_thread
 import sqlalchemy as sa
 import structlog
 
+from hedgerow.proxy.audit import leases
 from hedgerow.proxy.audit.engine import open_engine, transaction
 from hedgerow.proxy.audit.entry import Entry
 from hedgerow.proxy.audit.gathering import Gathering
-from hedgerow.proxy.audit.retention import erase, purge
+from hedgerow.proxy.audit.retention import Purged, erase, purge
 from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
 from hedgerow.proxy.audit.writer import Batch, Settlement, Writer
 from hedgerow.proxy.config import Audit, Settings
+from hedgerow.proxy.config.sections import known
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.types import Json
 
@@ -98,6 +100,8 @@ class AuditStore:
         Raises:
             StoreError: the store cannot be read.
         """
+        if "\0" in name:  # no id has one, and PostgreSQL refuses to look for it
+            return None
         return await self.read(partial(read_answer, name=name))
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
@@ -132,6 +136,8 @@ class AuditStore:
         Raises:
             StoreError: the store cannot be written.
         """
+        if "\0" in name:
+            return 0
         await self.flush()
         return await anyio.to_thread.run_sync(partial(erase, self.engine, actor=actor, names=(name,)))
 
@@ -153,11 +159,19 @@ async def open_store(settings: Audit, count_lost: Callable[[int], None]) -> Audi
 
 
 async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -> None:
-    """Purge the store every `audit.purge_every_s` seconds until cancelled; a failed purge is logged and tried again."""
+    """Purge the store every `audit.purge_every_s` seconds until cancelled, unless another process does it for all; a failed purge is logged
+    and tried again.
+    """
+
+    def turn(settings: Settings) -> Purged:
+        if not leases.take(store.engine, "purge", store.writer.id, settings.audit.purge_every_s):
+            return Purged()
+        return purge(store.engine, settings, actor="server")
+
     while True:
         await asyncio.sleep(settings().audit.purge_every_s)
         try:
-            purged = await anyio.to_thread.run_sync(partial(purge, store.engine, settings(), actor="server"))
+            purged = await anyio.to_thread.run_sync(turn, settings())
         except StoreError as error:
             log.error("audit_purge_failed", error=str(error))
             continue
@@ -167,7 +181,7 @@ async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -
 
 def hash_key(settings: Audit) -> bytes:
     """The key of the audit's hashes; empty where none is configured."""
-    return settings.hash_key.get_secret_value().encode() if settings.hash_key else b""
+    return known("audit.hash_key", settings.hash_key.get_secret_value()).encode() if settings.hash_key else b""
 
 
 def read_answer(connection: sa.Connection, name: str) -> Json | None:

@@ -77,13 +77,29 @@ answers = sa.Table(
     sa.Column("own_beta", sa.Float, comment="perceived confidence of the draft's own words"),
     sa.Column("certificate", sa.String(160), comment="id of the one that decided what was served"),
     sa.Column("promised", sa.JSON, comment="the promises that cover the answer, or why not; its language"),
+    sa.Column("key", sa.String(64), comment="name of the key that the request came with"),
+    sa.Column("team", sa.String(64), comment="of that key at the time"),
+    sa.Column("arm", sa.String(8), comment="mode that a split route gave the request by lot; null: not by lot"),
+    sa.Column("cost_answer", sa.Float, comment="US dollars; null: not known"),
+    sa.Column(
+        "cost_calibration", sa.Float, comment="US dollars, of samples, judge, rewriting and escalation; null: not known"
+    ),
     sa.Index("ix_answers_route_created_at", "route", "created_at"),
     sa.Index(
         "ix_answers_counted",
-        *("created_at", "route", "mode", "status", "reason", "raw_alpha", "raw_beta", "alpha", "beta"),
+        *("created_at", "id", "route", "mode", "status", "reason", "raw_alpha", "raw_beta", "alpha", "beta"),
         *("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalation", "duration_ms"),
+        *("key", "model", "arm", "cost_answer", "cost_calibration"),
     ),
     sa.Index("ix_answers_chain", "writer", "route", "seq", unique=True),
+)
+
+sa.Index(
+    "ix_answers_key_created_at",
+    answers.c.key,
+    answers.c.created_at,
+    sqlite_where=answers.c.key.is_not(None),
+    postgresql_where=answers.c.key.is_not(None),
 )
 
 texts = sa.Table(
@@ -245,4 +261,51 @@ certificates = sa.Table(
     sa.Column("map_id", sa.String(128), comment="whose confidences the thresholds are for; null: uncalibrated"),
     sa.Column("content", sa.Text, nullable=False, comment="JSON: the certificate, its seal, and the seal before it"),
     comment="Certificates of promises. Rows are added, never changed.",
+)
+
+keys = sa.Table(
+    "keys",
+    metadata,
+    sa.Column("name", sa.String(64), primary_key=True),
+    sa.Column("team", sa.String(64), comment="whom it belongs to"),
+    sa.Column("role", sa.String(16), comment="viewer, reviewer, operator: of a person; null: of a client"),
+    sa.Column(
+        "hash", sa.String(64), nullable=False, unique=True, comment="SHA-256 of its secret, which is kept nowhere"
+    ),
+    sa.Column("hint", sa.String(8), nullable=False, comment="the last characters of its secret"),
+    sa.Column("previous_hash", sa.String(64), comment="of the secret before the last rotation"),
+    sa.Column("previous_until", sa.Float, comment="when that secret ends, seconds since 1970, UTC"),
+    sa.Column("routes", sa.JSON, comment="names of the only routes that it may use; null: all"),
+    sa.Column("requests_per_minute", sa.Integer),
+    sa.Column("tokens_per_minute", sa.Integer),
+    sa.Column("concurrency", sa.Integer, comment="most requests in flight at once"),
+    sa.Column("created_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
+    sa.Column("created_by", sa.String(64), nullable=False),
+    sa.Column("expires_at", sa.Float, comment="seconds since 1970, UTC"),
+    sa.Column("revoked_at", sa.Float, comment="seconds since 1970, UTC"),
+    sa.Column("revision", sa.BigInteger, nullable=False, index=True, comment="grows with every change of the table"),
+    comment="Named keys of clients and people. Rows are changed, never deleted: the audit names them.",
+)
+
+leases = sa.Table(
+    "leases",
+    metadata,
+    sa.Column("duty", sa.String(16), primary_key=True, comment="drift, purge"),
+    sa.Column("holder", sa.String(64), nullable=False, comment="the process that does it, by the name of its chains"),
+    sa.Column("until", sa.Float, nullable=False, comment="seconds since 1970, UTC; past: anybody may take it"),
+    sa.Column("report", sa.Text, comment="JSON: what the holder found last"),
+    comment="Work that one process does for all.",
+)
+
+spending = sa.Table(
+    "spending",
+    metadata,
+    sa.Column("name", sa.String(200), primary_key=True, comment="unit, route and key; * for all of them together"),
+    sa.Column("day", sa.String(10), primary_key=True, comment="UTC, as 2026-11-22"),
+    sa.Column("holder", sa.String(32), primary_key=True, comment="the process that counted"),
+    sa.Column("used", sa.Float, nullable=False, comment="tokens or dollars spent"),
+    sa.Column("held", sa.Float, nullable=False, comment="for requests under way"),
+    sa.Column("largest", sa.Float, nullable=False, comment="of the last requests, fading"),
+    sa.Column("seen_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
+    comment="What calibrated requests spend in a day, counted against budgets.",
 )

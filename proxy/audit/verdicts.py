@@ -25,7 +25,7 @@ MAX_VERDICTS = 1000
 _ANSWER = [
     answers.c[name]
     for name in (
-        "id", "created_at", "response_id", "route", "mode", "status", "served_agrees",
+        "id", "created_at", "response_id", "key", "route", "mode", "status", "served_agrees",
         "raw_alpha", "raw_beta", "alpha", "beta", "perceived_alpha", "perceived_beta",
     )
 ]  # fmt: skip
@@ -45,6 +45,7 @@ class Verdict:
         actor: who exactly, where known.
         claim: index into the claims of a long answer or the fields of a JSON answer; None for the answer as a whole.
         path: the field that is meant, where it is named by its place instead.
+        owner: name of the key whose answers alone may be judged; None for everybody's.
         propensity: probability, in (0, 1], with which the answer was drawn to be judged, where whoever judges draws at random.
     """
 
@@ -57,6 +58,7 @@ class Verdict:
     claim: int | None = None
     path: str | None = None
     propensity: float | None = None
+    owner: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ def write_verdicts(engine: sa.Engine, added: Sequence[Verdict]) -> list[VerdictR
         parts = any(verdict.claim is not None or verdict.path is not None for verdict in added)
         rows = _find(connection, [verdict.name for verdict in added], claims=parts)
         added = [_numbered(verdict, rows.get(verdict.name)) for verdict in added]
-        judged = [_judged(rows.get(verdict.name), verdict.claim) for verdict in added]
+        judged = [_judged(_open_to(verdict, rows.get(verdict.name)), verdict.claim) for verdict in added]
         known = [(verdict, row) for verdict, row in zip(added, judged, strict=True) if row is not None]
         scores = iter(score([row for _, row in known], [verdict.correct for verdict, _ in known]))
         ids = {row["id"] for _, row in known}
@@ -130,6 +132,11 @@ def _numbered(verdict: Verdict, row: Row | None) -> Verdict:
         return verdict
     paths = [claim.get("path") for claim in (row or {}).get("claims") or ()]
     return replace(verdict, claim=paths.index(verdict.path) if verdict.path in paths else -1)
+
+
+def _open_to(verdict: Verdict, row: Row | None) -> Row | None:
+    """The answer, where whoever judges it may."""
+    return None if row is not None and verdict.owner not in (None, row["key"]) else row
 
 
 def _judged(row: Row | None, claim: int | None) -> Row | None:

@@ -184,5 +184,5 @@ def chain_ends(engine: sa.Engine, route: str) -> list[Row]:
     c = chains.c
     statement = sa.select(c.writer, c.last_seq.label("seq"), c.last_hash.label("hash"), c.last_seal.label("seal"))
     with transaction(engine) as connection:
-        found = connection.execute(statement.where(c.route == route).order_by(c.updated_at, c.writer)).mappings()
-        return [dict(row) for row in found]
+        ends = connection.execute(statement.where(c.route == route).order_by(c.updated_at, c.writer)).mappings()
+        return [dict(row) for row in ends]

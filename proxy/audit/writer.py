@@ -14,9 +14,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain as in_a_row
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 import structlog
@@ -24,13 +27,17 @@ import structlog
 from hedgerow.proxy.audit import chain
 from hedgerow.proxy.audit.chain import GENESIS, Head
 from hedgerow.proxy.audit.entry import Entry, Prepared, Row
-from hedgerow.proxy.audit.rows import answer_parameters, prepare, text_parameters
+from hedgerow.proxy.audit.rows import prepare, text_parameters
 from hedgerow.proxy.audit.spool import Spool, waiting
 from hedgerow.proxy.audit.tables import answers, chains, texts
 
 log = structlog.get_logger(__name__)
 
 MAX_ROWS_PER_COMMIT = 512
+ROWS_PER_STATEMENT = (64, 8, 1)
+"""Few sizes, so that SQLite's driver keeps the statements prepared."""
+IDS_IN_A_LINE = 5
+"""Most ids of lost rows that a log line names."""
 RETRY_S = 1.0
 """Seconds between two tries to reach a store that is down."""
 _BAD_ROW = (sa.exc.IntegrityError, sa.exc.DataError, OverflowError, UnicodeError, TypeError)
@@ -90,7 +97,6 @@ class Writer:
         self._spools: list[Spool] = list(waiting(folder))
         self._own: Spool | None = None
         self._next_try = 0.0
-        self._inserts: dict[sa.Table, str] = {}
         self._thread = threading.Thread(target=self._run, name="audit-writer", daemon=True)
         self._thread.start()
 
@@ -150,7 +156,8 @@ class Writer:
         except Exception as error:  # the last resort: nobody must wait for a writer that has died
             log.exception("audit_writer_fault")
             outcomes = [[error] * len(batch.entries) for batch in batches]
-        self._lose([outcome for of_batch in outcomes for outcome in of_batch if outcome is not None])
+        ids = [str(entry.row["id"]) for batch in batches for entry in batch.entries]
+        self._lose(ids, [outcome for of_batch in outcomes for outcome in of_batch])
         settled = [
             (batch.waiter, next((outcome for outcome in of_batch if outcome is not None), None))
             for batch, of_batch in zip(batches, outcomes, strict=True)
@@ -159,10 +166,13 @@ class Writer:
         if settled:
             self._on_settled(settled)
 
-    def _lose(self, failures: Sequence[Exception]) -> None:
-        if failures:
-            log.error("audit_write_failed", rows=len(failures), error=type(failures[0]).__name__)
-            self._count_lost(len(failures))
+    def _lose(self, ids: Sequence[str], outcomes: Sequence[Outcome]) -> None:
+        """Say and count which rows could not be kept."""
+        failed = [(id_, outcome) for id_, outcome in zip(ids, outcomes, strict=True) if outcome is not None]
+        if failed:
+            first = [id_ for id_, _ in failed[:IDS_IN_A_LINE]]
+            log.error("audit_write_failed", rows=len(failed), ids=first, error=type(failed[0][1]).__name__)
+            self._count_lost(len(failed))
 
     def _outcomes(self, batches: Sequence[Batch]) -> list[list[Outcome]]:
         rows = [prepare(entry, self._key) for batch in batches for entry in batch.entries]
@@ -221,15 +231,17 @@ class Writer:
         """Store the rows of a spool that are not in the store yet; False where the store failed on the way."""
         rows, count = spool.read(), 0
         while chunk := list(islice(rows, MAX_ROWS_PER_COMMIT)):
+            unknown: Sequence[Prepared] = ()
             try:
-                outcomes = self._store(self._unknown(chunk))
+                unknown = self._unknown(chunk)
+                outcomes = self._store(unknown)
             except sa.exc.SQLAlchemyError as error:
                 outcomes = [error]
                 self._go_down(error)
             failed = [outcome for outcome in outcomes if outcome is not None]
             if not all(isinstance(outcome, _BAD_ROW) for outcome in failed):
                 return False
-            self._lose(failed)
+            self._lose([row.id for row in unknown], outcomes)
             count += len(chunk)
         log.info("audit_spool_replayed", rows=count)
         return True
@@ -274,26 +286,14 @@ class Writer:
             route = prepared.row.get("route") or ""
             row, heads[route] = chain.placed(prepared.row, self.id, heads.get(route, Head()), self._key)
             chained.append(row)
-        rows_of_texts = [prepared.texts for prepared in rows if prepared.texts is not None]
+        rows_of_texts = [text_parameters(prepared.texts) for prepared in rows if prepared.texts is not None]
         with connection.begin():
-            self._insert(connection, answers, [answer_parameters(row) for row in chained])
-            self._insert(connection, texts, [text_parameters(row) for row in rows_of_texts])
+            _insert(connection, answers, chained)
+            _insert(connection, texts, rows_of_texts)
             self._write_ends(
                 connection, {route: heads[route] for route in heads if heads[route] != self._heads.get(route)}
             )
         self._heads = heads
-
-    def _insert(self, connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
-        """Rows with all columns in order.
-
-        The driver is spoken to directly: SQLAlchemy's own handling of parameters costs five times the insert itself.
-        """
-        if not rows:
-            return
-        if table not in self._inserts:
-            self._inserts[table] = str(sa.insert(table).compile(dialect=connection.dialect))
-        parameters: list[Any] = [tuple(row.values()) for row in rows] if connection.dialect.positional else list(rows)
-        connection.exec_driver_sql(self._inserts[table], parameters)
 
     def _write_ends(self, connection: sa.Connection, ends: dict[str, Head]) -> None:
         """The new ends of the chains; a new chain gets its start too."""
@@ -337,3 +337,36 @@ class Writer:
         if self.down is None:
             log.error("audit_store_down", error=type(error).__name__)
         self.down = error
+
+
+def _insert(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
+    """Rows, those with the same columns together.
+
+    The driver is spoken to directly, because SQLAlchemy's own handling of parameters costs five times the insert itself. SQLite's gives the
+    interpreter away at every statement and takes it back from the event loop, so that one inserts many rows; PostgreSQL's sends many statements
+    at once. A column that is left out costs nothing.
+    """
+    dialect: Any = type(connection.dialect)
+    alike: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        alike.setdefault(tuple(row), []).append(row)
+    for names, same in alike.items():
+        for size in ROWS_PER_STATEMENT if dialect.name == "sqlite" else (1,):
+            whole = len(same) // size * size
+            statement, values = _insertion(table, names, size, dialect)
+            starts = range(0, whole, size)
+            if whole:
+                parameters = [tuple(in_a_row.from_iterable(map(values, same[i : i + size]))) for i in starts]
+                connection.exec_driver_sql(statement, cast(Any, parameters))
+            same = same[whole:]
+
+
+@lru_cache(maxsize=256)
+def _insertion(
+    table: sa.Table, names: tuple[str, ...], size: int, dialect: Any
+) -> tuple[str, Callable[[Row], tuple[Any, ...]]]:
+    """The statement that inserts so many rows with these columns, and what reads a row's values in its order."""
+    style = "qmark" if dialect.name == "sqlite" else "format"
+    compiled = sa.insert(table).compile(dialect=dialect(paramstyle=style), column_keys=names)
+    head, _, values = str(compiled).partition(" VALUES ")
+    return f"{head} VALUES {', '.join([values] * size)}", itemgetter(*compiled.positiontup or ())

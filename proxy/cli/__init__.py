@@ -5,12 +5,15 @@ A command is a function in a file of its own and one line in `COMMANDS`. Its mod
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module, metadata
 from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
+
+from hedgerow.proxy.errors import ConfigError
 
 
 class Command(NamedTuple):
@@ -22,7 +25,11 @@ class Command(NamedTuple):
     def load(self, name: str) -> Any:
         """The command itself, as click runs it."""
         module, _, attribute = self.target.partition(":")
-        target = getattr(import_module(module), attribute)
+        gc.disable()  # what is imported stays: to look for garbage among it again and again is a tenth of the time
+        try:
+            target = getattr(import_module(module), attribute)
+        finally:
+            gc.enable()
         if isinstance(target, typer.Typer):
             group = get_group(target)
             group.name, group.help = name, self.summary
@@ -38,6 +45,9 @@ COMMANDS = {
     "doctor": Command(
         "hedgerow.proxy.cli.doctor:doctor",
         "Try everything once: configuration, store, maps, one question to each upstream.",
+    ),
+    "demo": Command(
+        "hedgerow.proxy.cli.demo:demo", "Play recorded answers of a real model through the pipeline; needs no model."
     ),
     "ask": Command("hedgerow.proxy.cli.ask:ask", "Show what the proxy does with one question."),
     "rewrite": Command(
@@ -74,6 +84,7 @@ COMMANDS = {
     "routes": Command(
         "hedgerow.proxy.cli.routes:app", "See what routes do, switch their mode, activate a map or roll it back."
     ),
+    "keys": Command("hedgerow.proxy.cli.keys:app", "Make, list, change, rotate and revoke named keys."),
     "audit": Command("hedgerow.proxy.cli.audit:app", "Audit store: figures, verdicts, files, verification, retention."),
     "experiment": Command(
         "hedgerow.proxy.cli.experiment:app", "Collect, grade, fit, reword and measure on your own models and questions."
@@ -97,6 +108,14 @@ class LazyGroup(TyperGroup):
         """The command that the arguments name, loaded."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and COMMANDS[str(name)].load(str(name)), rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a setting that it turns out to need, and that cannot be used, is one sentence and exit status 2."""
+        try:
+            return super().invoke(ctx)
+        except ConfigError as error:
+            typer.echo(f"hedgerow: {error}", err=True)
+            raise typer.Exit(2) from error
 
 
 app = typer.Typer(cls=LazyGroup, name="hedgerow", no_args_is_help=True, pretty_exceptions_enable=False)

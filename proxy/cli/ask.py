@@ -13,7 +13,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, calibrating_route, configuration, one_sentence, stop
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, calibrating_route, configuration, counted, one_sentence, stop
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.monitoring.diagrams import density_bars
 from hedgerow.proxy.pipeline.job import job_of
@@ -39,7 +39,7 @@ def ask(
     if not question.strip():
         stop("the question is empty")
     chosen = calibrating_route(settings, route)
-    if chosen.mode == "off" and not chosen.allow_override:
+    if not chosen.calibrates:
         stop(f"the route {chosen.name!r} is off; name one that calibrates with --route")
     with one_sentence():
         result = asyncio.run(_run(settings, chosen, question, model))
@@ -82,7 +82,9 @@ def _samples(result: Result, console: Console) -> None:
             console.print(Text("  " + sample.text))
         return
     clusters = result.clustering.clusters
-    _heading(console, "Samples", f"{len(result.drawn.compared)} answers, {len(clusters)} meanings")
+    _heading(
+        console, "Samples", f"{counted(len(result.drawn.compared), 'answer')}, {counted(len(clusters), 'meaning')}"
+    )
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
     for rank, cluster in enumerate(clusters[:MAX_SHOWN_CLUSTERS]):
         style = "green" if rank == 0 else ""
@@ -96,7 +98,7 @@ def _samples(result: Result, console: Console) -> None:
             )
     console.print(table)
     if (hidden := len(clusters) - MAX_SHOWN_CLUSTERS) > 0:
-        console.print(f"        … and {hidden} more meanings", style="dim")
+        console.print(f"        … and {counted(hidden, 'more meaning')}", style="dim")
 
 
 def _claims(result: Result, console: Console) -> None:

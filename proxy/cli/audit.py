@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,19 +19,20 @@ from hedgerow.proxy.audit.verify import Report, count
 from hedgerow.proxy.audit.verify import verify as verified
 from hedgerow.proxy.audit.writer import Writer
 from hedgerow.proxy.cli.audit_files import export, import_verdicts
+from hedgerow.proxy.cli.audit_list import list_requests
 from hedgerow.proxy.cli.audit_summary import summary, worst
-from hedgerow.proxy.cli.common import ConfigPath, configuration, stop, whoami
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, stop, whoami
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.errors import StoreError
 
 app = typer.Typer(no_args_is_help=True, help="Audit store: figures, verdicts, files, verification, retention.")
 app.command()(summary)
 app.command()(worst)
+app.command("list")(list_requests)
 app.command("import")(import_verdicts)
 app.command()(export)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-CONFIG = Path("config.yaml")
 MOST_FINDINGS = 50
 """Findings printed; --json gives all."""
 

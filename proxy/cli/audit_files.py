@@ -5,23 +5,21 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal
+from typing import IO, Annotated, Any
 
-import orjson
 import typer
 
 from hedgerow.proxy.audit.labelled import EXPORTED, EXPORTED_CLAIMS, count_answers, export_claims, export_rows
-from hedgerow.proxy.audit.spoken import export_wordings
+from hedgerow.proxy.audit.spoken import WORDINGS, export_wordings
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, write_verdicts
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, progress_bar, show_faults, stop, unreadable
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, advancing, moment, show_faults, stop, unreadable
 from hedgerow.proxy.cli.store import open_audit
-
-_RIGHT = {"1": 1.0, "true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0}
-_WRONG = {"0": 0.0, "false": 0.0, "no": 0.0, "wrong": 0.0, "incorrect": 0.0}
-_ROWS_PER_GROUP = 20_000
+from hedgerow.proxy.cli.tables import Form, ending_of, write_rows
+from hedgerow.proxy.errors import InputError
+from hedgerow.proxy.lab.forms import WORDS
+from hedgerow.proxy.types import Json
 
 
 class _Refused(ValueError):
@@ -42,8 +40,7 @@ def import_verdicts(
     """Record verdicts from a file. Importing a file twice changes nothing; lines at fault are named, and end the command with 1."""
     changed = unchanged = 0
     faults: list[str] = []
-    with open_audit(config) as (_, engine), progress_bar() as progress:
-        task = progress.add_task(f"Importing {file.name}", total=_count(file))
+    with open_audit(config) as (_, engine), advancing(f"Importing {file.name}", _count(file)) as bar:
         waiting: list[tuple[int, Verdict]] = []
 
         def hand_in() -> None:
@@ -61,7 +58,7 @@ def import_verdicts(
             waiting.clear()
 
         for line, row in _rows(file):
-            progress.advance(task)
+            bar.advance()
             try:
                 waiting.append((line, _verdict(row, source, actor)))
             except _Refused as refused:
@@ -76,9 +73,9 @@ def import_verdicts(
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="The file to write; .gz compresses JSONL.")],
+    out: Annotated[Path, typer.Argument(help="The file to write; .gz compresses JSONL and CSV.")],
     form: Annotated[
-        Literal["jsonl", "parquet"] | None, typer.Option("--format", help="By default from the file's ending.")
+        Form | None, typer.Option("--format", help="By default from the file's ending: .jsonl, .csv or .parquet.")
     ] = None,
     route: Annotated[str | None, typer.Option(help="Answers of this route only.")] = None,
     since: Annotated[str | None, typer.Option(help="Answers given since: 14d, 36h, or a date.")] = None,
@@ -101,47 +98,40 @@ def export(
     if wordings:
         _export_wordings(out, route, since, config)
         return
-    form = form or ("parquet" if out.suffix == ".parquet" else "jsonl")
     start = moment(since) if since else 0.0
     exported, read = (EXPORTED_CLAIMS, export_claims) if claims else (EXPORTED, export_rows)
     hidden = () if text else ("question", "draft", "text")
     columns = {name: kind for name, kind in exported.items() if name not in hidden}
-    written = 0
-    with open_audit(config) as (_, engine), progress_bar() as progress:
+    with open_audit(config) as (_, engine):
         total = None if claims else count_answers(engine, route=route, since=start)
-        task = progress.add_task(f"Exporting to {out.name}", total=total)
-
-        def rows() -> Iterator[dict[str, Any]]:
-            nonlocal written
-            for row in read(engine, route=route, since=start):
-                written += 1
-                progress.advance(task)
-                yield {name: row[name] for name in columns}
-
-        try:
-            _write_parquet(out, rows(), columns) if form == "parquet" else _write_jsonl(out, rows())
-        except OSError as error:
-            stop(f"{out}: cannot be written: {error.strerror or error}")
+        with advancing(f"Exporting to {out.name}", total) as bar:
+            rows = _each(read(engine, route=route, since=start), bar.advance)
+            written = _write(out, form or ending_of(out), rows, columns)
     typer.echo(f"{written} {'claims' if claims else 'answers'} written to {out}")
 
 
+def _each(rows: Iterator[Json], done: Callable[[], None]) -> Iterator[Json]:
+    for row in rows:
+        done()
+        yield row
+
+
 def _export_wordings(out: Path, route: str | None, since: str | None, config: Path) -> None:
-    if out.suffix == ".parquet":
+    if ending_of(out) != "jsonl":
         stop("--wordings writes JSONL, plain or .gz")
-    written = 0
     with open_audit(config) as (_, engine):
-
-        def rows() -> Iterator[dict[str, Any]]:
-            nonlocal written
-            for row in export_wordings(engine, route=route, since=moment(since) if since else 0.0):
-                written += 1
-                yield row
-
-        try:
-            _write_jsonl(out, rows())
-        except OSError as error:
-            stop(f"{out}: cannot be written: {error.strerror or error}")
+        rows = export_wordings(engine, route=route, since=moment(since) if since else 0.0)
+        written = _write(out, "jsonl", rows, dict.fromkeys(WORDINGS, "text"))
     typer.echo(f"{written} wordings written to {out}")
+
+
+def _write(out: Path, form: Form, rows: Iterator[Json], columns: Mapping[str, str]) -> int:
+    try:
+        return write_rows(out, form, rows, columns)
+    except InputError as error:
+        stop(str(error))
+    except OSError as error:
+        stop(f"{out}: cannot be written: {error.strerror or error}")
 
 
 def _verdict(row: Any, source: str, actor: str | None) -> Verdict:
@@ -173,8 +163,7 @@ def _claim(value: Any) -> int | None:
 def _correct(value: Any) -> float:
     if isinstance(value, str):
         word = value.strip().lower()
-        value = _RIGHT.get(word, _WRONG.get(word))
-        value = _number(word) if value is None else value
+        value = WORDS.get(word, _number(word))
     if isinstance(value, bool | int | float) and 0.0 <= value <= 1.0:
         return float(value)
     raise _Refused("'correct': expected true, false or a number from 0 to 1")
@@ -220,24 +209,3 @@ def _open(file: Path) -> IO[str]:
     if file.suffix == ".gz":
         return gzip.open(file, "rt", encoding="utf-8", newline="")
     return file.open(encoding="utf-8", newline="")
-
-
-def _write_jsonl(out: Path, rows: Iterator[dict[str, Any]]) -> None:
-    with gzip.open(out, "wb") if out.suffix == ".gz" else out.open("wb") as file:
-        for row in rows:
-            file.write(orjson.dumps(row) + b"\n")
-
-
-def _write_parquet(out: Path, rows: Iterator[dict[str, Any]], columns: Mapping[str, str]) -> None:
-    """Row group by row group. The columns' kinds are those of the audit's tables, so that an empty column keeps its own."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        stop("Parquet needs the extra `parquet`: pip install 'hedgerow[parquet]'")
-
-    kinds = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
-    schema = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
-    with pq.ParquetWriter(out, schema, compression="zstd") as writer:
-        while group := list(islice(rows, _ROWS_PER_GROUP)):
-            writer.write_table(pa.Table.from_pylist(group, schema=schema))

@@ -18,8 +18,11 @@ from hedgerow.proxy.audit.engine import Connection, transaction
 from hedgerow.proxy.cli.common import ConfigPath, stop
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.monitoring import figures
+from hedgerow.proxy.monitoring.arms import Comparison, comparison
 from hedgerow.proxy.monitoring.figures import PERIODS, Buckets, ClaimFigures, RouteFigures, percent
+from hedgerow.proxy.monitoring.money import Money, dollars, money
 
+Line = tuple[RouteFigures, ClaimFigures, Money]
 T = TypeVar("T")
 Since = Annotated[str, typer.Option(help="How far back: 24h, 7d, 30d or all.")]
 RouteName = Annotated[str | None, typer.Option("--route", help="One route only.")]
@@ -29,31 +32,38 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def summary(
     config: ConfigPath = Path("config.yaml"), since: Since = "7d", route: RouteName = None, as_json: AsJson = False
 ) -> None:
-    """Per route: requests, share hedged and passed on, confidence against outcomes, divergence, tokens."""
+    """Per route: requests, share hedged and passed on, confidence against outcomes, divergence, tokens, cost."""
     _check_period(since)
-    with open_audit(config) as (_, engine), transaction(engine) as connection:
+    with open_audit(config) as (settings, engine), transaction(engine) as connection:
         rows = _lines(connection, _buckets(connection, since), route)
+        found = (comparison(connection, each) for each in settings.routes if route in (None, each.name))
+        arms = {each.route: each for each in found if each is not None}
     if as_json:
-        typer.echo(_json([_figures(line, claims) for line, claims in rows if line.requests]))
-    elif not any(line.requests for line, _ in rows):
+        split = {name: each.to_dict() for name, each in arms.items()}
+        lines = [_figures(*row) | {"arms": split.get(row[0].name or "")} for row in rows if row[0].requests]
+        typer.echo(_json(lines))
+    elif not any(line.requests for line, _, _ in rows):
         typer.echo(f"no requests in {figures.PERIODS[since][0]}" + (f" on the route {route}" if route else ""))
     else:
-        _print_summary([line for line, _ in rows], figures.PERIODS[since][0])
+        _print_summary(rows, figures.PERIODS[since][0])
+        _print_projections(rows)
         _print_claims(rows)
+        _print_arms(list(arms.values()))
 
 
-def _lines(connection: Connection, buckets: Buckets, route: str | None) -> list[tuple[RouteFigures, ClaimFigures]]:
-    """Each route's answers and, apart from them, the claims of its long ones; all together last, where there are several."""
+def _lines(connection: Connection, buckets: Buckets, route: str | None) -> list[Line]:
+    """Each route's answers, apart from them the claims of its long ones, and what they cost; all together last, where there are several."""
     counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
     labelled = queries.labelled(connection, buckets.period, route)
     claims = queries.labelled_claims(connection, buckets.period, route)
 
-    def line(name: str | None) -> tuple[RouteFigures, ClaimFigures]:
+    def line(name: str | None) -> Line:
         if name is None:
-            return figures.route_figures(None, counted, labelled, buckets), figures.claim_figures(claims)
+            of_answers = figures.route_figures(None, counted, labelled, buckets)
+            return of_answers, figures.claim_figures(claims), money(counted, buckets)
         mine = [tally for tally in counted if tally.route == name]
         of_answers = figures.route_figures(name, mine, labelled.where(labelled.route == name), buckets)
-        return of_answers, figures.claim_figures(claims.where(claims.route == name))
+        return of_answers, figures.claim_figures(claims.where(claims.route == name)), money(mine, buckets)
 
     each = [line(name) for name in sorted({tally.route for tally in counted if tally.route})]
     return each if len(each) == 1 else [*each, line(None)]
@@ -88,7 +98,7 @@ def _buckets(connection: Connection, since: str) -> Buckets:
     return figures.buckets_of(since, time.time(), first)
 
 
-def _figures(line: RouteFigures, claims: ClaimFigures) -> dict[str, Any]:
+def _figures(line: RouteFigures, claims: ClaimFigures, spent: Money) -> dict[str, Any]:
     """A line as JSON has it; intervals are [estimate, low, high]."""
 
     def interval(held: Interval | None) -> list[float] | None:
@@ -118,6 +128,7 @@ def _figures(line: RouteFigures, claims: ClaimFigures) -> dict[str, Any]:
             "generalised_ece_raw": claims.generalised_ece_raw,
         },
         "tokens": dict(line.tokens),
+        "cost": spent.to_json(),
         "mean_ms": line.milliseconds,
     }
 
@@ -126,7 +137,7 @@ def _json(content: Any) -> str:
     return json.dumps(content, indent=2, allow_nan=False)
 
 
-def _print_summary(lines: list[RouteFigures], period: str) -> None:
+def _print_summary(lines: list[Line], period: str) -> None:
     def share(part: float | None) -> str:
         return "–" if part is None else f"{part:.0%}"
 
@@ -139,9 +150,20 @@ def _print_summary(lines: list[RouteFigures], period: str) -> None:
         box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", title=period, title_justify="left"
     )
     table.add_column("route")
-    for column in ["requests", "hedged", "passed", "verdicts", "right", "conf.", "FD nats", "smooth ECE", "tokens"]:
+    for column in [
+        "requests",
+        "hedged",
+        "passed",
+        "verdicts",
+        "right",
+        "conf.",
+        "FD nats",
+        "smooth ECE",
+        "tokens",
+        "cost",
+    ]:
         table.add_column(column, justify="right", no_wrap=True)
-    for line in lines:
+    for line, _, spent in lines:
         table.add_row(
             f"[bold]{line.name}[/]" if line.name else "all",
             f"{line.requests:,}",
@@ -153,13 +175,26 @@ def _print_summary(lines: list[RouteFigures], period: str) -> None:
             estimate(line.fd, 2),
             estimate(line.smooth_ece, 3),
             f"{sum(line.tokens.values()):,}",
+            "–" if spent.unpriced and not spent.total else dollars(spent.total),
         )
     Console(highlight=False).print(table)
 
 
-def _print_claims(rows: list[tuple[RouteFigures, ClaimFigures]]) -> None:
+def _print_projections(rows: list[Line]) -> None:
+    """What shadow would cost if it were on, and of how many answers the cost is not known."""
+    for line, _, spent in rows:
+        name = line.name or "all"
+        if spent.projection is not None:
+            typer.echo(f"{name}: {spent.projection.sentence}")
+        if spent.unpriced:
+            typer.echo(
+                f"{name}: calibrated answers whose cost is not known: {spent.unpriced:,}; see `prices.models` in docs/costs.md"
+            )
+
+
+def _print_claims(rows: list[Line]) -> None:
     """Claims with a verdict of their own, where there are any."""
-    if not any(claims.verdicts for _, claims in rows):
+    if not any(claims.verdicts for _, claims, _ in rows):
         return
     table = Table(
         box=None,
@@ -176,10 +211,37 @@ def _print_claims(rows: list[tuple[RouteFigures, ClaimFigures]]) -> None:
     def number(value: float | None, digits: int) -> str:
         return "–" if value is None else f"{value:.{digits}f}"
 
-    for line, claims in rows:
+    for line, claims, _ in rows:
         shares = ("–" if share is None else f"{share:.0%}" for share in (claims.accuracy, claims.confidence))
         name = f"[bold]{line.name}[/]" if line.name else "all"
         table.add_row(name, f"{claims.verdicts:,}", *shares, number(claims.fd, 2), number(claims.generalised_ece, 3))
+    Console(highlight=False).print(table)
+
+
+_GAPS = {
+    "divergence": ("FD nats", 3),
+    "feedback": ("share with feedback", 3),
+    "tokens": ("tokens an answer", 0),
+    "cost": ("dollars an answer", 5),
+}
+
+
+def _print_arms(arms: list[Comparison]) -> None:
+    """Both arms of each split route, since its first lot."""
+    if not arms:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    table.title, table.title_justify = "arms of split routes, since the first lot", "left"
+    for column in ("route", "", "on", "other", "difference, 95 % at any time"):
+        table.add_column(column, justify="left" if column in ("route", "") else "right", no_wrap=True)
+    for each in arms:
+        requests = (f"{each.requests[arm]:,}" for arm in ("on", each.rest))
+        table.add_row(f"[bold]{each.route}[/]", "requests", *requests, f"other: {each.rest}")
+        for gap in each.gaps:
+            name, digits = _GAPS[gap.figure]
+            means = ("–" if mean is None else f"{mean:,.{digits}f}" for mean in (gap.on, gap.rest))
+            known = gap.estimate is not None
+            table.add_row("", name, *means, f"{gap.low:,.{digits}f} to {gap.high:,.{digits}f}" if known else "–")
     Console(highlight=False).print(table)
 
 

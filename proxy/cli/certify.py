@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -23,10 +22,13 @@ from hedgerow.proxy.audit.verdicts import Kind
 from hedgerow.proxy.cli.common import (
     CONFIG,
     ConfigPath,
+    SkipBad,
     calibrating_route,
     configuration,
     moment,
     one_sentence,
+    readable,
+    report_bad,
     show_faults,
     stop,
     unreadable,
@@ -35,21 +37,15 @@ from hedgerow.proxy.cli.common import (
 from hedgerow.proxy.cli.maps import check_route, map_registry
 from hedgerow.proxy.cli.promises_report import report
 from hedgerow.proxy.cli.store import open_audit
-from hedgerow.proxy.lab.datasets import UNREADABLE
 from hedgerow.proxy.lab.promises import Certified, Labels, certify, read_labels, route_labels
 from hedgerow.proxy.lab.promises_report import KIND as REPORT
-from hedgerow.proxy.lab.promises_report import read_page
+from hedgerow.proxy.lab.promises_report import read_page, report_seal
 from hedgerow.proxy.services.active_map import stored_maps
 from hedgerow.proxy.services.routes import effective
 
 app = typer.Typer(help="Promise how often answers are wrong, with proof; list, show and verify certificates.")
 app.command()(report)
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-CHECKS = {
-    KIND: "hedgerow.proxy.cli.certify:certificate_seal",
-    REPORT: "hedgerow.proxy.lab.promises_report:report_seal",
-}
-"""How a file of each kind (its top-level `kind`) is verified: a function of (object, hash key) that gives the state of its seal, as "module:name"."""
 _SEALS = {
     "valid": "as it was issued",
     "altered": "altered, or sealed with another key than audit.hash_key",
@@ -83,7 +79,7 @@ def main(
     store: Annotated[
         bool, typer.Option("--store", help="Keep the certificate in the audit store, for serving.")
     ] = False,
-    skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
+    skip_bad: SkipBad = False,
     config: ConfigPath = CONFIG,
     as_json: AsJson = False,
 ) -> None:
@@ -114,12 +110,12 @@ def list_certificates(
 ) -> None:
     """List stored certificates, newest first, and what is wrong with their chain; ends with 1 where something is."""
     with one_sentence(), _stored(config) as certificates:
-        found, faults = certificates.read_all(route), certificates.verify()
+        stored, faults = certificates.read_all(route), certificates.verify()
     if as_json:
-        typer.echo(json.dumps({"certificates": [one.to_dict() for one in found], "faults": faults}, indent=2))
-    elif not found:
+        typer.echo(json.dumps({"certificates": [one.to_dict() for one in stored], "faults": faults}, indent=2))
+    elif not stored:
         typer.echo("no certificates yet; hedgerow certify --store keeps one")
-    for one in () if as_json else found:
+    for one in () if as_json else stored:
         typer.echo(
             f"{one.id}  route {one.route or 'any'}  map {one.map_id or 'none'}  n={one.n}  {'; '.join(p.wish.text for p in one.promises)}"
         )
@@ -132,10 +128,10 @@ def list_certificates(
 def show(name: Annotated[str, typer.Argument(metavar="ID")], config: ConfigPath = CONFIG) -> None:
     """Print a stored certificate as JSON; in a file, anybody with the key can verify it."""
     with one_sentence(), _stored(config) as certificates:
-        found = certificates.get(name)
-    if found is None:
+        certificate = certificates.get(name)
+    if certificate is None:
         stop(f"there is no certificate {name!r}; hedgerow certify list lists them")
-    typer.echo(found.to_json(), nl=False)
+    typer.echo(certificate.to_json(), nl=False)
 
 
 @app.command()
@@ -150,7 +146,7 @@ def verify(
     content = _read(file)
     key = hash_key(configuration(config).audit) if config.exists() else b""
     with one_sentence():
-        state = _check(content["kind"])(content, key)
+        state = CHECKS[content["kind"]](content, key)
     keyless = state == "valid" and not str(content.get("seal", "")).startswith("hmac-")
     said = _SEALS[state] + ("; no key was used, so this is a checksum and not a signature" if keyless else "")
     typer.echo(
@@ -165,7 +161,7 @@ def verify(
 
 
 def certificate_seal(content: dict[str, Any], key: bytes) -> SealState:
-    """The state of a certificate's seal; see `CHECKS`.
+    """The state of a certificate's seal.
 
     Raises:
         CertificateError: it was sealed as it is, but is not a certificate.
@@ -176,10 +172,8 @@ def certificate_seal(content: dict[str, Any], key: bytes) -> SealState:
     return state
 
 
-def _check(kind: str) -> Callable[[dict[str, Any], bytes], SealState]:
-    module, _, name = CHECKS[kind].partition(":")
-    check: Callable[[dict[str, Any], bytes], SealState] = getattr(import_module(module), name)
-    return check
+CHECKS = {KIND: certificate_seal, REPORT: report_seal}
+"""How a file of each kind (its top-level `kind`) is verified: what gives the state of its seal under a hash key."""
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -215,13 +209,9 @@ def _from_file(data: Path, map_id: str | None, route: str | None, config: Path, 
     if map_id is not None:
         with map_registry(None, config) as registry:
             fitted = registry.load(map_id)
-    try:
+    with readable(data):
         labels = read_labels(data, map_id=map_id, fitted=fitted, route=route or "")
-    except UNREADABLE as error:
-        unreadable(data, error)
-    show_faults([f"line {row.line}: {row.reason}" for row in labels.bad])
-    if labels.bad and not skip_bad:
-        stop(f"{len(labels.bad)} rows cannot be used; --skip-bad continues without them")
+    report_bad(labels.bad, skip_bad)
     return labels
 
 

@@ -7,28 +7,34 @@ import logging
 from pathlib import Path
 from typing import Annotated
 
+import anyio.to_thread
 import structlog
 import typer
-from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from hedgerow.proxy.cli.common import (
     CONFIG,
     ConfigPath,
+    On,
+    SkipBad,
+    Yes,
+    advancing,
     calibrating_route,
     configuration,
+    confirm,
     one_sentence,
-    show_faults,
+    readable,
+    report_bad,
     stop,
-    unreadable,
 )
 from hedgerow.proxy.config import Settings
-from hedgerow.proxy.lab.collecting import Cost, Outcome, Paced, Plan, cost
+from hedgerow.proxy.lab.collecting import Cost, Outcome, Plan, asked_at, cost
 from hedgerow.proxy.lab.collecting import collect as draw_answers
-from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow
+from hedgerow.proxy.lab.datasets import BadRow
 from hedgerow.proxy.lab.ledger import Ledger
 from hedgerow.proxy.lab.questions import Question, in_order_of, read_questions
-from hedgerow.proxy.services.services import open_upstream
+from hedgerow.proxy.lab.spreading import Place, place
+from hedgerow.proxy.spending.prices import Prices, open_prices
 
 
 def collect(
@@ -48,8 +54,9 @@ def collect(
     ] = False,
     unlabelled: Annotated[bool, typer.Option(help="Also ask questions without a right answer.")] = False,
     separator: Annotated[str, typer.Option(help="In a CSV: what parts the right answers of one cell.")] = "|",
-    skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
+    skip_bad: SkipBad = False,
+    yes: Yes = False,
+    on: On = None,
     config: ConfigPath = CONFIG,
 ) -> None:
     """Draw answers to a file of questions, as a route would. Resumable: run it again after whatever stopped it."""
@@ -60,26 +67,19 @@ def collect(
     asked = asked if limit is None else in_order_of(seed, asked)[:limit]
     with one_sentence(on_interrupt=f"stopped; what came is in {out}, run the same command to continue"):
         plan = Plan(chosen, model, system, logprobs or chosen.signal in ("token", "combined"))
-        with Ledger(out, plan.drawn) as ledger:
-            outcome = asyncio.run(run_plan(settings, plan, asked, ledger, concurrency=concurrency, rate=rate, yes=yes))
+        with Ledger(out, plan.drawn) as ledger, place(on) as where:
+            run = run_plan(settings, plan, asked, ledger, where, concurrency=concurrency, rate=rate, yes=yes)
+            outcome = asyncio.run(run)
     conclude(outcome, out, len(asked))
 
 
 def load_questions(path: Path, separator: str, unlabelled: bool, skip_bad: bool) -> list[Question]:
     """The questions of a file; says what is wrong with the others, and ends the command unless they may be skipped."""
-    try:
+    with readable(path):
         rows = list(read_questions(path, separator=separator, need_gold=not unlabelled))
-    except UNREADABLE as error:
-        unreadable(path, error)
     bad = [row for row in rows if isinstance(row, BadRow)]
-    show_faults([f"line {row.line}: {row.reason}" for row in bad])
-    if bad and not skip_bad:
-        hint = (
-            "; --unlabelled asks those without a right answer too"
-            if any("right answer" in r.reason for r in bad)
-            else ""
-        )
-        stop(f"{len(bad)} rows cannot be used; --skip-bad continues without them{hint}")
+    unlabelled_too = any("right answer" in row.reason for row in bad)
+    report_bad(bad, skip_bad, hint="; --unlabelled asks those without a right answer too" if unlabelled_too else "")
     questions = [row for row in rows if isinstance(row, Question)]
     if not questions:
         stop(f"{path}: contains no question")
@@ -91,6 +91,7 @@ async def run_plan(
     plan: Plan,
     questions: list[Question],
     ledger: Ledger,
+    where: Place,
     *,
     concurrency: int,
     rate: float | None,
@@ -100,34 +101,26 @@ async def run_plan(
     todo = [question for question in questions if question.key not in ledger.done]
     if not todo:
         return Outcome()
-    upstream = await open_upstream(plan.route.upstream, settings.upstreams[plan.route.upstream])
-    try:
-        _confirm(cost(plan, todo, ledger, at_once=upstream.honours_n), len(questions) - len(todo), len(todo), yes)
-        paced = Paced(upstream, rate) if rate else upstream
+    async with asked_at(where, plan.route.upstream, settings.upstreams, per_minute=rate) as upstream:
+        left = cost(plan, todo, ledger, at_once=upstream.honours_n)
+        prices = await anyio.to_thread.run_sync(open_prices, settings.prices)
+        _confirm(left, prices, len(questions) - len(todo), len(todo), yes)
         columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            task = progress.add_task("Collecting", total=len(todo))
+        with advancing("Collecting", len(todo), *columns) as bar:
             return await draw_answers(
-                plan, todo, paced, ledger,
-                concurrency=concurrency,
-                on_done=lambda: progress.advance(task),
-                on_failure=lambda question, failure: progress.console.print(
-                    f"line {question.line}: {failure.code}: {failure.message}", highlight=False, markup=False, soft_wrap=True
-                ),
+                plan, todo, upstream, ledger,
+                concurrency=concurrency, on_done=bar.advance,
+                on_failure=lambda question, failure: bar.note(f"line {question.line}: {failure.code}: {failure.message}"),
             )  # fmt: skip
-    finally:
-        await upstream.aclose()
 
 
-def _confirm(spent: Cost, done: int, left: int, yes: bool) -> None:
+def _confirm(spent: Cost, prices: Prices, done: int, left: int, yes: bool) -> None:
     had = f"{done} questions are there already; " if done else ""
-    typer.echo(
+    confirm(
         f"{had}{left} to ask: {spent.calls} calls for {spent.answers} answers, about {spent.prompt_tokens:,} tokens of questions "
-        f"and, at 50 an answer, {50 * spent.answers:,} tokens of answers",
-        err=True,
+        f"and, at {spent.answer_tokens} an answer, {spent.tokens:,} tokens of answers: {spent.in_dollars(prices)}",
+        yes,
     )
-    if not yes and not typer.confirm("Go on?", err=True):
-        raise typer.Exit(1)
 
 
 def conclude(outcome: Outcome, out: Path, asked: int) -> None:

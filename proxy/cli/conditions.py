@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,17 +23,18 @@ class Condition:
     limit: float
 
     def check(self, document: dict[str, Any], known: str) -> None:
-        """End the command with 1 where it holds or the figure is not defined, with 2 where there is no such figure; `known` says which there are."""
+        """End the command with 1 where it holds or the figure is not defined, with 2 where there is no such figure; `known` names those that there are."""
         value = self.value(document, known)
         if value is None:
             stop(
-                f"{self.key} is not defined here, so that {self.key} {self.sign} {self.limit:g} cannot be told", code=1
+                f"{self.key} is not defined here, so that {self.key} {self.sign} {self.limit:g} cannot be checked",
+                code=1,
             )
         if _COMPARE[self.sign](value, self.limit):
             stop(f"{self.key} is {value:.6g}, {self.sign} {self.limit:g} by {abs(value - self.limit):.6g}", code=1)
 
     def value(self, document: dict[str, Any], known: str) -> float | None:
-        """The figure; None where it is there and not defined."""
+        """The figure; None where it is there and not defined. One that is not there ends the command with 2."""
         value: Any = document
         for part in self.key.split("."):
             value = value.get(part, _MISSING) if isinstance(value, dict) else _MISSING
@@ -46,8 +48,12 @@ class Condition:
 _MISSING = object()
 
 
-def parse_condition(text: str, example: str) -> Condition:
-    """A condition as it is written on the command line; anything else ends the command."""
+def parse_conditions(texts: Sequence[str] | None, example: str) -> list[Condition]:
+    """Conditions as they are written on the command line; anything else ends the command."""
+    return [_parse(text, example) for text in texts or ()]
+
+
+def _parse(text: str, example: str) -> Condition:
     parts = _CONDITION.fullmatch(text)
     if parts is None:
         stop(f"Invalid --fail-if condition {text!r}. Write a key, a sign and a number, such as {example}")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hedgerow.proxy.audit.engine import is_reachable, open_existing, sqlite_file
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, stop
-from hedgerow.proxy.config import Settings
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, stop
+from hedgerow.proxy.config import Settings, load_known
 from hedgerow.proxy.errors import ConfigError, ProxyError, StoreError, UpstreamRejected
 from hedgerow.proxy.services.services import check_services, judge_state, named_upstreams, open_upstream
 from hedgerow.proxy.services.serving import store_failure
@@ -29,7 +30,7 @@ def check(
     What works, but not as most would expect, is a line on standard error. Exits with 2 where the file cannot be used, with 1 where a map is
     missing or, with --online, something does not answer.
     """
-    settings = configuration(config)
+    settings, unset = _known(config)
     try:
         problems = check_services(settings)
     except ConfigError as error:
@@ -38,12 +39,22 @@ def check(
         problems += asyncio.run(_ask_all(settings))
     if problems:
         stop("\n".join(problems), code=1)
+    if unset:
+        named = ", ".join(f"{name} ({key})" for key, name in unset.items())
+        typer.echo(f"{config}: not set here, and needed by `hedgerow serve`: {named}", err=True)
     if settings.unrouted is not None:
         typer.echo(f"{config}: {settings.unrouted}", err=True)
     routes = ", ".join(f"{route.name} ({route.mode})" for route in settings.routes)
     if (judge := judge_state(settings)) is not None:
         typer.echo(f"judge of the claims of long answers: {judge}")
     typer.echo(f"{config}: fine; routes: {routes}")
+
+
+def _known(config: Path) -> tuple[Settings, Mapping[str, str]]:
+    try:
+        return load_known(config)
+    except ConfigError as error:
+        stop(str(error))
 
 
 async def _ask_all(settings: Settings) -> list[str]:
@@ -62,7 +73,7 @@ async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
     yield "audit store", *store_state(settings)
     for name in named_upstreams(settings):
         try:
-            upstream = await open_upstream(name, settings.upstreams[name])
+            upstream = await open_upstream(name, settings.upstreams)
         except ConfigError as error:
             yield f"upstream {name}", str(error), False
             continue
@@ -80,7 +91,10 @@ async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
 
 def store_state(settings: Settings) -> tuple[str, bool]:
     """What the audit store answers, and whether that is good."""
-    file = sqlite_file(settings.audit)
+    try:
+        file = sqlite_file(settings.audit)
+    except ConfigError as error:
+        return str(error), False
     if file is not None and not file.exists():
         return f"{file} does not exist yet; `hedgerow serve` creates it", True
     try:

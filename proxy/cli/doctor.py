@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -17,9 +16,13 @@ from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration
 from hedgerow.proxy.cli.config import store_state
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.errors import ConfigError, ProxyError, UpstreamRejected
+from hedgerow.proxy.monitoring.money import dollars
 from hedgerow.proxy.protocols import Call
+from hedgerow.proxy.services.active_map import open_maps
 from hedgerow.proxy.services.services import check_services, judge_state, open_upstream
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.spending.prices import Prices, open_prices
+from hedgerow.proxy.types import Json, Usage
+from hedgerow.proxy.upstreams.answers import usage_of
 
 QUESTION = "What is the capital of Australia? Answer in one word."
 ASKED = 2
@@ -68,14 +71,26 @@ async def _findings(settings: Settings, headers: Mapping[str, str], model: str) 
     if (judge := judge_state(settings)) is not None:
         yield "works", "judge of claims", judge
     for route in settings.routes:
+        if route.calibrates and is_fine:
+            yield _map_of(settings, route)
         async for finding in _of_route(settings, route, headers, model):
             yield finding
+
+
+def _map_of(settings: Settings, route: Route) -> Finding:
+    """Which map calibrates the route's answers."""
+    with open_maps(settings) as maps:
+        versions = sorted({active.version for active in maps.of_route(route).values() if active.version})
+    if not versions:
+        said = "no map yet: its confidence is not calibrated until `hedgerow fit` has learned one"
+        return "note", f"route {route.name}", said
+    return "works", f"route {route.name}", f"calibrated by {', '.join(versions)}"
 
 
 async def _of_route(settings: Settings, route: Route, headers: Mapping[str, str], model: str) -> AsyncIterator[Finding]:
     name = f"route {route.name}, upstream {route.upstream}"
     try:
-        upstream = await open_upstream(route.upstream, settings.upstreams[route.upstream])
+        upstream = await open_upstream(route.upstream, settings.upstreams)
     except ConfigError as error:
         yield "fails", name, str(error)
         return
@@ -96,7 +111,7 @@ async def _of_route(settings: Settings, route: Route, headers: Mapping[str, str]
             )
             answer = await upstream.complete(Call("/chat/completions", _plain(body), headers))
         yield "works", name, f"answers in {time.perf_counter() - started:.1f} s: {_first_text(answer)!r}"
-        for finding in _abilities(name, route, answer):
+        for finding in _abilities(name, route, answer, open_prices(settings.prices)):
             yield finding
     except ProxyError as error:
         yield "fails", name, _advice(error, asked_for, headers)
@@ -108,7 +123,7 @@ def _plain(body: Json) -> Json:
     return {key: value for key, value in body.items() if key not in ("n", "logprobs")}
 
 
-def _abilities(name: str, route: Route, answer: Json) -> list[Finding]:
+def _abilities(name: str, route: Route, answer: Json, prices: Prices) -> list[Finding]:
     """What an answer shows of the upstream, and what a calibrated answer of the route will take."""
     choices = answer["choices"]
     takes_n = len(choices) == ASKED
@@ -126,9 +141,16 @@ def _abilities(name: str, route: Route, answer: Json) -> list[Finding]:
         findings.append(("works" if has else "fails", name, f"log-probabilities: {said}"))
     if (usage := answer.get("usage")) and route.mode != "off":
         prompt, written = usage.get("prompt_tokens") or 0, (usage.get("completion_tokens") or 0) / len(choices)
-        total = round(prompt * (1 if takes_n else route.sampling.n) + written * route.sampling.n)
-        plain = round(prompt + written)
-        findings.append(("note", name, f"this question takes about {total} tokens calibrated, {plain} plain"))
+        drawn = Usage(prompt * (1 if takes_n else route.sampling.n), round(written * route.sampling.n))
+        plain = Usage(prompt, round(written))
+        price = prices.of(usage_of(answer).model, route.model or "")
+        worth = (
+            f"{dollars(price.of(drawn))} against {dollars(price.of(plain))} by the prices of {price.source}"
+            if price is not None
+            else "what that costs is not known, the model has no price (docs/costs.md)"
+        )
+        said = f"this question takes about {drawn.total} tokens calibrated, {plain.total} plain: {worth}"
+        findings.append(("note", name, said))
     return findings
 
 
@@ -137,21 +159,11 @@ def _first_text(answer: Json) -> str:
     return " ".join(str(message.get("content") or "").split())[:60]
 
 
-def _own_sentence(body: bytes) -> str | None:
-    """What an upstream's error object says, in one line."""
-    try:
-        return " ".join(str(json.loads(body)["error"]["message"]).split())[:300]
-    except (ValueError, KeyError, TypeError, RecursionError):  # not an error object
-        return None
-
-
 def _advice(error: ProxyError, model: str, headers: Mapping[str, str]) -> str:
     """What went wrong, in the upstream's own words where it has some, and what to try."""
-    said = error.message
     if not isinstance(error, UpstreamRejected):
-        return said
-    if own := _own_sentence(error.raw_body):
-        said += f": {own}"
+        return error.message
+    said = error.sentence
     if error.status in (401, 403):
         hint = (
             "the key is refused" if headers else "it wants a key: set api_key, or name a client's with --key-variable"

@@ -1,4 +1,4 @@
-"""`hedgerow evaluate`: fit a map on the first part of labelled answers and measure it on the rest."""
+"""`hedgerow evaluate`: fit a map on the first part of labelled answers and measure it on the rest; or rank all maps and signals."""
 
 from __future__ import annotations
 
@@ -14,21 +14,44 @@ from rich.table import Table
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.evaluation import Evaluation
 from hedgerow.calibration.evaluation import evaluate as run
-from hedgerow.calibration.maps import MapName
+from hedgerow.calibration.maps import DEFAULT, MapName
 from hedgerow.calibration.metrics.table import METRICS
-from hedgerow.proxy.cli.common import progress_bar, stop
-from hedgerow.proxy.cli.conditions import parse_condition
-from hedgerow.proxy.cli.records import Clusters, Signal, load_records
+from hedgerow.proxy.cli.common import On, SkipBad, advancing, one_sentence, readable, stop, write_file
+from hedgerow.proxy.cli.conditions import parse_conditions
+from hedgerow.proxy.cli.records import Clusters, Signal, load_records, report_records
+from hedgerow.proxy.lab.datasets import read_objects
+from hedgerow.proxy.lab.evaluating import (
+    COMPARED_KINDS,
+    compare_signals,
+    comparison_document,
+    evaluation_document,
+    metrics_of,
+    signals_in,
+)
 from hedgerow.proxy.lab.measuring import Records
-from hedgerow.proxy.lab.report import render
+from hedgerow.proxy.lab.report import render, render_comparison
+from hedgerow.proxy.lab.spreading import place
+
+COMPARISON_RESAMPLES = 2000
+"""Of all candidates at once; they are quick."""
+_WIDE = 120
+"""Columns of a terminal from which on every figure is shown with its interval, not its change alone; --json and --html have all."""
 
 
 def evaluate(
-    data: Annotated[Path, typer.Option("--data", help="JSONL of labelled answers, plain or .gz.")],
+    data: Annotated[
+        Path, typer.Option("--data", help="Labelled answers: JSONL, JSON, CSV or Parquet, or a log of evaluations.")
+    ],
     signal: Annotated[Signal, typer.Option(help="What measures the confidence.")] = "semantic",
     kind: Annotated[
         MapName, typer.Option("--map", help="The kind of map to fit: what `hedgerow fit` learns by default.")
-    ] = "platt-bounded",
+    ] = DEFAULT,
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare", help="Rank all maps and signals by cross-validation, each against --signal with --map."
+        ),
+    ] = False,
     train_fraction: Annotated[
         float, typer.Option(help="Share of the rows, from the top, that the map is fitted on.")
     ] = 0.3,
@@ -41,24 +64,34 @@ def evaluate(
         list[str] | None,
         typer.Option(help="End with 1 where this holds, e.g. 'generalised_ece.after > 0.08'; repeatable."),
     ] = None,
-    skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
+    skip_bad: SkipBad = False,
     resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     allow_negative_slope: Annotated[bool, typer.Option(help="Accept a Platt map that reverses the order.")] = False,
+    on: On = None,
 ) -> None:
-    """Fit a map on the first part of labelled answers and measure it on the rest."""
-    conditions = [parse_condition(text, "generalised_ece.after > 0.08") for text in fail_if or []]
-    records, _ = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad, fit_on=train_fraction)
+    """Fit a map on the first part of labelled answers and measure it on the rest; with --compare, rank all maps and signals."""
+    if compare:
+        if fail_if:
+            stop("--fail-if goes with one map; leave out --compare")
+        return _compare(data, (signal, kind), clusters, seed, html, on, as_json=as_json, skip_bad=skip_bad)
+    conditions = parse_conditions(fail_if, "generalised_ece.after > 0.08")
+    with one_sentence(), place(on) as where:
+        records, _ = load_records(
+            data, signal=signal, clusters=clusters, skip_bad=skip_bad, fit_on=train_fraction, where=where
+        )
     evaluation = _evaluate(records, kind, train_fraction, resamples, seed, signal, allow_negative_slope)
-    document = to_document(evaluation, data.name, signal, clusters, len(records.bad))
+    document = evaluation_document(evaluation, data.name, signal, clusters, len(records.bad))
     known = _figures(document)
     for condition in conditions:
         condition.value(document, known)  # a key that is not there is a mistake, whatever else happens
     if html is not None:
-        _write_page(html, evaluation, document)
+        write_file(html, render(evaluation, document))
+        typer.echo(f"{html} is written.", err=True)
     typer.echo(json.dumps(document, indent=2)) if as_json else _print_table(document)
     for condition in conditions:
         condition.check(document, known)
+    return None
 
 
 def _evaluate(
@@ -66,52 +99,20 @@ def _evaluate(
 ) -> Evaluation:
     options: dict[str, Any] = {"allow_negative_slope": allow_negative} if kind.startswith("platt") else {}
     rng: np.random.Generator = np.random.default_rng(seed)
-    with progress_bar() as progress:
-        task = progress.add_task("Fitting and resampling", total=2 * len(METRICS) * resamples or None)
+    with advancing("Fitting and resampling", len(METRICS) * resamples or None) as bar:
         try:
             return run(
                 records.alpha, records.beta, records.correct,
                 kind=kind, train_fraction=train_fraction, resamples=resamples, rng=rng,
-                on_resample=lambda: progress.advance(task), signal=signal, model=records.model, **options,
+                on_resample=bar.advance, signal=signal, model=records.model, **options,
             )  # fmt: skip
         except CalibrationError as error:
             stop(str(error))
 
 
-def to_document(evaluation: Evaluation, data: str, signal: str, clusters: str, bad_rows: int) -> dict[str, Any]:
-    """Every figure of an evaluation as one JSON object; metrics hold {before, after} and intervals where asked for."""
-    fitted = evaluation.fitted
-    document: dict[str, Any] = {
-        "data": data,
-        "signal": signal,
-        "clusters": clusters,
-        "n": int(evaluation.correct.size),
-        "n_fitted": fitted.provenance.n,
-        "bad_rows": bad_rows,
-        "accuracy": float(evaluation.correct.mean()),
-        "auroc": evaluation.before.get("auroc"),
-        "auroc_after": evaluation.after.get("auroc"),
-    }
-    for name in evaluation.before:
-        if name == "auroc":
-            continue
-        document[name] = {"before": evaluation.before[name], "after": evaluation.after[name]}
-        for when, intervals in (("before", evaluation.intervals_before), ("after", evaluation.intervals_after)):
-            if name in intervals:
-                document[name][f"{when}_interval"] = [intervals[name].low, intervals[name].high]
-    return {**document, **fitted.to_dict()}
-
-
 def _figures(document: dict[str, Any]) -> str:
     known = [name for name, held in document.items() if isinstance(held, dict) and "after" in held]
-    return f"n, accuracy, auroc and .before, .after of {', '.join(known)}"
-
-
-def _write_page(path: Path, evaluation: Evaluation, document: dict[str, Any]) -> None:
-    try:
-        path.write_text(render(evaluation, document), encoding="utf-8")
-    except OSError as error:
-        stop(f"{path}: cannot be written: {error.strerror}")
+    return f"n, accuracy, auroc, worse and .before, .after, .difference of {', '.join(known)}"
 
 
 def _print_table(document: dict[str, Any]) -> None:
@@ -121,12 +122,15 @@ def _print_table(document: dict[str, Any]) -> None:
         f"accuracy {document['accuracy']:.3f}, auroc {_number(document['auroc'])}",
         highlight=False,
     )
-    table = Table("metric", "before", "after", box=None, pad_edge=False)
-    for name, held in document.items():
-        if isinstance(held, dict) and "after" in held:
-            table.add_row(name, *(_with_interval(held, when) for when in ("before", "after")))
+    table = Table("metric", "before", "after", "change", "", box=None, pad_edge=False)
+    for name, held in metrics_of(document).items():
+        shown = _with_interval if console.width >= _WIDE else _value
+        table.add_row(
+            name, shown(held, "before"), shown(held, "after"), _with_interval(held, "difference"), _flag(held)
+        )
     console.print(table)
-    console.print(f"map: {document['map']}", highlight=False, soft_wrap=True)
+    parts = ", ".join(f"{name} {value:.4g}" for name, value in document["map"].items() if isinstance(value, float))
+    console.print(f"map: {document['map']['kind']}{f' ({parts})' if parts else ''}", highlight=False, soft_wrap=True)
     for note in document["provenance"]["notes"]:
         console.print(f"note: {note}", highlight=False, soft_wrap=True)
 
@@ -135,6 +139,88 @@ def _number(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"
 
 
-def _with_interval(held: dict[str, Any], when: str) -> str:
-    interval = held.get(f"{when}_interval")
-    return f"{held[when]:.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")
+def _value(held: dict[str, Any], part: str) -> str:
+    return f"{held[part]:{'+' if part == 'difference' else ''}.3f}"
+
+
+def _with_interval(held: dict[str, Any], part: str) -> str:
+    interval, sign = held.get(f"{part}_interval"), "+" if part == "difference" else ""
+    return _value(held, part) + (f" ({interval[0]:{sign}.3f} to {interval[1]:{sign}.3f})" if interval else "")
+
+
+def _flag(held: dict[str, Any]) -> str:
+    if not held["worse"]:
+        return ""
+    return "[red]worse" if held.get("beyond_noise", True) else "[yellow]worse, within noise"
+
+
+def _compare(
+    data: Path,
+    reference: tuple[Signal, str],
+    clusters: Clusters,
+    seed: int,
+    html: Path | None,
+    on: str | None,
+    *,
+    as_json: bool,
+    skip_bad: bool,
+) -> None:
+    with (
+        one_sentence(),
+        place(on) as where,
+        readable(data),
+        advancing(f"Measuring {data.name}", sum(1 for _ in read_objects(data))) as bar,
+    ):
+        measured = signals_in(data, clusters, bar.advance, where)
+    report_records(next(iter(measured.values())), data, next(iter(measured)), skip_bad)
+    with (
+        one_sentence(),
+        advancing("Comparing", len(COMPARED_KINDS) * (3 if len(measured) > 1 else 1)) as bar,
+    ):
+        comparison = compare_signals(
+            measured, reference=reference, resamples=COMPARISON_RESAMPLES, seed=seed, on_candidate=bar.advance
+        )
+    document = comparison_document(comparison, data.name, clusters)
+    if html is not None:
+        write_file(html, render_comparison(document))
+        typer.echo(f"{html} is written.", err=True)
+    typer.echo(json.dumps(document, indent=2)) if as_json else _print_comparison(document)
+
+
+def _print_comparison(document: dict[str, Any]) -> None:
+    console, reference = Console(), document["reference"]
+    console.print(
+        f"{document['data']}: {document['n']} answers, {document['folds']} folds, accuracy {document['accuracy']:.3f}; each answer measured by a "
+        f"map that did not see it, compared with {reference['signal']}, {reference['map']} (intervals hold together, 95 %)",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+    table = Table(
+        "signal",
+        "map",
+        "Brier",
+        "difference",
+        "",
+        "smooth ECE",
+        "FD",
+        "AUROC",
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for one in document["candidates"]:
+        is_reference = (one["signal"], one["map"]) == (reference["signal"], reference["map"])
+        verdict = "reference" if is_reference else _VERDICTS[one["verdict"]]
+        figures = (_number(one.get(name)) for name in ("smooth_ece", "faithfulness_divergence", "auroc"))
+        difference = "" if is_reference else _difference(one)
+        table.add_row(one["signal"], one["map"], f"{one['brier']:.4f}", difference, verdict, *figures)
+    console.print(table)
+    for one in document["failed"]:
+        console.print(f"{one['signal']}, {one['map']}: {one['reason']}", highlight=False, soft_wrap=True)
+
+
+_VERDICTS = {"better": "[green]better", "worse": "[red]worse", "even": ""}
+
+
+def _difference(one: dict[str, Any]) -> str:
+    low, high = one["difference_interval"]
+    return f"{one['difference']:+.4f} ± {(high - low) / 2.0:.4f}"

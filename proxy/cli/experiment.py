@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,12 +15,14 @@ from rich.console import Console
 from rich.progress import Progress
 
 from hedgerow.calibration.errors import CalibrationError
-from hedgerow.proxy.cli.common import configuration, one_sentence
+from hedgerow.proxy.cli.common import On, Yes, configuration, one_sentence
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import ConfigError, HedgerowError
 from hedgerow.proxy.lab.experiment import Case, Experiment, Run, load_experiment, missing, run_case
 from hedgerow.proxy.lab.report.experiment import write_report
+from hedgerow.proxy.lab.spreading import place
 from hedgerow.proxy.services.services import open_pipelines
+from hedgerow.proxy.spending.prices import Prices, open_prices
 
 app = typer.Typer(
     no_args_is_help=True, help="Collect, grade, fit, reword and measure on your own models and questions."
@@ -34,14 +37,16 @@ def group() -> None:
 @app.command()
 def run(
     file: Annotated[Path, typer.Argument(help="The experiment, see docs/experiments.md.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
+    yes: Yes = False,
+    on: On = None,
 ) -> None:
     """Run an experiment; run it again after whatever stopped it."""
     with one_sentence(on_interrupt="stopped; what came is on disk, run the same command to continue"):
         experiment = load_experiment(file)
         settings, cases = _cases(experiment)
-        _confirm(cases, yes)
-        runs = asyncio.run(_run_all(settings, cases))
+        _confirm(cases, open_prices(settings.prices), yes)
+        with place(on) as where:
+            runs = asyncio.run(_run_all(settings, [replace(case, place=where) for case in cases]))
         written = write_report(experiment.out, runs)
     typer.echo("\n".join(map(str, written)))
 
@@ -62,13 +67,17 @@ def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
     return settings, [Case(experiment, settings, route, one) for route in routes for one in experiment.questions]
 
 
-def _confirm(cases: list[Case], yes: bool) -> None:
+def _confirm(cases: list[Case], prices: Prices, yes: bool) -> None:
     """Say what is left to spend, and ask."""
     left = {f"{case.route.name} on {case.set.name}": missing(case) for case in cases}
-    for name, (questions, answers) in left.items():
-        if questions:
-            typer.echo(f"{name}: {questions} questions to ask, {answers} answers to draw", err=True)
-    if any(questions for questions, _ in left.values()) and not yes:
+    for name, todo in left.items():
+        for what, spent in todo.costs.items():
+            if spent.calls:
+                asked = f"{todo.questions} questions to ask, " if what == "draw" else ""
+                tokens = f"about {spent.prompt_tokens:,} tokens of prompts and {spent.tokens:,} of answers"
+                line = f"{asked}{spent.answers} answers to {what}, {tokens}: {spent.in_dollars(prices)}"
+                typer.echo(f"{name}: {line}", err=True)
+    if any(todo.questions for todo in left.values()) and not yes:
         typer.confirm("Go on?", abort=True, err=True)
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import anyio
 import typer
@@ -21,27 +18,25 @@ from hedgerow.proxy.audit.spoken import spoken
 from hedgerow.proxy.cli.common import (
     CONFIG,
     ConfigPath,
-    calibrating_route,
-    configuration,
+    SkipBad,
+    Yes,
+    confirm,
+    counted,
     moment,
     one_sentence,
-    progress_bar,
-    show_faults,
+    readable,
     stop,
-    unreadable,
+    write_file,
 )
-from hedgerow.proxy.cli.conditions import parse_condition
+from hedgerow.proxy.cli.conditions import parse_conditions
 from hedgerow.proxy.cli.faithfulness_drawing import ToDraw, draw_to, prompts_of
-from hedgerow.proxy.cli.reading import Judge
+from hedgerow.proxy.cli.judging import Judge, Way, check, judging, paced
 from hedgerow.proxy.cli.store import open_audit
-from hedgerow.proxy.lab.datasets import UNREADABLE
+from hedgerow.proxy.lab.answers import Looked
 from hedgerow.proxy.lab.faithfulness import measuring, served
 from hedgerow.proxy.lab.faithfulness.asking import CALLS
 from hedgerow.proxy.lab.faithfulness.drawing import INSTRUCTIONS
 from hedgerow.proxy.lab.faithfulness.figures import METRICS, Gathered, document, group_name
-from hedgerow.proxy.lab.faithfulness.measuring import Looked, Teller
-from hedgerow.proxy.lab.ledger import Ledger
-from hedgerow.proxy.lab.reading import JudgeKind
 from hedgerow.proxy.lab.report.faithfulness import render
 from hedgerow.proxy.monitoring.faithful import Against
 from hedgerow.proxy.types import Json
@@ -105,21 +100,7 @@ Kept = Annotated[
 ]
 Resamples = Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")]
 Seed = Annotated[int, typer.Option(help="Seed of the bootstrap.")]
-SkipBad = Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")]
 AtOnce = Annotated[int, typer.Option(min=1, help="With --judge llm and --draw: rows under way at once.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """How rows are measured: by whom, and where that is kept."""
-
-    judge: JudgeKind
-    route: str | None
-    config: Path
-    out: Path | None
-    concurrency: int
-    yes: bool
 
 
 def faithfulness(
@@ -147,14 +128,14 @@ def faithfulness(
     """Measure how far the words of recorded answers follow the model's own confidence: cMFG, MFG, decisiveness by confidence."""
     if resamples == 1:
         stop("--resamples must be 0, or 2 at least")
-    conditions = [parse_condition(text, "cmfg < 0.7") for text in fail_if or []]
+    conditions = parse_conditions(fail_if, "cmfg < 0.7")
     if (data is None) is not audit:
         stop("name the answers to measure: --data FILE, or --audit for what the proxy served")
     if data is None:
-        found, unfinished = _served(config, route, since, against, resamples, seed), 0
+        figures, unfinished = _served(config, route, since, against, resamples, seed), 0
     else:
         out = data.with_name(data.name + KEPT) if out is None and judge == "llm" else out
-        way = _Way(judge, route, config, out, concurrency, yes)
+        way = Way(judge, route, config, out, concurrency, yes)
         with one_sentence(on_interrupt="stopped; the same command continues" if out or draw else "stopped"):
             if draw is not None:
                 anyio.run(
@@ -165,13 +146,13 @@ def faithfulness(
                     data,
                 )
             gathered, unfinished = anyio.run(_measured, data, way, skip_bad)
-            found = {"data": data.name, "judge": judge, "confidence_is": _SHARE}
-            found |= document(gathered, resamples=resamples, seed=seed)
-    show(found, as_json=as_json, report=report)
+            figures = {"data": data.name, "judge": judge, "confidence_is": _SHARE}
+            figures |= document(gathered, resamples=resamples, seed=seed)
+    _show(figures, as_json=as_json, report=report)
     if unfinished:
-        stop(f"{unfinished} rows could not be measured yet; the same command continues with them", code=1)
+        stop(f"{counted(unfinished, 'row')} could not be measured yet; the same command continues with them", code=1)
     for condition in conditions:
-        condition.check(found, _KNOWN)
+        condition.check(figures, _KNOWN)
 
 
 def _served(config: Path, route: str | None, since: str, against: Against, resamples: int, seed: int) -> Json:
@@ -181,114 +162,62 @@ def _served(config: Path, route: str | None, since: str, against: Against, resam
         said = spoken(connection, period, route)
     if not len(said):
         stop("no answer of this period has a confidence and words that were read", code=1)
-    found = {"data": "the audit" + (f", route {route}" if route else ""), "judge": None}
-    found |= {"confidence_is": f"mean {against} confidence of the route's signal"}
-    return found | served.document(said, against=against, resamples=resamples, seed=seed)
+    figures = {"data": "the audit" + (f", route {route}" if route else ""), "judge": None}
+    figures |= {"confidence_is": f"mean {against} confidence of the route's signal"}
+    return figures | served.document(said, against=against, resamples=resamples, seed=seed)
 
 
-async def _measured(data: Path, way: _Way, skip_bad: bool) -> tuple[Gathered, int]:
+async def _measured(data: Path, way: Way, skip_bad: bool) -> tuple[Gathered, int]:
     """What was measured, and how many rows are left for another time."""
-    ledger = Ledger(way.out, _how(way), "measured") if way.out else None
-    with ledger or nullcontext():
-        try:
-            kept = measuring.kept_in(way.out)
+    with way.ledger() as ledger:
+        kept = measuring.kept_in(way.out)
+        with readable(data):
             looked = measuring.look(data, kept)
-            _check(data, looked, skip_bad)
-            return await _with_progress(data, way, kept, ledger, looked)
-        except UNREADABLE as error:
-            unreadable(data, error)
-
-
-def _how(way: _Way) -> Json:
-    """How rows are measured, as the file that keeps them says."""
-    if way.judge != "llm":
-        return {"judge": way.judge}
-    judge = calibrating_route(configuration(way.config), way.route).judge
-    return {"judge": way.judge, "model": judge.model or ""}
-
-
-def _check(data: Path, looked: Looked, skip_bad: bool) -> None:
-    show_faults([f"line {row.line}: {row.reason}" for row in looked.bad] + ["..."] * (looked.n_bad - len(looked.bad)))
-    if looked.n_bad and not skip_bad:
-        stop(f"{data}: {looked.n_bad} rows cannot be used; --skip-bad continues without them")
-    if not looked.rows:
-        stop(f"{data}: contains no answer")
-
-
-async def _with_progress(
-    data: Path, way: _Way, kept: dict[str, Any], ledger: Ledger | None, looked: Looked
-) -> tuple[Gathered, int]:
-    _confirm(way, looked)
-    async with _teller(way) as teller:
-        with progress_bar() as progress:
-            task = progress.add_task(f"Measuring {data.name}", total=looked.left)
-            gathered, outcome = await measuring.measure(
-                data,
-                teller,
-                kept,
-                ledger,
-                concurrency=way.concurrency if way.judge == "llm" else 1,
-                on_done=lambda: progress.advance(task),
-                on_failure=lambda line, why: progress.console.print(f"line {line}: {why}", markup=False, highlight=False, soft_wrap=True),
-            )  # fmt: skip
+        check(looked, str(data), skip_bad, nothing="contains no answer")
+        _confirm(way, looked)
+        async with judging(measuring, way) as judge:
+            with paced(way, data.name, looked.left) as pace:
+                gathered, outcome = await measuring.measure(data, judge, kept, ledger, pace)
     return gathered, looked.left - outcome.done
 
 
-def _confirm(way: _Way, looked: Looked) -> None:
+def _confirm(way: Way, looked: Looked) -> None:
     """Say what a language model will be asked, before it is."""
-    if way.judge != "llm" or not looked.left:
-        return
-    had = f"{looked.rows - looked.left} rows are measured already; " if looked.rows > looked.left else ""
-    typer.echo(
-        f"{had}{looked.left} to measure: {CALLS * looked.left} calls of the judge at most (punts take one)", err=True
-    )
-    if not way.yes and not typer.confirm("Go on?", err=True):
-        raise typer.Exit(1)
+    if way.judge == "llm" and looked.left:
+        measured = looked.rows - looked.left
+        had = f"{counted(measured, 'row')} measured already; " if measured else ""
+        calls = f"{CALLS * looked.left} calls of the judge at most (punts take one)"
+        confirm(f"{had}{looked.left} to measure: {calls}", way.yes)
 
 
-@asynccontextmanager
-async def _teller(way: _Way) -> AsyncIterator[Teller]:
-    if way.judge == "none":
-        yield measuring.by_rules_and_words()
-    elif way.judge == "local":
-        yield measuring.by_local_judge()
-    else:
-        settings = configuration(way.config)
-        async with measuring.by_language_model(settings, calibrating_route(settings, way.route)) as teller:
-            yield teller
-
-
-def show(found: Json, *, as_json: bool, report: Path | None) -> None:
+def _show(figures: Json, *, as_json: bool, report: Path | None) -> None:
     """Print a document and write its page."""
     if report is not None:
-        try:
-            report.write_text(render(found), encoding="utf-8")
-        except OSError as error:
-            stop(f"{report}: cannot be written: {error.strerror}")
+        write_file(report, render(figures))
     if as_json:
-        typer.echo(json.dumps(found, indent=2, allow_nan=False))
+        typer.echo(json.dumps(figures, indent=2, allow_nan=False))
     else:
-        _print(found)
+        _print(figures)
 
 
-def _print(found: Json) -> None:
+def _print(figures: Json) -> None:
     console = Console(highlight=False)
-    samples = found["samples"]
+    samples = figures["samples"]
     of = (
         ""
         if samples is None
         else f", {samples[0] if samples[0] == samples[1] else f'{samples[0]} to {samples[1]}'} further answers each"
     )
     console.print(
-        f"{found['data']}: {found['n']:,} answers with {found['assertions']:,} assertions{of}, {found['punts']:,} punts"
-        + (f", {found['unread']:,} not read" if found["unread"] else ""),
+        f"{figures['data']}: {figures['n']:,} answers with {figures['assertions']:,} assertions{of}, {figures['punts']:,} punts"
+        + (f", {figures['unread']:,} not read" if figures["unread"] else ""),
         soft_wrap=True,
     )
-    _print_figures(console, "all answers" if found["groups"] else "", found)
-    for group in found["groups"]:
+    _print_figures(console, "all answers" if figures["groups"] else "", figures)
+    for group in figures["groups"]:
         _print_figures(console, group_name(group), group)
-    _print_curve(console, found["curve"])
-    for note in found["notes"]:
+    _print_curve(console, figures["curve"])
+    for note in figures["notes"]:
         console.print(f"note: {note}", soft_wrap=True)
 
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
-import typer
 
 from hedgerow.proxy.cli.collect import load_questions
-from hedgerow.proxy.cli.common import calibrating_route, configuration, progress_bar, stop
+from hedgerow.proxy.cli.common import advancing, calibrating_route, configuration, confirm, stop
 from hedgerow.proxy.lab.faithfulness.drawing import (
     DEMONSTRATIONS,
     INSTRUCTIONS,
@@ -63,18 +62,14 @@ async def draw_to(wanted: ToDraw, out: Path) -> None:
         if not todo:
             return
         name = drawing.route.upstream
-        upstream = await open_upstream(name, settings.upstreams[name])
+        upstream = await open_upstream(name, settings.upstreams)
         try:
             _confirm(*calls(drawing, todo, ledger, at_once=upstream.honours_n), len(todo), len(everything), wanted.yes)
-            with progress_bar() as progress:
-                task = progress.add_task("Drawing", total=len(todo))
+            with advancing("Drawing", len(todo)) as bar:
                 outcome = await draw_all(
                     drawing, todo, upstream, ledger,
-                    concurrency=wanted.concurrency,
-                    on_done=lambda: progress.advance(task),
-                    on_failure=lambda asked, failure: progress.console.print(
-                        f"line {asked.question.line}, {asked.prompt}: {failure.code}: {failure.message}", markup=False, highlight=False, soft_wrap=True
-                    ),
+                    concurrency=wanted.concurrency, on_done=bar.advance,
+                    on_failure=lambda asked, failure: bar.note(f"line {asked.question.line}, {asked.prompt}: {failure.code}: {failure.message}"),
                 )  # fmt: skip
         finally:
             await upstream.aclose()
@@ -87,6 +82,4 @@ async def draw_to(wanted: ToDraw, out: Path) -> None:
 
 def _confirm(made: int, answers: int, left: int, of: int, yes: bool) -> None:
     had = f"{of - left} are there already; " if left < of else ""
-    typer.echo(f"{had}{left} questions under a prompt to ask: {made} calls for {answers} answers", err=True)
-    if not yes and not typer.confirm("Go on?", err=True):
-        raise typer.Exit(1)
+    confirm(f"{had}{left} questions under a prompt to ask: {made} calls for {answers} answers", yes)

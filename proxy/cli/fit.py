@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -11,47 +11,54 @@ from typing import Annotated
 import typer
 
 from hedgerow.calibration import FittedMap
-from hedgerow.calibration.maps import MapName
+from hedgerow.calibration.maps import DEFAULT, MapName
 from hedgerow.calibration.metrics.table import HEADLINE
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, one_sentence, stop
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, SkipBad, moment, one_sentence, stop
+from hedgerow.proxy.cli.fit_adaptive import MeanSamples, MeasuredDraft, fit_adaptive_map
 from hedgerow.proxy.cli.fit_local import fit_local_map
 from hedgerow.proxy.cli.maps import check_route, map_registry
 from hedgerow.proxy.cli.records import Clusters, Signal, load_records
 from hedgerow.proxy.cli.refit import finish_refit, refit_from_audit
 from hedgerow.proxy.lab.fitting import Decile, deciles, fit_records, version_of
-from hedgerow.proxy.pipeline.placing import LOCAL
+from hedgerow.proxy.pipeline.placing import ADAPTIVE, LOCAL
 from hedgerow.proxy.signals.combine import Weights
 from hedgerow.proxy.types import CLAIM_SIGNAL
+
+FromAudit = Annotated[
+    bool,
+    typer.Option(
+        "--from-audit",
+        help="Fit on the first part of a route's verdicts, report on the rest; activate only what beats the map in use.",
+    ),
+]
+Since = Annotated[str | None, typer.Option(help="With --from-audit: answers given since 14d, 36h or a date.")]
+TrainFraction = Annotated[
+    float, typer.Option(help="With --from-audit: share of the verdicts that the map is fitted on.")
+]
+Embedder = Annotated[
+    str | None,
+    typer.Option(help="With --map local or adaptive: a sentence-transformers model. Unset: the int8 MiniLM."),
+]
 
 
 def fit(
     data: Annotated[
-        Path | None, typer.Option("--data", help="Labelled answers: JSONL, plain or .gz, or an export of the audit.")
+        Path | None, typer.Option("--data", help="Labelled answers: JSONL, CSV, Parquet, a log of evaluations.")
     ] = None,
-    from_audit: Annotated[
-        bool,
-        typer.Option(
-            "--from-audit",
-            help="Fit on the first part of a route's verdicts, report on the rest; activate only what beats the map in use.",
-        ),
-    ] = False,
-    since: Annotated[
-        str | None, typer.Option(help="With --from-audit: answers given since 14d, 36h or a date.")
-    ] = None,
-    train_fraction: Annotated[
-        float, typer.Option(help="With --from-audit: share of the verdicts that the map is fitted on.")
-    ] = 0.5,
+    from_audit: FromAudit = False,
+    since: Since = None,
+    train_fraction: TrainFraction = 0.5,
     actor: Annotated[
         str | None, typer.Option(help="With --from-audit --activate: who does it, for the record.")
     ] = None,
     signal: Annotated[Signal, typer.Option(help="What measures it; consistency: claims of long answers.")] = "semantic",
-    kind: Annotated[MapName, typer.Option("--map", "--kind", help="The kind of map to fit.")] = "platt-bounded",
+    kind: Annotated[MapName, typer.Option("--map", "--kind", help="The kind of map to fit.")] = DEFAULT,
     clusters: Annotated[
         Clusters, typer.Option(help="How answers are grouped: the proxy's rules, or equal text.")
     ] = "rules",
-    embedder: Annotated[
-        str | None, typer.Option(help="With --map local: a sentence-transformers model. Unset: the int8 MiniLM.")
-    ] = None,
+    embedder: Embedder = None,
+    samples: MeanSamples = 3.0,
+    draft: MeasuredDraft = "largest",
     version: Annotated[
         str | None, typer.Option(help="Name to store the map under; made from its parts by default.")
     ] = None,
@@ -65,7 +72,7 @@ def fit(
     ] = None,
     config: ConfigPath = CONFIG,
     as_json: Annotated[bool, typer.Option("--json", help="Print the stored map as JSON.")] = False,
-    skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
+    skip_bad: SkipBad = False,
     allow_negative_slope: Annotated[bool, typer.Option(help="Accept a Platt map that reverses the order.")] = False,
 ) -> None:
     """Learn a calibration map from labelled answers, or from a route's own verdicts, and store it."""
@@ -78,6 +85,11 @@ def fit(
         return fit_local_map(
             config, data=data, clusters=clusters, audited=route if from_audit else None, since=since, signal=signal, encoder=embedder or "",
             version=version, activate=activate, route=route, model=model, folder=folder, as_json=as_json, skip_bad=skip_bad,
+        )  # fmt: skip
+    if kind == ADAPTIVE:
+        return fit_adaptive_map(
+            config, data=data, signal=signal, clusters=clusters, encoder=embedder or "", samples=samples, draft=draft, version=version,
+            activate=activate, route=route, model=model, folder=folder, as_json=as_json, skip_bad=skip_bad,
         )  # fmt: skip
     if data is None:
         how = {"kind": kind, "train_fraction": train_fraction, "claims": signal == CLAIM_SIGNAL, "version": version}
@@ -119,13 +131,19 @@ def _tell(
     return _print(name, fitted, tenths, place, activated)
 
 
+def _change(held: Mapping[str, float]) -> str:
+    interval = f", {held['change_low']:+.3f} to {held['change_high']:+.3f}" if "change_low" in held else ""
+    change = held["after"] - held["before"]
+    worse = " WORSE" if change > 0.0 else ""
+    return f"{held['before']:.3f} before, {held['after']:.3f} after ({change:+.3f}{interval}; cross-validation){worse}"
+
+
 def _print(name: str, fitted: FittedMap, tenths: Sequence[Decile], place: object, activated: bool) -> None:
     made = fitted.provenance
     typer.echo(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right; stored as {place}")
     for metric in HEADLINE:
         if metric in made.cross_validation:
-            held = made.cross_validation[metric]
-            typer.echo(f"  {metric}: {held['before']:.3f} before, {held['after']:.3f} after (cross-validation)")
+            typer.echo(f"  {metric}: {_change(made.cross_validation[metric])}")
     typer.echo("  by tenths of the answers (fitted on these)   n  before   after   right")
     for number, tenth in enumerate(tenths, start=1):
         typer.echo(f"{number:>40} {tenth.n:>8} {tenth.before:>7.3f} {tenth.after:>7.3f} {tenth.right:>7.3f}")

@@ -48,7 +48,7 @@ def fit_local_map(
         task = progress.add_task("Learning and comparing", total=STEPS)
         made = fit_local(
             questions.columns, questions.alpha, questions.beta, signal=signal, model=model or "", encoder=encoder,
-            describe=lambda held, found: _words(questions, held, found), done=lambda: progress.advance(task),
+            describe=lambda held, discovery: _words(questions, held, discovery), done=lambda: progress.advance(task),
         )  # fmt: skip
     name, used = version or version_of(made.fitted, "local", signal), activate and made.helps
     with one_sentence(), map_registry(folder, config, create=True) as registry:
@@ -62,11 +62,11 @@ def fit_local_map(
         )
 
 
-def _words(questions: Questions, held: Columns, found: Discovery) -> Sequence[Sequence[str]]:
+def _words(questions: Questions, held: Columns, discovery: Discovery) -> Sequence[Sequence[str]]:
     """The words of each regime: only terms that stand in several questions, no question itself."""
     texts = dict(zip(questions.columns.prompt.tolist(), questions.texts, strict=True))
     everything = set(held.prompt.tolist())
-    inside = [set(held.prompt[regime.rows].tolist()) for regime in found.regimes]
+    inside = [set(held.prompt[regime.rows].tolist()) for regime in discovery.regimes]
     return [
         contrastive_terms((texts[prompt] for prompt in here), (texts[prompt] for prompt in everything - here))
         for here in inside

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from hedgerow.proxy.cli.common import CONFIG, stop
+from hedgerow.proxy.cli.common import CONFIG, stop, write_file
+from hedgerow.proxy.cli.doctor import doctor
 from hedgerow.proxy.config import load
 from hedgerow.proxy.errors import ConfigError
 
@@ -50,9 +51,10 @@ def init(
     mode: Annotated[Literal["off", "shadow", "on"], typer.Option(help="What the route does at first.")] = "shadow",
     config: Annotated[Path, typer.Option("--config", "-c", help="The file to write.")] = CONFIG,
 ) -> None:
-    """Write a first configuration: an upstream, and a route that takes everything. Asks for what is not given."""
+    """Write a first configuration: an upstream, and a route that takes everything. Asks for what is not given, and then offers to try it."""
     if config.exists():
         stop(f"{config} exists already, and is not overwritten; name another file with --config")
+    asks = base_url is None
     if base_url is None:
         base_url = typer.prompt(
             'Address of your model\'s server ("embedded" for a small model here)', "https://api.openai.com/v1"
@@ -68,6 +70,8 @@ def init(
     typer.echo(f"{config} is written. Next: hedgerow doctor, then hedgerow serve")
     if key_variable and key_variable not in os.environ:
         typer.echo(f"the environment variable {key_variable} is not set; set it before you serve", err=True)
+    elif asks and typer.confirm("Try it now, with one question to the model?", default=True):
+        doctor(config)
 
 
 def _key(variable: str) -> str:
@@ -80,10 +84,7 @@ def _key(variable: str) -> str:
 
 def _write(config: Path, text: str) -> None:
     """Write the file, unless it could not be used."""
-    try:
-        config.write_text(text, encoding="utf-8")
-    except OSError as error:
-        stop(f"{config}: cannot be written: {error.strerror}")
+    write_file(config, text)
     try:
         load(config)
     except ConfigError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from difflib import get_close_matches
@@ -15,23 +16,27 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, load
+from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Own, load
 from hedgerow.lexicon import perceive as perceived_in
 from hedgerow.lexicon.hedges.build import Plan, Record, Scored, Written, construct, entries, remaining
+from hedgerow.lexicon.hedges.offered import UNSUITED, own_entries, voice_of
 from hedgerow.lexicon.hedges.writing import to_json
-from hedgerow.lexicon.perception.translated import languages
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, stop
+from hedgerow.proxy.cli.own_lexicon import new, preview, unreadable
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import HedgerowError
 from hedgerow.proxy.monitoring.diagrams import density_bars
 from hedgerow.proxy.protocols import Call, Upstream
+from hedgerow.proxy.rewriting.frames import usable
 from hedgerow.proxy.services.services import open_upstream
 from hedgerow.proxy.upstreams.answers import sample_of
 
 app = typer.Typer(
     help="Hedges, the confidence that people read in them, and how confident a text sounds.", no_args_is_help=True
 )
+app.command()(new)
+app.command()(preview)
 Which = Annotated[str, typer.Option("--lexicon", "-l", help="A shipped lexicon (en, de, ipcc, ...) or a file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 WIDTH = 40
@@ -98,11 +103,9 @@ def check(path: Annotated[str, typer.Argument(help="A lexicon file, or the name 
     if NO_HEDGE not in lexicon:
         notes.append(f"there is no {NO_HEDGE!r}: a confident answer is then always given a hedge")
     means = sorted(hedge.beta.mean for hedge in lexicon if hedge.is_sayable)
-    if lexicon.language not in languages():
-        stop(
-            f"{path}: language {lexicon.language!r} cannot be read, so its answers are never reworded; use {', '.join(languages())}",
-            1,
-        )
+    if (reason := unreadable(lexicon)) is not None:
+        stop(f"{path}: {reason}", 1)
+    notes += _unwritten(lexicon)
     if lexicon.language != "en":
         notes.append(f"its language is {lexicon.language!r}: the `lexicon` of a route must be English")
     for low, high in zip([0.0, *means], [*means, 1.0], strict=False):
@@ -111,6 +114,26 @@ def check(path: Annotated[str, typer.Argument(help="A lexicon file, or the name 
     for note in notes:
         typer.echo(f"note: {note}")
     typer.echo(f"{path}: {len(lexicon)} hedges, {len(means)} of them sayable; can be used")
+
+
+def _unwritten(lexicon: Lexicon) -> Iterator[str]:
+    """Own entries that no answer is worded with by a route that sets nothing, and a language that is not the one the file names."""
+    mine = own_entries(lexicon)
+    if mine and (seen := language_of(". ".join(hedge.phrase for hedge in mine.values()))) not in (
+        lexicon.language,
+        None,
+    ):
+        yield f"its phrases look like {seen!r}, and it says that they are {lexicon.language!r}: answers in {lexicon.language!r} would be worded with them"
+    most = lexicon[NO_HEDGE].beta.mean if NO_HEDGE in lexicon else 1.0
+    for hedge in mine.values():
+        if hedge.beta.mean > most:
+            yield f"{hedge.id}: perceived as surer than a plain assertion ({most:.2f}), so it is read and not written; `rewriting.boosters` changes that"
+        elif hedge.id in UNSUITED:
+            yield f"{hedge.id}: beside a statement it contradicts or overstates it, so it is read and not written; `rewriting.never` changes that"
+        elif hedge.frames and not usable(hedge):
+            yield f"{hedge.id}: it denies what follows it, so it is read and not written"
+        elif voice_of(hedge) == "first_person":
+            yield f'{hedge.id}: written where the answer says "I" or with `rewriting: {{voice: first_person}}`'
 
 
 def _doubts(lexicon: Lexicon) -> list[str]:
@@ -136,12 +159,19 @@ def perceive(
     language: Annotated[
         str | None, typer.Option(help="en, de, fr or es. Default: what each text seems to be in.")
     ] = None,
+    lexicon: Annotated[
+        str | None, typer.Option("--lexicon", "-l", help="A lexicon whose own entries are read at their own figures.")
+    ] = None,
 ) -> None:
     """How confident each text sounds to readers, whether or not it is true. One text a line."""
     failed = False
+    try:
+        own = Own.of(_load(lexicon)) if lexicon else None
+    except LexiconError as error:
+        stop(str(error))
     for number, text in enumerate(texts or _lines(), start=1):
         try:
-            perceived = perceived_in(text, language or language_of(text) or "und")
+            perceived = perceived_in(text, language or language_of(text) or "und", own)
         except LexiconError as error:
             typer.echo(f"hedgerow: line {number}: {error}", err=True)
             failed = True
@@ -244,7 +274,7 @@ async def _construct(settings: Settings, writer: str, model: str, plan: Plan, re
     async with AsyncExitStack() as stack:
         upstreams: dict[str, Upstream] = {}
         for name in dict.fromkeys((writer, *plan.evaluators)):
-            upstreams[name] = await open_upstream(name, settings.upstreams[name])
+            upstreams[name] = await open_upstream(name, settings.upstreams)
             stack.push_async_callback(upstreams[name].aclose)
         file = stack.enter_context(log.open("a", encoding="utf-8"))
         progress = stack.enter_context(Progress(*columns, console=Console(stderr=True)))

@@ -13,13 +13,17 @@ import typer
 
 from hedgerow.calibration import FittedMap, MapRegistry
 from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.metrics.table import HEADLINE
 from hedgerow.calibration.registry import read_file
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, stop
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, named_route, stop
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.services.active_map import open_maps
 
 app = typer.Typer(no_args_is_help=True, help="List, show, import, activate and compare stored calibration maps.")
 
+_COLUMNS = ("map", "kind", "signal", "fitted", "right", "generalised ECE", "FD, nats", "smooth ECE", "active for")
+_SHOWN = 6
+"""Values of a list that are shown one by one."""
 Folder = Annotated[
     Path | None, typer.Option(help="A folder of maps. Unset: the audit store and the folder of the configuration.")
 ]
@@ -39,11 +43,7 @@ def list_maps(
     elif not rows:
         typer.echo(f"no maps yet, neither in {registry.folder} nor in the audit store; hedgerow fit makes one")
     else:
-        for row in rows:
-            active = f"  active for {'; '.join(row['active'])}" if row["active"] else ""
-            typer.echo(
-                f"{row['version']}  {row['kind']}  n={row['n']}  {row['signal'] or '-'}  {row['fitted_at'][:10]}{active}"
-            )
+        _print_list(rows)
 
 
 @app.command()
@@ -68,11 +68,8 @@ def import_maps(
 
 def check_route(route: str | None, folder: Path | None, config: Path) -> None:
     """End the command where the configuration has no such route; a folder of its own goes with no configuration."""
-    if route is None or folder is not None or not config.exists():
-        return
-    names = [known.name for known in configuration(config).routes]
-    if route not in names:
-        stop(f"no route is called {route!r}; the routes are {', '.join(names)}")
+    if route is not None and folder is None and config.exists():
+        named_route(configuration(config), route)
 
 
 @app.command()
@@ -92,15 +89,15 @@ def activate(
 
 @app.command()
 def diff(first: str, second: str, folder: Folder = None, config: ConfigPath = CONFIG) -> None:
-    """Show where two stored maps differ: their parts, and the calibrated mean at ten raw means."""
+    """Show where two stored maps differ: the calibrated mean at ten raw means, and their parts; `maps show` has every digit."""
     with map_registry(folder, config) as registry:
         one, other = _load(registry, first), _load(registry, second)
-    for name, left, right in _differences(one, other):
-        typer.echo(f"{name}: {left} -> {right}")
     raw = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99])
-    typer.echo("raw mean -> calibrated mean")
+    typer.echo(f"raw mean -> calibrated mean by {first}, by {second}")
     for mean, left, right in zip(raw, one.map.means(raw), other.map.means(raw), strict=True):
         typer.echo(f"  {mean:.2f} -> {left:.3f}, {right:.3f} ({right - left:+.3f})")
+    for name, before, after in _differences(one, other):
+        typer.echo(f"{name}: {_readable(before)} -> {_readable(after)}")
 
 
 @contextmanager
@@ -121,8 +118,34 @@ def map_registry(folder: Path | None, config: Path, *, create: bool = False) -> 
         stop(str(error))
 
 
-def _load(registry: MapRegistry, version: str) -> FittedMap:
+def _print_list(rows: list[dict[str, Any]]) -> None:
+    """Aligned, and never broken in a narrow terminal: names are copied from here."""
+    lines = [_COLUMNS]
+    for row in rows:
+        figures = (_before_after(row["cross_validation"].get(name)) for name in HEADLINE)
+        right = f"{row['accuracy']:.0%} of {row['n']}"
+        lines.append(
+            (
+                row["version"],
+                row["kind"],
+                row["signal"] or "-",
+                row["fitted_at"][:10],
+                right,
+                *figures,
+                "; ".join(row["active"]),
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    typer.echo("figures: before -> after the map, on answers that it did not see (cross-validation)")
 
+
+def _before_after(held: dict[str, float] | None) -> str:
+    return f"{held['before']:.3f} -> {held['after']:.3f}" if held else "-"
+
+
+def _load(registry: MapRegistry, version: str) -> FittedMap:
     try:
         return registry.load(version)
     except CalibrationError as error:
@@ -130,7 +153,6 @@ def _load(registry: MapRegistry, version: str) -> FittedMap:
 
 
 def _row(registry: MapRegistry, version: str) -> dict[str, Any]:
-
     fitted = _load(registry, version)
     try:
         places = [_place(a.route, a.model) for a in registry.assignments() if a.version == version]
@@ -146,6 +168,7 @@ def _row(registry: MapRegistry, version: str) -> dict[str, Any]:
         "model": made.model,
         "fitted_at": made.fitted_at.isoformat(),
         "active": places,
+        "cross_validation": {name: dict(held) for name, held in made.cross_validation.items()},
     }
 
 
@@ -159,6 +182,17 @@ def _differences(one: FittedMap, other: FittedMap) -> list[tuple[str, object, ob
     """Entries of maps and provenances that differ, flat."""
     left, right = _flat(one.to_dict()), _flat(other.to_dict())
     return [(key, left.get(key), right.get(key)) for key in {**left, **right} if left.get(key) != right.get(key)]
+
+
+def _readable(value: object) -> object:
+    """Four digits of a number, the length of a long list; "none" where only the other map has the part."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list) and len(value) > _SHOWN:
+        return f"{len(value)} values"
+    if isinstance(value, list):
+        return ", ".join(str(_readable(item)) for item in value)
+    return "none" if value is None else value
 
 
 def _flat(content: dict[str, object], prefix: str = "") -> dict[str, object]:

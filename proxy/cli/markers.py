@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import anyio
 import typer
@@ -20,26 +20,23 @@ from hedgerow.lexicon.hedges.writing import to_json
 from hedgerow.proxy.cli.common import (
     CONFIG,
     ConfigPath,
-    calibrating_route,
-    configuration,
+    SkipBad,
+    Yes,
+    confirm,
+    counted,
     moment,
     one_sentence,
-    progress_bar,
-    show_faults,
+    readable,
     stop,
-    unreadable,
+    write_file,
 )
-from hedgerow.proxy.cli.reading import Judge, RouteName
+from hedgerow.proxy.cli.judging import Judge, RouteName, Way, check, judging, paced
 from hedgerow.proxy.cli.store import open_audit
-from hedgerow.proxy.lab.datasets import UNREADABLE
-from hedgerow.proxy.lab.ledger import Ledger
 from hedgerow.proxy.lab.markers import measuring, running
 from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, UNNAMED, Gathered, document
 from hedgerow.proxy.lab.markers.lexicon import LEAST_DATASETS, UNSTABLE, own_lexicon
-from hedgerow.proxy.lab.markers.measuring import Teller
 from hedgerow.proxy.lab.markers.rows import read_rows
-from hedgerow.proxy.lab.markers.running import Looked, Read
-from hedgerow.proxy.lab.reading import JudgeKind
+from hedgerow.proxy.lab.markers.running import Read, ToMeasure
 from hedgerow.proxy.lab.report.markers import render
 from hedgerow.proxy.types import Json
 
@@ -47,8 +44,8 @@ KEPT = ".markers.jsonl"
 """Ends the name of the file beside the data that keeps what a language model said."""
 SHOWN = 25
 """Markers in the printed table; JSON and the page have all."""
-
-
+LOCAL_COMPARISON_S = 0.02
+"""Seconds that the shipped judge takes for a sentence and a further answer, about."""
 KEEPS_NOTHING = "keeps no answer with its words and several samples; routes keep them with `store_text: full`"
 
 
@@ -59,18 +56,6 @@ class _Source:
     name: str
     read: Read
     path: Path | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """How answers are measured: by whom, and where that is kept."""
-
-    judge: JudgeKind
-    route: str | None
-    config: Path
-    out: Path | None
-    concurrency: int
-    yes: bool
 
 
 USUAL = ",".join(map(str, THRESHOLDS))
@@ -122,9 +107,9 @@ def markers(
         str | None, typer.Option(help="Only this model; --lexicon needs one where there are several.")
     ] = None,
     out: Out = None,
-    skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
+    skip_bad: SkipBad = False,
     concurrency: Annotated[int, typer.Option(min=1, help="With --judge llm: calls under way at once.")] = 4,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")] = False,
+    yes: Yes = False,
     config: ConfigPath = CONFIG,
 ) -> None:
     """Measure what a model's epistemic markers are worth to itself: marker internal confidence and every metric of its stability."""
@@ -133,7 +118,7 @@ def markers(
         stop("name a file with --data, or take the audit with --audit")
     if out is None and judge == "llm":
         out = Path(f"audit{KEPT}") if data is None else data.with_name(data.name + KEPT)
-    way = _Way(judge, route, config, out, concurrency, yes)
+    way = Way(judge, route, config, out, concurrency, yes)
     with (
         one_sentence(on_interrupt="stopped; the same command continues" if out else "stopped"),
         _source(data, since, config) as source,
@@ -142,16 +127,16 @@ def markers(
     _only(gathered, model)
     if not gathered.sentences:
         stop(_nothing(source.name, gathered))
-    found = {"data": source.name, "judge": judge, "thresholds": at} | document(
+    figures = {"data": source.name, "judge": judge, "thresholds": at} | document(
         gathered, thresholds=at, test_share=test_share
     )
     if report is not None:
-        _write(report, render(found))
+        write_file(report, render(figures))
     if lexicon is not None:
-        _write_lexicon(lexicon, found, gathered)
-    typer.echo(json.dumps(found, indent=2, allow_nan=False)) if as_json else _print(found)
+        _write_lexicon(lexicon, figures, gathered)
+    typer.echo(json.dumps(figures, indent=2, allow_nan=False)) if as_json else _print(figures)
     if unfinished:
-        stop(f"{unfinished} answers could not be measured yet; the same command continues with them", code=1)
+        stop(f"{counted(unfinished, 'answer')} could not be measured yet; the same command continues with them", code=1)
 
 
 def _thresholds(text: str) -> list[int]:
@@ -176,26 +161,19 @@ def _only(gathered: Gathered, model: str | None) -> None:
     gathered.sentences = [sentence for sentence in gathered.sentences if sentence.model == model]
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        stop(f"{path}: cannot be written: {error.strerror}")
-
-
-def _write_lexicon(path: Path, found: Json, gathered: Gathered) -> None:
+def _write_lexicon(path: Path, figures: Json, gathered: Gathered) -> None:
     """The lexicon of the one model; a file that would hold nothing is not written."""
-    if len(found["models"]) > 1:
+    if len(figures["models"]) > 1:
         stop(
-            f"--lexicon holds one model; name it with --model: {', '.join(model['model'] for model in found['models'])}"
+            f"--lexicon holds one model; name it with --model: {', '.join(model['model'] for model in figures['models'])}"
         )
-    own = own_lexicon(found["models"][0], gathered.sentences)
+    own = own_lexicon(figures["models"][0], gathered.sentences)
     if not len(own):
         stop(
             f"{path} is not written: no marker has {THRESHOLDS[0]} sentences in each of {LEAST_DATASETS} datasets and an own CD-MAE below {UNSTABLE:g}",
             code=1,
         )
-    _write(path, to_json(own))
+    write_file(path, to_json(own))
     typer.echo(f"{path}: {len(own)} entries; hedgerow lexicon check {path}", err=True)
 
 
@@ -218,35 +196,23 @@ def _source(data: Path | None, since: str, config: Path) -> Iterator[_Source]:
         yield _Source("the audit", partial(running.from_audit, engine, after), None)
 
 
-async def _gathered(source: _Source, way: _Way, skip_bad: bool) -> tuple[Gathered, int]:
+async def _gathered(source: _Source, way: Way, skip_bad: bool) -> tuple[Gathered, int]:
     """The sentences, and how many answers are left for another time."""
-    ledger = Ledger(way.out, _how(way), "measured") if way.out else None
-    with ledger or nullcontext():
-        try:
-            kept = running.kept_in(way.out)
+    with way.ledger() as ledger:
+        kept = running.kept_in(way.out)
+        with readable(source.path) if source.path else nullcontext():
             looked = running.look(source.read, kept)
-            _check(source, looked, skip_bad)
-            return await _with_progress(source, way, kept, ledger, looked)
-        except UNREADABLE as error:
-            if source.path is None:
-                raise
-            unreadable(source.path, error)
+        nothing = "contains no sentence and no answer" if source.path else KEEPS_NOTHING
+        check(looked.rows, str(source.path or source.name), skip_bad, nothing=nothing)
+        _note_samples(looked)
+        _confirm(way, looked)
+        async with judging(measuring, way) as judge:
+            with paced(way, source.name, looked.rows.left) as pace:
+                gathered, outcome = await running.gather(source.read, judge, kept, ledger, pace)
+    return gathered, looked.rows.left - outcome.done
 
 
-def _how(way: _Way) -> Json:
-    """How answers are measured, as the file that keeps them says."""
-    if way.judge != "llm":
-        return {"judge": way.judge}
-    return {"judge": way.judge, "model": calibrating_route(configuration(way.config), way.route).judge.model or ""}
-
-
-def _check(source: _Source, looked: Looked, skip_bad: bool) -> None:
-    show_faults([f"line {row.line}: {row.reason}" for row in looked.bad] + ["..."] * (looked.n_bad - len(looked.bad)))
-    if looked.n_bad and not skip_bad:
-        stop(f"{source.path}: {looked.n_bad} rows cannot be used; --skip-bad continues without them")
-    if not looked.rows:
-        nothing = "contains no sentence and no answer"
-        stop(f"{source.path or source.name}: {nothing if source.path else KEEPS_NOTHING}")
+def _note_samples(looked: ToMeasure) -> None:
     if looked.fewest == 1:
         typer.echo("note: some answers have one further answer: confidence in their sentences is 0, ½ or 1", err=True)
     if looked.fewest != looked.most:
@@ -256,65 +222,28 @@ def _check(source: _Source, looked: Looked, skip_bad: bool) -> None:
         )
 
 
-async def _with_progress(
-    source: _Source, way: _Way, kept: dict[str, Any], ledger: Ledger | None, looked: Looked
-) -> tuple[Gathered, int]:
-    _confirm(way, looked)
-    async with _teller(way) as teller:
-        with progress_bar() as progress:
-            task = progress.add_task(f"Measuring {source.name}", total=looked.answers)
-            gathered, outcome = await running.gather(
-                source.read,
-                teller,
-                kept,
-                ledger,
-                concurrency=way.concurrency if way.judge == "llm" else 1,
-                on_done=lambda: progress.advance(task),
-                on_failure=lambda line, why: progress.console.print(f"line {line}: {why}", markup=False, highlight=False, soft_wrap=True),
-            )  # fmt: skip
-    return gathered, looked.answers - outcome.done
-
-
-def _confirm(way: _Way, looked: Looked) -> None:
+def _confirm(way: Way, looked: ToMeasure) -> None:
     """Say what measuring costs before it begins."""
-    if not looked.answers or way.judge == "none":
+    if not looked.rows.left or way.judge == "none":
         return
-    work = (
-        f"{looked.answers:,} answers to measure, {looked.comparisons:,} comparisons of a sentence with a further answer"
-    )
+    work = f"{counted(looked.rows.left, 'answer')} to measure, {counted(looked.comparisons, 'comparison')} of a sentence with a further answer"
     if way.judge == "local":
-        typer.echo(
-            f"{work}: by the shipped judge, in this process, some {looked.comparisons * 0.02 / 60:.0f} minutes",
-            err=True,
-        )
-        return
-    typer.echo(f"{work}: one call of the judge an answer", err=True)
-    if not way.yes and not typer.confirm("Go on?", err=True):
-        raise typer.Exit(1)
-
-
-@asynccontextmanager
-async def _teller(way: _Way) -> AsyncIterator[Teller]:
-    if way.judge == "none":
-        yield measuring.by_rules_and_words()
-    elif way.judge == "local":
-        yield measuring.by_local_judge()
+        minutes = looked.comparisons * LOCAL_COMPARISON_S / 60
+        typer.echo(f"{work}: by the shipped judge, in this process, some {minutes:.0f} minutes", err=True)
     else:
-        settings = configuration(way.config)
-        async with measuring.by_language_model(settings, calibrating_route(settings, way.route)) as teller:
-            yield teller
+        confirm(f"{work}: one call of the judge an answer", way.yes)
 
 
-def _print(found: Json) -> None:
+def _print(figures: Json) -> None:
     console = Console(highlight=False)
     console.print(
-        f"{found['data']}: {found['sentences']:,} sentences with one marker or none; {found['several']:,} with several and "
-        f"{found['unasserting']:,} that assert nothing are left out"
-        + (f"; {found['unread']:,} are not in English and are not read" if found["unread"] else ""),
+        f"{figures['data']}: {figures['sentences']:,} sentences with one marker or none; {figures['several']:,} with several and "
+        f"{figures['unasserting']:,} that assert nothing are left out"
+        + (f"; {figures['unread']:,} are not in English and are not read" if figures["unread"] else ""),
         soft_wrap=True,
     )
-    for model in found["models"]:
-        _print_model(console, model, found["thresholds"])
+    for model in figures["models"]:
+        _print_model(console, model, figures["thresholds"])
 
 
 def _print_model(console: Console, model: Json, thresholds: Sequence[int]) -> None:

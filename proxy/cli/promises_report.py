@@ -11,7 +11,7 @@ import typer
 from hedgerow.proxy.audit.certificates import StoredCertificates
 from hedgerow.proxy.audit.operators import states
 from hedgerow.proxy.audit.store import hash_key
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, calibrating_route, one_sentence, stop
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, calibrating_route, one_sentence, stop, write_file
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.promises_report import document, page
 from hedgerow.proxy.outcomes import Uncovered
@@ -33,17 +33,17 @@ def report(
         promising = [each.name for each in running.routes if each.promises is not None]
         chosen = calibrating_route(running, route or (promising[0] if len(promising) == 1 else None))
         if certificate is not None:
-            found, why = StoredCertificates(engine, key).get(certificate), f"no certificate is called {certificate}"
+            issued, why = StoredCertificates(engine, key).get(certificate), f"no certificate is called {certificate}"
         else:
             standing = stored_maps(running, engine).standing_of(chosen)
             if standing is None:
                 stop(f"route {chosen.name} promises nothing; give it `promises:`, or name a --certificate")
-            found = standing.certificate or standing.withdrawn
+            issued = standing.certificate or standing.withdrawn
             why = Uncovered(standing.reason).sentence if standing.reason else ""
-        if found is None:
+        if issued is None:
             stop(f"{why.rstrip('.')}; hedgerow certify list lists what is stored")
-        content = document(engine, chosen, found, key, datetime.now(UTC))
-    out.write_text(page(content), encoding="utf-8")
+        content = document(engine, chosen, issued, key, datetime.now(UTC))
+    write_file(out, page(content))
     for promise in content["promises"]:
         typer.echo(promise["line"])
     typer.echo(f"{out}: {'signed' if key else 'not signed: audit.hash_key is not set'}")

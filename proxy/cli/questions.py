@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from hedgerow.proxy.audit.labelled import export_rows
-from hedgerow.proxy.cli.common import moment, one_sentence, show_faults, stop, unreadable
+from hedgerow.proxy.cli.common import counted, moment, named_route, one_sentence, readable, report_bad, stop
 from hedgerow.proxy.cli.store import open_audit
-from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow, read_contents
+from hedgerow.proxy.lab.datasets import BadRow, read_objects
+from hedgerow.proxy.lab.forms import in_one_form
 from hedgerow.proxy.lab.measuring import Records
 from hedgerow.proxy.lab.regime_data import Questions, RegimeRow, RegimeRows, questions_of, read_regime_rows
 from hedgerow.proxy.pipeline.placing import encoder_of
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
 def labelled_rows(data: Path | None, route: str | None, since: str | None, config: Path) -> tuple[str, RegimeRows]:
     """The rows of a file, or of a route's audit, and what they are called."""
     if data is not None and route is None:
-        try:
-            return data.name, read_regime_rows(read_contents(data))
-        except UNREADABLE as error:
-            unreadable(data, error)
+        with readable(data):
+            return data.name, read_regime_rows(read_objects(data))
     if data is not None or route is None:
         stop("--data names a file of labelled answers, --route a route whose audit is read: give one of them")
     with one_sentence():
@@ -35,11 +34,9 @@ def labelled_rows(data: Path | None, route: str | None, since: str | None, confi
 
 def samples_in(data: Path) -> bool:
     """Whether the rows of a file are sampled answers, whose confidence is still to be measured."""
-    try:
-        first = next((content for _, content in read_contents(data) if not isinstance(content, BadRow)), {})
-    except UNREADABLE as error:
-        unreadable(data, error)
-    return "samples" in first
+    with readable(data):
+        first = next((content for _, content in read_objects(data) if not isinstance(content, BadRow)), {})
+    return in_one_form(first).get("samples") is not None
 
 
 def rows_of_records(records: Records) -> RegimeRows:
@@ -54,9 +51,7 @@ def rows_of_records(records: Records) -> RegimeRows:
 def _audited(config: Path, name: str, since: float) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
     """The answers of a route's own signal whose question was kept."""
     with open_audit(config) as (settings, engine):
-        route = next((route for route in settings.routes if route.name == name), None)
-        if route is None:
-            stop(f"no route is called {name!r}; the routes are {', '.join(r.name for r in settings.routes)}")
+        route = named_route(settings, name)
         without = 0
         for line, row in enumerate(export_rows(engine, route=name, since=since), start=1):
             if row["signal"] != route.signal or row["correct"] not in (0.0, 1.0):
@@ -73,11 +68,9 @@ def _audited(config: Path, name: str, since: float) -> Iterator[tuple[int, dict[
 
 def report_left_out(rows: RegimeRows, skip_bad: bool) -> None:
     """Name rows that cannot be used, and end the command unless they may be skipped."""
-    show_faults([f"line {row.line}: {row.reason}" for row in rows.bad])
-    if rows.bad and not skip_bad:
-        stop(f"{len(rows.bad)} rows cannot be used; --skip-bad continues without them")
+    report_bad(rows.bad, skip_bad)
     if rows.unsettled:
-        typer.echo(f"{rows.unsettled} rows without a label are left out", err=True)
+        typer.echo(f"left out: {counted(rows.unsettled, 'row')} without a label", err=True)
 
 
 def embedded(rows: RegimeRows, model: str, progress: Progress) -> Questions:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import typer
 
-from hedgerow.proxy.cli.common import progress_bar, show_faults, stop, unreadable
-from hedgerow.proxy.lab.datasets import UNREADABLE, read_objects, read_rows
-from hedgerow.proxy.lab.measuring import SIGNALS, Records, combined, measure_each, measure_file
+from hedgerow.proxy.cli.common import advancing, counted, readable, report_bad, stop
+from hedgerow.proxy.lab.datasets import read_objects
+from hedgerow.proxy.lab.measuring import Records, combined, measure_file
+from hedgerow.proxy.lab.rows import WORTH
+from hedgerow.proxy.lab.spreading import HERE, Place
 from hedgerow.proxy.signals.combine import COMBINED, Weights
 
 Clusters = Literal["rules", "exact"]
@@ -17,27 +20,17 @@ Signal = Literal["semantic", "token", "consistency", "combined"]
 
 
 def load_records(
-    path: Path, *, signal: Signal, clusters: Clusters, skip_bad: bool, fit_on: float = 1.0
+    path: Path, *, signal: Signal, clusters: Clusters, skip_bad: bool, fit_on: float = 1.0, where: Place = HERE
 ) -> tuple[Records, Weights | None]:
     """The columns of a file of labelled answers, and the weights of a combined signal, fitted on the first share `fit_on` of the rows.
+    `where`: who groups the answers.
 
     Ends the command where there is nothing to work on.
     """
-    try:
-        lines = sum(1 for _ in (read_rows if path.suffix == ".parquet" else read_objects)(path))
-        with progress_bar() as progress:
-            passes = len(COMBINED) if signal == "combined" else 1
-            task = progress.add_task(f"Measuring {path.name}", total=lines * passes)
-            if signal == "combined":
-                measured = measure_each(path, clusters, lambda: progress.advance(task))
-            else:
-                measured = {signal: measure_file(path, SIGNALS[signal], clusters, lambda: progress.advance(task))}
-    except UNREADABLE as error:
-        unreadable(path, error)
+    wanted = COMBINED if signal == "combined" else (signal,)
+    measured = measured_in(path, wanted, clusters, where)
     records = next(iter(measured.values()))
-    _report_left_out(records, signal, skip_bad)
-    if not records.alpha.size:
-        stop(f"{path}: no row has a label and the signal {signal}")
+    report_records(records, path, signal, skip_bad)
     if signal != "combined":
         return records, None
     try:
@@ -46,11 +39,27 @@ def load_records(
         stop(f"{path}: the signals cannot be combined: {error}")
 
 
-def _report_left_out(records: Records, signal: Signal, skip_bad: bool) -> None:
-    show_faults([f"line {row.line}: {row.reason}" for row in records.bad])
-    if records.bad and not skip_bad:
-        stop(f"{len(records.bad)} rows cannot be used; --skip-bad continues without them")
+def measured_in(path: Path, signals: Sequence[str], clusters: Clusters, where: Place = HERE) -> dict[str, Records]:
+    """The columns of each of these signals, measured with a progress bar."""
+    with readable(path), advancing(f"Measuring {path.name}", sum(1 for _ in read_objects(path))) as bar:
+        return measure_file(path, signals, clusters, bar.advance, where)
+
+
+def report_records(records: Records, path: Path, signal: str, skip_bad: bool) -> None:
+    """Say what is left out and by what answers were graded; end the command where nothing is left to work on."""
+    report_bad(records.bad, skip_bad)
     if records.unsettled:
-        typer.echo(f"{records.unsettled} rows without a label are left out", err=True)
+        typer.echo(f"left out: {counted(records.unsettled, 'row')} without a label", err=True)
     if records.other_signal:
-        typer.echo(f"{records.other_signal} rows of another signal than {signal} are left out", err=True)
+        typer.echo(f"left out: {counted(records.other_signal, 'row')} of another signal than {signal}", err=True)
+    if not records.correct.size:
+        stop(f"{path}: no row has a label and the signal {signal}")
+    if records.most_samples == 1 and signal == "semantic":
+        stop(
+            f"{path}: each question has one answer. Confidence is how far several answers agree: draw several a question, or give a "
+            "'confidence' in each row"
+        )
+    if records.stated:
+        typer.echo(f"{records.stated} confidences are single numbers, taken as worth {WORTH:g} answers each", err=True)
+    if by := [name for name in records.graded_by if name != "gold"]:
+        typer.echo(f"answers are graded by {', '.join(map(repr, by))}, taken as the right answers", err=True)

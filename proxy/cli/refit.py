@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from rich.table import Table
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.proxy.audit.engine import Engine, transaction
 from hedgerow.proxy.audit.operators import note_change, set_state, states
-from hedgerow.proxy.cli.common import stop
+from hedgerow.proxy.cli.common import named_route, stop, whoami
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.lab.fitting import NoVerdicts, RouteRefit, refit_route
@@ -25,9 +24,7 @@ from hedgerow.proxy.services.routes import effective
 def refit_from_audit(config: Path, route: str, **how: Any) -> RouteRefit:
     """A new map from a route's verdicts, stored; `how` as of `refit_route`."""
     with open_audit(config) as (settings, engine):
-        chosen = next((r for r in effective(settings, states(engine)).routes if r.name == route), None)
-        if chosen is None:
-            stop(f"no route is called {route!r}; the routes are {', '.join(r.name for r in settings.routes)}")
+        chosen = named_route(effective(settings, states(engine)), route)
         try:
             return refit_route(engine, stored_maps(settings, engine), chosen, **how)
         except (NoVerdicts, CalibrationError, OSError) as error:
@@ -39,7 +36,7 @@ def finish_refit(config: Path, refitted: RouteRefit, *, activate: bool, actor: s
     used = activate and refitted.result.is_better
     if used:
         with open_audit(config) as (settings, engine):
-            _activate(settings, engine, refitted, actor or getpass.getuser())
+            _activate(settings, engine, refitted, actor or whoami())
     document = refitted.document(activated=used)
     typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
     if activate and not used:
@@ -54,7 +51,7 @@ def _activate(settings: Settings, engine: Engine, refitted: RouteRefit, actor: s
     if not refitted.claims:
         set_state(engine, refitted.route, "map", refitted.version, actor=actor, note=refitted.reason)
         return
-    route = next(route for route in settings.routes if route.name == refitted.route)
+    route = named_route(settings, refitted.route)
     stored_maps(settings, engine).registry.activate(refitted.version, route=route.name, model=route.model)
     with transaction(engine, "write") as connection:
         note_change(

@@ -10,11 +10,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, one_sentence, progress_bar, stop
-from hedgerow.proxy.cli.conditions import parse_condition
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, On, SkipBad, one_sentence, progress_bar, write_file
+from hedgerow.proxy.cli.conditions import parse_conditions
 from hedgerow.proxy.cli.questions import embedded, labelled_rows, report_left_out
-from hedgerow.proxy.lab.regimes import ESTIMATORS, Options, Study, steps_of, study, to_document
+from hedgerow.proxy.lab.regimes import ESTIMATORS, Options, steps_of, study, to_document
 from hedgerow.proxy.lab.report import render_regimes
+from hedgerow.proxy.lab.spreading import place
 
 _EXAMPLE = "found > 0"
 _KNOWN = (
@@ -53,33 +54,27 @@ def regimes(
     fail_if: Annotated[
         list[str] | None, typer.Option(help=f"End with 1 where this holds, e.g. '{_EXAMPLE}'; repeatable.")
     ] = None,
-    skip_bad: Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")] = False,
+    skip_bad: SkipBad = False,
+    on: On = None,
     config: ConfigPath = CONFIG,
 ) -> None:
     """Find kinds of questions on which confidence is wrong, beyond what a map of the confidence corrects."""
-    conditions = [parse_condition(text, _EXAMPLE) for text in fail_if or []]
+    conditions = parse_conditions(fail_if, _EXAMPLE)
     name, rows = labelled_rows(data, route, since, config)
     report_left_out(rows, skip_bad)
     options = Options(train_fraction, epsilon, permutations, resamples, seed, in_order)
-    with one_sentence(), progress_bar() as progress:
+    with one_sentence(), place(on) as where, progress_bar() as progress:
         questions = embedded(rows, embedder or "", progress)
         task = progress.add_task("Learning and auditing", total=steps_of(options))
-        made = study(questions, options, lambda: progress.advance(task))
+        made = study(questions, options, lambda: progress.advance(task), where)
     document = to_document(made, name)
     for condition in conditions:
         condition.value(document, _KNOWN)  # a key that is not there is a mistake, whatever else happens
     if report is not None:
-        _write(report, made, document)
+        write_file(report, render_regimes(made, document))
     typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
     for condition in conditions:
         condition.check(document, _KNOWN)
-
-
-def _write(path: Path, made: Study, document: dict[str, Any]) -> None:
-    try:
-        path.write_text(render_regimes(made, document), encoding="utf-8")
-    except OSError as error:
-        stop(f"{path}: cannot be written: {error.strerror}")
 
 
 def _print(document: dict[str, Any]) -> None:

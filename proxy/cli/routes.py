@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -11,9 +10,8 @@ import typer
 
 from hedgerow.proxy.audit import operators
 from hedgerow.proxy.audit.operators import Change
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, stop
+from hedgerow.proxy.cli.common import CONFIG, Actor, ConfigPath, Note, named_route, stop, whoami
 from hedgerow.proxy.cli.store import open_audit
-from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.errors import ConfigError
 from hedgerow.proxy.monitoring.drift import examine
 from hedgerow.proxy.monitoring.promises import examine as examine_promises
@@ -24,8 +22,6 @@ from hedgerow.proxy.types import Json
 
 app = typer.Typer(no_args_is_help=True, help="See what routes do, switch their mode, activate a map or roll it back.")
 
-Actor = Annotated[str | None, typer.Option(help="Who does it, for the record; the user of this shell by default.")]
-Note = Annotated[str | None, typer.Option(help="Why, for the record.")]
 WishedMode = Literal["off", "shadow", "on", "configured"]
 
 
@@ -41,7 +37,7 @@ def list_routes(
         maps = stored_maps(running, engine)
         active = {route.name: maps.of_route(route) for route in running.routes if route.calibrates}
         standing = {route.name: maps.standing_of(route) for route in running.routes}
-        promises = examine_promises(engine, running, {name: found for name, found in standing.items() if found})
+        promises = examine_promises(engine, running, {name: now for name, now in standing.items() if now})
         described = describe(settings, running, states, examine(engine, running, active), active, promises)
     if as_json:
         typer.echo(json.dumps(described, indent=2))
@@ -55,21 +51,23 @@ def list_routes(
             typer.echo(f"  {line}")
 
 
-def _promises(found: Json | None) -> list[str]:
+def _promises(promises: Json | None) -> list[str]:
     """A line for each promise, or why there is none."""
-    if found is None:
+    if promises is None:
         return []
-    lines = [promise["line"] for promise in found["promises"]]
-    return lines + [f"nothing is promised now: {Uncovered(found['reason']).sentence}"] * (found["reason"] is not None)
+    lines = [promise["line"] for promise in promises["promises"]]
+    if (reason := promises["reason"]) is not None:
+        lines.append(f"nothing is promised now: {Uncovered(reason).sentence}")
+    return lines
 
 
 @app.command("set-mode")
 def set_mode(route: str, mode: WishedMode, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
     """Switch a route off, to shadow or on; `configured` gives it back to the configuration."""
     with open_audit(config) as (settings, engine):
-        _route(settings, route)
+        named_route(settings, route)
         wish = None if mode == "configured" else mode
-        _say(operators.set_state(engine, route, "mode", wish, actor=actor or getpass.getuser(), note=note))
+        _say(operators.set_state(engine, route, "mode", wish, actor=actor or whoami(), note=note))
 
 
 @app.command()
@@ -82,20 +80,20 @@ def activate(
 ) -> None:
     """Use a stored map for a route from now on."""
     with open_audit(config) as (settings, engine):
-        found, wish = _route(settings, route), None if version == "configured" else version
+        wish = None if version == "configured" else version
         try:
-            stored_maps(settings, engine).check(found, wish)
+            stored_maps(settings, engine).check(named_route(settings, route), wish)
         except ConfigError as error:
             stop(str(error))
-        _say(operators.set_state(engine, route, "map", wish, actor=actor or getpass.getuser(), note=note))
+        _say(operators.set_state(engine, route, "map", wish, actor=actor or whoami(), note=note))
 
 
 @app.command()
 def rollback(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
     """Give a route the map that it had before; again, the one before that."""
     with open_audit(config) as (settings, engine):
-        _route(settings, route)
-        change = operators.roll_back(engine, route, actor=actor or getpass.getuser(), note=note)
+        named_route(settings, route)
+        change = operators.roll_back(engine, route, actor=actor or whoami(), note=note)
     if change is None:
         stop(f"route {route} has had no other map")
     _say(change)
@@ -105,8 +103,8 @@ def rollback(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note:
 def clear_alarms(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
     """Clear a route's alarms; its tests begin anew with what comes in later."""
     with open_audit(config) as (settings, engine):
-        _route(settings, route)
-        cleared = operators.clear_alarms(engine, route, actor=actor or getpass.getuser(), note=note)
+        named_route(settings, route)
+        cleared = operators.clear_alarms(engine, route, actor=actor or whoami(), note=note)
     typer.echo(f"{route}: {cleared} alarms cleared")
 
 
@@ -123,13 +121,6 @@ def changes(
         _say(change)
     if not history:
         typer.echo("nothing was changed yet")
-
-
-def _route(settings: Settings, name: str) -> Route:
-    routes = {route.name: route for route in settings.routes}
-    if name not in routes:
-        stop(f"no route is called {name!r}; the routes are {', '.join(routes)}")
-    return routes[name]
 
 
 def _say(change: Change) -> None:

@@ -8,10 +8,12 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import structlog
+from prometheus_client.multiprocess import mark_process_dead
 
 log = structlog.get_logger(__name__)
 
@@ -22,11 +24,17 @@ SHORT_LIFE_S = 5.0
 
 def supervise(config: Path, listener: socket.socket, count: int) -> int:
     """Serve with `count` processes until stopped; one that dies is replaced. The first one starts alone, so that what keeps all of
-    them from starting is said once.
+    them from starting is said once. Their metrics lie in one folder, so that a scrape of any of them tells of all.
 
     Returns:
         Exit status: 0, or that of a process that ended as soon as it began.
     """
+    with tempfile.TemporaryDirectory(prefix="hedgerow-metrics-") as metrics:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics
+        return _keep_running(config, listener, count)
+
+
+def _keep_running(config: Path, listener: socket.socket, count: int) -> int:
     running: dict[subprocess.Popen[bytes], float] = {}
     stopping = False
 
@@ -51,6 +59,7 @@ def supervise(config: Path, listener: socket.socket, count: int) -> int:
         while not stopping:
             for process in [process for process in running if process.poll() is not None]:
                 lived = time.monotonic() - running.pop(process)
+                mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
                 if lived < SHORT_LIFE_S:
                     return process.returncode or 1
                 log.error("worker_ended", pid=process.pid, status=process.returncode, lived_s=round(lived, 1))

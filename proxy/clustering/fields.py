@@ -75,20 +75,20 @@ def agreement(question: str, draft: Any, others: Sequence[Any]) -> dict[Path, li
     return {path: shares for path, shares in wanted.items() if shares is not None}
 
 
-def _compare(question: str, draft: Any, other: Any, path: Path, found: dict[Path, list[float] | None]) -> None:
+def _compare(question: str, draft: Any, other: Any, path: Path, agreements: dict[Path, list[float] | None]) -> None:
     """Add the agreement of one other answer to each field below a place."""
     if isinstance(draft, dict) and draft:
         same = other if isinstance(other, dict) else {}
         for key, part in draft.items():
-            _compare(question, part, same.get(key, _MISSING), (*path, key), found)
+            _compare(question, part, same.get(key, _MISSING), (*path, key), agreements)
     elif isinstance(draft, list) and draft:
         elements = _matched(draft, other if isinstance(other, list) else [])
         for index, (part, match) in enumerate(zip(draft, elements, strict=True)):
-            _compare(question, part, match, (*path, index), found)
-    elif (shares := found.get(path)) is not None:
+            _compare(question, part, match, (*path, index), agreements)
+    elif (shares := agreements.get(path)) is not None:
         share = _same(question, draft, other)
         if share is None:
-            found[path] = None
+            agreements[path] = None
         else:
             shares.append(share)
 

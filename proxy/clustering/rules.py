@@ -384,11 +384,14 @@ def reversed_arguments(a: Normal, b: Normal) -> bool | None:
         return True
     if words_a == words_b or len(words_a) < 3 or sorted(words_a) != sorted(words_b):
         return None
+    if a.content == b.content and (echo := _echoed(a)) is not None and echo == _echoed(b):
+        return False
     if (a.items and b.items) or not (_is_relation(a) or _is_relation(b) or len(words_a) > 3):
         return None
     return _passive(a) == _passive(b)
 
 
+_COPULAS = frozenset({"is", "are", "was", "were"})
 Comparison = tuple[str, frozenset[str], frozenset[str]]
 _COMPARING = frozenset({"than", "before", "after"})
 
@@ -422,6 +425,18 @@ def _compare_comparisons(first: Comparison, second: Comparison) -> bool | None:
 
 def _ordered_words(answer: Normal) -> list[str]:
     return [t for t in answer.tokens if t not in word_lists().fillers and not is_number(t) and t not in MONTHS]
+
+
+def _echoed(answer: Normal) -> tuple[str, ...] | None:
+    """What an answer repeats of its question on the other side of "is": "Jupiter is the largest planet" and "the largest planet is Jupiter" say
+    the same, whichever comes first. None where what is answered does not stand on one side alone.
+    """
+    places = [i for i, token in enumerate(answer.tokens) if token in _COPULAS]
+    if len(places) != 1:
+        return None
+    sides = answer.tokens[: places[0]], answer.tokens[places[0] + 1 :]
+    echoes = [side for side in sides if side and set(answer.content).isdisjoint(side)]
+    return echoes[0] if len(echoes) == 1 and all(sides) else None
 
 
 def _is_relation(answer: Normal) -> bool:

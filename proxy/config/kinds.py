@@ -45,5 +45,6 @@ UPSTREAMS = table(
     Kind("openai", "a server that speaks the OpenAI protocol", "hedgerow.proxy.config.upstreams:HttpUpstream"),
     Kind("litellm", "any provider that LiteLLM knows", "hedgerow.proxy.config.upstreams:LiteLLMUpstream"),
     Kind("embedded", "a small model in this process", "hedgerow.proxy.config.upstreams:EmbeddedUpstream"),
+    Kind("group", "several of these, balanced and in a chain", "hedgerow.proxy.config.upstreams:GroupUpstream"),
 )
 """By `provider`: the settings of an upstream, a section whose `opens` names the function that opens it."""

@@ -4,47 +4,62 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
+from hedgerow.proxy.config.sections import VARIABLE
 from hedgerow.proxy.config.settings import Settings
 from hedgerow.proxy.errors import ConfigError
 
 _CREDENTIALS = re.compile(r"//[^/\s]*@")
 """A name and password inside an address."""
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def _expand(value: Any, path: str) -> Any:
-    """Replace `${NAME}` in every string of the file; a variable that is not set is an error that names the key."""
+def _expand(value: Any, path: str, unset: dict[str, str]) -> Any:
+    """Replace `${NAME}` in every string of the file; a variable that is not set stays as it is, and goes into `unset` under its key."""
     if isinstance(value, str):
 
         def lookup(match: re.Match[str]) -> str:
             setting = os.environ.get(match[1])
             if setting is None:
-                raise ConfigError(f"{path}: the environment variable {match[1]} is not set")
-            return setting
+                unset[path] = match[1]
+            return match[0] if setting is None else setting
 
-        return _VARIABLE.sub(lookup, value)
+        return VARIABLE.sub(lookup, value)
     if isinstance(value, dict):
-        return {key: _expand(item, f"{path}.{key}" if path else str(key)) for key, item in value.items()}
+        return {key: _expand(item, f"{path}.{key}" if path else str(key), unset) for key, item in value.items()}
     if isinstance(value, list):
-        return [_expand(item, f"{path}.{index}") for index, item in enumerate(value)]
+        return [_expand(item, f"{path}.{index}", unset) for index, item in enumerate(value)]
     return value
 
 
 def load(path: Path) -> Settings:
-    """Read and check the configuration.
+    """Read and check the configuration, for a process that needs all of it.
 
     Raises:
-        ConfigError: the file cannot be read or a value cannot be used; one line a fault, each naming key, value and what is allowed.
+        ConfigError: the file cannot be read, a variable of the environment is not set, or a value cannot be used; one line a fault, each naming
+            key, value and what is allowed.
     """
+    settings, unset = load_known(path)
+    for key, name in unset.items():
+        raise ConfigError(f"{key}: the environment variable {name} is not set")
+    return settings
+
+
+def load_known(path: Path) -> tuple[Settings, Mapping[str, str]]:
+    """The configuration as far as it is known here, for commands that may not need the rest (see `known`), and by key the variables of the
+    environment that are not set.
+
+    Raises:
+        ConfigError: as `load`, but for variables that are not set and whose values may be any text.
+    """
+    unset: dict[str, str] = {}
     try:
-        return Settings(**_expand(read_mapping(path), ""))
+        return Settings(**_expand(read_mapping(path), "", unset)), unset
     except ValidationError as error:
         raise refused(path, error) from error
 
@@ -105,6 +120,8 @@ def _describe(fault: Any) -> str:
     if not key:
         return message
     value = fault.get("input")
+    if isinstance(value, str) and (missing := VARIABLE.search(value)):
+        return f"{key}: the environment variable {missing[1]} is not set"
     if fault["type"] in ("extra_forbidden", "missing") or "key" in where[-1] or isinstance(value, dict | list):
         return f"{key}: {message}"
     shown = _CREDENTIALS.sub("//***@", value) if isinstance(value, str) else value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from hedgerow.proxy.config.kinds import JUDGES, REWRITERS, SIGNALS
 from hedgerow.proxy.config.sections import Section
@@ -30,6 +30,30 @@ def _yaml_switch(value: object) -> object:
 def _model_alone(value: object) -> object:
     """A model's name in place of the section that holds it."""
     return {"model": value} if isinstance(value, str) else value
+
+
+def _share(value: object) -> object:
+    """A percentage such as "10%" as a share."""
+    if isinstance(value, str) and value.strip().endswith("%"):
+        try:
+            return float(value.strip()[:-1]) / 100.0
+        except ValueError:
+            return value
+    return value
+
+
+class Split(Section):
+    """An experiment: a share of the conversations, drawn by lot, is answered in mode `on`, the rest in another mode. What was drawn stands in the
+    audit (`arm`); the dashboard compares both arms (docs/operations.md).
+    """
+
+    on: Annotated[float, BeforeValidator(_share), Field(gt=0, lt=1)]
+    """Share in mode `on`: `10%`, or 0.1. A larger one later keeps everybody who was in it."""
+    rest: Annotated[Literal["shadow", "off"], BeforeValidator(_yaml_switch)] = "shadow"
+    """Mode of the rest. In `off` there is no confidence to compare, only feedback."""
+    by: Annotated[str, Field(pattern=r"^(conversation|user|key|header:[A-Za-z0-9-]+)$")] = "conversation"
+    """What stays in one arm: a `conversation` (known by its first user message, with key and user), a `user` as the client names
+    it, a `key`, or a value of a header (`header:x-session-id`). Requests that do not say which fall back to their conversation."""
 
 
 class Match(Section):
@@ -58,6 +82,17 @@ class SampleCache(Section):
     """Whether one client's answers may serve another client. Otherwise the client's key and organisation are part of what must be equal."""
 
 
+class Adaptive(Section):
+    """Draw by worth: the route's active map of the kind `adaptive` says whether further answers are worth their price (docs/sampling.md). Without such a
+    map all `n` are drawn.
+    """
+
+    price: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """The fall of the Brier score that each further answer must be expected to bring. Unset: the map's own, as `hedgerow fit --samples` chose it."""
+    full_share: Annotated[float, Field(ge=0, le=1)] = 0.05
+    """Share of requests whose `n` answers are all drawn, by lot: what the map is fitted again and checked on."""
+
+
 class Sampling(Section):
     """How answers are drawn."""
 
@@ -80,13 +115,25 @@ class Sampling(Section):
     """Whether answers are drawn in batches until the rest would hardly change the confidence. It saves answers and costs rounds: worth
     it where every answer is a call of its own, seldom where one call brings all `n` (see docs/evidence.md)."""
     batch: Annotated[int, Field(ge=1, le=100)] = 3
-    """With `stop_early`: answers drawn at a time."""
+    """With `stop_early` or `adaptive`: answers drawn at a time."""
     tolerance: Annotated[float, Field(ge=0, le=1)] = 0.2
     """With `stop_early`: how far the confidence may still move, with 95 % probability, when drawing stops."""
+    adaptive: Adaptive | None = None
+    """Draw by worth, at most `batch` answers at a time, from one answer on. Unset: `n` answers, or as `stop_early` says."""
     share: bool = True
     """Whether equal requests of one client that are under way at once share their answers. Requests with tools and `stream: append` never do."""
     cache: SampleCache | None = None
     """Keep the answers for equal requests that come later. Unset: nothing is kept."""
+
+    @property
+    def in_batches(self) -> bool:
+        """Whether answers are drawn one batch after the other."""
+        return self.stop_early or self.adaptive is not None
+
+    @property
+    def least(self) -> int:
+        """Fewest answers that a confidence is measured from."""
+        return self.min_n if self.adaptive is None else 1
 
 
 class Judge(Section):
@@ -178,7 +225,8 @@ class Rewriting(Section):
     boosters: bool = False
     """Whether an answer may be worded more surely than the plain assertion ("without a doubt")."""
     registers: tuple[Literal["plain", "formal", "casual"], ...] | None = None
-    """Tones of the lexicon's entries that are written. Unset: those that `register` implies; `plain` and `formal` for `wordings: all`."""
+    """Tones of the lexicon's entries that are written. Unset: those that `register` implies; `plain` and `formal` for `wordings: all`;
+    of the route's own entries every one while `register` is `neutral`."""
     never: tuple[str, ...] | None = None
     """Ids of hedges that are never written. Unset: the shipped list of those that contradict the answer, overstate it or invent evidence."""
     word_at: Literal["mean", "lower"] = "mean"
@@ -295,6 +343,8 @@ class Route(Section):
     """Model name sent upstream. Unset: the client's."""
     mode: Annotated[Mode, BeforeValidator(_yaml_switch)] = "off"
     """`off` forwards byte for byte, `shadow` does the work and changes nothing, `on` answers with the reworded text."""
+    split: Split | None = None
+    """Two modes at once, by lot; written as the mode: `mode: {on: 10%}`. A mode that an operator sets ends it."""
     stream: Literal["buffer", "append"] = "buffer"
     """How a streamed chat answer is hedged in mode `on`: `buffer` holds it back and sends the reworded text; `append` sends the upstream's
     own tokens at once and says in a closing sentence how sure the answer is. A policy then only decides whether that sentence comes."""
@@ -350,10 +400,24 @@ class Route(Section):
     keep_rows_days: Annotated[float, Field(gt=0, allow_inf_nan=True)] | None = None
     """As `audit.keep_rows_days`, for this route. Unset: as there; `.inf`: for ever."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _split_mode(cls, given: Any) -> Any:
+        """Take a split from where the mode stands; what it leaves is the mode."""
+        if not isinstance(given, Mapping) or not isinstance(given.get("mode"), Mapping):
+            return given
+        split = {_yaml_switch(name): value for name, value in given["mode"].items()}
+        return {**given, "split": split, "mode": split.get("rest", "shadow")}
+
     @property
     def calibrates(self) -> bool:
         """Whether any request of this route may be calibrated."""
-        return self.mode != "off" or self.allow_override
+        return self.mode != "off" or self.allow_override or self.split is not None
+
+    @property
+    def rewords(self) -> bool:
+        """Whether the route answers any request in mode `on` by itself."""
+        return self.mode == "on" or self.split is not None
 
     def takes(self, model: str | None, headers: Mapping[str, str], key_hash: str | None) -> bool:
         """Whether this route takes a request."""

@@ -1,11 +1,43 @@
-"""What every part of the settings is: frozen, described, and closed to unknown keys."""
+"""What every part of the settings is: frozen, described, and closed to unknown keys; and values that wait for a variable of the environment."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+import re
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, SecretStr
+
+from hedgerow.proxy.errors import ConfigError
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""A variable of the environment inside a value."""
 
 
 class Section(BaseModel):
     """A part of the settings: unknown keys are refused, values never change after the start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+
+
+def known(key: str, value: str) -> str:
+    """A value that is used now. Commands keep a value whose variable is not set as it stands in the file, until they need it.
+
+    Raises:
+        ConfigError: this one needs it.
+    """
+    if (missing := VARIABLE.search(value)) is not None:
+        raise ConfigError(f"{key}: the environment variable {missing[1]} is not set, and this needs it")
+    return value
+
+
+def check_known(key: str, section: BaseModel) -> None:
+    """Check that every text of a section is known.
+
+    Raises:
+        ConfigError: the variable of one is not set.
+    """
+    for name, value in section:
+        for part in value.values() if isinstance(value, Mapping) else (value,):
+            text = part.get_secret_value() if isinstance(part, SecretStr) else part
+            if isinstance(text, str):
+                known(f"{key}.{name}", text)

@@ -13,10 +13,13 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from hedgerow.calibration.kinds import choices
+from hedgerow.proxy.config.access import Access
+from hedgerow.proxy.config.budgets import Budget
 from hedgerow.proxy.config.kinds import SIGNALS
+from hedgerow.proxy.config.prices import Prices
 from hedgerow.proxy.config.routes import Route, StoreText
 from hedgerow.proxy.config.sections import Section
-from hedgerow.proxy.config.upstreams import Upstream
+from hedgerow.proxy.config.upstreams import GroupUpstream, Upstream
 
 
 class Server(Section):
@@ -126,6 +129,8 @@ class Settings(BaseSettings):
     """Where the proxy listens and what it accepts."""
     keys: tuple[Annotated[str, Field(pattern="^[0-9a-f]{64}$")], ...] = ()
     """SHA-256 of the client keys that get in, in hex (`hedgerow config hash-key`). Empty: every key passes through to the upstream."""
+    access: Access = Access()
+    """Who may use the proxy, and where their use is counted."""
     upstreams: Mapping[str, Upstream]
     """The models behind the proxy, by name."""
     default_upstream: str | None = None
@@ -137,6 +142,10 @@ class Settings(BaseSettings):
     """Where the audit is kept."""
     maps: Maps = Maps()
     """Where maps are read from beside the audit store, which keeps what is fitted."""
+    prices: Prices = Prices()
+    """What tokens cost, by model."""
+    budgets: tuple[Budget, ...] = ()
+    """What requests may spend in a day before they are passed on plain."""
     tracing: Tracing = Tracing()
     """OpenTelemetry traces; off by default."""
     drift: Drift = Drift()
@@ -172,6 +181,28 @@ class Settings(BaseSettings):
             "upstreams, and each wants a model; set default_upstream to one of them"
         )
 
+    def members(self, name: str) -> tuple[str, ...]:
+        """The upstreams that stand behind a name: those of a group, or the one itself."""
+        upstream = self.upstreams[name]
+        return upstream.names if isinstance(upstream, GroupUpstream) else (name,)
+
+    def converts(self, name: str, endpoint: str) -> bool:
+        """Whether an upstream, or each one of a group, is asked in the words of chat for what the endpoint says."""
+        return all(endpoint in getattr(self.upstreams[member], "converts", ()) for member in self.members(name))
+
+    @model_validator(mode="after")
+    def _groups_fit(self) -> Settings:
+        for name, upstream in self.upstreams.items():
+            if isinstance(upstream, GroupUpstream) and (fault := _misfit(upstream, self.upstreams)):
+                raise ValueError(f"upstreams.{name}.{fault}")
+        return self
+
+    @model_validator(mode="after")
+    def _counting_has_address(self) -> Settings:
+        if self.access.counting.store == "redis" and self.access.counting.url is None:
+            raise ValueError("access.counting.url is unset; `store: redis` needs an address")
+        return self
+
     @model_validator(mode="after")
     def _default_is_used(self) -> Settings:
         named = {route.upstream for route in self.routes}
@@ -191,6 +222,20 @@ class Settings(BaseSettings):
                 if fault:
                     raise ValueError(f"routes.{index}.{fault}")
         return self
+
+
+def _misfit(group: GroupUpstream, upstreams: Mapping[str, Upstream]) -> str | None:
+    """What is wrong with the names in a group, from the key on."""
+    single = [name for name, upstream in upstreams.items() if not isinstance(upstream, GroupUpstream)]
+    for key, names, allowed in (
+        ("members", tuple(group.members), single),
+        ("fallback", group.fallback, [name for name in single if name not in group.members]),
+        ("models", tuple(group.models), group.names),
+    ):
+        wrong = [name for name in names if name not in allowed] or [name for name in names if names.count(name) > 1]
+        if wrong:
+            return f"{key} names {wrong[0]!r}; allowed, once each, are: {', '.join(sorted(allowed)) or 'none'}"
+    return None
 
 
 def _unknown_upstream(route: Route, upstreams: Collection[str]) -> str | None:

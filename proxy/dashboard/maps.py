@@ -34,7 +34,7 @@ class MapCard:
 
 def card(maps: Mapping[str, ActiveMap], route: Route, alarms: Sequence[Json], health: RouteHealth | None) -> MapCard:
     """The map that the route's requests are calibrated with, and what speaks against it: what the drift watcher says, or, where it has
-    not looked yet, standing alarms and what the registry warns of. Of several maps by model, the one that the watcher reports on.
+    not looked at this map yet, standing alarms and what the registry warns of. Of several maps by model, the one that the watcher reports on.
     """
     of_maps = (alarm for alarm in alarms if not alarm["kind"].startswith("promise"))
     concerns = tuple(alarm_words(alarm) for alarm in of_maps if alarm["route"] == route.name)
@@ -42,6 +42,7 @@ def card(maps: Mapping[str, ActiveMap], route: Route, alarms: Sequence[Json], he
     active = next(reported, next(iter(maps.values()), UNCALIBRATED))
     if active.fitted is None:
         return MapCard(None, None, None, [], (*concerns, *active.warnings))
-    concerns = health.reasons if health is not None else (*concerns, *active.warnings)
+    looked_at = health is not None and health.map_id == active.version
+    concerns = health.reasons if health is not None and looked_at else (*concerns, *active.warnings)
     age = time.time() - active.fitted.provenance.fitted_at.timestamp()
     return MapCard(active.version, active.fitted, age, map_curve(active.map)[::4], concerns)

@@ -29,20 +29,26 @@ from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.dashboard.maps import MapCard, card
-from hedgerow.proxy.dashboard.render import page
+from hedgerow.proxy.dashboard.render import page, rendered
 from hedgerow.proxy.dashboard.request_view import of_row
 from hedgerow.proxy.dashboard.visitor import Visitor
-from hedgerow.proxy.monitoring import faithful, figures
+from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.monitoring import faithful, figures, money
+from hedgerow.proxy.monitoring.arms import Comparison, comparison
 from hedgerow.proxy.monitoring.drift import RouteHealth
+from hedgerow.proxy.monitoring.hindsight import Hindsight, Today, hindsight, today_of
 from hedgerow.proxy.monitoring.promises import RoutePromises
 from hedgerow.proxy.services.reload import ConfigReloader
+from hedgerow.proxy.services.routes import describe
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import record_verdicts
+from hedgerow.proxy.spending.budgets import BudgetToday
 from hedgerow.proxy.types import Json
 
 KEPT_FOR = 20.0
 """How many times as long as it took to compute a figure it is kept; nothing takes more than a twentieth of the machine."""
 SURPRISES_SHOWN = 25
+CHANGES_SHOWN = 10
 MAX_KEPT = 64
 RIGHT = {"right": 1.0, "wrong": 0.0}
 """What the buttons and fields of a verdict say."""
@@ -106,7 +112,15 @@ class Overview:
     surprises: list[Json]
     alarms: list[Json]
     complete: bool
+    money: money.Money
+    bucket: str
+    begun: float | None
+    hindsight: Hindsight | None
+    arms: tuple[Comparison, ...]
+    changes: list[Json]
     promises: tuple[RoutePromises, ...] = ()
+    switch: Json | None = None
+    budgets: Sequence[BudgetToday] | None = ()
 
 
 async def overview_page(cache: PageCache, request: Request, services: Services, visitor: Visitor) -> Response:
@@ -117,7 +131,9 @@ async def overview_page(cache: PageCache, request: Request, services: Services, 
     compute = partial(store_of(request).read, partial(overview, services.settings, maps, health, name, period))
     view: Overview = await cache.get((name or "", period), compute)
     mine = tuple(found for found in reloader.promises.values() if name in (None, found.route))
-    view = replace(view, promises=mine)
+    counted = [route for route in services.steps if name in (None, route)]
+    spent = await budgets_today(services, counted, [""])
+    view = replace(view, promises=mine, switch=_switch(reloader, name), budgets=spent)
     if name is not None and not view.rows and all(line.name != name for line in view.routes):
         return page("missing.html", status=404, visitor=visitor, here="", what=f"No route is called {name}.")
     return await rendered(
@@ -128,12 +144,16 @@ async def overview_page(cache: PageCache, request: Request, services: Services, 
         period=period,
         periods=figures.PERIODS,
         f=view,
+        problem=reloader.problem,
     )
 
 
-async def rendered(name: str, **values: Any) -> Response:
-    """A page filled in beside the event loop."""
-    return await anyio.to_thread.run_sync(partial(page, name, **values))
+async def budgets_today(services: Services, routes: Sequence[str], keys: Sequence[str]) -> Sequence[BudgetToday] | None:
+    """How the budgets stand that speak of requests to these routes with these keys; None where that cannot be read now."""
+    try:
+        return await services.budgets.standing(services.settings.budgets, routes, keys)
+    except StoreError:
+        return None
 
 
 def period_of(request: Request) -> str:
@@ -166,8 +186,9 @@ def overview(
         routes=tuple(_route_lines(settings, maps, health, route, counted, labelled, buckets, alarms)),
         endings=figures.endings(counted),
         charts=figures.volumes(counted, buckets)
-        | figures.quality(labelled, buckets.period)
-        | faithful.over_time(said, buckets.period),
+        | figures.quality(labelled)
+        | faithful.over_time(said)
+        | {"cost": money.over_time(counted, buckets)},
         histogram=queries.histogram(connection, buckets.period, route),
         diagrams=figures.diagrams(labelled),
         claims=figures.claim_figures(claims),
@@ -176,7 +197,19 @@ def overview(
         surprises=queries.surprises(connection, buckets.period, route, limit=3),
         alarms=[alarm for alarm in alarms if route in (None, alarm["route"])],
         complete=labelled.complete,
+        money=money.money(counted, buckets),
+        changes=queries.list_changes(connection, route, CHANGES_SHOWN) if route is not None else [],
+        bucket=buckets.name,
+        begun=buckets.begun,
+        hindsight=hindsight(labelled, maps, settings.routes),
+        arms=_arms(connection, settings, route),
     )
+
+
+def _arms(connection: Connection, settings: Settings, only: str | None) -> tuple[Comparison, ...]:
+    """The routes that are split now; a route's own page also has the arms of a split that has ended."""
+    shown = (route for route in settings.routes if (route.split and only is None) or route.name == only)
+    return tuple(arms for route in shown if (arms := comparison(connection, route)) is not None)
 
 
 def _route_lines(
@@ -201,6 +234,12 @@ def _route_lines(
         drawn = card(maps.get(name, {}), route, alarms, health.get(name)) if route else None
         lines.append(RouteLine(name, route, route.mode if route else None, of_route, drawn))
     return lines
+
+
+def _switch(reloader: ConfigReloader, name: str | None) -> Json | None:
+    """The mode of a configured route: as it is, as the file has it, and who set it."""
+    described = describe(reloader.configured, reloader.services.settings, reloader.states, {}, {})
+    return next((route for route in described if route["name"] == name), None)
 
 
 async def surprises_page(request: Request, services: Services, visitor: Visitor) -> Response:
@@ -231,26 +270,30 @@ async def answer_page(request: Request, services: Services, visitor: Visitor) ->
     row = await store_of(request).get(request.path_params["id"])
     if row is None:
         return page("missing.html", status=404, visitor=visitor, here="", what="No answer has this id.")
-    return await anyio.to_thread.run_sync(_answer, services.settings, row, visitor)
+    reloader: ConfigReloader = request.state.reloader
+    today = await anyio.to_thread.run_sync(today_of, row, reloader.active_maps(), services.settings.routes)
+    return await anyio.to_thread.run_sync(_answer, services.settings, row, today, visitor)
 
 
-def _answer(settings: Settings, row: Json, visitor: Visitor) -> Response:
-    return page("answer.html", visitor=visitor, here="", row=row, story=of_row(row, lexicon_of(settings, row["route"])))
+def _answer(settings: Settings, row: Json, today: Today | None, visitor: Visitor) -> Response:
+    story = of_row(row, lexicon_of(settings, row["route"]))
+    return page("answer.html", visitor=visitor, here="", row=row, story=story, today=today)
 
 
-async def answer_verdict(
-    request: Request, services: Services, _visitor: Visitor, fields: Mapping[str, Any]
-) -> Response:
+async def answer_verdict(request: Request, services: Services, visitor: Visitor, fields: Mapping[str, Any]) -> Response:
     """A person's verdict on the answer whose page it is, or on one claim of it."""
     name, claim = request.path_params["id"], str(fields.get("claim", ""))
     if fields.get("verdict") in RIGHT and (claim == "" or claim.isdecimal()):
-        await judge(request, name, {int(claim) if claim else None: RIGHT[fields["verdict"]]})
+        await judge(request, visitor, name, {int(claim) if claim else None: RIGHT[fields["verdict"]]})
     return RedirectResponse(f"/dashboard/answers/{quote(name, safe='')}", 303)
 
 
-async def judge(request: Request, name: str, right: Mapping[int | None, float]) -> list[VerdictResult]:
+async def judge(
+    request: Request, visitor: Visitor, name: str, right: Mapping[int | None, float]
+) -> list[VerdictResult]:
     """Record a person's verdicts on an answer (None) and on claims of it by number; those on what does not exist are left out."""
-    verdicts = [Verdict(name, correct, kind="human", source="page", claim=claim) for claim, correct in right.items()]
+    by_person = Verdict(name, 0.0, kind="human", source="page", actor=visitor.person.name)
+    verdicts = [replace(by_person, correct=correct, claim=claim) for claim, correct in right.items()]
     results = await record_verdicts(store_of(request), services_of(request).metrics, verdicts[:MAX_VERDICTS])
     return [result for result in results if result is not None]
 
@@ -294,7 +337,7 @@ def _reviewed(settings: Settings, row: Json) -> Any:
 
 
 async def review_verdict(
-    request: Request, _services: Services, _visitor: Visitor, fields: Mapping[str, Any]
+    request: Request, _services: Services, visitor: Visitor, fields: Mapping[str, Any]
 ) -> Response:
     """A person's verdict on an answer, on claims of it or on both, or a skip; then the next answer. "Claims only" without a mark skips."""
     name, verdict = str(fields.get("id", "")), fields.get("verdict")
@@ -307,7 +350,7 @@ async def review_verdict(
     if verdict in RIGHT:
         marks[None] = RIGHT[verdict]
     if marks and verdict != "skip":
-        await judge(request, name, marks)
+        await judge(request, visitor, name, marks)
     elif name.startswith("hr_"):
         skipped = [*(id for id in skipped if id != name), name][-MAX_SKIPPED:]
     query = f"?skipped={','.join(skipped)}" if skipped else ""

@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 import math
 import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from hedgerow.calibration import Beta
 from hedgerow.proxy.monitoring.figures import NARROW_SPACE, percent
+from hedgerow.proxy.monitoring.money import dollars
 from hedgerow.proxy.outcomes import Uncovered, explain
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.types import Json, Key
 
 STATIC = Path(__file__).parent / "static"
 SECURITY = {
@@ -38,19 +41,21 @@ TERMS = {
     "smooth ECE": "Smooth expected calibration error: how far confidence and accuracy lie apart, 0 to 1. Lower is better.",
     "generalised ECE": "Expected calibration error of confidences that are distributions, in ten bins of equal width. Lower is better.",
     "W1": "1-Wasserstein distance of two distributions, 0 to 1. Smaller is nearer.",
-    "raw confidence": "What the sampled answers say, before the route's calibration map.",
+    "raw confidence": "The share of sampled answers that agree, or another signal of theirs, before the route's calibration map.",
     "calibrated confidence": "The raw confidence corrected by the route's map, which was fitted on answers known to be right or wrong.",
     "perceived confidence": "How sure readers take a wording to be, measured on readings by people where there are any.",
     "readers": "How many people's readings the hedge's perceived confidence comes from; otherwise a model estimated it.",
-    "concentration": "How narrow a Beta distribution is, alpha + beta: as if so many answers had been observed.",
+    "concentration": "How narrow the distribution is, alpha + beta: as if so many answers had been observed.",
     "decisiveness": "How sure an answer sounds: 1 without a hedge, else the confidence that people perceive in its words.",
     "cMFG": "Conditional mean faithfulness: 1 - |decisiveness - confidence|, averaged within ten bins of confidence and then over bins. 1 is perfect; answers that never hedge get about 0.5.",
     "guard": "The check that a rewrite changes how sure the answer sounds, and nothing else.",
     "e-process": "Evidence that the map no longer fits, as a natural logarithm. It may be looked at any time without raising false alarms.",
     "map": "Corrects a route's raw confidence. Green: it fits. Yellow: needs attention. Grey: there is none yet.",
 }
-"""What the pages' terms mean; shown on hover."""
+"""What the pages' terms mean."""
 _SURPRISE = ((0.05, "hardly surprised"), (0.5, "slightly surprised"), (2.0, "surprised"), (6.0, "very surprised"))
+NEAR = 0.1
+"""How far a wording may sound from the confidence and still count as fitting it."""
 _LARGE = ((1e12, None), (1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
@@ -58,6 +63,11 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 def page(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """A whole page. Never cached: it shows what is so now."""
     return HTMLResponse(fragment(name, **values), status, SECURITY | {"cache-control": "no-store"})
+
+
+async def rendered(name: str, **values: Any) -> HTMLResponse:
+    """A page filled in beside the event loop."""
+    return await anyio.to_thread.run_sync(partial(page, name, **values))
 
 
 def fragment(name: str, **values: Any) -> str:
@@ -78,19 +88,23 @@ def _environment() -> Environment:
         "percent": percent,
         "count": count,
         "places": places,
+        "dollars": dollars,
+        "amount": amount,
         "ms": milliseconds,
         "beta": beta,
         "surprise": surprise,
+        "belief": belief,
         "explain": explain,
         "ago": ago,
         "span": span,
+        "limits": limits,
         "moment": moment,
         "iso": iso,
         "alarm": alarm_words,
         "uncovered": uncovered_words,
         "decision": decision_words,
     }
-    environment.globals |= {"asset": asset, "term": term}
+    environment.globals |= {"asset": asset, "term": term, "explained": explained, "until_midnight": until_midnight}
     return environment
 
 
@@ -100,13 +114,64 @@ def asset(name: str) -> str:
     return f"/static/{name}?{hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
 
 
-def term(name: str, shown: str | None = None) -> Markup:
-    """A term with its explanation on hover.
+def term(name: str, shown: str | None = None, number: float | None = None) -> Markup:
+    """A term, or a number of its kind, with an explanation that a pointer, a finger or the keyboard opens.
 
     >>> term("guard", "checked")
-    Markup('<abbr title="The check that a rewrite changes how sure the answer sounds, and nothing else.">checked</abbr>')
+    Markup('<button type="button" class="term">checked<span class="tip">The check that a rewrite changes how sure the answer sounds, and nothing else.</span></button>')
     """
-    return Markup('<abbr title="{}">{}</abbr>').format(TERMS[name], shown or name)
+    return explained(shown or name, TERMS[name] if number is None else f"{READINGS[name](number)} {TERMS[name]}")
+
+
+def explained(shown: str, explanation: str) -> Markup:
+    """Words with an explanation behind them; it is part of the button's name for whoever hears the page."""
+    return Markup('<button type="button" class="term">{}<span class="tip">{}</span></button>').format(
+        shown, explanation
+    )
+
+
+def belief(sounds: float, deserved: float) -> str:
+    """What a reader does who takes an answer as sure as it sounds.
+
+    >>> belief(0.93, 0.71), belief(0.71, 0.71), belief(0.12, 0.4)
+    ('believe it too readily', 'believe it as it deserves', 'doubt it too much')
+    """
+    if abs(sounds - deserved) < NEAR:
+        return "believe it as it deserves"
+    return "believe it too readily" if sounds > deserved else "doubt it too much"
+
+
+def _of_nats(nats: float) -> str:
+    if nats < 0.05:
+        return f"{nats:.2f} nats: what was expected."
+    return f"{nats:.1f} nats: as surprising as a 1-in-{_rounded(math.exp(min(nats, 100.0)))} event."
+
+
+def _of_ten(mean: float) -> str:
+    """A share as a count out of ten.
+
+    >>> _of_ten(0.71), _of_ten(0.996), _of_ten(0.02)
+    ('About 7 in 10', 'Nearly all', 'Hardly any')
+    """
+    tenths = round(10 * mean)
+    return {0: "Hardly any", 10: "Nearly all"}.get(tenths, f"About {tenths} in 10")
+
+
+READINGS: Mapping[str, Callable[[float], str]] = {
+    "FD": _of_nats,
+    "Faithfulness Divergence": _of_nats,
+    "W1": lambda distance: f"{distance:.3f}: {100 * distance:.1f} percentage points apart on average.",
+    "concentration": lambda count: f"{count:.3g}: worth {count:.3g} answers of evidence.",
+    "calibrated confidence": lambda mean: f"{percent(mean)}: {_of_ten(mean).lower()} such answers should be right.",
+    "raw confidence": lambda mean: (
+        f"{percent(mean)}: {_of_ten(mean).lower()} of the model's answers agree with this one."
+    ),
+    "perceived confidence": lambda mean: (
+        f"{percent(mean)}: who reads this wording expects {_of_ten(mean).lower()} such answers to be right."
+    ),
+    "readers": lambda count: f"{count:,.0f} people said how likely this phrase sounds to them.",
+}
+"""What a number of a term says, in plain words."""
 
 
 def surprise(nats: float) -> str:
@@ -129,6 +194,20 @@ def _rounded(number: float) -> str:
 def count(number: float | None) -> str:
     """A whole number with separators."""
     return "–" if number is None else f"{number:,.0f}"
+
+
+def amount(number: float, unit: str) -> str:
+    """What a budget counts.
+
+    >>> amount(1234567, "tokens"), amount(0.25, "dollars")
+    ('1,234,567', '$0.25')
+    """
+    return dollars(number) if unit == "dollars" else count(number)
+
+
+def until_midnight() -> float:
+    """Seconds until the day ends, in UTC."""
+    return DAY - time.time() % DAY
 
 
 def places(number: float | None, digits: int = 2) -> str:
@@ -155,6 +234,16 @@ def span(seconds: float) -> str:
             whole = int(seconds // unit)
             return f"{whole} {name}{'s' if whole != 1 else ''}"
     return "a moment"
+
+
+def limits(key: Key) -> str:
+    """The limits of a named key, as a clause."""
+    held = (
+        (key.requests_per_minute, "requests a minute"),
+        (key.tokens_per_minute, "tokens a minute"),
+        (key.concurrency, "at once"),
+    )
+    return ", ".join(f"{limit:,} {what}" for limit, what in held if limit is not None) or "no limits"
 
 
 def ago(stamp: float) -> str:

@@ -50,7 +50,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class RequestView:
-    """What became of a request; whatever is not known (yet) is None or empty."""
+    """What became of a request; whatever is not known (yet) is None or empty. `own` is how sure the draft's own words sound."""
 
     question: str | None = None
     wanted: int | None = None
@@ -64,6 +64,7 @@ class RequestView:
     raw: Beta | None = None
     calibrated: Beta | None = None
     perceived: Beta | None = None
+    own: Beta | None = None
     candidates: tuple[Candidate, ...] = ()
     status: str | None = None
     reason: str | None = None
@@ -74,6 +75,7 @@ class RequestView:
     attempts: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] | None = None
     tokens: Mapping[str, int] | None = None
+    cost: tuple[float | None, float | None] = (None, None)
 
     @property
     def curves(self) -> tuple[Curve, ...]:
@@ -123,6 +125,7 @@ def of_result(result: Result, live: Sequence[str], *, ended: bool) -> RequestVie
         raw=confidence.raw if confidence else None,
         calibrated=target,
         perceived=rewording.perceived if rewording else None,
+        own=result.own if ended else None,
         candidates=tuple(candidate(m.hedge.id, m.distance, m.hedge, m.hedge.id == used, target) for m in result.hedges),
         status=result.status if ended else None,
         reason=result.reason,
@@ -133,6 +136,7 @@ def of_result(result: Result, live: Sequence[str], *, ended: bool) -> RequestVie
         attempts=rewording.attempts if rewording else (),
         timings_ms=result.timings_ms,
         tokens={purpose: spent.total for purpose, spent in result.usage.items()},
+        cost=result.cost,
     )
 
 
@@ -152,6 +156,7 @@ def of_row(row: Json, lexicon: Lexicon | None) -> RequestView:
         raw=raw,
         calibrated=calibrated,
         perceived=_perceived(row, steps),
+        own=_beta(row.get("own_alpha"), row.get("own_beta")),
         candidates=tuple(
             candidate(
                 hedge["id"],
@@ -171,6 +176,7 @@ def of_row(row: Json, lexicon: Lexicon | None) -> RequestView:
         attempts=tuple(steps.get("attempts", ())),
         timings_ms=steps.get("timings_ms"),
         tokens={name: row[f"tokens_{name}"] or 0 for name in ("answer", "samples", "rewrite", "escalation")},
+        cost=(row["cost_answer"], row["cost_calibration"]),
     )
 
 

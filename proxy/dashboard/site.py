@@ -12,43 +12,53 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from hedgerow.proxy.api.access import services_of
-from hedgerow.proxy.dashboard import pages
+from hedgerow.proxy.dashboard import explorer, keys, pages, switching
 from hedgerow.proxy.dashboard import visitor as visitors
 from hedgerow.proxy.dashboard.guards import Fields, fields_of, posted, shown
+from hedgerow.proxy.dashboard.oidc import Provider, target_of
 from hedgerow.proxy.dashboard.render import SECURITY, STATIC, fragment, page
 from hedgerow.proxy.dashboard.trying import Trial
-from hedgerow.proxy.dashboard.visitor import Visitor
-from hedgerow.proxy.gateway.access import is_admin_key
+from hedgerow.proxy.dashboard.visitor import Visitor, Who
+from hedgerow.proxy.errors import Unauthorized
+from hedgerow.proxy.gateway.access import person_of
 from hedgerow.proxy.pipeline.job import job_of
 from hedgerow.proxy.services.services import Services
 
 WRONG_KEY_DELAY_S = 0.5
 """Seconds that a wrong key costs whoever guesses."""
 EXAMPLES = (
-    "What is the largest planet in the solar system?",
-    "Who wrote The Master and Margarita?",
-    "In which year was the telescope invented?",
+    "What is the capital of England?",
+    "What is the capital of Germany?",
+    "Who wrote Romeo and Juliet?",
 )
+"""About 9, 6 and 2 of ten answers of the embedded model agree on these (benchmarks/fits/example_questions.py measures it)."""
 
 
 def routes() -> list[BaseRoute]:
     """Everything a browser may ask for."""
-    overview = shown(partial(pages.overview_page, pages.PageCache()))
+    overview, provider = shown(partial(pages.overview_page, pages.PageCache())), Provider()
     return [
         Route("/", shown(try_page)),
-        Route("/try", posted(try_question), methods=["POST"]),
-        Route("/verdict", posted(verdict), methods=["POST"]),
+        Route("/try", posted(try_question, "reviewer"), methods=["POST"]),
+        Route("/verdict", posted(verdict, "reviewer"), methods=["POST"]),
         Route("/sign-in", sign_in, methods=["GET", "POST"]),
-        Route("/sign-out", posted(sign_out), methods=["POST"]),
+        Route("/sign-in/oidc", provider.go),
+        Route("/sign-in/oidc/back", provider.back),
+        Route("/sign-out", posted(sign_out, "viewer"), methods=["POST"]),
         Mount("/static", CachedFiles(directory=STATIC)),
         Route("/dashboard", overview),
         Route("/dashboard/routes/{route}", overview),
+        Route("/dashboard/routes/{route}/mode", posted(switching.mode_changed), methods=["POST"]),
+        Route("/dashboard/requests", shown(explorer.requests_page)),
+        Route("/dashboard/requests.{form}", shown(explorer.export)),
         Route("/dashboard/surprises", shown(pages.surprises_page)),
         Route("/dashboard/answers/{id}", shown(pages.answer_page)),
-        Route("/dashboard/answers/{id}/verdict", posted(pages.answer_verdict), methods=["POST"]),
-        Route("/dashboard/review", shown(pages.review_page)),
-        Route("/dashboard/review/verdict", posted(pages.review_verdict), methods=["POST"]),
+        Route("/dashboard/answers/{id}/verdict", posted(pages.answer_verdict, "reviewer"), methods=["POST"]),
+        Route("/dashboard/review", shown(pages.review_page, "reviewer")),
+        Route("/dashboard/review/verdict", posted(pages.review_verdict, "reviewer"), methods=["POST"]),
         Route("/dashboard/changes", shown(pages.changes_page)),
+        Route("/dashboard/keys", shown(keys.keys_page)),
+        Route("/dashboard/keys", posted(keys.keys_changed), methods=["POST"]),
     ]
 
 
@@ -63,20 +73,34 @@ class CachedFiles(StaticFiles):
 
 
 async def sign_in(request: Request) -> Response:
-    """The form, and the answer to it. Where no key is configured there is nothing to sign in with."""
-    admin_key = services_of(request).settings.server.admin_key
-    wanted = request.query_params.get("next", "/dashboard")
-    target = wanted if wanted.startswith("/") and not wanted.startswith(("//", "/\\")) else "/dashboard"
-    if admin_key is None:
+    """The form, and the answer to it. Where there is nothing to sign in with the pages are open, or closed."""
+    services, target = services_of(request), target_of(request.query_params.get("next"))
+    if not visitors.asks_for_sign_in(services.settings, services.keys):
         return RedirectResponse(target, 303)
+    oidc = services.settings.access.oidc
+    form = partial(
+        page,
+        "sign_in.html",
+        target=target,
+        visitor=None,
+        provider=oidc.name if oidc else None,
+        lasts=services.settings.access.session_s,
+    )
     if request.method == "GET":
-        return page("sign_in.html", target=target, wrong=False, visitor=None)
+        return form(wrong="")
     fields = await fields_of(request) or {}
-    if not visitors.is_same_origin(request) or not is_admin_key(str(fields.get("key", "")), admin_key):
+    try:
+        person = person_of(str(fields.get("key", "")), services.settings, services.keys)
+        others = ", nor a person's key" if services.keys.has_people else ""
+        wrong = "" if person is not None else f"That is not the admin key{others}."
+    except Unauthorized as refusal:
+        person, wrong = None, f"{refusal.message.capitalize()}."
+    if person is None or not visitors.is_same_origin(request):
         await asyncio.sleep(WRONG_KEY_DELAY_S)
-        return page("sign_in.html", status=403, target=target, wrong=True, visitor=None)
+        return form(status=403, wrong=wrong or "This was not sent from a page of this server.")
     response = RedirectResponse(target, 303)
-    visitors.open_session(response, request, admin_key)
+    who = Who() if person.name is None else Who("key", person.name, person.role)
+    visitors.open_session(response, request, services, who)
     return response
 
 
@@ -88,7 +112,9 @@ async def sign_out(request: Request, _parts: Services, _visitor: Visitor, _field
 
 
 async def try_page(request: Request, services: Services, visitor: Visitor) -> Response:
-    """The page to ask a question on."""
+    """The page to ask a question on; whoever may only look sees the dashboard."""
+    if not visitor.may("reviewer"):
+        return RedirectResponse("/dashboard", 303)
     offered = [route for route in services.settings.routes if route.name in services.steps]
     wants_key = {route.name for route in offered if needs_key(services, route.upstream)}
     return page("try.html", visitor=visitor, routes=offered, wants_key=wants_key, examples=EXAMPLES, here="/")
@@ -96,8 +122,8 @@ async def try_page(request: Request, services: Services, visitor: Visitor) -> Re
 
 def needs_key(services: Services, upstream: str) -> bool:
     """Whether an upstream takes the client's own key."""
-    settings = services.settings.upstreams[upstream]
-    return settings.provider != "embedded" and settings.api_key is None
+    asked = [services.settings.upstreams[name] for name in services.settings.members(upstream)]
+    return any(each.provider != "embedded" and getattr(each, "api_key", None) is None for each in asked)
 
 
 async def try_question(_request: Request, services: Services, _visitor: Visitor, fields: Fields) -> Response:
@@ -111,11 +137,12 @@ async def try_question(_request: Request, services: Services, _visitor: Visitor,
     return Trial(services, job_of(route, "/chat/completions", body, headers))
 
 
-async def verdict(request: Request, services: Services, _visitor: Visitor, fields: Fields) -> Response:
+async def verdict(request: Request, services: Services, visitor: Visitor, fields: Fields) -> Response:
     """Whether the answer, or one claim of it, was right; its Faithfulness Divergence is settled."""
     claim = fields.get("claim")
     place = claim if isinstance(claim, int) else None
-    results = await pages.judge(request, str(fields.get("id", "")), {place: float(fields.get("correct") is True)})
+    right = {place: float(fields.get("correct") is True)}
+    results = await pages.judge(request, visitor, str(fields.get("id", "")), right)
     if not results:
         return JSONResponse({"error": "There is no such answer." if place is None else "There is no such claim."}, 404)
     if place is not None:

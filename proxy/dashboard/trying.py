@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from hedgerow.proxy.dashboard.render import fragment
 from hedgerow.proxy.dashboard.request_view import RequestView, of_result
-from hedgerow.proxy.errors import ProxyError
+from hedgerow.proxy.errors import ProxyError, UpstreamRejected
 from hedgerow.proxy.gateway.exchange import ClientGone, Exchange, Receive, Scope, Send
 from hedgerow.proxy.gateway.finish import finish
 from hedgerow.proxy.outcomes import Reason, Status
@@ -29,6 +29,7 @@ from hedgerow.proxy.protocols import Call, RawCall, Relay, Upstream
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.answers import sample_of
+from hedgerow.proxy.upstreams.group import one_answer
 
 PAUSE_S = 0.04
 """Between two lines; what happens meanwhile is shown by one."""
@@ -100,7 +101,7 @@ class Trial(Response):
 
     async def _answer(self, exchange: Exchange, run: Run, changed: asyncio.Event) -> None:
         pipeline = self._services.steps[self._job.route.name]
-        upstream = StreamingUpstream(pipeline.upstream, changed.set)
+        upstream = StreamingUpstream(one_answer(pipeline.upstream), changed.set)
         await exchange.start(200, NO_STORE)
         async with asyncio.TaskGroup() as group:
             work = group.create_task(_caught(calibrate(run, replace(pipeline, upstream=upstream))))
@@ -113,7 +114,7 @@ class Trial(Response):
         refusal = await finish(self._services, exchange, run.result, http_status=http_status)
         failure = failure or refusal
         await self._show(exchange, of_result(run.result, upstream.texts, ended=True), shown)
-        await exchange.write(_line({"error": failure.message} if failure else _end(run.result)), more=False)
+        await exchange.write(_line({"error": _said(failure)} if failure else _end(run.result)), more=False)
 
     async def _show(self, exchange: Exchange, story: RequestView, shown: dict[str, str]) -> None:
         """Send what looks different from what was sent before."""
@@ -141,6 +142,10 @@ async def _whenever(changed: asyncio.Event, work: asyncio.Task[Any]) -> AsyncIte
         changed.clear()
         yield
         await asyncio.wait({work}, timeout=PAUSE_S)
+
+
+def _said(failure: ProxyError) -> str:
+    return failure.sentence if isinstance(failure, UpstreamRejected) else failure.message
 
 
 def _sections(story: RequestView) -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""Who may see the pages: whoever has signed in with the admin key, or, where none is configured, whoever sits at this machine.
+"""Who may see the pages: whoever has signed in (with the admin key, a person's key, or at the identity provider), or, where none of these is
+configured, whoever sits at this machine.
 
 A session is a signed cookie (HttpOnly, SameSite=Strict), so several workers agree on it without a table. Every post carries a token
 that only a page of ours could have read, and must come from the same origin.
@@ -6,33 +7,38 @@ that only a page of ours could have read, and must come from the same origin.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import ipaddress
 import secrets
 import time
 from dataclasses import dataclass
+from typing import get_args
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
+import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hedgerow.proxy.types import SESSION_COOKIE
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.gateway.access import ADMIN, Person
+from hedgerow.proxy.services.keyring import KeyRing, state_of
+from hedgerow.proxy.services.services import Services
+from hedgerow.proxy.types import SESSION_COOKIE, Role
 
-SESSION_S = 12 * 3600
-"""Seconds after which a visitor signs in again."""
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 """Headers of a proxy before us: such a request does not come from this machine, whatever its socket says."""
 
 
 class Refused(Exception):
-    """The visitor may not see the page. `may_sign_in` is False where no key would help."""
+    """The visitor may not see the page. `may_sign_in` is False where no key would help; `visitor` is who it is, where that is known."""
 
-    def __init__(self, message: str, *, may_sign_in: bool = False) -> None:
+    def __init__(self, message: str, *, may_sign_in: bool = False, visitor: Visitor | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.may_sign_in = may_sign_in
+        self.visitor = visitor
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +48,18 @@ class Visitor:
     Attributes:
         token: the value of the session cookie.
         known: whether the browser sent it; a new one must be given its cookie.
-        signed_in: whether it stands for the admin key.
+        signed_in: whether it stands for somebody who has signed in.
+        person: who that is; whoever sits at this machine may do what the admin may.
     """
 
     token: str
     known: bool
     signed_in: bool
+    person: Person = ADMIN
+
+    def may(self, needed: Role) -> bool:
+        """Whether the visitor's role is enough."""
+        return self.person.may(needed)
 
     @property
     def csrf(self) -> str:
@@ -55,17 +67,27 @@ class Visitor:
         return hmac.new(self.token.encode(), b"csrf", hashlib.sha256).hexdigest()
 
 
-def admit(request: Request, admin_key: SecretStr | None) -> Visitor:
+def asks_for_sign_in(settings: Settings, ring: KeyRing) -> bool:
+    """Whether there is anything to sign in with; otherwise the pages are open to this machine."""
+    return settings.server.admin_key is not None or ring.has_people or settings.access.oidc is not None
+
+
+def admit(request: Request, services: Services, needed: Role) -> Visitor:
     """Let a visitor in.
 
     Raises:
-        Refused: it has not signed in, or no key is configured to sign in with and it is not at this machine.
+        Refused: it has not signed in, its role is not enough, or there is nothing to sign in with and it is not at this machine.
     """
     token = request.cookies.get(SESSION_COOKIE, "")
-    if admin_key is not None:
-        if not _is_session(token, admin_key):
-            raise Refused("Sign in with the admin key.", may_sign_in=True)
-        return Visitor(token, known=True, signed_in=True)
+    if asks_for_sign_in(services.settings, services.keys):
+        person = _person(token, services.settings, services.keys)
+        if person is None:
+            raise Refused("Sign in first.", may_sign_in=True)
+        visitor = Visitor(token, known=True, signed_in=True, person=person)
+        if not visitor.may(needed):
+            message = f"This needs the role {needed}. You are signed in as {person.name}, who is {person.role}."
+            raise Refused(message, visitor=visitor)
+        return visitor
     if not is_at_this_machine(request):
         raise Refused("These pages are open to this machine only, because no server.admin_key is configured.")
     return Visitor(token, True, False) if len(token) >= 32 else Visitor(secrets.token_hex(32), False, False)
@@ -94,16 +116,19 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def open_session(response: Response, request: Request, admin_key: SecretStr) -> None:
-    """Sign the visitor in."""
-    head = f"{int(time.time()) + SESSION_S}.{secrets.token_hex(16)}"
-    _set_cookie(response, request, f"{head}.{_signature(head, admin_key)}", SESSION_S)
+def open_session(response: Response, request: Request, services: Services, who: Who) -> None:
+    """Sign somebody in."""
+    lasts = services.settings.access.session_s
+    head = f"{int(time.time() + lasts)}.{secrets.token_hex(16)}.{_packed(who)}"
+    key = _signing_key(who, services.settings, services.keys)
+    if key is not None:
+        _set_cookie(response, request, f"{head}.{_signature(head, key)}", int(lasts))
 
 
 def remember(response: Response, request: Request, visitor: Visitor) -> None:
     """Give a new visitor its cookie, which its posts are checked against."""
     if not visitor.known:
-        _set_cookie(response, request, visitor.token, SESSION_S)
+        _set_cookie(response, request, visitor.token, 12 * 3600)
 
 
 def close_session(response: Response, request: Request) -> None:
@@ -118,15 +143,64 @@ def _set_cookie(response: Response, request: Request, value: str, max_age: int) 
     )
 
 
-def _signature(head: str, admin_key: SecretStr) -> str:
-    return hmac.new(admin_key.get_secret_value().encode(), b"session " + head.encode(), hashlib.sha256).hexdigest()
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Whom a session stands for, and by what they signed in.
+
+    Attributes:
+        by: "admin" (the admin key), "key" (a person's key) or "oidc" (the identity provider).
+        role: as the identity provider said it; of a key it is read anew with each request.
+    """
+
+    by: str = "admin"
+    name: str | None = None
+    role: Role = "operator"
 
 
-def _is_session(token: str, admin_key: SecretStr) -> bool:
+def _packed(who: Who) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([who.by, who.name, who.role])).decode().rstrip("=")
+
+
+def _unpacked(packed: str) -> Who | None:
+    try:
+        by, name, role = orjson.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
+    except ValueError:
+        return None
+    return Who(by, name, role) if role in get_args(Role) else None
+
+
+def _signing_key(who: Who, settings: Settings, ring: KeyRing) -> bytes | None:
+    """What a session is signed with: whoever changes it ends the session. None where nobody signs in in this way any more."""
+    admin_key, oidc = settings.server.admin_key, settings.access.oidc
+    own = admin_key.get_secret_value() if admin_key is not None else ""
+    if who.by == "admin":
+        return own.encode() or None
+    if who.by == "oidc":
+        return f"oidc {own} {oidc.client_secret.get_secret_value()}".encode() if oidc is not None else None
+    key_hash = ring.hash_of(who.name or "")
+    return f"key {own} {key_hash}".encode() if key_hash is not None else None
+
+
+def _signature(head: str, key: bytes) -> str:
+    return hmac.new(key, b"session " + head.encode(), hashlib.sha256).hexdigest()
+
+
+def _person(token: str, settings: Settings, ring: KeyRing) -> Person | None:
+    """Whom a session stands for; None where it is not one, or has ended."""
     head, _, signature = token.rpartition(".")
-    if not hmac.compare_digest(signature.encode(), _signature(head, admin_key).encode()):
-        return False
-    return int(head.partition(".")[0]) > time.time()
+    until, _, rest = head.partition(".")
+    who = _unpacked(rest.rpartition(".")[2])
+    key = _signing_key(who, settings, ring) if who is not None else None
+    if who is None or key is None or not hmac.compare_digest(signature.encode(), _signature(head, key).encode()):
+        return None
+    if int(until) <= time.time():
+        return None
+    if who.by != "key":
+        return Person(who.name, who.role)
+    named = ring.named(who.name or "")
+    if named is None or named.role is None or state_of(named) != "active":
+        return None
+    return Person(named.name, named.role)
 
 
 def check_post(request: Request, visitor: Visitor, token: str) -> None:

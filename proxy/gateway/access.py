@@ -1,31 +1,82 @@
-"""Who is who: client keys and the admin key, compared here and nowhere else."""
+"""Who is who: named keys, listed client keys and the admin key, looked up here and nowhere else."""
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from pydantic import SecretStr
 
+from hedgerow.proxy.audit.keys import Secret, hash_of
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import Forbidden, Unauthorized
-from hedgerow.proxy.types import KEY_HEADERS
+from hedgerow.proxy.gateway.exchange import without_key
+from hedgerow.proxy.services.keyring import KeyRing, check_usable
+from hedgerow.proxy.types import KEY_HEADERS, Role
 
 
-def client_key_hash(headers: Mapping[str, str], settings: Settings) -> str | None:
-    """The hash of the client's key; None where no key is asked for, or none was sent.
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sends a request.
+
+    Attributes:
+        secret: what it was known by; None for a caller without a named key.
+        key_hash: of the key that routes are matched by; None where no key is asked for, or none was sent.
+        sent: the secret of the named key, which goes no further.
+    """
+
+    secret: Secret | None = None
+    key_hash: str | None = None
+    sent: str = ""
+
+    def may_use(self, route: str) -> bool:
+        """Whether a route is open to it."""
+        return self.secret is None or self.secret.key.may_use(route)
+
+    def check(self) -> None:
+        """See that a named key still opens models.
+
+        Raises:
+            Unauthorized: it was replaced or revoked, has expired, or is a person's.
+        """
+        if self.secret is None:
+            return
+        check_usable(self.secret)
+        if self.secret.key.role is not None:
+            raise Unauthorized(f"the key {self.secret.key.name!r} signs a person in; models need a client's key")
+
+
+ANYBODY = Caller()
+
+
+def caller_of(headers: Mapping[str, str], settings: Settings, ring: KeyRing) -> Caller:
+    """Who sends a request with these headers. A named key may have ended: `Caller.check` says so, once its name is noted.
+
+    Keys are compared by looking up their SHA-256, which tells nothing about a secret by how long it takes.
 
     Raises:
-        Unauthorized: keys are listed in the configuration and this one is not among them.
+        Unauthorized: a key is asked for, and none that is known was sent.
     """
-    if not settings.keys and not any(route.match.keys for route in settings.routes):
-        return None
-    sent = [hashlib.sha256(key.encode()).hexdigest() for key in _keys(headers)]
-    listed = next((key_hash for key_hash in sent if key_hash in settings.keys), None)
-    if settings.keys and listed is None:
+    closed = bool(settings.keys) or (
+        ring.has_clients if settings.access.require_key is None else settings.access.require_key
+    )
+    if not closed and not len(ring) and not any(route.match.keys for route in settings.routes):
+        return ANYBODY
+    sent = [(hash_of(key), key) for key in _keys(headers)]
+    for key_hash, key in sent:
+        if (secret := ring.find(key_hash)) is not None:
+            return Caller(secret, key_hash, key)
+    listed = next((key_hash for key_hash, _ in sent if key_hash in settings.keys), None)
+    if closed and listed is None:
         raise Unauthorized("this API key is not known here" if sent else "no API key was sent")
-    return listed or next(iter(sent), None)
+    return Caller(key_hash=listed or next((key_hash for key_hash, _ in sent), None))
+
+
+def without_named_key(headers: Mapping[str, str], settings: Settings, ring: KeyRing) -> Mapping[str, str]:
+    """Headers as an upstream may see them: a named key is taken out."""
+    caller = caller_of(headers, settings, ring)
+    return headers if caller.secret is None else dict(without_key(headers.items(), caller.sent))
 
 
 def _keys(headers: Mapping[str, str]) -> Iterator[str]:
@@ -44,30 +95,83 @@ def is_admin_key(sent: str, admin_key: SecretStr) -> bool:
     return hmac.compare_digest(sent.encode(), admin_key.get_secret_value().encode())
 
 
-def check_admin_or_client(headers: Mapping[str, str], settings: Settings) -> None:
-    """Let in whoever has the admin key; where none is configured, whoever may use the proxy.
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who looks after the proxy.
+
+    Attributes:
+        name: of their key or account; None for the holder of the admin key, who may say who they are.
+        role: what they may do.
+    """
+
+    name: str | None
+    role: Role
+
+    def may(self, needed: Role) -> bool:
+        """Whether their role is enough."""
+        return RANKS.index(self.role) >= RANKS.index(needed)
+
+
+RANKS: tuple[Role, ...] = ("viewer", "reviewer", "operator")
+ADMIN = Person(None, "operator")
+
+
+def person_of(sent: str, settings: Settings, ring: KeyRing) -> Person | None:
+    """Who signs in with a key: the admin key, or a person's; None for any other.
 
     Raises:
-        Unauthorized: the key is missing or wrong.
+        Unauthorized: a person's key that opens nothing any more.
     """
-    if settings.server.admin_key is None:
-        client_key_hash(headers, settings)
-    else:
-        _check(headers, settings.server.admin_key)
+    admin_key = settings.server.admin_key
+    if admin_key is not None and is_admin_key(sent, admin_key):
+        return ADMIN
+    secret = ring.find(hash_of(sent)) if len(ring) else None
+    if secret is None or secret.key.role is None:
+        return None
+    check_usable(secret)
+    return Person(secret.key.name, secret.key.role)
 
 
-def check_admin(headers: Mapping[str, str], settings: Settings) -> None:
-    """Let in whoever has the admin key; where none is configured, nobody.
+def check_person(headers: Mapping[str, str], settings: Settings, ring: KeyRing, needed: Role) -> Person:
+    """Let in whoever has the admin key, or a person's key with at least this role; where there is neither, nobody.
 
     Raises:
-        Forbidden: no admin key is configured.
+        Forbidden: there is no such key, or the role is not enough.
         Unauthorized: the key is missing or wrong.
     """
-    if settings.server.admin_key is None:
+    person = person_of(_bearer(headers), settings, ring)
+    if person is None and settings.server.admin_key is None and not ring.has_people:
         raise Forbidden("This needs `server.admin_key`, which is not configured. Set it, or use `hedgerow routes`.")
-    _check(headers, settings.server.admin_key)
+    if person is None:
+        raise Unauthorized(
+            "this needs the admin key" + (f", or the key of a person who is {needed}" if ring.has_people else "")
+        )
+    if not person.may(needed):
+        raise Forbidden(f"{person.name} is {person.role}; this needs the role {needed}", code="role_too_low")
+    return person
 
 
-def _check(headers: Mapping[str, str], admin_key: SecretStr) -> None:
-    if not is_admin_key(headers.get("authorization", "").removeprefix("Bearer "), admin_key):
-        raise Unauthorized("this needs the admin key")
+def owner_of(headers: Mapping[str, str], settings: Settings, ring: KeyRing, needed: Role) -> str | None:
+    """Whose answers a request may speak of: those of its named key, or everybody's (None). Everybody's are for whoever has the admin key or a person's key
+    with the role; where no admin key is configured, also for whoever may use the proxy without a named key.
+
+    Raises:
+        Forbidden: a person's role is not enough.
+        Unauthorized: the key is missing or wrong.
+    """
+    if person_of(_bearer(headers), settings, ring) is not None:
+        check_person(headers, settings, ring, needed)
+        return None
+    if settings.server.admin_key is not None:
+        named = next((found for key in _keys(headers) if (found := ring.find(hash_of(key))) is not None), None)
+        if named is None:
+            raise Unauthorized("this needs the admin key, or a named key for its own answers")
+        caller = Caller(named)
+    else:
+        caller = caller_of(headers, settings, ring)
+    caller.check()
+    return None if caller.secret is None else caller.secret.key.name
+
+
+def _bearer(headers: Mapping[str, str]) -> str:
+    return headers.get("authorization", "").removeprefix("Bearer ")

@@ -10,17 +10,18 @@ import asyncio
 
 from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.gateway.finish import finish
+from hedgerow.proxy.gateway.finish import answered_by, finish
 from hedgerow.proxy.gateway.pass_through import call_for, send_on
 from hedgerow.proxy.gateway.reply import extra_field
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.run import calibrate
+from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.rewriting import natural_pieces
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
-from hedgerow.proxy.upstreams.dialects.served import ServedStream
+from hedgerow.proxy.upstreams.dialects.served import ServedStream, sendable
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 
@@ -32,14 +33,15 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
         ClientGone: the client left before it had all there was.
     """
     served = DIALECTS[run.job.path].served(None)
+    pipeline = services.steps[run.job.route.name].of_one_answer()
     serving: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
     failure: ProxyError | None = None  # raised after the group, which would wrap it
     is_stream = False
     try:
         async with asyncio.TaskGroup() as group:
-            work = group.create_task(_calibrate(services, run, serving))
+            work = group.create_task(_calibrate(pipeline, run, serving))
             try:
-                is_stream = await _relay(exchange, services, run, body, served)
+                is_stream = await _relay(exchange, pipeline, run, body, served)
                 if is_stream:
                     serving.set_result(served.completion())
                     while not (await asyncio.wait({work}, timeout=services.settings.server.keep_alive_s))[0]:
@@ -60,10 +62,10 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
         await exchange.end()
 
 
-async def _calibrate(services: Services, run: Run, serving: asyncio.Future[Json]) -> None:
+async def _calibrate(pipeline: RoutePipeline, run: Run, serving: asyncio.Future[Json]) -> None:
     """The pipeline beside the stream. The client has its answer whatever happens here, so nothing is worse than degraded."""
     try:
-        await calibrate(run, services.steps[run.job.route.name], serving)
+        await calibrate(run, pipeline, serving)
     except ProxyError:
         run.end(Status.DEGRADED, run.result.reason, run.result.detail)
 
@@ -77,14 +79,15 @@ async def _passed_on(exchange: Exchange, services: Services, run: Run, served: S
     await finish(services, exchange, run.result, http_status=exchange.status, response_id=served.response_id)
 
 
-async def _relay(exchange: Exchange, services: Services, run: Run, body: bytes, served: ServedStream) -> bool:
+async def _relay(exchange: Exchange, pipeline: RoutePipeline, run: Run, body: bytes, served: ServedStream) -> bool:
     """Send on what comes, but for the ending; False where the upstream answered with an error or with something else than a stream.
 
     Raises:
         ProxyError: the upstream could not be reached or broke off.
     """
     call = call_for(exchange, run.job, body, readable=True)
-    async with services.upstreams[run.job.route.upstream].relay(call) as reply:
+    async with pipeline.upstream.relay(call) as reply:
+        run.answered(reply.upstream, reply.model)
         kinds = [value for name, value in reply.headers if name.lower() == b"content-type"]
         if reply.status != 200 or not any(kind.startswith(b"text/event-stream") for kind in kinds):
             await send_on(exchange, reply)
@@ -92,6 +95,7 @@ async def _relay(exchange: Exchange, services: Services, run: Run, body: bytes, 
         headers = [pair for pair in reply.headers if pair[0].lower() != b"content-length"]
         if run.job.route.expose.headers:
             headers.append((b"x-hedgerow-audit-id", run.job.id.encode()))
+            headers += answered_by(run.job)
         await exchange.start(reply.status, headers)
         async for data in reply.chunks:
             if ready := served.take(data):
@@ -105,13 +109,16 @@ async def _end(exchange: Exchange, services: Services, run: Run, served: ServedS
     """The audit row, the closing sentence, and what was held back."""
     if not run.result.drawn.choices:
         run.arrived(completion)  # the deadline came before the answer
+        run.price(services.steps[run.job.route.name].prices)
     result = run.result
-    await finish(services, exchange, result, http_status=exchange.status, response_id=served.response_id)
     said = (result.text or "").removeprefix(result.draft or "") if result.rewording else ""
     extra = {"hedgerow": extra_field(result)} if run.job.route.expose.field else {}
     total = None
     if run.job.route.expose.usage == "sum" and run.job.wants_usage:
         total = DIALECTS[run.job.path].spent_in_all(result.total_usage)
-    for piece in served.closing(natural_pieces(said), extra, total):
+    with sendable():  # before the row says that it was sent
+        closing = list(served.closing(natural_pieces(said), extra, total))
+    await finish(services, exchange, result, http_status=exchange.status, response_id=served.response_id)
+    for piece in closing:
         await exchange.write(piece)
     await exchange.end()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
-from hedgerow.proxy.errors import Internal, ProxyError
+import orjson
+
+from hedgerow.proxy.errors import Internal, ProxyError, UpstreamError
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.gateway.finish import finish, headers
 from hedgerow.proxy.gateway.reply import client_answer, stream, upstream_headers
@@ -15,30 +18,49 @@ from hedgerow.proxy.pipeline.run import calibrate
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
+from hedgerow.proxy.upstreams.dialects.served import sendable
 
 STREAM_HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
 CHUNKS_A_TURN = 32
-"""Chunks of a stream after which other requests have their turn: a long answer has a thousand of them."""
+"""Chunks of a stream that are made before other requests have their turn: a long answer has a thousand of them."""
 
 
 async def answer(exchange: Exchange, services: Services, run: Run, _body: bytes) -> None:
-    """Run the pipeline and answer. The audit row is durable before the answer leaves."""
+    """Run the pipeline and answer. The audit row is durable before the answer leaves, and written once it is known that it can leave."""
     streams = bool(run.job.body.get("stream"))
-    final = await (_kept_alive(exchange, services, run) if streams else _answer(services, run))
+    said = await (_kept_alive(exchange, services, run) if streams else _answer(services, run))
+    final = said if isinstance(said, ProxyError) else await _encoded(said, run, streams=streams)
     status = exchange.status or (final.status if isinstance(final, ProxyError) else 200)
     final = await finish(services, exchange, run.result, http_status=status) or final
     if isinstance(final, ProxyError):
         await exchange.send_error(final, headers(run.result))
-    elif not streams:
-        await exchange.send_json(200, final, [*upstream_headers(run.result), *headers(run.result)])
-    else:
-        if exchange.status is None:
-            await exchange.start(200, [*STREAM_HEADERS, *upstream_headers(run.result), *headers(run.result)])
-        for number, chunk in enumerate(stream(final, run.job)):
-            await exchange.write(chunk)
-            if number % CHUNKS_A_TURN == CHUNKS_A_TURN - 1:
-                await asyncio.sleep(0)
-        await exchange.end()
+        return
+    sent = [*upstream_headers(run.result), *headers(run.result)]
+    if not streams:
+        await exchange.send_bytes(200, final[0], b"application/json", sent)
+        return
+    if exchange.status is None:
+        await exchange.start(200, [*STREAM_HEADERS, *sent])
+    for chunk in final:
+        await exchange.write(chunk)
+    await exchange.end()
+
+
+async def _encoded(answer: Json, run: Run, *, streams: bool) -> Sequence[bytes] | ProxyError:
+    """An answer as it is sent, in one piece or chunk by chunk; an error where it holds what cannot be sent again."""
+    chunks: list[bytes] = []
+    try:
+        with sendable():
+            if not streams:
+                return [orjson.dumps(answer)]
+            for chunk in stream(answer, run.job):
+                chunks.append(chunk)
+                if len(chunks) % CHUNKS_A_TURN == 0:
+                    await asyncio.sleep(0)
+    except UpstreamError as error:
+        run.end(Status.FAILED, error.code)
+        return error
+    return chunks
 
 
 async def _kept_alive(exchange: Exchange, services: Services, run: Run) -> Json | ProxyError:

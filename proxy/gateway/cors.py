@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 from typing import Any
 
 from hedgerow.proxy.gateway.exchange import Scope, Send
+from hedgerow.proxy.types import KEY_HEADERS
 
 MAX_AGE_S = b"600"
 """How long a browser need not ask again."""
 ANY = "*"
 """Stands for every origin."""
+_UNASKED = ("", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
+"""Content types that a page may send to another origin without its browser asking leave there."""
 
 
 def allowed_origin(scope: Scope, origins: Collection[str]) -> bytes | None:
@@ -19,6 +22,16 @@ def allowed_origin(scope: Scope, origins: Collection[str]) -> bytes | None:
         return None
     origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
     return origin if origin is not None and (ANY in origins or origin.decode("latin-1") in origins) else None
+
+
+def is_unasked(method: str, headers: Mapping[str, str], origins: Collection[str]) -> bool:
+    """Whether any page of the web could have had a browser send a request, without the key of anybody: it would be answered with ours."""
+    origin = headers.get("origin")
+    if origin is None or method in ("GET", "HEAD", "OPTIONS") or any(name in headers for name in KEY_HEADERS):
+        return False
+    if ANY in origins or origin in origins or origin.partition("://")[2] == headers.get("host"):
+        return False
+    return headers.get("content-type", "").partition(";")[0].strip().lower() in _UNASKED
 
 
 def is_preflight(scope: Scope) -> bool:

@@ -10,27 +10,31 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, cast
 
+import anyio
 import structlog
 
 from hedgerow.proxy.config import Mode, Route
-from hedgerow.proxy.errors import BadRequest, Internal, NotFound, ProxyError, StoreUnavailable
-from hedgerow.proxy.gateway.access import client_key_hash
-from hedgerow.proxy.gateway.cors import allowed_origin, answer_preflight, is_preflight, readable_by
+from hedgerow.proxy.errors import BadRequest, Forbidden, Internal, NotFound, ProxyError, StoreUnavailable
+from hedgerow.proxy.gateway.access import Caller, caller_of
+from hedgerow.proxy.gateway.cors import allowed_origin, answer_preflight, is_preflight, is_unasked, readable_by
 from hedgerow.proxy.gateway.exchange import ClientGone, Exchange, Receive, Scope, Send
 from hedgerow.proxy.gateway.finish import finish
 from hedgerow.proxy.gateway.pass_through import forward
 from hedgerow.proxy.gateway.reading import Received, received
+from hedgerow.proxy.gateway.splitting import arm_of
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import is_shown_as_it_comes, nested_too_deep, replaces_calls, skip_reason
 from hedgerow.proxy.pipeline.job import Job, Unread, check, new_id
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.services.services import Services
+from hedgerow.proxy.spending.budgets import guessed
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 log = structlog.get_logger(__name__)
 
 NO_ROUTE = Route.model_construct(name="", upstream="", mode="off")
 """Stands for the route of a request that none takes, or that was refused before one was looked for."""
+WISH = "x-hedgerow-mode"
 CALIBRATING = {kind: f"hedgerow.proxy.gateway.{kind}" for kind in ("shadow", "buffered", "append")}
 """What answers calibrated requests. Loaded with a route's pipeline, because they bring the mathematics along."""
 
@@ -115,19 +119,42 @@ async def _settle(exchange: Exchange, services: Services) -> None:
 
 
 async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
-    """Authorise, read, decide, answer."""
+    """Authorise, and answer within the limits of the key."""
+    if is_unasked(exchange.method, exchange.headers, services.settings.server.allowed_origins):
+        message = "a page of another origin sent this request; list its origin in server.allowed_origins, or send the body as JSON"
+        raise Forbidden(message, code=Reason.CROSS_SITE)
+    caller = _admitted(exchange, services, run)
+    if run.job.key is None:
+        await _decide(exchange, services, run, caller)
+        return
+    visit = await services.limits.enter(run.job.key, run.job.id)
+    exchange.told += visit.told
+    exchange.before_end = visit.leave
+    try:
+        await _decide(exchange, services, run, caller)
+    finally:
+        await visit.leave()
+
+
+async def _decide(exchange: Exchange, services: Services, run: Run, caller: Caller) -> None:
+    """Read, decide, answer."""
     server = services.settings.server
-    key_hash = client_key_hash(exchange.headers, services.settings)
     generates = exchange.method == "POST" and exchange.path in DIALECTS
     came = await received(exchange, server.max_body_bytes, is_json=generates)
-    route = route_of(services, exchange.headers, came, key_hash, generates=generates)
+    route = route_of(services, exchange.headers, came, caller, generates=generates)
     mode = _mode(route, exchange.headers)
+    if generates and route.split is not None and not _wishes(route, exchange.headers):
+        mode = arm_of(route, route.split, run.job, came.body)
+        run.take(replace(run.job, arm=mode))
     calibrates = generates and mode != "off"
     fault = _fault(exchange.path, came, server.max_messages) if calibrates else None
-    converted = exchange.path.removeprefix("/") in services.settings.upstreams[route.upstream].converts
+    converted = calibrates and services.settings.converts(route.upstream, exchange.path.removeprefix("/"))
     job = run.job.routed(route, mode if calibrates and fault is None else "off", came.body, converted=converted)
     run.take(job if fault is None else replace(job, mode=mode))
     _check_store(services, run.job)
+    if generates and job.key is not None:
+        size, draws = len(cast(bytes, came.data)), route.sampling.n if calibrates else 1
+        exchange.told += await services.limits.set_aside(job.key, job.id, size, draws)
     if not calibrates:
         why = Reason.MODE_OFF if generates else Reason.NOT_GENERATING
         work = forward(exchange, services, run, came.data, why, marked=mode == "on")
@@ -135,10 +162,26 @@ async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
 
     data = cast(bytes, came.data)
     reason = _why_passed(run.job, data, fault)
+    if reason is None and services.settings.budgets:
+        reason = await _over_budget(services, run, len(data))
     if reason is not None:
         return await exchange.unless_gone(forward(exchange, services, run, data, reason, marked=mode == "on"))
     module = import_module(CALIBRATING[_way(run.job)])  # loaded beside the route's pipeline: see app.py
     return await exchange.unless_gone(module.answer(exchange, services, run, data))
+
+
+def _admitted(exchange: Exchange, services: Services, run: Run) -> Caller:
+    """Whose request it is. From here on it is recorded under its key's name, and its secret is gone.
+
+    Raises:
+        Unauthorized: keys are asked for and none that is known was sent, or it opens nothing any more.
+    """
+    caller = caller_of(exchange.headers, services.settings, services.keys)
+    if caller.secret is not None:
+        exchange.withhold(caller.sent)
+        run.take(replace(run.job, key=caller.secret.key, headers=exchange.headers))
+        caller.check()
+    return caller
 
 
 def _fault(path: str, came: Received, max_messages: int) -> BadRequest | None:
@@ -164,6 +207,22 @@ def _why_passed(job: Job, data: bytes, fault: BadRequest | None) -> str | None:
     return fault.code
 
 
+async def _over_budget(services: Services, run: Run, size: int) -> str | None:
+    """Why a request of so many bytes is passed on plain; None where its budgets allow calibrating it, with fewer answers over a soft one."""
+    job, sampling = run.job, run.job.route.sampling
+    limits = (job.body.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
+    longest = next((limit for limit in limits if isinstance(limit, int) and limit > 0), None)
+    calls = 1 if services.upstreams[job.route.upstream].honours_n else sampling.n
+    prices = services.steps[job.route.name].prices
+    guess, least = guessed(prices, job.model, size, sampling.n, longest, calls)
+    key = job.key.name if job.key is not None else ""
+    with anyio.CancelScope(shield=True):  # what is held must be known here, to be given back
+        allowed = await services.budgets.ask(services.settings.budgets, job.route.name, key, job.id, guess, least)
+    if allowed.samples is not None:
+        run.take(job.drawing_fewer(allowed.samples))
+    return allowed.reason
+
+
 def _way(job: Job) -> str:
     """How a request is calibrated, by its key in `CALIBRATING`."""
     if job.mode == "shadow":
@@ -180,25 +239,32 @@ async def _unless_gone(
 
 
 def route_of(
-    services: Services, headers: Mapping[str, str], came: Received, key_hash: str | None, *, generates: bool
+    services: Services, headers: Mapping[str, str], came: Received, caller: Caller, *, generates: bool
 ) -> Route:
-    """The first route that takes the request. What generates no text goes to the default upstream where none takes its model: files, for one,
+    """The first route that takes the request and is open to its key. What generates no text goes to the default upstream where none takes its model: files, for one,
     name none.
 
     Raises:
         BadRequest: none does, and the request cannot be read.
+        Forbidden: those that do are closed to its key.
         NotFound: none does.
     """
-    settings, model = services.settings, came.model
+    settings, model, closed = services.settings, came.model, False
     for route in settings.routes:
-        if route.takes(model, headers, key_hash):
-            return route
+        if route.takes(model, headers, caller.key_hash):
+            if caller.may_use(route.name):
+                return route
+            closed = True
     if came.fault is not None and generates:
         raise came.fault
     if not generates and (default := settings.default) is not None:
         for route in settings.routes:
-            if route.upstream == default and route.admits(headers, key_hash):
-                return route
+            if route.upstream == default and route.admits(headers, caller.key_hash):
+                if caller.may_use(route.name):
+                    return route
+                closed = True
+    if closed:
+        raise Forbidden("this key may not use the routes that take the request", code=Reason.ROUTE_NOT_ALLOWED)
     raise NotFound(f"no route takes the model {model!r}" if model else "no route takes this request", code="no_route")
 
 
@@ -212,15 +278,20 @@ def _check_store(services: Services, job: Job) -> None:
         raise StoreUnavailable("the audit store is down, and this route answers nothing that it cannot write down")
 
 
+def _wishes(route: Route, headers: Mapping[str, str]) -> bool:
+    """Whether the client sets the mode of this request."""
+    return route.allow_override and WISH in headers
+
+
 def _mode(route: Route, headers: Mapping[str, str]) -> Mode:
     """The route's mode, or the client's wish where the route allows one.
 
     Raises:
         BadRequest: the wish is not a mode.
     """
-    wish = headers.get("x-hedgerow-mode")
-    if wish is None or not route.allow_override:
+    if not _wishes(route, headers):
         return route.mode
+    wish = headers[WISH]
     if wish in ("off", "shadow", "on"):
         return cast(Mode, wish)
-    raise BadRequest(f"the header x-hedgerow-mode is {wish!r}; allowed are off, shadow and on", code="invalid_mode")
+    raise BadRequest(f"the header {WISH} is {wish!r}; allowed are off, shadow and on", code="invalid_mode")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
-from functools import cached_property
 from typing import Any, TypeVar
 
 import orjson
 
-from hedgerow.proxy.errors import PayloadTooLarge, ProxyError, UpstreamRejected
-from hedgerow.proxy.types import SESSION_COOKIE, Json
+from hedgerow.proxy.errors import PayloadTooLarge, ProxyError, RateLimited, UpstreamRejected
+from hedgerow.proxy.types import KEY_HEADERS, SESSION_COOKIE, Json
 from hedgerow.proxy.upstreams.dialects.table import dialect_of
 
 Scope = MutableMapping[str, Any]
@@ -38,10 +37,24 @@ def place(path: str) -> tuple[str, str | None]:
     return (f"/{rest.lstrip('/')}" if rest.startswith("//") else rest), azure[1] if azure is not None else None
 
 
+def _header_pairs(raw: Headers) -> list[tuple[str, str]]:
+    """Headers as text, without the cookie of our own pages."""
+    pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]
+    if not any(name == "cookie" and SESSION_COOKIE in value for name, value in pairs):
+        return pairs
+    stripped = ((name, _without_session(value) if name == "cookie" else value) for name, value in pairs)
+    return [pair for pair in stripped if pair != ("cookie", "")]
+
+
 def _without_session(cookies: str) -> str:
     """The value of a cookie header without the cookie of our own pages."""
     kept = (cookie.strip() for cookie in cookies.split(";"))
     return "; ".join(cookie for cookie in kept if not cookie.startswith(f"{SESSION_COOKIE}="))
+
+
+def without_key(pairs: Iterable[tuple[str, str]], secret: str) -> list[tuple[str, str]]:
+    """Headers without those that carry a key."""
+    return [(name, value) for name, value in pairs if name not in KEY_HEADERS or secret not in value]
 
 
 class ClientGone(Exception):
@@ -54,8 +67,12 @@ class Exchange:
     Attributes:
         path: relative to `/v1`, e.g. "/chat/completions".
         deployment: the model that an Azure path names.
+        header_pairs: the request's headers in order, lower-case names, without the cookie of our own pages.
+        headers: the same by name; of several with one name, the last.
         status: what was sent; None while nothing was.
         recorded: whether the request has its row, its line and its span, or work was begun that will write them.
+        told: headers of our own for whatever answer it gets; an upstream's of the same name give way.
+        before_end: what is done before the last byte of the answer is sent, if anything is.
         missing: bytes of the answer still to be sent, where its length was declared; nothing can be added to such an answer.
     """
 
@@ -63,24 +80,21 @@ class Exchange:
         self._scope, self._receive, self._send = scope, receive, send
         self.method: str = scope["method"]
         self.path, self.deployment = place(scope["path"])
+        self.header_pairs = _header_pairs(scope["headers"])
+        self.headers: Mapping[str, str] = dict(self.header_pairs)
         self.status: int | None = None
         self.recorded = False
         self._ended = False
+        self.before_end: Callable[[], Awaitable[None]] | None = None
+        self.told: list[tuple[bytes, bytes]] = []
+        self._is_stream = False
+        self._tail = b""
         self.missing: int | None = None
 
-    @cached_property
-    def header_pairs(self) -> list[tuple[str, str]]:
-        """The request's headers in order, lower-case names, without the cookie of our own pages."""
-        pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self._scope["headers"]]
-        if not any(name == "cookie" and SESSION_COOKIE in value for name, value in pairs):
-            return pairs
-        stripped = ((name, _without_session(value) if name == "cookie" else value) for name, value in pairs)
-        return [pair for pair in stripped if pair != ("cookie", "")]
-
-    @cached_property
-    def headers(self) -> Mapping[str, str]:
-        """The request's headers by lower-case name; of several with one name, the last."""
-        return dict(self.header_pairs)
+    def withhold(self, secret: str) -> None:
+        """Take a key of ours out of the headers: no upstream sees it."""
+        self.header_pairs = without_key(self.header_pairs, secret)
+        self.headers = dict(self.header_pairs)
 
     @property
     def target(self) -> str:
@@ -169,9 +183,15 @@ class Exchange:
         """Send status and headers."""
         self.status = status
         sent = list(headers)
+        if self.told:
+            ours = {name for name, _ in self.told}
+            sent = [pair for pair in sent if pair[0].lower() not in ours] + self.told
         for name, value in sent:
-            if name.lower() == b"content-length":
+            low = name.lower()
+            if low == b"content-length":
                 self.missing = int(value)
+            elif low == b"content-type":
+                self._is_stream = value.startswith(b"text/event-stream")
         await self._send({"type": "http.response.start", "status": status, "headers": sent})
 
     async def write(self, data: bytes, *, more: bool = True) -> None:
@@ -179,13 +199,23 @@ class Exchange:
         if self.missing is not None:
             self.missing -= len(data)
             more = more and self.missing > 0
+        if not more and self.before_end is not None:
+            await self.before_end()
         self._ended = not more
+        if self._is_stream:
+            self._tail = (self._tail + data[-4:])[-4:]
         await self._send({"type": "http.response.body", "body": data, "more_body": more})
 
     async def end(self) -> None:
         """Say that the body is complete, where no piece was known to be the last."""
         if not self._ended:
             await self.write(b"", more=False)
+
+    @property
+    def _is_between_events(self) -> bool:
+        """Whether a further event could follow what was sent."""
+        is_open = self._is_stream and self.missing is None and not self._ended
+        return is_open and (not self._tail or self._tail.endswith((b"\n\n", b"\n\r\n")))
 
     async def send_json(self, status: int, content: Any, headers: Headers = ()) -> None:
         """Answer with JSON."""
@@ -198,11 +228,12 @@ class Exchange:
         await self.write(data, more=False)
 
     async def send_error(self, error: ProxyError, headers: Headers = ()) -> None:
-        """Answer with an error object in the words of the endpoint; an upstream's own error goes out as it came. In an answer that has begun the error is its
-        last event; one of declared length can only be broken off: the server closes a connection whose answer is not complete.
+        """Answer with an error object in the words of the endpoint; an upstream's own error goes out as it came. In a stream that has begun the error is its
+        last event. Any other answer that has begun, and a stream in the middle of an event, can only be broken off: the server closes a connection
+        whose answer is not complete.
         """
         if self.status is not None:
-            if self.missing is None and not self._ended:
+            if self._is_between_events:
                 await self.write(error_event(self.path, error), more=False)
             return
         extra = list(headers)
@@ -213,6 +244,8 @@ class Exchange:
             kind = error.content_type.encode("latin-1", "replace")
             await self.send_bytes(error.status, error.raw_body, kind, extra)
             return
+        if isinstance(error, RateLimited):
+            self.told += error.headers
         if error.retry_after_s is not None:
             extra.append((b"retry-after", str(max(1, round(error.retry_after_s))).encode()))
         await self.send_json(error.status, error_body(self.path, error), extra)

@@ -12,12 +12,14 @@ from hedgerow.proxy.audit.entry import Entry, Row, Texts
 from hedgerow.proxy.config import StoreText
 from hedgerow.proxy.errors import StoreError, StoreUnavailable
 from hedgerow.proxy.gateway.exchange import Exchange
+from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.outcomes import Status
+from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.promised import promised_or_why
-from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_row, sentence_figures
+from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_row, drawing_figures, sentence_figures
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import consider
-from hedgerow.proxy.types import Json, Promised
+from hedgerow.proxy.types import NO_TOKENS, Json, Key, Promised, Usage
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +61,32 @@ async def finish(
     elif route.audit or result.job.mode != "off":
         services.audit.enqueue(entry(result, "none", http_status=http_status))
     _tell_operator(services, result, http_status)
+    if (key := result.job.key) is not None:
+        await services.limits.settle(key, result.job.id, (result.total_usage + result.relayed).total)
+    _charge(services, result)
     return refusal
+
+
+def _charge(services: Services, result: Result) -> None:
+    """Count against its budgets what a request has spent; of an answer that was passed on, what the upstream says that it took."""
+    job, budgets = result.job, services.budgets
+    passed = NO_TOKENS if result.relayed.estimated else result.relayed
+    if budgets.holds(job.id):
+        work = budgets.settle(job.id, _paid(services, result, passed))
+    elif passed.total and job.route.name in services.steps and services.settings.budgets:
+        name, spent = job.key.name if job.key is not None else "", _paid(services, result, passed)
+        work = budgets.count_passed(services.settings.budgets, job.route.name, name, spent)
+    else:
+        return
+    services.start(work, name=f"budget-{job.id}")
+
+
+def _paid(services: Services, result: Result, passed: Usage) -> dict[str, float]:
+    """What a request has spent, by the units of budgets; dollars as far as prices are known."""
+    tokens = passed.total + sum(usage.total for calls in result.paid.values() for usage in calls)
+    prices = services.steps[result.job.route.name].prices
+    costs = (*result.costs.values(), prices.cost(passed, result.job.answering_model))
+    return {"tokens": float(tokens), "dollars": sum(cost for cost in costs if cost is not None)}
 
 
 async def _durable(services: Services, entry: Entry, may_spool: bool) -> bool:
@@ -85,11 +112,15 @@ def entry(
         "mode": job.mode,
         "status": result.status.value,
         "reason": None if result.reason is None else str(result.reason),
-        "model": job.model or None,
-        "upstream": job.route.upstream or None,
+        "model": job.answering_model or None,
+        "upstream": job.answered_by or job.route.upstream or None,
         "http_status": http_status,
         "duration_ms": _duration_ms(result),
     }
+    if job.arm is not None:
+        row["arm"] = job.arm
+    if job.key is not None:
+        row |= {"key": job.key.name, "team": job.key.team, "tokens_answer": result.relayed.total}
     if not result.begun_ns:
         return Entry(row, user=job.user)
     samples = tuple(sample.text for sample in result.drawn.samples)
@@ -112,6 +143,7 @@ def _figures(result: Result, response_id: str | None) -> Row:
     spent = {purpose: usage.total for purpose, usage in result.usage.items()}
     spent["samples"] += spent.pop("judge")
     row |= {f"tokens_{purpose}": tokens for purpose, tokens in spent.items()}
+    row["cost_answer"], row["cost_calibration"] = result.cost
     if (confidence := result.confidence) is not None:
         raw, beta = confidence.raw, confidence.calibrated
         row |= {"raw_alpha": raw.alpha, "raw_beta": raw.beta, "alpha": beta.alpha, "beta": beta.beta}
@@ -137,7 +169,9 @@ def _figures(result: Result, response_id: str | None) -> Row:
 def story(result: Result) -> Json:
     """The work step by step, without text, for the audit's page of one request."""
     steps: Json = {"timings_ms": {name: round(ms, 3) for name, ms in result.timings_ms.items()}}
-    steps["detail"] = result.detail
+    steps |= {"detail": result.detail} | drawing_figures(result)
+    if result.job.over_budget:
+        steps["budget"] = "soft"
     if result.clustering is not None:
         compared = result.drawn.compared
         steps["clusters"] = [[compared[i] for i in cluster] for cluster in result.clustering.clusters]
@@ -168,17 +202,20 @@ def _tell_operator(services: Services, result: Result, http_status: int | None) 
     """Log line, counters and span; a share of calibrated answers goes to the grader. Never text, never a key."""
     job, mode = result.job, result.job.mode or ""
     metrics, route, ms = services.metrics, job.route.name, _duration_ms(result)
-    metrics.requests.labels(route, mode, result.status, result.reason or "").inc()
-    metrics.request_seconds.labels(route, mode).observe(ms / 1e3)
+    metrics.ended(route, mode, result.status, result.reason or "", ms / 1e3)
     line: Json = {
         "id": job.id,
         "route": route or None,
         "mode": job.mode,
         "status": result.status,
         "reason": result.reason,
+        "upstream": job.answered_by or job.route.upstream or None,
         "http_status": http_status,
         "ms": round(ms, 2),
     }
+    if job.key is not None:
+        line |= {"key": job.key.name, "team": job.key.team}
+        _count_for(job.key, services.metrics, result)
     if services.tracing is not None:
         services.tracing.record(_attributes(result, http_status), result.begun_ns, result.timings_ms)
     if result.begun_ns:
@@ -186,6 +223,7 @@ def _tell_operator(services: Services, result: Result, http_status: int | None) 
             metrics.step_seconds.labels(route, step).observe(step_ms / 1e3)
         for purpose, spent in result.usage.items():
             metrics.tokens.labels(route, purpose).inc(spent.total)
+        metrics.spent(route, job.key.name if job.key else "", result.spent, result.costs)
         for attempt in result.rewording.attempts if result.rewording else ():
             metrics.refused_rewrites.labels(route, attempt).inc()
         if result.promised is not None:
@@ -195,14 +233,25 @@ def _tell_operator(services: Services, result: Result, http_status: int | None) 
     log.info("request", **line)
 
 
+def _count_for(key: Key, metrics: Metrics, result: Result) -> None:
+    """The counters of a named key."""
+    metrics.key_requests.labels(key.name, key.team or "", result.status).inc()
+    for purpose, spent in {**result.usage, "relayed": result.relayed}.items():
+        if spent.total:
+            metrics.key_tokens.labels(key.name, key.team or "", purpose).inc(spent.total)
+
+
 def _line_figures(result: Result) -> Json:
     """The figures of a calibrated request in the log line."""
     line: Json = {
-        "model": result.job.model,
+        "model": result.job.answering_model,
         "n": len(result.drawn.choices),
         "steps_ms": {name: round(ms, 2) for name, ms in result.timings_ms.items()},
         "tokens": {purpose: spent.total for purpose, spent in result.usage.items()},
+        "cost": dict(zip(("answer", "calibration"), result.cost, strict=True)),
     }
+    if result.job.over_budget:
+        line["budget"] = "soft"
     if result.clustering is not None:
         line["clusters"] = len(result.clustering.clusters)
     if (confidence := result.confidence) is not None:
@@ -231,6 +280,7 @@ def _attributes(result: Result, http_status: int | None) -> Json:
     attributes = {
         "hedgerow.id": result.job.id,
         "hedgerow.route": result.job.route.name or None,
+        "hedgerow.key": result.job.key.name if result.job.key else None,
         "hedgerow.mode": result.job.mode,
         "hedgerow.status": result.status.value,
         "hedgerow.reason": None if result.reason is None else str(result.reason),
@@ -238,8 +288,8 @@ def _attributes(result: Result, http_status: int | None) -> Json:
         "hedgerow.map": confidence.map_id if confidence else None,
         "hedgerow.samples": len(result.drawn.compared) or None,
         "http.response.status_code": http_status,
-        "gen_ai.usage.input_tokens": spent.prompt or None,
-        "gen_ai.usage.output_tokens": spent.completion or None,
+        "hedgerow.usage.input_tokens": spent.prompt or None,
+        "hedgerow.usage.output_tokens": spent.completion or None,
     }
     return {name: value for name, value in attributes.items() if value is not None}
 
@@ -255,11 +305,19 @@ def headers(result: Result) -> list[tuple[bytes, bytes]]:
     pairs = [(b"x-hedgerow-status", result.status.encode()), (b"x-hedgerow-audit-id", result.job.id.encode())]
     if result.reason is not None:
         pairs.append((b"x-hedgerow-reason", result.reason.encode("ascii", "replace")))
+    pairs += answered_by(result.job)
     if result.confidence is not None:
         pairs.append((b"x-hedgerow-confidence", f"{result.confidence.calibrated.mean:.4f}".encode()))
+    if result.job.over_budget:
+        pairs.append((b"x-hedgerow-budget", b"soft"))
     if result.job.route.promises is not None and result.begun_ns:
         pairs.append((b"x-hedgerow-promise", _promise_header(promised_or_why(result)).encode()))
     return pairs
+
+
+def answered_by(job: Job) -> list[tuple[bytes, bytes]]:
+    """The header that names the member of a group that has answered."""
+    return [(b"x-hedgerow-upstream", job.answered_by.encode("latin-1", "replace"))] if job.answered_by else []
 
 
 def _promise_header(promised: Promised) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterable, Callable, Sequence
-
-import orjson
 
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.gateway.finish import finish, headers
 from hedgerow.proxy.gateway.reading import Form
+from hedgerow.proxy.gateway.relayed import Copy
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.protocols import RawCall, Relay
 from hedgerow.proxy.services.services import Services
+from hedgerow.proxy.spending.budgets import counts_of
 from hedgerow.proxy.types import Json
+from hedgerow.proxy.upstreams.answers import renamed
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 Pairs = Sequence[tuple[bytes, bytes]]
@@ -28,11 +28,25 @@ async def forward(
     Raises:
         ProxyError: the upstream could not be reached, or broke off.
     """
-    result = run.pass_on(reason)
-    extra = headers(result) if marked else []
-    async with services.upstreams[run.job.route.upstream].relay(call_for(exchange, run.job, body)) as reply:
-        await send_on(exchange, reply, extra)
-    await finish(services, exchange, result, http_status=exchange.status)
+    size = len(body) if isinstance(body, bytes) else 0
+    copy = Copy() if is_counted(services, run.job) else None
+    call = call_for(exchange, run.job, body, readable=copy is not None)
+    async with services.upstreams[run.job.route.upstream].relay(call) as reply:
+        run.answered(reply.upstream, reply.model)
+        result = run.pass_on(reason)
+        await send_on(exchange, reply, headers(result) if marked else (), copy.take if copy is not None else None)
+    if copy is not None:
+        run.learn(relayed=await copy.usage(run.job, size))
+    await finish(services, exchange, run.result, http_status=exchange.status)
+
+
+def is_counted(services: Services, job: Job) -> bool:
+    """Whether the tokens of an answer that is passed on matter to somebody: a named key's limits, or a budget of a route that calibrates."""
+    if job.path not in DIALECTS:
+        return False
+    name = job.key.name if job.key is not None else ""
+    budgets = services.settings.budgets if job.route.name in services.steps else ()
+    return job.key is not None or bool(counts_of(budgets, job.route.name, name))
 
 
 def call_for(exchange: Exchange, job: Job, body: bytes | AsyncIterable[bytes], *, readable: bool = False) -> RawCall:
@@ -44,20 +58,18 @@ def call_for(exchange: Exchange, job: Job, body: bytes | AsyncIterable[bytes], *
     if model is not None and isinstance(body, Form):
         body.rename(model)
     elif model is not None and body and job.body and (job.path in DIALECTS or "model" in job.body):
-        body = _renamed(job.body, model)
+        body = renamed(job.body, model)
         pairs = [pair for pair in pairs if pair[0] != "content-encoding"]
     if readable:
         pairs = [*(pair for pair in pairs if pair[0] != "accept-encoding"), ("accept-encoding", "identity")]
-    return RawCall(exchange.method, exchange.target, pairs, body)
+    return RawCall(exchange.method, job.target, pairs, body, _request(exchange, job), job.id)
 
 
-def _renamed(body: Json, model: str) -> bytes:
-    """A request for another model; where it holds text that is not Unicode, in a form that can be."""
-    renamed = body | {"model": model}
-    try:
-        return orjson.dumps(renamed)
-    except orjson.JSONEncodeError:
-        return json.dumps(renamed).encode()
+def _request(exchange: Exchange, job: Job) -> Json | None:
+    """The request object where it asks for text: any member of a group may answer it."""
+    if exchange.method != "POST" or job.path not in DIALECTS:
+        return None
+    return job.body | {"model": job.route.model} if job.route.model else job.body
 
 
 async def send_on(

@@ -18,6 +18,36 @@ _OF_AN_UPGRADE = (b"upgrade", b"http2-settings")
 _HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
+class Together:
+    """A transport on which a piece waits for the next one, until the loop's turn ends: the head of an answer leaves with the beginning of its
+    body, in one call of the system.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._held: bytes | None = None
+        self.is_closing = transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        """Hold a piece, or send it behind the one that is held."""
+        if self._held is None:
+            self._held = data
+            self._loop.call_soon(self._flush)
+        else:
+            self._transport.writelines((self._held, data))
+            self._held = None
+
+    def _flush(self) -> None:
+        if self._held is not None:
+            self._transport.write(self._held)
+            self._held = None
+
+    def close(self) -> None:
+        """Send what is held, then close."""
+        self._flush()
+        self._transport.close()
+
+
 class Http11(HttpToolsProtocol):
     """One connection. A request that offers another protocol is read again without the offer. A client that stops sending in the middle of
     a request, or sends its head without end, loses its connection; one that waits for an answer, or reads slowly, keeps it.
@@ -32,6 +62,7 @@ class Http11(HttpToolsProtocol):
 
     _data = b""
     _head_bytes = 0
+    _head_too_large = False
     _head_began: float | None = None
     _in_body = False
     _last = 0.0
@@ -40,6 +71,8 @@ class Http11(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
         super().connection_made(transport)
+        self._bare = transport
+        self.transport = Together(transport, self.loop)  # type: ignore[assignment]
         self._head_began = self.loop.time()
         self._check = self.loop.call_later(self.HEAD_S, self._close_if_stalled)
 
@@ -51,6 +84,7 @@ class Http11(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """Hand the connection over: a WebSocket may be silent for as long as it likes."""
         self._stop_checking()
+        self.transport = self._bare
         super().handle_websocket_upgrade()
 
     def _stop_checking(self) -> None:
@@ -65,9 +99,19 @@ class Http11(HttpToolsProtocol):
         if self._head_began is not None:
             self._head_bytes += len(data)
         super().data_received(data)
-        if self._head_began is not None and self._head_bytes > self.HEAD_BYTES:
-            self.transport.write(_HEAD_TOO_LARGE)
-            self.transport.close()
+        if self._head_began is not None and self._head_bytes > self.HEAD_BYTES and not self._head_too_large:
+            self._refuse_head()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be parsed, and a head that is too large although it came at once."""
+        if self._head_too_large:
+            self._refuse_head()
+        else:
+            super().send_400_response(msg)
+
+    def _refuse_head(self) -> None:
+        self.transport.write(_HEAD_TOO_LARGE)
+        self.transport.close()
 
     def _close_if_stalled(self) -> None:
         """Close the connection where the client owes bytes for too long; else look again later."""
@@ -80,7 +124,11 @@ class Http11(HttpToolsProtocol):
             self._check = self.loop.call_later(min(self.HEAD_S, self.IDLE_S) / 2, self._close_if_stalled)
 
     def on_headers_complete(self) -> None:
-        """Begin the request, unless it is read again."""
+        """Begin the request, unless it is read again. Whatever is raised here ends the parsing, and leads to `send_400_response`."""
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        self._head_too_large = size > self.HEAD_BYTES
+        if self._head_too_large:
+            raise ValueError("the head is too large")
         if not self._offers_upgrade():
             self._head_began, self._head_bytes, self._in_body = None, 0, True
             super().on_headers_complete()

@@ -8,7 +8,14 @@ from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import measures_choices
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.promised import promised_or_why
-from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_figures, field_figures, sentence_figures
+from hedgerow.proxy.pipeline.result import (
+    Result,
+    beta_figures,
+    claim_figures,
+    drawing_figures,
+    field_figures,
+    sentence_figures,
+)
 from hedgerow.proxy.rewriting import natural_pieces
 from hedgerow.proxy.types import ClaimConfidence, Completion, Json, Usage
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
@@ -40,12 +47,13 @@ def upstream_headers(result: Result) -> Sequence[tuple[bytes, bytes]]:
     return envelope.headers if isinstance(envelope, Completion) else ()
 
 
-def _counts(spent: Usage) -> Json:
+def _counts(spent: Usage, cost: float | None) -> Json:
     return {
         "prompt_tokens": spent.prompt,
         "completion_tokens": spent.completion,
         "cached_tokens": spent.cached,
         "reasoning_tokens": spent.reasoning,
+        "cost": cost,
     }
 
 
@@ -53,6 +61,8 @@ def extra_field(result: Result) -> Json:
     """The extra top-level field `hedgerow`."""
     drawn = result.drawn
     field: Json = {"id": result.job.id, "status": result.status, "reason": result.reason}
+    if result.job.answered_by:
+        field["upstream"] = result.job.answered_by
     if (confidence := result.confidence) is not None:
         field |= {
             "confidence": round(confidence.calibrated.mean, 6),
@@ -76,9 +86,11 @@ def extra_field(result: Result) -> Json:
         ]
     if result.clustering is not None:
         sizes = [len(cluster) for cluster in result.clustering.clusters]
-        field |= {"samples": len(drawn.compared), "clusters": sizes}
+        field |= {"samples": len(drawn.compared), "clusters": sizes} | drawing_figures(result)
     if cut_off := sum(drawn.samples[i].finish_reason == "length" for i in drawn.compared):
         field["truncated"] = cut_off
+    if result.job.over_budget:
+        field["budget"] = "soft"
     if drawn.source != "upstream":
         field["samples_from"] = drawn.source
     if result.hedges:
@@ -94,7 +106,7 @@ def extra_field(result: Result) -> Json:
         }
         if rewording.sentences:
             field["sentences"] = [sentence_figures(sentence) for sentence in rewording.sentences]
-    return field | {"usage": {purpose: _counts(spent) for purpose, spent in result.usage.items()}}
+    return field | {"usage": {name: _counts(spent, result.costs.get(name)) for name, spent in result.usage.items()}}
 
 
 def promise_figures(result: Result) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,9 +13,9 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from hedgerow.proxy.errors import Internal, NotFound, ProxyError, UpstreamError
-from hedgerow.proxy.gateway.access import client_key_hash
+from hedgerow.proxy.gateway.access import Caller, caller_of
 from hedgerow.proxy.gateway.edge import NO_ROUTE, route_of
-from hedgerow.proxy.gateway.exchange import place
+from hedgerow.proxy.gateway.exchange import place, without_key
 from hedgerow.proxy.gateway.finish import finish, headers
 from hedgerow.proxy.gateway.reading import Received
 from hedgerow.proxy.outcomes import Reason, Status
@@ -97,8 +98,7 @@ class Tunnel(asyncio.Protocol):
         run = Run(Job(new_id(), NO_ROUTE, path, {}, dict(sent), mode=None, target=target))
         with services.in_use:
             try:
-                reader = await self._open(services, run, sent)
-                await self._pass_on(reader, run)
+                await self._answer(services, run, sent)
             except ProxyError as error:
                 self._refuse(run, error)
             except asyncio.CancelledError:  # the client left
@@ -113,18 +113,38 @@ class Tunnel(asyncio.Protocol):
                 self._client.close()
                 await finish(services, None, run.result, http_status=self._status)
 
-    async def _open(self, services: Services, run: Run, sent: list[tuple[str, str]]) -> asyncio.StreamReader:
+    async def _answer(self, services: Services, run: Run, sent: list[tuple[str, str]]) -> None:
+        """Authorise, and pass on within the limits of the key.
+
+        Raises:
+            ProxyError: as `_open`, or a limit of the key is used up.
+        """
+        caller = caller_of({**_key_in_protocol(run.job.headers), **run.job.headers}, services.settings, services.keys)
+        if caller.secret is None:
+            await self._pass_on(await self._open(services, run, sent, caller), run)
+            return
+        sent, key = _without_key(sent, caller.sent), caller.secret.key
+        run.take(replace(run.job, key=key, headers=dict(sent)))
+        caller.check()
+        visit = await services.limits.enter(key, run.job.id)
+        try:
+            await self._pass_on(await self._open(services, run, sent, caller), run)
+        finally:
+            await visit.leave()
+
+    async def _open(
+        self, services: Services, run: Run, sent: list[tuple[str, str]], caller: Caller
+    ) -> asyncio.StreamReader:
         """Ask the upstream of the request's route for the WebSocket.
 
         Raises:
-            ProxyError: the key is not known, no route takes the request, or its upstream has no WebSockets or cannot be reached.
+            ProxyError: no route takes the request, or its upstream has no WebSockets or cannot be reached.
         """
         job = run.job
-        key_hash = client_key_hash({**_key_in_protocol(job.headers), **job.headers}, services.settings)
         url = urlsplit(job.target)
         named = parse_qs(url.query)
         model = next(iter(named.get("model") or named.get("deployment") or ()), None)
-        route = route_of(services, job.headers, Received(b"", model=model), key_hash, generates=False)
+        route = route_of(services, job.headers, Received(b"", model=model), caller, generates=False)
         run.take(job.routed(route, "off", {"model": model} if model else {}))
         run.pass_on(Reason.NOT_GENERATING)
         upstream = services.upstreams[route.upstream]
@@ -163,6 +183,8 @@ class Tunnel(asyncio.Protocol):
         if not self._client.is_closing():
             body = orjson.dumps(error.body())
             head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close"
+            if error.retry_after_s is not None:
+                head += f"\r\nretry-after: {max(1, round(error.retry_after_s))}"
             self._client.write(f"HTTP/1.1 {error.status} Refused\r\n{head}\r\n\r\n".encode() + body)
 
 
@@ -179,3 +201,14 @@ def _key_in_protocol(sent: Any) -> dict[str, str]:
         if part.strip().startswith(KEY_IN_PROTOCOL):
             return {"authorization": "Bearer " + part.strip().removeprefix(KEY_IN_PROTOCOL)}
     return {}
+
+
+def _without_key(sent: list[tuple[str, str]], secret: str) -> list[tuple[str, str]]:
+    """The headers without a key of ours, wherever a client or a browser puts it."""
+    in_protocol = KEY_IN_PROTOCOL + secret
+    kept = []
+    for name, value in without_key(sent, secret):
+        if name == "sec-websocket-protocol":
+            value = ", ".join(part.strip() for part in value.split(",") if part.strip() != in_protocol)
+        kept.append((name, value))
+    return [pair for pair in kept if pair != ("sec-websocket-protocol", "")]

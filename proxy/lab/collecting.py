@@ -6,23 +6,31 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
+from typing import TypeVar, cast
 
 from hedgerow.proxy.config import Route
+from hedgerow.proxy.config import Upstream as UpstreamSettings
 from hedgerow.proxy.errors import ConfigError, ProxyError, UpstreamError
 from hedgerow.proxy.lab.ledger import Ledger
 from hedgerow.proxy.lab.questions import Question
+from hedgerow.proxy.lab.spreading import HERE, Opening, Place, WorkerLost, Workers, given
+from hedgerow.proxy.monitoring.money import dollars
 from hedgerow.proxy.pipeline.job import Job, job_of
 from hedgerow.proxy.pipeline.sampling.drawing import draw
 from hedgerow.proxy.pipeline.sampling.forms import Accepted
-from hedgerow.proxy.protocols import Call, RawCall, Relay, Upstream
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.protocols import Call, Upstream
+from hedgerow.proxy.services.services import open_upstream
+from hedgerow.proxy.spending.prices import Prices
+from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of
 
 PATIENCE = 5
 """Items in a row that may fail before the upstream counts as dead."""
 CHARS_PER_TOKEN = 4
 """Of English text; only for the estimate that is shown before anything is spent."""
+ANSWER_TOKENS = 50
+"""Of an answer, likewise."""
 
 
 Item = TypeVar("Item")
@@ -75,11 +83,32 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What is about to be spent: calls, and tokens as far as they can be guessed."""
+    """What is about to be spent: calls, and tokens as far as they can be guessed.
 
+    Attributes:
+        model: who is asked; "" where that is not known before.
+        answers: how many are drawn, each taken to have so many tokens (`answer_tokens`).
+    """
+
+    model: str
     calls: int
     prompt_tokens: int
     answers: int
+    answer_tokens: int = ANSWER_TOKENS
+
+    @property
+    def tokens(self) -> int:
+        """Of the answers."""
+        return self.answers * self.answer_tokens
+
+    def in_dollars(self, prices: Prices) -> str:
+        """About how many dollars that are and by which prices; or that nobody knows."""
+        if not self.calls:
+            return dollars(0.0)
+        if (price := prices.of(self.model)) is None:
+            return f"what that costs is not known, {self.model or 'the model'} has no price (prices.models sets one)"
+        each = Usage(self.prompt_tokens // self.calls, self.tokens // self.calls)
+        return f"about {dollars(self.calls * price.of(each))} by the prices of {price.source}"
 
 
 def cost(plan: Plan, questions: Iterable[Question], ledger: Ledger, *, at_once: bool) -> Cost:
@@ -90,7 +119,7 @@ def cost(plan: Plan, questions: Iterable[Question], ledger: Ledger, *, at_once: 
         asked = min(missing, 1) if at_once else missing
         calls, answers = calls + asked, answers + missing
         tokens += asked * (len(plan.system) + len(question.text)) // CHARS_PER_TOKEN
-    return Cost(calls, tokens, answers)
+    return Cost(plan.route.model or plan.model, calls, tokens, answers)
 
 
 async def collect(
@@ -207,7 +236,8 @@ async def work_off(
             try:
                 await work(item)
             except ProxyError as failure:
-                in_a_row, outcome.failed = in_a_row + 1, outcome.failed + 1
+                in_a_row += not isinstance(failure, WorkerLost)  # says nothing about the upstream
+                outcome.failed += 1
                 on_failure(item, failure)
             else:
                 in_a_row, outcome.done = 0, outcome.done + 1
@@ -222,36 +252,62 @@ async def work_off(
     return outcome
 
 
-class Paced:
-    """An upstream that is asked at most so many times a minute, evenly."""
+@asynccontextmanager
+async def asked_at(
+    place: Place,
+    name: str,
+    upstreams: Mapping[str, UpstreamSettings],
+    *,
+    per_minute: float | None = None,
+    already: Upstream | None = None,
+) -> AsyncIterator[Upstream]:
+    """One of these upstreams, open wherever there are workers, for calls.
 
-    def __init__(self, upstream: Upstream, per_minute: float) -> None:
-        self._upstream = upstream
-        self._gap_s = 60.0 / per_minute
+    Args:
+        per_minute: at most so many calls, over all workers; None for no bound.
+        already: the same one where it is open in this process.
+
+    Raises:
+        ConfigError: a library or a model file is missing or unusable.
+    """
+    opening: Opening[Upstream] = partial(_opened, name, upstreams)
+    if already is not None and place is HERE:
+        opening = partial(given, already)
+    async with place.workers(opening) as workers:
+        asked = _Asked(workers, honours_n=await workers.run(_honours_n), per_minute=per_minute)
+        yield cast(Upstream, asked)  # drawing completes, and never relays
+
+
+@asynccontextmanager
+async def _opened(name: str, upstreams: Mapping[str, UpstreamSettings]) -> AsyncIterator[Upstream]:
+    upstream = await open_upstream(name, upstreams)
+    try:
+        yield upstream
+    finally:
+        await upstream.aclose()
+
+
+async def _honours_n(upstream: Upstream) -> bool:
+    return upstream.honours_n
+
+
+async def _complete(upstream: Upstream, call: Call) -> Json:
+    return await upstream.complete(call)
+
+
+class _Asked:
+    """An upstream that workers ask, evenly. A call is handed out once: whether one that was lost with its worker was paid, nobody knows."""
+
+    def __init__(self, workers: Workers[Upstream], *, honours_n: bool, per_minute: float | None) -> None:
+        self.honours_n = honours_n
+        self._workers = workers
+        self._gap_s = 60.0 / per_minute if per_minute else 0.0
         self._next = 0.0
-
-    @property
-    def honours_n(self) -> bool:
-        """See `Upstream`."""
-        return self._upstream.honours_n
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`; waits for its turn first."""
-        now = asyncio.get_running_loop().time()
-        turn, self._next = max(now, self._next), max(now, self._next) + self._gap_s
-        await asyncio.sleep(turn - now)
-        return await self._upstream.complete(call)
-
-    @asynccontextmanager
-    async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
-        """See `Upstream`."""
-        async with self._upstream.relay(call) as answer:
-            yield answer
-
-    async def models(self, headers: Mapping[str, str]) -> list[Json]:
-        """See `Upstream`."""
-        return await self._upstream.models(headers)
-
-    async def aclose(self) -> None:
-        """See `Upstream`."""
-        await self._upstream.aclose()
+        if self._gap_s:
+            now = asyncio.get_running_loop().time()
+            turn, self._next = max(now, self._next), max(now, self._next) + self._gap_s
+            await asyncio.sleep(turn - now)
+        return await self._workers.run(_complete, call)

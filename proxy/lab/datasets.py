@@ -1,52 +1,31 @@
-"""Labelled answers in files: every row of a JSONL file (plain, .gz or .xz) or a Parquet export, parsed, or refused with its line and a reason."""
+"""What people have: JSON lines or a JSON list (plain, .gz or .xz), CSV, Parquet, frames of pandas and polars, logs of evaluations. Each is
+read as objects with their line, or refused with the line and a reason.
+"""
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import lzma
+import math
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Annotated, Any, Self, cast
+from typing import IO, Annotated, Any, Protocol, TypeVar, cast, runtime_checkable
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BeforeValidator, StrictBool
 
-from hedgerow.calibration import Beta
-from hedgerow.calibration.errors import CalibrationError
-from hedgerow.proxy.types import Sample
+from hedgerow.proxy.lab.forms import label_of
+from hedgerow.proxy.lab.logs import rows_of_logs
+from hedgerow.proxy.types import Json
 
+Parsed = TypeVar("Parsed")
 UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
-"""What reading a file of lines may raise: it is not there, or what packs it is cut off or damaged."""
-_EXPECTED = {
-    "samples": "a list of answers, each a text or an object with 'text'",
-    "cluster_ids": "a list of numbers or strings",
-    "gold": "a text or a list of texts",
-    "correct": "true, false, 1, 0 or null",
-    "text": "a text",
-}
-"""What a field should hold; all others hold a finite number."""
-_EXPECTED_ITEM = {"samples": "a text or an object with 'text'", "cluster_ids": "a number or a string", "gold": "a text"}
-_FOUND = {
-    dict: "an object",
-    list: "a list",
-    str: "a text",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    type(None): "null",
-}
+"""What reading a file may raise: it is not there, or what packs it is cut off or damaged."""
+_CELL_LIMIT = 10_000_000
+"""Characters of one CSV cell; the library's own limit is 131,072."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,86 +36,65 @@ class BadRow:
     reason: str
 
 
-def _label(value: object) -> object:
-    return bool(value) if isinstance(value, int | float) and value in (0, 1) else value
-
-
-def _list(value: object) -> object:
-    return [] if value is None else [value] if isinstance(value, str) else value
-
-
 Text = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else "")]
-Texts = Annotated[tuple[StrictStr, ...], BeforeValidator(_list)]
-KnownTexts = Annotated[
-    tuple[str, ...],
-    BeforeValidator(lambda value: [v for v in value if isinstance(v, str)] if isinstance(value, list) else []),
-]
-Label = Annotated[StrictBool | None, BeforeValidator(_label)]
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Label = Annotated[StrictBool | None, BeforeValidator(label_of)]
+Read = Iterator[tuple[int, Json | BadRow]]
 
 
-class _Answer(BaseModel):
-    text: StrictStr
-    logprob_mean: Number | None = None
+@runtime_checkable
+class PandasFrame(Protocol):
+    """A data frame of pandas."""
+
+    def to_dict(self, orient: str) -> Any:
+        """The rows, with "records"."""
 
 
-def _sample(item: object) -> Sample:
-    answer = _Answer.model_validate({"text": item} if isinstance(item, str) else item)
-    return Sample(answer.text, logprob_mean=answer.logprob_mean)
+@runtime_checkable
+class PolarsFrame(Protocol):
+    """A data frame of polars."""
+
+    def to_dicts(self) -> Any:
+        """The rows."""
 
 
-class Measured(BaseModel):
-    """A row whose confidence was measured already: an audit export, or another tool's output.
+Source = Path | PandasFrame | PolarsFrame | Iterable[Mapping[str, Any]]
+"""A file, a frame, or rows."""
 
-    Attributes:
-        alpha, beta: the confidence before any map.
-        correct: None where the outcome is not known yet.
-        signal, model, question: as the row says; "" where it does not.
+
+def read_objects(source: Source) -> Read:
+    """Line number (else: row number, from 1) and object of every row; a log of several lines about one question gives one.
+
+    Cells of a CSV are texts; `hedgerow.proxy.lab.forms` turns them into what a field holds.
+
+    Raises:
+        OSError: a file cannot be read; or another of `UNREADABLE`.
     """
-
-    model_config = ConfigDict(frozen=True)
-
-    alpha: Number
-    beta: Number
-    correct: Label
-    signal: Text = ""
-    model: Text = ""
-    question: Text = ""
-
-    @property
-    def raw(self) -> Beta:
-        """The confidence before any map."""
-        return Beta(self.alpha, self.beta)
+    return rows_of_logs(_read(source))
 
 
-class Sampled(BaseModel):
-    """A row with answers to one question.
-
-    Attributes:
-        samples: the answers; their texts are "" where only cluster ids are given.
-        cluster_ids: which samples mean the same, where the row says so itself.
-        gold, wrong: answers known to be right and wrong; they grade the draft where `correct` is None.
-        correct: the label, where the row has one.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    question: Text = ""
-    samples: Annotated[tuple[Annotated[Sample, BeforeValidator(_sample)], ...], Field(min_length=1)]
-    cluster_ids: Annotated[tuple[StrictInt | StrictStr, ...], Field(min_length=1)] | None = None
-    gold: Texts = ()
-    wrong: KnownTexts = ()
-    correct: Label = None
-    model: Text = ""
-
-    @model_validator(mode="after")
-    def _ids_fit(self) -> Self:
-        if self.cluster_ids is not None and len(self.cluster_ids) != len(self.samples):
-            raise ValueError(f"{len(self.cluster_ids)} cluster_ids for {len(self.samples)} samples")
-        return self
+def parse_each(
+    contents: Iterable[tuple[int, Json | BadRow]], parse: Callable[[Mapping[str, Any]], Parsed]
+) -> Iterator[tuple[int, Parsed | BadRow]]:
+    """Number and parsed row of each object; one that `parse` refuses with a `ValueError` is a bad row with that reason."""
+    for number, content in contents:
+        if isinstance(content, BadRow):
+            yield number, content
+            continue
+        try:
+            yield number, parse(content)
+        except ValueError as refused:
+            yield number, BadRow(number, str(refused))
 
 
-Row = Measured | Sampled
+def _read(source: Source) -> Read:
+    if not isinstance(source, Path):
+        return _given(source)
+    suffixes = [suffix.lower() for suffix in source.suffixes[-2:]]
+    if ".parquet" in suffixes:
+        return _read_parquet(source)
+    if ".csv" in suffixes or ".tsv" in suffixes:
+        return _read_csv(source, "\t" if ".tsv" in suffixes else ",")
+    return _read_list(source) if ".json" in suffixes else _read_lines(source)
 
 
 def open_lines(path: Path) -> IO[bytes]:
@@ -150,19 +108,14 @@ def open_lines(path: Path) -> IO[bytes]:
     return cast(IO[bytes], lzma.open(path, "rb")) if path.suffix == ".xz" else path.open("rb")
 
 
-def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
-    """Line number and JSON object, for every line that is not blank.
-
-    Raises:
-        OSError: where the file cannot be read.
-    """
+def _read_lines(path: Path) -> Read:
     with open_lines(path) as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 yield number, _decoded(number, line)
 
 
-def _decoded(number: int, line: bytes) -> dict[str, Any] | BadRow:
+def _decoded(number: int, line: bytes) -> Json | BadRow:
     try:
         content = json.loads(line)
     except json.JSONDecodeError as error:
@@ -174,32 +127,35 @@ def _decoded(number: int, line: bytes) -> dict[str, Any] | BadRow:
     return content if isinstance(content, dict) else BadRow(number, "not a JSON object")
 
 
-def read_contents(path: Path) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
-    """Line number (of a Parquet file: row number) and object, for every line that is not blank.
+def _read_list(path: Path) -> Read:
+    """One JSON list of objects; a file that only calls itself so is read line by line."""
+    with open_lines(path) as file:
+        content = file.read()
+    try:
+        rows = json.loads(content)
+    except (ValueError, RecursionError):
+        rows = None
+    if not isinstance(rows, list):
+        yield from _read_lines(path)
+        return
+    for number, row in enumerate(rows, start=1):
+        yield number, row if isinstance(row, dict) else BadRow(number, "not a JSON object")
 
-    Raises:
-        OSError: where the file cannot be read.
-    """
-    return _read_parquet(path) if path.suffix == ".parquet" else read_objects(path)
 
-
-def read_rows(path: Path) -> Iterator[tuple[int, Row | BadRow]]:
-    """Line number (of a Parquet file: row number) and row, for every line that is not blank.
-
-    Raises:
-        OSError: where the file cannot be read.
-    """
-    for number, content in read_contents(path):
-        if isinstance(content, BadRow):
-            yield number, content
-            continue
+def _read_csv(path: Path, delimiter: str) -> Read:
+    csv.field_size_limit(_CELL_LIMIT)
+    with open_lines(path) as lines:
+        texts = (line.decode("utf-8-sig" if i == 0 else "utf-8", "replace") for i, line in enumerate(lines))
+        reader = csv.DictReader(texts, delimiter=delimiter)
         try:
-            yield number, parse_row(content)
-        except ValueError as refused:
-            yield number, BadRow(number, str(refused))
+            for row in reader:
+                more = row.pop(None, None)  # the key of cells beyond the header
+                yield reader.line_num, BadRow(reader.line_num, "more cells than the header names") if more else row
+        except csv.Error as error:
+            yield reader.line_num, BadRow(reader.line_num, f"not valid CSV: {error}")
 
 
-def _read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
+def _read_parquet(path: Path) -> Read:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -216,65 +172,17 @@ def _read_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
         raise OSError(f"not a Parquet file ({str(error).splitlines()[0]})") from error
 
 
-def parse_row(content: Mapping[str, Any]) -> Row:
-    """A row from its JSON object.
-
-    Raises:
-        ValueError: with the reason, where the row cannot be used.
-    """
-    content = _in_one_form(content)
-    try:
-        if "alpha" in content:
-            row = Measured.model_validate(content)
-            _ = row.raw  # a Beta that is not one is refused with its line
-            return row
-        return Sampled.model_validate(content)
-    except ValidationError as error:
-        raise ValueError(_in_words(error)) from None
-    except CalibrationError as error:
-        raise ValueError(str(error)) from error
-
-
-def _in_one_form(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The row under the names of the models, whichever of the accepted forms it has.
-
-    Raises:
-        ValueError: it has none of them.
-    """
-    labels = [content[name] for name in ("correct", "label") if name in content]
-    form = {**content, "correct": next((label for label in labels if label is not None), None)}
-    measured = content.get("raw") if isinstance(content.get("raw"), dict) else None
-    if measured is None and "raw_alpha" in content:
-        measured = {"alpha": content["raw_alpha"], "beta": content.get("raw_beta")}
-    if measured is not None or "alpha" in content or "raw" in content:
-        if not labels:
-            raise ValueError("expected 'correct' or 'label'")
-        return {"alpha": None, "beta": None, **form, **(measured or {})}
-    ids = content.get("cluster_ids")
-    if content.get("samples") is None and isinstance(ids, list):
-        if not labels:
-            raise ValueError("expected 'correct' or 'label' beside 'cluster_ids' without 'samples'")
-        form["samples"] = [""] * len(ids)
-    elif "samples" not in content:
-        names = ", ".join(repr(name) for name in content) or "nothing"
-        raise ValueError(f"expected 'samples', or 'cluster_ids', or 'alpha' and 'beta'. Found: {names}")
-    elif not labels and not content.get("gold"):
-        raise ValueError("expected 'gold', 'correct' or 'label': nothing says which answer is right")
-    return form
-
-
-def _in_words(error: ValidationError) -> str:
-    """The first fault: where, what is expected there, and what is found."""
-    fault = error.errors(include_url=False)[0]
-    if not fault["loc"]:
-        return str(fault["msg"]).removeprefix("Value error, ")
-    field, *inner = (part for part in fault["loc"] if part not in ("str", "int"))  # a choice of types is not a place
-    place = "".join(f", item {part + 1}" if isinstance(part, int) else f", '{part}'" for part in inner)
-    if fault["type"] == "missing":
-        return f"{place.rpartition(', ')[2]} is missing from '{field}'{place.rpartition(', ')[0]}"
-    if len(inner) == 1:
-        expected = _EXPECTED_ITEM[str(field)]
+def _given(source: PandasFrame | PolarsFrame | Iterable[Mapping[str, Any]]) -> Read:
+    if isinstance(source, PolarsFrame):
+        rows = source.to_dicts()
     else:
-        expected = _EXPECTED.get(str(inner[-1] if inner else field), "a finite number")
-    value = "an empty list" if fault["input"] in ([], ()) else _FOUND.get(type(fault["input"]), "something else")
-    return f"'{field}'{place}: expected {expected}, found {value}"
+        rows = source.to_dict("records") if isinstance(source, PandasFrame) else source
+    for number, row in enumerate(rows, start=1):
+        yield number, {str(name): _plain(value) for name, value in row.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Arrays and numbers of NumPy as Python's own; what pandas puts in an empty cell as None."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -6,8 +6,7 @@ Every step leaves a file and goes on from what the file has, so that an experime
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,13 +16,11 @@ from pydantic import Field, ValidationError, model_validator
 from hedgerow.calibration.evaluation import Evaluation, evaluate
 from hedgerow.calibration.fitted import FittedMap
 from hedgerow.calibration.maps import DEFAULT, MapName
-from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.config import Route, Section, Settings, read_mapping, refused
 from hedgerow.proxy.errors import ConfigError, HedgerowError, ProxyError
-from hedgerow.proxy.grading import RULES, Grader
-from hedgerow.proxy.lab.collecting import Outcome, Paced, Plan, collect, work_off
+from hedgerow.proxy.lab.collecting import Cost, Outcome, Plan, asked_at, collect, cost
 from hedgerow.proxy.lab.datasets import UNREADABLE
-from hedgerow.proxy.lab.grading import grade_row, open_judge
+from hedgerow.proxy.lab.grading import Grading, by_judge, by_rule, grade_all
 from hedgerow.proxy.lab.ledger import Ledger, read_ledger
 from hedgerow.proxy.lab.measuring import SIGNALS
 from hedgerow.proxy.lab.questions import Question, in_order_of, read_questions
@@ -34,6 +31,7 @@ from hedgerow.proxy.lab.spaces import (
     measure_drafts,
     word_drafts,
 )
+from hedgerow.proxy.lab.spreading import HERE, Place
 from hedgerow.proxy.services.services import Pipelines
 from hedgerow.proxy.types import Json
 
@@ -126,12 +124,13 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is run: settings of the experiment and the configuration, one route, one set."""
+    """What is run: settings of the experiment and the configuration, one route, one set; and where answers are drawn, graded and grouped."""
 
     experiment: Experiment
     settings: Settings
     route: Route
     set: QuestionSet
+    place: Place = HERE
 
     def file(self, step: str) -> Path:
         """Where a step leaves its rows."""
@@ -141,6 +140,12 @@ class Case:
     def plan(self) -> Plan:
         """How the questions are asked."""
         return Plan(self.route, self.experiment.model, self.set.system, "token" in self.experiment.signals)
+
+    @property
+    def grading(self) -> Json:
+        """How the answers are graded, as every row says."""
+        judge = self.experiment.judge if self.set.grader == "judge" else None
+        return {"by": self.set.grader} | ({"upstream": judge.upstream, "model": judge.model} if judge else {})
 
     def questions(self) -> list[Question]:
         """The set in an order made by the seed, so that its first part is as good a sample as any.
@@ -177,16 +182,43 @@ def load_experiment(path: Path) -> Experiment:
     return experiment.model_copy(update=moved)
 
 
-def missing(case: Case) -> tuple[int, int]:
-    """Questions that are not answered yet, and answers that they take. Nothing is spent by looking."""
-    questions = case.questions()
+GRADING_TOKENS, REWORDING_TOKENS = 300, 700
+"""Of the prompt of one call that grades an answer, or rewords one; only for the estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What an experiment is still to spend on one route and set of questions.
+
+    Attributes:
+        questions: that are not answered yet.
+        costs: of drawing answers, grading and rewording them; what asks no model is left out.
+    """
+
+    questions: int
+    costs: Mapping[str, Cost]
+
+
+def missing(case: Case) -> Left:
+    """What is left to spend. Nothing is spent by looking."""
+    questions, settings = case.questions(), case.settings.upstreams[case.route.upstream]
     with Ledger(case.file("answers"), case.plan.drawn) as ledger:
-        left = sum(1 for question in questions if question.key not in ledger.done)
-    return left, left * case.route.sampling.n
+        todo = [question for question in questions if question.key not in ledger.done]
+        costs = {"draw": cost(case.plan, todo, ledger, at_once=getattr(settings, "honours_n", True))}
+    judge, how = case.experiment.judge, case.route.rewriting
+    if judge is not None and case.set.grader == "judge":
+        with Ledger(case.file("graded"), case.grading, "graded") as graded:
+            ungraded = sum(question.key not in graded.done for question in questions)
+        costs["grade"] = Cost(judge.model, ungraded, GRADING_TOKENS * ungraded, ungraded, 5)
+    if how.rewriter != "template" and todo:
+        worded = round(len(questions) * (1 - case.experiment.train_fraction))
+        asked = how.model or case.route.model or case.experiment.model
+        costs["reword"] = Cost(asked, worded, REWORDING_TOKENS * worded, worded)
+    return Left(len(todo), costs)
 
 
 async def run_case(case: Case, services: Pipelines, step: Step) -> Run:
-    """From questions to figures.
+    """From questions to figures. Rewording is done here, by these services.
 
     Raises:
         Incomplete: questions or grades are missing because an upstream failed.
@@ -212,41 +244,37 @@ async def run_case(case: Case, services: Pipelines, step: Step) -> Run:
 
 
 async def _collect(case: Case, questions: list[Question], services: Pipelines, step: Step) -> None:
-    upstream = services.upstreams[case.route.upstream]
-    paced = Paced(upstream, case.experiment.rate) if case.experiment.rate else upstream
+    experiment, name, upstreams = case.experiment, case.route.upstream, case.settings.upstreams
+    asked = asked_at(case.place, name, upstreams, per_minute=experiment.rate, already=services.upstreams[name])
     with Ledger(case.file("answers"), case.plan.drawn) as ledger:
         todo = [question for question in questions if question.key not in ledger.done]
         on_done = step("collecting", len(todo))
-        outcome = await collect(
-            case.plan, todo, paced, ledger, concurrency=case.experiment.concurrency, on_done=on_done
-        )
+        if not todo:
+            return
+        async with asked as upstream:
+            outcome = await collect(
+                case.plan, todo, upstream, ledger, concurrency=experiment.concurrency, on_done=on_done
+            )
     _check(outcome, len(todo), f"{case.route.name}: {case.set.name}: answers")
 
 
 async def _grade(case: Case, keys: list[str], step: Step) -> list[Json]:
     """Graded rows in the order of the keys."""
     answers = {row["key"]: row for row in read_ledger(case.file("answers"))}
-    judge = case.experiment.judge if case.set.grader == "judge" else None
-    opening: AbstractAsyncContextManager[Grader] = (
-        open_judge(judge.upstream, case.settings.upstreams[judge.upstream], judge.model)
-        if judge
-        else nullcontext(RULES[case.set.grader])
-    )
-    how = {"by": case.set.grader} | ({"upstream": judge.upstream, "model": judge.model} if judge else {})
-    with Ledger(case.file("graded"), how, "graded") as ledger:
-        todo = [key for key in keys if key not in ledger.done]
+    with Ledger(case.file("graded"), case.grading, "graded") as ledger:
+        todo = [(key, answers[key]) for key in keys if key not in ledger.done]
         on_done = step("grading", len(todo))
-        async with opening as grader:
-
-            async def one(key: str) -> None:
-                ledger.finish(key, await grade_row(answers[key], grader=grader, equivalence=RuleClusterer()))
-
-            outcome = await work_off(
-                todo, one, concurrency=case.experiment.concurrency if judge else 1, on_done=on_done
-            )
+        outcome = await grade_all(todo, _grader(case), ledger, place=case.place, on_done=on_done)
     _check(outcome, len(todo), f"{case.route.name}: {case.set.name}: grades")
     graded = {row["key"]: row for row in read_ledger(case.file("graded"))}
     return [graded[key] for key in keys]
+
+
+def _grader(case: Case) -> Grading:
+    judge, experiment = case.experiment.judge, case.experiment
+    if judge is None or case.set.grader != "judge":
+        return by_rule(case.set.grader)
+    return by_judge(judge.upstream, case.settings.upstreams, judge.model, experiment.concurrency)
 
 
 def _check(outcome: Outcome, wanted: int, what: str) -> None:
@@ -263,7 +291,7 @@ async def _signal_space(case: Case, rows: list[Json], step: Step) -> tuple[dict[
     document: dict[str, Any] = {}
     evaluations: dict[str, Evaluation] = {}
     for name in experiment.signals:
-        drafts = await measure_drafts(rows, SIGNALS[name])
+        drafts = await measure_drafts(rows, SIGNALS[name], case.place)
         alpha, beta = [d.raw.alpha for d in drafts], [d.raw.beta for d in drafts]
         correct = [float(d.correct) for d in drafts]
         evaluation = evaluate(
@@ -291,7 +319,7 @@ async def _linguistic_space(
     """The measured answers, worded by the route's own services at their calibrated confidence."""
     experiment = case.experiment
     targets = calibrated_betas(evaluation)
-    drafts = (await measure_drafts(rows, SIGNALS[experiment.signals[0]]))[-len(targets) :]
+    drafts = (await measure_drafts(rows, SIGNALS[experiment.signals[0]], case.place))[-len(targets) :]
     steps = services.steps[case.route.name]
     questions = {draft.key: Question(0, draft.question) for draft in drafts}
     file = case.file(f"worded-{_digest(evaluation.fitted, drafts)}")

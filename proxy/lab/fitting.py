@@ -20,6 +20,9 @@ from hedgerow.proxy.services.active_map import ActiveMaps
 from hedgerow.proxy.signals.combine import Weights
 from hedgerow.proxy.types import CLAIM_SIGNAL
 
+RESAMPLES = 200
+"""Bootstrap resamples for the intervals of a fit's cross-validation."""
+
 
 class NoVerdicts(InputError):
     """A route has no verdict that a map could be fitted on."""
@@ -38,7 +41,7 @@ def fit_records(
     )
     fitted = fit_map(
         kind, records.alpha, records.beta, records.correct,
-        signal=signal, model=records.model, measured_by=records.measured_by, **options,
+        signal=signal, model=records.model, measured_by=records.measured_by, resamples=RESAMPLES, **options,
     )  # fmt: skip
     return fitted if weights is None else replace(fitted, weights={"bias": weights.bias} | dict(weights.weights))
 

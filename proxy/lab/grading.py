@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 
+from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.config import Upstream as UpstreamSettings
-from hedgerow.proxy.grading import Grader, JudgeGrader
-from hedgerow.proxy.lab.datasets import Sampled, parse_row
-from hedgerow.proxy.protocols import Call, Clusterer
-from hedgerow.proxy.services.services import open_upstream
+from hedgerow.proxy.errors import ProxyError
+from hedgerow.proxy.grading import RULES, Grader, JudgeGrader
+from hedgerow.proxy.lab.collecting import Outcome, work_off
+from hedgerow.proxy.lab.ledger import Ledger
+from hedgerow.proxy.lab.prompting import open_prompting
+from hedgerow.proxy.lab.rows import Sampled, parse_row
+from hedgerow.proxy.lab.spreading import HERE, Opening, Place
+from hedgerow.proxy.protocols import Clusterer
 from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.answers import sample_of
 
 
 def sampled(content: Json) -> Sampled:
@@ -35,6 +41,75 @@ def key_of(content: Json, row: Sampled) -> str:
     return key if isinstance(key, str) else hashlib.sha256(row.question.encode()).hexdigest()[:16]
 
 
+@dataclass(frozen=True, slots=True)
+class Grading:
+    """Who grades.
+
+    Attributes:
+        opening: of the grader, wherever it works.
+        paid: whether a grade costs something, so that none is asked for twice.
+        concurrency: where it does, calls under way at once.
+    """
+
+    opening: Opening[Grader]
+    paid: bool = False
+    concurrency: int = 1
+
+
+def by_rule(name: str) -> Grading:
+    """Grading by one of `RULES`."""
+    return Grading(partial(_ruled, name))
+
+
+def by_judge(name: str, upstreams: Mapping[str, UpstreamSettings], model: str, concurrency: int) -> Grading:
+    """Grading by a language model of one of these upstreams."""
+    return Grading(partial(open_judge, name, upstreams, model), paid=True, concurrency=concurrency)
+
+
+async def grade_all(
+    rows: Iterable[tuple[str, Json]],
+    grading: Grading,
+    ledger: Ledger,
+    *,
+    place: Place = HERE,
+    on_graded: Callable[[Json], None] = lambda _row: None,
+    on_done: Callable[[], None] = lambda: None,
+    on_failure: Callable[[tuple[str, Json], ProxyError], None] = lambda _item, _failure: None,
+) -> Outcome:
+    """Grade rows under their keys; each is in the ledger before it counts.
+
+    Rules grade in the order of the rows. Grades that are paid for are asked for side by side, and each of them once.
+    """
+    outcome = Outcome()
+
+    def finish(key: str, graded: Json) -> None:
+        ledger.finish(key, graded)
+        on_graded(graded)
+
+    async with place.workers(grading.opening) as workers:
+
+        async def pay(item: tuple[str, Json]) -> None:
+            finish(*await workers.run(_grade_keyed, item))
+
+        if grading.paid:
+            concurrency = grading.concurrency
+            return await work_off(rows, pay, concurrency=concurrency, on_done=on_done, on_failure=on_failure)
+        async for graded in workers.each(_grade_keyed, rows):
+            finish(*graded)
+            outcome.done += 1
+            on_done()
+    return outcome
+
+
+@asynccontextmanager
+async def _ruled(name: str) -> AsyncIterator[Grader]:
+    yield RULES[name]
+
+
+async def _grade_keyed(grader: Grader, item: tuple[str, Json]) -> tuple[str, Json]:
+    return item[0], await grade_row(item[1], grader=grader, equivalence=RuleClusterer())
+
+
 async def grade_row(content: Json, *, grader: Grader, equivalence: Clusterer) -> Json:
     """A gradable row with `correct`, and `grade` for how that came about.
 
@@ -51,16 +126,7 @@ async def grade_row(content: Json, *, grader: Grader, equivalence: Clusterer) ->
 
 
 @asynccontextmanager
-async def open_judge(name: str, settings: UpstreamSettings, model: str) -> AsyncIterator[JudgeGrader]:
+async def open_judge(name: str, upstreams: Mapping[str, UpstreamSettings], model: str) -> AsyncIterator[JudgeGrader]:
     """Open an upstream for as long as there is something to grade. A grade raises `ProxyError` where the judge cannot be asked."""
-    upstream = await open_upstream(name, settings)
-
-    async def ask(prompt: str) -> str:
-        body = {"model": model, "temperature": 0.0, "messages": [{"role": "user", "content": prompt}]}
-        answer = await upstream.complete(Call("/chat/completions", body))
-        return sample_of(answer["choices"][0]).text
-
-    try:
+    async with open_prompting(name, upstreams, model) as ask:
         yield JudgeGrader(ask)
-    finally:
-        await upstream.aclose()

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import anyio
 import numpy as np
@@ -20,9 +19,11 @@ from hedgerow.calibration.fitting import MeasuredBy, first_part
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.grading.alias import alias_grade
-from hedgerow.proxy.lab.datasets import BadRow, Measured, Row, Sampled, read_rows
+from hedgerow.proxy.lab.datasets import BadRow, Source
+from hedgerow.proxy.lab.rows import Measured, Row, Sampled, read_rows
+from hedgerow.proxy.lab.spreading import HERE, Place, nothing
 from hedgerow.proxy.protocols import Clusterer, ConfidenceSignal
-from hedgerow.proxy.signals.combine import COMBINED, OneOfSeveral, Weights, combine, fit_weights
+from hedgerow.proxy.signals.combine import COMBINED, Weights, combine, fit_weights
 from hedgerow.proxy.signals.consistency import ConsistencySignal
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.signals.token import TokenSignal
@@ -44,6 +45,9 @@ class Records:
         bad: rows that cannot be used.
         unsettled: rows without an outcome yet.
         other_signal: measured rows of another signal than the one asked for.
+        stated: rows that gave one number as their confidence.
+        most_samples: answers in the row that has most; 0 where all rows were measured already.
+        graded_by: the fields whose right answers graded rows without a label.
         measured_by: for a signal that is itself learned from outcomes, the columns of all rows as learned on some of them; see `fit_map`.
     """
 
@@ -55,6 +59,9 @@ class Records:
     bad: tuple[BadRow, ...]
     unsettled: int
     other_signal: int
+    stated: int = 0
+    most_samples: int = 0
+    graded_by: tuple[str, ...] = ()
     measured_by: MeasuredBy | None = None
 
 
@@ -70,50 +77,88 @@ async def measure(
     on_row: Callable[[], None] = lambda: None,
 ) -> Records:
     """Measure every row; rows that were measured elsewhere are taken as they are, those of another signal left out."""
-    settled: list[tuple[float, float, bool]] = []
+    return (await measure_several(rows, equivalence=equivalence, signals=[signal], on_row=on_row))[signal.name]
+
+
+async def measure_several(
+    rows: Iterable[tuple[int, Row | BadRow]],
+    *,
+    equivalence: Clusterer,
+    signals: Sequence[ConfidenceSignal],
+    on_row: Callable[[], None] = lambda: None,
+    place: Place = HERE,
+) -> dict[str, Records]:
+    """The columns of each signal by its name, all on the rows that have them all; as `measure`. `place`: who groups the answers."""
+    settled: list[tuple[list[Beta], bool]] = []
     questions: list[str] = []
     models: set[str] = set()
+    graded_by: set[str] = set()
     bad: list[BadRow] = []
-    unsettled = other_signal = 0
-    for line, row in rows:
-        on_row()
-        if isinstance(row, BadRow):
-            bad.append(row)
-        elif isinstance(row, Measured) and row.signal not in ("", signal.name):
-            other_signal += 1
-        else:
-            try:
-                raw, correct = await _settle(row, equivalence, signal)
-            except StepFailed as failed:
-                bad.append(BadRow(line, failed.detail or failed.reason))
-                continue
-            if correct is None:
+    unsettled = other_signal = stated = most = 0
+    async with place.workers(nothing) as workers:
+        async for row, raw, correct in workers.each(partial(_settle_usable, equivalence, signals), rows):
+            on_row()
+            if isinstance(row, BadRow):
+                bad.append(row)
+            elif not raw:
+                other_signal += 1
+            elif correct is None:
                 unsettled += 1
-                continue
-            settled.append((raw.alpha, raw.beta, correct))
-            questions.append(row.question)
-            models.add(row.model)
-    columns = np.array(settled, dtype=np.float64).reshape(-1, 3)
-    return Records(
-        alpha=columns[:, 0],
-        beta=columns[:, 1],
-        correct=columns[:, 2],
+            else:
+                settled.append((raw, correct))
+                questions.append(row.question)
+                models.add(row.model)
+                if isinstance(row, Sampled):
+                    most = max(most, len(row.samples))
+                    graded_by |= {row.gold_name} - {""} if row.correct is None and not row.labels else set()
+                else:
+                    stated += row.stated
+    common = Records(
+        alpha=np.empty(0),
+        beta=np.empty(0),
+        correct=np.array([correct for _, correct in settled], dtype=np.float64),
         questions=tuple(questions),
         model=models.pop() if len(models) == 1 else "",
         bad=tuple(bad),
         unsettled=unsettled,
         other_signal=other_signal,
+        stated=stated,
+        most_samples=most,
+        graded_by=tuple(sorted(graded_by)),
     )
+    found = {}
+    for i, signal in enumerate(signals):
+        columns = np.array([(raw[i].alpha, raw[i].beta) for raw, _ in settled], dtype=np.float64).reshape(-1, 2)
+        found[signal.name] = replace(common, alpha=columns[:, 0], beta=columns[:, 1])
+    return found
 
 
-async def _settle(row: Row, equivalence: Clusterer, signal: ConfidenceSignal) -> tuple[Beta, bool | None]:
-    """The raw confidence of a row, and its outcome where that is known."""
+async def _settle_usable(
+    equivalence: Clusterer, signals: Sequence[ConfidenceSignal], _: None, item: tuple[int, Row | BadRow]
+) -> tuple[Row | BadRow, list[Beta], bool | None]:
+    """A row with its raw confidences and its outcome; a row that cannot be measured is a bad one, and one of another signal has none."""
+    line, row = item
+    if isinstance(row, BadRow):
+        return row, [], None
+    if isinstance(row, Measured) and row.signal and [row.signal] != [signal.name for signal in signals]:
+        return row, [], None
+    try:
+        return row, *await _settle(row, equivalence, signals)
+    except StepFailed as failed:
+        return BadRow(line, failed.detail or failed.reason), [], None
+
+
+async def _settle(
+    row: Row, equivalence: Clusterer, signals: Sequence[ConfidenceSignal]
+) -> tuple[list[Beta], bool | None]:
+    """The raw confidences of a row, one a signal, and its outcome where that is known."""
     if isinstance(row, Measured):
-        return row.raw, row.correct
+        return [row.raw] * len(signals), row.correct
     clustering = await _cluster(row, equivalence)
-    raw = await signal.measure(row.question, row.samples, clustering)
-    if row.correct is not None or not row.gold:
-        return raw, row.correct
+    raw = [await signal.measure(row.question, row.samples, clustering) for signal in signals]
+    told = row.told_of(clustering.draft_index)
+    if told is not None or not row.gold:
+        return raw, told
     grade = alias_grade(row.question, row.samples[clustering.draft_index].text, row.gold, row.wrong)
     return raw, grade.correct == 1.0
 
@@ -150,24 +195,22 @@ CLUSTERERS: dict[str, Clusterer] = {"rules": RuleClusterer(), "exact": ExactClus
 
 
 def measure_file(
-    path: Path, signal: ConfidenceSignal, clusters: str, on_row: Callable[[], None] = lambda: None
-) -> Records:
-    """The columns of a file of labelled answers.
+    source: Source,
+    signals: Sequence[str],
+    clusters: str,
+    on_row: Callable[[], None] = lambda: None,
+    place: Place = HERE,
+) -> dict[str, Records]:
+    """The columns of labelled answers, for each of these signals on the rows that have them all. `place`: who groups the answers.
 
     Raises:
-        OSError: it cannot be read; or another of `UNREADABLE`.
+        OSError: a file cannot be read; or another of `UNREADABLE`.
     """
-    return anyio.run(partial(measure, read_rows(path), equivalence=CLUSTERERS[clusters], signal=signal, on_row=on_row))
-
-
-def measure_each(path: Path, clusters: str, on_row: Callable[[], None] = lambda: None) -> dict[str, Records]:
-    """The columns of every signal that is combined, each on the rows that have them all.
-
-    Raises:
-        OSError: the file cannot be read; or another of `UNREADABLE`.
-    """
-    several = [SIGNALS[name] for name in COMBINED]
-    return {name: measure_file(path, OneOfSeveral(name, several), clusters, on_row) for name in COMBINED}
+    chosen = [SIGNALS[name] for name in signals]
+    run = partial(
+        measure_several, read_rows(source), equivalence=CLUSTERERS[clusters], signals=chosen, on_row=on_row, place=place
+    )
+    return anyio.run(run)
 
 
 def combined(measured: Mapping[str, Records], fit_on: float = 1.0) -> tuple[Records, Weights]:

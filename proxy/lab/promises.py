@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.calibration import FittedMap
-from hedgerow.calibration.arrays import FloatArray, parameters
+from hedgerow.calibration.arrays import FloatArray
 from hedgerow.calibration.drift import compare, raw_histogram
 from hedgerow.calibration.errors import CalibrationError, NotEnoughData
 from hedgerow.calibration.fitting import data_hash
@@ -25,6 +25,8 @@ from hedgerow.proxy.audit.labelled import count_answers, count_by_map, read_labe
 from hedgerow.proxy.config import Route
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.lab.datasets import BadRow, read_objects
+from hedgerow.proxy.lab.forms import found_in, in_one_form, names_of
+from hedgerow.proxy.lab.rows import confidence_of
 from hedgerow.proxy.services.active_map import ActiveMaps
 from hedgerow.proxy.types import Json
 
@@ -124,7 +126,7 @@ def certify(labels: Labels, wishes: Sequence[Wish], confidence: float, now: date
 
 
 def read_labels(path: Path, *, map_id: str | None = None, fitted: FittedMap | None = None, route: str = "") -> Labels:
-    """Labelled answers of a JSONL file: `confidence` (calibrated), or `alpha` and `beta`, which the map calibrates; and `correct`.
+    """Labelled answers of a file: `confidence` (calibrated), or `alpha` and `beta`, which the map calibrates; and `correct`.
 
     Rows of an export of the audit hold both: with a map their raw confidence is calibrated anew, without one the confidence they were served
     with counts. Rows without a label are left out; a row that is there twice counts once.
@@ -189,38 +191,28 @@ def _parsed(content: Mapping[str, Any], with_map: bool) -> _LabelledRow:
     Raises:
         ValueError: with the reason, where it cannot be used.
     """
-    if "correct" not in content and "label" not in content:
-        raise ValueError("expected 'correct' or 'label'")
-    label = content.get("correct", content.get("label"))
-    correct = None if label is None else _number("correct", label, 1.0)
-    name = content.get("id")
+    form = in_one_form(content)
+    if "correct" not in form:
+        raise ValueError(f"expected a label: one of {names_of('correct')}. {found_in(content)}")
+    correct = None if form["correct"] is None else _share("correct", form["correct"])
+    name = form.get("id")
     if not isinstance(name, str | int):
         name = json.dumps(content, sort_keys=True, default=str) if "question" in content else None
-    raw = content.get("raw") if isinstance(content.get("raw"), dict) else None
-    if raw is None and "raw_alpha" in content:
-        raw = {"alpha": content["raw_alpha"], "beta": content.get("raw_beta")}
-    map_id = content.get("map_id") if raw is not None and not with_map else None
-    if "confidence" in content:
-        return _LabelledRow(name, correct, _number("confidence", content["confidence"], 1.0), 1.0, 1.0, map_id)
-    source = raw if raw is not None and with_map else content
-    if "alpha" not in source and raw is not None:
-        source = raw
-    if "alpha" not in source:
-        raise ValueError("expected 'confidence', or 'alpha' and 'beta'")
-    alpha, beta = (_number(part, source.get(part), np.inf) for part in ("alpha", "beta"))
-    parameters("alpha", alpha), parameters("beta", beta)
-    return _LabelledRow(name, correct, None, alpha, beta, map_id)
-
-
-def _number(name: str, value: object, most: float) -> float:
-    if isinstance(value, bool):
-        value = float(value)
-    if not isinstance(value, int | float) or not 0.0 <= value <= most:
+    is_raw = isinstance(form.get("raw"), dict) or form.get("raw_alpha") is not None
+    map_id = form.get("map_id") if is_raw and not with_map else None
+    if form.get("confidence") is not None:
+        return _LabelledRow(name, correct, _share("confidence", form["confidence"]), 1.0, 1.0, map_id)
+    held = confidence_of(form, served=not with_map)
+    if held is None:
         raise ValueError(
-            f"{name!r}: expected a number from 0 to {most:g}"
-            if most < np.inf
-            else f"{name!r}: expected a number above 0"
+            f"expected one of {names_of('confidence')}, 'counts', or 'alpha' and 'beta'. {found_in(content)}"
         )
+    return _LabelledRow(name, correct, None, held[0].alpha, held[0].beta, map_id)
+
+
+def _share(name: str, value: object) -> float:
+    if not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        raise ValueError(f"{name!r}: expected a number from 0 to 1")
     return float(value)
 
 
@@ -288,12 +280,12 @@ def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float
 def _refuse_praise(engine: Engine, route: Route, since: float, kinds: Iterable[str]) -> None:
     if "client" not in kinds:
         return
-    told = read_labelled(
+    by_clients = read_labelled(
         engine, route=route.name, any_map=True, signal=route.signal, asked_since=since, kinds=("client",)
     )
-    if told.correct.size >= ONE_SIDED and (told.correct == 1.0).all():
+    if by_clients.correct.size >= ONE_SIDED and (by_clients.correct == 1.0).all():
         raise InputError(
-            f"route {route.name}: all {told.correct.size} verdicts of clients say right, as where only praise is sent; that is not a sample. "
+            f"route {route.name}: all {by_clients.correct.size} verdicts of clients say right, as where only praise is sent; that is not a sample. "
             "Leave them out: --verdicts human,grader,import"
         )
 

@@ -44,8 +44,8 @@ def document(engine: Engine, route: Route, certificate: Certificate, key: bytes,
     for promise, done in zip(certificate.promises, found.promises, strict=True):
         rows, wrong = rows_of(promise, judged)
         counted = promise.wish.subject != "abstain"
-        told = zip(judged.told_at[rows], wrong[rows], judged.drawn[rows], strict=True)
-        verdicts = [[int(at), round(float(x), 6), round(float(p), 9)] for at, x, p in told] if counted else []
+        columns = zip(judged.told_at[rows], wrong[rows], judged.drawn[rows], strict=True)
+        verdicts = [[int(at), round(float(x), 6), round(float(p), 9)] for at, x, p in columns] if counted else []
         promises.append(_figures(done) | {"alpha": known.alpha, "least": known.least, "verdicts": verdicts})
     alarms = [each for each in read_alarms(engine, route=route.name) if each.map_id == certificate.id[:ID_LENGTH]]
     content: Json = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,20 +10,8 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from hedgerow.proxy.lab.datasets import BadRow, open_lines, read_objects
-
-FIELDS: Mapping[str, tuple[str, ...]] = {
-    "question": ("question", "prompt", "problem"),
-    "gold": ("gold", "answer", "answers", "golden_answers", "correct answers"),
-    "wrong": ("wrong", "incorrect answers"),
-    "choices": ("choices", "options"),
-    "id": ("id",),
-    "dataset": ("dataset",),
-}
-"""Under which names a file may hold each part of a question; upper or lower case is one. The first that is there is taken."""
-
-_CELL_LIMIT = 10_000_000
-"""Characters of one CSV cell; the library's own limit is 131,072."""
+from hedgerow.proxy.lab.datasets import BadRow, read_objects
+from hedgerow.proxy.lab.forms import found_in, in_one_form, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +54,7 @@ class _Refused(ValueError):
 
 
 def read_questions(path: Path, *, separator: str = "|", need_gold: bool = True) -> Iterator[Question | BadRow]:
-    """Every question of a file; `.csv` (with a header) is read as CSV, all else as JSONL. `separator` parts the answers of a CSV cell.
+    """Every question of a file, in any form that `read_objects` reads. `separator` parts the answers of a cell.
 
     A question that came before is left out if its right answers are the same, and refused if they are not.
 
@@ -75,7 +62,7 @@ def read_questions(path: Path, *, separator: str = "|", need_gold: bool = True) 
         OSError: the file cannot be read.
     """
     seen: dict[str, Question] = {}
-    for line, content in _csv_rows(path) if ".csv" in path.suffixes else read_objects(path):
+    for line, content in read_objects(path):
         if isinstance(content, BadRow):
             yield content
             continue
@@ -91,45 +78,31 @@ def read_questions(path: Path, *, separator: str = "|", need_gold: bool = True) 
             yield BadRow(line, f"the question of line {first.line} with other answers")
 
 
-def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    csv.field_size_limit(_CELL_LIMIT)
-    with open_lines(path) as lines:
-        reader = csv.DictReader(
-            line.decode("utf-8-sig" if i == 0 else "utf-8", "replace") for i, line in enumerate(lines)
-        )
-        for row in reader:
-            yield reader.line_num, row
-
-
 def _question(line: int, content: Mapping[str, Any], separator: str, need_gold: bool) -> Question:
-    fields = {str(name).strip().lower(): value for name, value in content.items()}
-    text = _first(fields, "question")
+    fields = in_one_form(content)
+    text = fields.get("question")
     if not isinstance(text, str) or not text.strip():
-        raise _Refused("no question: expected one of " + _names("question"))
+        raise _Refused(f"no question: expected one of {names_of('question')}. {found_in(content)}")
     if "\ufffd" in text:
         raise _Refused("the question is not valid UTF-8")
     choices = _texts(fields, "choices", separator)
     gold = _texts(fields, "gold", separator)
     if need_gold and not gold:
-        raise _Refused("no right answer: expected one of " + _names("gold"))
+        raise _Refused(f"no right answer: expected one of {names_of('gold')}. {found_in(content)}")
     return Question(
         line=line,
         text=_with_choices(text.strip(), choices),
         gold=_spelled_out(gold, choices),
         wrong=_texts(fields, "wrong", separator),
         choices=choices,
-        id=str(_first(fields, "id") or ""),
-        dataset=str(_first(fields, "dataset") or ""),
+        id=str(fields.get("id") or ""),
+        dataset=str(fields.get("dataset") or ""),
     )
-
-
-def _first(fields: Mapping[str, Any], part: str) -> Any:
-    return next((fields[name] for name in FIELDS[part] if fields.get(name) not in (None, "")), None)
 
 
 def _texts(fields: Mapping[str, Any], part: str, separator: str) -> tuple[str, ...]:
     """A list of texts: a list, a cell of texts parted by `separator`, or one value."""
-    value = _first(fields, part)
+    value = fields.get(part)
     if isinstance(value, str):
         value = value.split(separator)
     items = value if isinstance(value, list) else [] if value is None else [value]
@@ -137,10 +110,6 @@ def _texts(fields: Mapping[str, Any], part: str, separator: str) -> tuple[str, .
         raise _Refused(f"'{part}': expected a list of texts")
     texts = [str(item).strip() for item in items]
     return tuple(dict.fromkeys(text for text in texts if text))
-
-
-def _names(part: str) -> str:
-    return ", ".join(repr(name) for name in FIELDS[part])
 
 
 def _with_choices(text: str, choices: tuple[str, ...]) -> str:

@@ -65,6 +65,8 @@ class Recorded:
     model: str = ""
     id: str = "recorded"
     headers: Mapping[str, str] = field(default_factory=dict)
+    answering_model: str = ""
+    answered_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class Judging:
         return self.supporter(Recorded(question), _not_counted)
 
 
-def by_words() -> Judging:
+def by_rules_and_words() -> Judging:
     """Rules and words alone: no model."""
     clusterer, supporter = RuleClusterer(), SentenceSupport()
     return Judging(lambda _asker, _spent: clusterer, lambda _asker, _spent: supporter)
@@ -95,11 +97,20 @@ def by_local_judge() -> Judging:
     Raises:
         InputError: it cannot run here.
     """
+    clusterer = JudgedClusterer(LocalPairs(shipped_judge(), budget_s=LOCAL_BUDGET_S))
+    supporter = JudgedSupport(shipped_judge(step="confidence"), budget_s=LOCAL_BUDGET_S)
+    return Judging(lambda _asker, _spent: clusterer, lambda _asker, _spent: supporter)
+
+
+def shipped_judge(step: str = "cluster") -> LocalJudge:
+    """The shipped judge; `step` is named where it fails later.
+
+    Raises:
+        InputError: it cannot run here.
+    """
     if (lacking := missing()) is not None:
         raise InputError(f"--judge local: {lacking}")
-    clusterer = JudgedClusterer(LocalPairs(LocalJudge(), budget_s=LOCAL_BUDGET_S))
-    supporter = JudgedSupport(LocalJudge(step="confidence"), budget_s=LOCAL_BUDGET_S)
-    return Judging(lambda _asker, _spent: clusterer, lambda _asker, _spent: supporter)
+    return LocalJudge(step=step)
 
 
 @asynccontextmanager
@@ -110,7 +121,7 @@ async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[J
         ConfigError: the upstream cannot be opened.
     """
     name = route.judge.upstream or route.upstream
-    upstream = await open_upstream(name, settings.upstreams[name])
+    upstream = await open_upstream(name, settings.upstreams)
     try:
         context = RouteContext(route, {name: upstream, route.upstream: upstream}, _no_map)
         yield Judging(JUDGES["llm"].load()(context), asked_support.build(context))

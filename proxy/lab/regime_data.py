@@ -16,12 +16,13 @@ from hedgerow.calibration.regimes.smoothing import Vectors, vectors
 from hedgerow.proxy.clustering.embeddings import Encoder
 from hedgerow.proxy.errors import InputError, StepFailed
 from hedgerow.proxy.lab.datasets import BadRow
+from hedgerow.proxy.lab.forms import found_in, in_one_form, names_of
+from hedgerow.proxy.lab.rows import confidence_of
 
 BATCH = 32
 """Texts encoded at a time; they are sorted by length, so that a batch has little padding."""
 LEAST_ROWS = 200
 """Fewest labelled answers that regimes are looked for in."""
-Step = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +69,12 @@ class Questions:
     groups: NDArray[np.str_]
 
 
-def read_regime_rows(
-    objects: Iterable[tuple[int, Mapping[str, Any] | BadRow]], on_row: Step = lambda: None
-) -> RegimeRows:
+def read_regime_rows(objects: Iterable[tuple[int, Mapping[str, Any] | BadRow]]) -> RegimeRows:
     """Parse objects with line numbers: `{text, confidence, correct, group?, embedding?}`, or rows of an audit export."""
     rows: list[RegimeRow] = []
     bad: list[BadRow] = []
     unsettled = 0
     for line, content in objects:
-        on_row()
         if isinstance(content, BadRow):
             bad.append(content)
             continue
@@ -98,36 +96,33 @@ def _parse(content: Mapping[str, Any]) -> RegimeRow | None:
     Raises:
         ValueError: with the reason.
     """
-    if "correct" not in content and "label" not in content:
-        raise ValueError("expected 'correct'")
-    correct = content.get("correct", content.get("label"))
+    form = in_one_form(content)
+    if "correct" not in form:
+        raise ValueError(f"expected a label: one of {names_of('correct')}. {found_in(content)}")
+    correct = form["correct"]
     if correct is None:
         return None
     if correct not in (0, 1):
         raise ValueError("'correct': expected true, false, 1, 0 or null")
     embedding = _embedding(content.get("embedding"))
-    text = content.get("text") or content.get("question") or ""
+    text = content.get("text") or form.get("question") or ""
     if not isinstance(text, str) or not (text.strip() or embedding):
-        raise ValueError("expected 'text' (the question), or 'embedding'")
-    confidence, concentration = _confidence(content)
+        raise ValueError(f"expected the question ({names_of('question')}), or 'embedding'. {found_in(content)}")
+    held = confidence_of(form | {"samples": None, "cluster_ids": None})
+    if held is None:
+        raise ValueError(
+            f"expected a confidence: one of {names_of('confidence')}, 'counts', 'alpha' and 'beta'. {found_in(content)}"
+        )
+    beta, stated = held
     group = content.get("group")
     return RegimeRow(
-        text.strip(), confidence, concentration, bool(correct), "" if group is None else str(group), embedding
+        text.strip(),
+        beta.mean,
+        0.0 if stated else beta.concentration,
+        bool(correct),
+        "" if group is None else str(group),
+        embedding,
     )
-
-
-def _confidence(content: Mapping[str, Any]) -> tuple[float, float]:
-    """Mean and concentration (0: a bare number) of the confidence before any map."""
-    for alpha, beta in (("raw_alpha", "raw_beta"), ("alpha", "beta")):
-        if content.get(alpha) is not None:
-            a, b = _number(content[alpha], alpha), _number(content.get(beta), beta)
-            if not (a > 0.0 and b > 0.0):
-                raise ValueError(f"'{alpha}' and '{beta}': expected numbers above 0")
-            return a / (a + b), a + b
-    value = _number(content.get("confidence"), "confidence")
-    if not 0.0 <= value <= 1.0:
-        raise ValueError("'confidence': expected a number from 0 to 1")
-    return value, 0.0
 
 
 def _number(value: object, name: str) -> float:
@@ -205,17 +200,17 @@ def encode(texts: Sequence[str], encoder: Encoder, on_texts: Callable[[int], Non
         InputError: the encoder's packages are missing.
     """
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    found: list[Vectors] = []
+    embedded: list[Vectors] = []
     for start in range(0, len(order), BATCH):
         batch = [texts[i] for i in order[start : start + BATCH]]
         try:
-            found.append(encoder(batch))
+            embedded.append(encoder(batch))
         except StepFailed as failed:
             raise InputError(
                 f"the questions cannot be embedded: {failed.detail or failed.reason}; "
                 "pip install 'hedgerow[semantic]', or give 'embedding' in every row"
             ) from failed
         on_texts(len(batch))
-    placed = np.empty((len(texts), found[0].shape[1]), dtype=np.float32)
-    placed[order] = np.concatenate(found)
+    placed = np.empty((len(texts), embedded[0].shape[1]), dtype=np.float32)
+    placed[order] = np.concatenate(embedded)
     return placed

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.calibration.regimes.discovery import Discovery, Indices, Regime
+from hedgerow.calibration.regimes.discovery import Indices, Regime
 from hedgerow.proxy.lab.regime_data import Questions
 
 WORDS = 8
@@ -137,7 +137,7 @@ class Description:
     groups: Mapping[str, float]
 
 
-def describe(questions: Questions, held: Indices, regime: Regime, found: Discovery) -> Description:
+def describe(questions: Questions, held: Indices, regime: Regime) -> Description:
     """A regime in words, from the held-out answers in it and outside of it."""
     inside = held[regime.rows]
     outside = np.setdiff1d(held, inside)

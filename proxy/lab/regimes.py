@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from hedgerow.calibration.regimes.discovery import EPSILON, Discovery, Indices, 
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.lab.regime_data import Questions
 from hedgerow.proxy.lab.regime_words import Description, describe
+from hedgerow.proxy.lab.spreading import HERE, Place, over
 
 LEAST_HELD = 50
 """Fewest held-out answers, and a fifth of them different questions."""
@@ -91,8 +93,8 @@ def steps_of(options: Options) -> int:
     return 5 + options.permutations + len(SEEDS)
 
 
-def study(questions: Questions, options: Options, done: Done = lambda: None) -> Study:
-    """Learn on a part of the questions, and find and audit regimes on the rest.
+def study(questions: Questions, options: Options, done: Done = lambda: None, place: Place = HERE) -> Study:
+    """Learn on a part of the questions, and find and audit regimes on the rest. `place`: who searches the sets with exchanged labels.
 
     Raises:
         InputError: too few answers or questions on either side.
@@ -104,23 +106,24 @@ def study(questions: Questions, options: Options, done: Done = lambda: None) -> 
     _check(learn_from.correct, measure_on.prompt, questions)
     estimator = DirectEstimator(learn_from.x, learn_from.confidence, learn_from.prompt, rng, done)
     field = estimator.fit(learn_from.correct)
-    found = discover(field, learn_from, measure_on, rng, epsilon=options.epsilon)
+    discovery = discover(field, learn_from, measure_on, rng, epsilon=options.epsilon)
     predicted = _predicted(field, learn_from.confidence, learn_from.correct, measure_on.x, measure_on.confidence)
     slices = tuple(
-        worst_slice(found, field, measure_on, epsilon, rng, resamples=options.resamples) for epsilon in THRESHOLDS
+        worst_slice(discovery, field, measure_on, epsilon, rng, resamples=options.resamples) for epsilon in THRESHOLDS
     )
     done()
-    worst = worst_slice(found, field, measure_on, options.epsilon, rng)
+    worst = worst_slice(discovery, field, measure_on, options.epsilon, rng)
     permutation = None
     if options.permutations:
         permutation = permute(
-            estimator, learn_from, measure_on, found, worst, rng, sets=options.permutations, done=done
-        )
+            estimator, learn_from, measure_on, discovery, worst, rng.spawn(options.permutations),
+            done=done, over=partial(over, place),
+        )  # fmt: skip
     del estimator
     y, prompt = measure_on.correct, measure_on.prompt
     return Study(
-        questions, options, train, held, field, found,
-        tuple(describe(questions, held, regime, found) for regime in found.regimes),
+        questions, options, train, held, field, discovery,
+        tuple(describe(questions, held, regime) for regime in discovery.regimes),
         predicted,
         {name: mean_gap((y - predicted["local"]) ** 2 - (y - predicted[name]) ** 2, prompt) for name in ESTIMATORS[:-1]},
         slices,
@@ -268,14 +271,14 @@ def _permutation(made: Permutation | None) -> dict[str, Any] | None:
     }
 
 
-def _seeds(made: Seeds | None, found: Discovery) -> dict[str, Any] | None:
+def _seeds(made: Seeds | None, discovery: Discovery) -> dict[str, Any] | None:
     if made is None:
         return None
     return {
         "n": len(made.regimes),
         "field_correlation": float(made.correlation.mean()),
         "sign_agreement": float(made.agreement.mean()),
-        "regimes": [len(found.regimes), *made.regimes],
+        "regimes": [len(discovery.regimes), *made.regimes],
     }
 
 

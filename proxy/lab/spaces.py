@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hedgerow.calibration import Beta
-from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.evaluation import Evaluation
-from hedgerow.calibration.metrics import bootstrap_interval
-from hedgerow.calibration.metrics.table import METRICS
-from hedgerow.calibration.summary import summarise
+from hedgerow.calibration.metrics.correlation import spearman
+from hedgerow.calibration.summary import paired_metrics, summarise
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
-from hedgerow.proxy.lab.datasets import Sampled, parse_row
+from hedgerow.proxy.lab.evaluating import figures_of
 from hedgerow.proxy.lab.ledger import Ledger
+from hedgerow.proxy.lab.rows import Sampled, parse_row
+from hedgerow.proxy.lab.spreading import HERE, Place, nothing
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.protocols import ConfidenceSignal
@@ -37,22 +38,23 @@ class Draft:
     correct: bool
 
 
-async def measure_drafts(rows: Sequence[Json], signal: ConfidenceSignal) -> list[Draft]:
-    """The drafts of graded rows, in their order; rows whose outcome is open are left out.
+async def measure_drafts(rows: Sequence[Json], signal: ConfidenceSignal, place: Place = HERE) -> list[Draft]:
+    """The drafts of graded rows, in their order; rows whose outcome is open are left out. `place`: who groups the answers.
 
     Raises:
         StepFailed: the answers do not carry what the signal needs.
     """
-    drafts = []
-    for content in rows:
-        row = parse_row(content)
-        if not isinstance(row, Sampled) or row.correct is None:
-            continue
-        clustering = await RuleClusterer().cluster(row.question, [sample.text for sample in row.samples])
-        raw = await signal.measure(row.question, row.samples, clustering)
-        text = row.samples[clustering.draft_index].text
-        drafts.append(Draft(content["key"], row.question, text, raw, row.correct))
-    return drafts
+    async with place.workers(nothing) as workers:
+        return [draft async for draft in workers.each(partial(_draft, signal), rows) if draft is not None]
+
+
+async def _draft(signal: ConfidenceSignal, _: None, content: Json) -> Draft | None:
+    row = parse_row(content)
+    if not isinstance(row, Sampled) or row.correct is None:
+        return None
+    clustering = await RuleClusterer().cluster(row.question, [sample.text for sample in row.samples])
+    raw = await signal.measure(row.question, row.samples, clustering)
+    return Draft(content["key"], row.question, row.samples[clustering.draft_index].text, raw, row.correct)
 
 
 async def word_drafts(
@@ -69,7 +71,7 @@ async def word_drafts(
             job = job_of(draft)
             hedges = steps.retriever.nearest(target, job.route.rewriting.k, draft.text)
             request = RewriteRequest(draft.question, draft.text, target, hedges)
-            done = await reword(request, rewriters=steps.rewriters(job), guard=steps.guard)
+            done = await reword(request, rewriters=steps.rewriters(job), guard=steps.guard, reader=steps.reader)
             row: Json = {
                 "question": draft.question,
                 "draft": draft.text,
@@ -90,8 +92,6 @@ def linguistic_space(
     drafts: Sequence[Draft], worded: Sequence[Json], targets: Sequence[Beta], *, resamples: int, seed: int
 ) -> dict[str, Any]:
     """Perceived confidence before and after, against the labels; shares of statuses, and rank agreement with the targets."""
-    from scipy.stats import spearmanr
-
     languages = [language_of(draft.text, draft.question) for draft in drafts]
     perceived = [
         (perceived_confidence(draft.text, language), perceived_confidence(row["text"], language))
@@ -113,8 +113,8 @@ def linguistic_space(
         columns.append((np.array([b.alpha for b in betas]), np.array([b.beta for b in betas]), correct))
     means = [a / (a + b) for a, b, _ in columns]
     wanted = np.array([targets[i].mean for i in kept])
-    if min(np.ptp(wanted), np.ptp(means[1])) > 0:
-        document["spearman"] = float(spearmanr(wanted, means[1]).statistic)
+    if (agreement := spearman(wanted, means[1])) is not None:
+        document["spearman"] = agreement
     return document | before_and_after(columns[0], columns[1], resamples=resamples, seed=seed)
 
 
@@ -123,22 +123,11 @@ Columns = tuple[Any, Any, Any]
 
 def before_and_after(before: Columns, after: Columns, *, resamples: int, seed: int) -> dict[str, Any]:
     """Every metric of two sets of Betas of the same answers, with intervals where asked for."""
-    summaries = {"before": summarise(*before), "after": summarise(*after)}
-    document: dict[str, Any] = {
-        name: {when: summary[name] for when, summary in summaries.items()}
-        for name in summaries["before"]
-        if name in summaries["after"]
-    }
-    for name in document if resamples else ():
-        for when, columns in (("before", before), ("after", after)):
-            try:
-                interval = bootstrap_interval(
-                    METRICS[name], *columns, rng=np.random.default_rng(seed), resamples=resamples
-                )
-            except NotEnoughData:  # undefined on most resamples: no interval, as the report shows
-                continue
-            document[name][f"{when}_interval"] = [interval.low, interval.high]
-    return document
+    summaries = summarise(*before), summarise(*after)
+    names = [name for name in summaries[0] if name in summaries[1]] if resamples else []
+    rng = np.random.default_rng(seed)
+    changes = paired_metrics(before[:2], after[:2], before[2], names, resamples=resamples, rng=rng)
+    return figures_of(*summaries, changes)
 
 
 def calibrated_betas(evaluation: Evaluation) -> list[Beta]:

@@ -18,6 +18,8 @@ Points = list[tuple[float, float]]
 
 CELLS = 120
 """Cells of [0, 1] in which a density is drawn."""
+MOST_POINTS = 400
+"""Points of a curve, about."""
 TALLEST = 2.5
 """A curve this many times as high as the lowest peak runs out of the frame: else a spike would flatten all others."""
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -43,10 +45,9 @@ def density(beta: Beta, cells: int = CELLS) -> tuple[float, ...]:
     return tuple((np.diff(cumulated) * cells).tolist())
 
 
-def central(beta: Beta, share: float = 0.9) -> tuple[float, float]:
-    """The interval that leaves out equal probabilities on both sides."""
-    tail = (1.0 - share) / 2.0
-    low, high = special.betaincinv(beta.alpha, beta.beta, [tail, 1.0 - tail])
+def central(beta: Beta) -> tuple[float, float]:
+    """The interval that holds nine tenths and leaves out equal probabilities on both sides."""
+    low, high = special.betaincinv(beta.alpha, beta.beta, [0.05, 0.95])
     return float(low), float(high)
 
 
@@ -141,6 +142,6 @@ def observed(evaluation: Evaluation, *, most: int = 20) -> Points:
     return [(float(mean[group].mean()), float(evaluation.correct[group].mean())) for group in groups]
 
 
-def _thin(points: Points, most: int = 400) -> Points:
-    step = -(-len(points) // most)
+def _thin(points: Points) -> Points:
+    step = -(-len(points) // MOST_POINTS)
     return points if step == 1 else [*points[::step], points[-1]]

@@ -162,8 +162,8 @@ def _raise_regimes(
     engine: Engine, drift: Drift, route: Route, map_id: str, tests: Mapping[int, SequentialTest]
 ) -> set[str]:
     """Raise an alarm for each regime in which the map proved wrong; the kinds of alarms."""
-    found = {f"{OUTCOMES} of regime {number}": test for number, test in tests.items() if test.alarm_at is not None}
-    for kind, test in found.items():
+    alarms = {f"{OUTCOMES} of regime {number}": test for number, test in tests.items() if test.alarm_at is not None}
+    for kind, test in alarms.items():
         statistic = float(test.log_e.max())
         if raise_alarm(
             engine, route=route.name, map_id=map_id, kind=kind, statistic=statistic, threshold=test.threshold
@@ -171,7 +171,7 @@ def _raise_regimes(
             log.warning(
                 "drift_alarm", route=route.name, map=map_id, kind=kind, statistic=statistic, threshold=test.threshold
             )
-    return set(found)
+    return set(alarms)
 
 
 def _inputs(drift: Drift, fitted: FittedMap, raw: Columns) -> InputTest | None:
@@ -198,7 +198,7 @@ def _raise(
         if raise_alarm(engine, route=route.name, map_id=map_id, kind=kind, statistic=statistic, threshold=threshold):
             named = {"route": route.name, "map": map_id, "kind": kind}
             log.warning("drift_alarm", **named, statistic=statistic, threshold=threshold)
-            if kind == OUTCOMES and drift.on_alarm == "shadow" and route.mode == "on":
+            if kind == OUTCOMES and drift.on_alarm == "shadow" and route.rewords:
                 set_state(engine, route.name, "mode", "shadow", actor=WATCHER, note=f"map {map_id} proved wrong")
     return set(alarms)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -17,16 +16,14 @@ from hedgerow.calibration.metrics import (
     faithfulness_figures,
 )
 from hedgerow.lexicon.perception.decisive import decisiveness
-from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.spoken import OWN_WORDS, SERVED, SpokenAnswers
+from hedgerow.proxy.monitoring.figures import inside, stretches
 from hedgerow.proxy.types import Json
 
 Against = Literal["calibrated", "raw"]
 Floats = NDArray[np.float64]
 MIN_ANSWERS = 20
 """Fewest answers that an estimate is made from."""
-STRETCHES = 10
-"""Stretches of time in which cMFG is estimated."""
 RESAMPLES = 200
 PLAIN, OWN = "plain answer", OWN_WORDS
 VOICES = (PLAIN, OWN, SERVED)
@@ -54,8 +51,8 @@ def columns(spoken: SpokenAnswers, against: Against = "calibrated") -> Mapping[s
 
 def voices(spoken: SpokenAnswers, against: Against = "calibrated", resamples: int = RESAMPLES) -> dict[str, Voice]:
     """Every voice with answers enough."""
-    told = columns(spoken, against).items()
-    return {name: voice(*pair, resamples) for name, pair in told if pair[0].size >= MIN_ANSWERS}
+    by_voice = columns(spoken, against).items()
+    return {name: voice(*pair, resamples) for name, pair in by_voice if pair[0].size >= MIN_ANSWERS}
 
 
 def voice(decisive: Floats, confidence: Floats, resamples: int = RESAMPLES) -> Voice:
@@ -66,23 +63,20 @@ def voice(decisive: Floats, confidence: Floats, resamples: int = RESAMPLES) -> V
     return Voice(measured, decisiveness_curve(decisive, confidence))
 
 
-def over_time(spoken: SpokenAnswers, period: Period) -> Json:
-    """CMFG by time as [times, low, high, served, own words]; empty where no stretch has answers enough."""
-    first = float(spoken.created_at.min(initial=period.until))
-    since = max(period.since or first, first)
-    edges = np.linspace(since, period.until, STRETCHES + 1).tolist()
-    stretches = [spoken.where((spoken.created_at >= a) & (spoken.created_at <= b)) for a, b in pairwise(edges)]
-    rows = [_stretch(stretch) for stretch in stretches]
+def over_time(spoken: SpokenAnswers) -> Json:
+    """CMFG by time as [times, low, high, served, own words]; empty where there are not answers enough for two stretches."""
+    parts = stretches(spoken.created_at, MIN_ANSWERS)
+    rows = [_stretch(spoken.where(inside(spoken.created_at, part))) for part in parts]
     if all(row[0] is None for row in rows):
         return {"cmfg": []}
-    times = [(a + b) / 2 for a, b in pairwise(edges)]
+    times = [(low + high) / 2 for low, high in parts]
     return {"cmfg": [times, *map(list, zip(*rows, strict=True))]}
 
 
 def _stretch(spoken: SpokenAnswers) -> list[float | None]:
     """Low, high and estimate of what was served, and the estimate of the drafts' own words."""
-    told = columns(spoken)
-    served, own = told[SERVED], told[OWN]
+    by_voice = columns(spoken)
+    served, own = by_voice[SERVED], by_voice[OWN]
     if served[0].size < MIN_ANSWERS:
         return [None, None, None, None]
     cmfg = voice(*served).figures.cmfg

@@ -22,16 +22,21 @@ from hedgerow.proxy.monitoring.diagrams import Reliability, reliability
 from hedgerow.proxy.types import Json
 
 HOUR, DAY = 3600.0, 86400.0
-PERIODS: Mapping[str, tuple[str, float | None, float]] = {
-    "24h": ("24 hours", DAY, HOUR),
-    "7d": ("7 days", 7 * DAY, 6 * HOUR),
-    "30d": ("30 days", 30 * DAY, DAY),
-    "all": ("all time", None, DAY),
+PERIODS: Mapping[str, tuple[str, float | None]] = {
+    "24h": ("24 hours", DAY),
+    "7d": ("7 days", 7 * DAY),
+    "30d": ("30 days", 30 * DAY),
+    "all": ("all time", None),
 }
-"""Name, length and bucket of each period on offer, seconds."""
-MAX_BUCKETS = 60
-QUALITY_BUCKETS = 10
-"""Stretches of time in which calibration is estimated: each needs verdicts of its own."""
+"""Name and length of each period on offer, seconds."""
+STEPS: Mapping[float, str] = {
+    60.0: "minute", 300.0: "five minutes", 900.0: "quarter of an hour", HOUR: "hour", 3 * HOUR: "three hours", 6 * HOUR: "six hours",
+    DAY: "day", 7 * DAY: "week", 28 * DAY: "four weeks",
+}  # fmt: skip
+"""Buckets by length in seconds, each with its name."""
+FEWEST_BUCKETS, MOST_BUCKETS = 10, 30
+QUALITY_STRETCHES = 10
+"""Most stretches of time in which calibration is estimated: each needs verdicts of its own."""
 MIN_VERDICTS = 20
 """Fewest verdicts that an estimate over a stretch of time is made from."""
 RESAMPLES = 80
@@ -44,11 +49,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """Equal stretches of a period."""
+    """Equal stretches of a period, the last of which ends with it.
+
+    Attributes:
+        begun: when the first row was written, where they begin with that and not with the period's own beginning.
+    """
 
     period: Period
     seconds: float
     number: int
+    begun: float | None = None
+
+    @property
+    def name(self) -> str:
+        """How long each is."""
+        return STEPS.get(self.seconds, f"{self.seconds / DAY:.0f} days")
 
     @property
     def starts(self) -> list[float]:
@@ -57,12 +72,35 @@ class Buckets:
 
 
 def buckets_of(name: str, now: float, first: float | None) -> Buckets:
-    """The stretches of a named period; "all" begins with the first row."""
-    _, length, seconds = PERIODS[name]
-    since = now - length if length is not None else (first if first is not None else now - DAY)
-    if length is None:
-        seconds = max(HOUR, (now - since) / (MAX_BUCKETS / 2))
-    return Buckets(Period(since, now), seconds, max(1, ceil((now - since) / seconds - 1e-6)))
+    """The stretches of a named period, at most `MOST_BUCKETS`. Where the first row is younger than the period they begin with it: a first hour
+    is drawn by the minute, not as one spike at the end of a week.
+    """
+    length = PERIODS[name][1]
+    begun = first if first is not None and (length is None or first > now - length) else None
+    span = max(now - begun, 0.0) if begun is not None else length or DAY
+    seconds = next((step for step in STEPS if span <= step * MOST_BUCKETS), ceil(span / MOST_BUCKETS / DAY) * DAY)
+    number = max(FEWEST_BUCKETS, ceil(span / seconds))
+    return Buckets(Period(now - number * seconds, now), seconds, number, begun)
+
+
+def stretches(moments: Floats, least: int) -> list[tuple[float, float]]:
+    """Stretches of time that hold about as many of the moments each, at least `least`; none where there are not enough for two.
+
+    >>> stretches(np.array([1.0, 2.0, 9.0, 10.0]), 2)
+    [(1.0, 5.5), (5.5, 10.0)]
+    """
+    number = min(QUALITY_STRETCHES, moments.size // least)
+    if number < 2:
+        return []
+    edges = np.unique(np.quantile(moments, np.linspace(0.0, 1.0, number + 1)))
+    return list(pairwise(edges.tolist()))
+
+
+def inside(moments: Floats, stretch: tuple[float, float]) -> NDArray[np.bool_]:
+    """Which moments lie in a stretch; those at its end belong to the next one, but for the last moment of all."""
+    low, high = stretch
+    ends = moments <= high if high >= moments.max(initial=low) else moments < high
+    return np.asarray((moments >= low) & ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,26 +238,23 @@ def volumes(counted: Sequence[Tally], buckets: Buckets) -> Json:
     }
 
 
-def quality(labelled: LabelledAnswers, period: Period) -> Json:
-    """Faithfulness Divergence and smooth ECE by time, each as [low, high, calibrated, raw] by time; empty without verdicts."""
-    since = period.since if period.since is not None else float(labelled.created_at.min(initial=period.until))
-    since = max(since, float(labelled.created_at.min(initial=period.until)))
-    edges = np.linspace(since, period.until, QUALITY_BUCKETS + 1)
+def quality(labelled: LabelledAnswers) -> Json:
+    """Faithfulness Divergence and smooth ECE by time, each as [low, high, calibrated, raw] by time; empty without verdicts enough."""
+    parts = stretches(labelled.created_at, MIN_VERDICTS)
     divergence: list[list[float | None]] = []
     error: list[list[float | None]] = []
-    times = []
-    for low, high in pairwise(edges.tolist()):
-        inside = labelled.where((labelled.created_at >= low) & (labelled.created_at < high))
-        times.append(float(low + high) / 2)
-        if len(inside) < MIN_VERDICTS:
+    for part in parts:
+        some = labelled.where(inside(labelled.created_at, part))
+        if len(some) < MIN_VERDICTS:
             divergence.append([None] * 4)
             error.append([None] * 4)
             continue
-        fd, ece = _interval(np.mean, inside.fd), _smooth_interval(inside.calibrated, inside.correct)
-        divergence.append([fd.low, fd.high, fd.estimate, float(np.mean(inside.fd_raw))])
-        error.append([ece.low, ece.high, ece.estimate, _smooth(inside.raw, inside.correct)])
+        fd, ece = _interval(np.mean, some.fd), _smooth_interval(some.calibrated, some.correct)
+        divergence.append([fd.low, fd.high, fd.estimate, float(np.mean(some.fd_raw))])
+        error.append([ece.low, ece.high, ece.estimate, _smooth(some.raw, some.correct)])
     if all(row[0] is None for row in divergence):
         return {"fd": [], "ece": []}
+    times = [(low + high) / 2 for low, high in parts]
     return {name: [times, *map(list, zip(*rows, strict=True))] for name, rows in (("fd", divergence), ("ece", error))}
 
 

@@ -1,15 +1,34 @@
-"""Counters, gauges and histograms of one process, for Prometheus."""
+"""Counters, gauges and histograms for Prometheus: of one process, or of all workers behind one port.
+
+Where `PROMETHEUS_MULTIPROC_DIR` names a folder (`hedgerow serve --workers` sets it), prometheus-client keeps every number in a file of the
+process there, and a scrape of any worker adds up the files: counts outlive a worker that was killed.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from hedgerow.proxy.upstreams.circuits import Counting
 
 if TYPE_CHECKING:
     from hedgerow.proxy.audit.store import AuditStore
+    from hedgerow.proxy.monitoring.arms import Comparison
     from hedgerow.proxy.monitoring.drift import RouteHealth
     from hedgerow.proxy.monitoring.promises import RoutePromises
+    from hedgerow.proxy.types import Usage
+
+MOST_MODELS = 100
+"""Names of models that become labels; a series lives as long as the process."""
+
+
+NOW_EVERY_S = 1.0
+"""Seconds after which the other workers know what a process has in flight."""
 
 
 class Metrics:
@@ -17,15 +36,19 @@ class Metrics:
 
     Attributes:
         under_way: requests being answered; a plain number, because counting them must cost nothing.
+        shared: the folder in which all workers count; None for a process alone.
     """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "hedgerow_requests",
-            "Requests by what became of them.",
-            ("route", "mode", "status", "reason"),
-            registry=self.registry,
+        self.shared = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+        self._all: CollectorRegistry | MultiProcessCollector = self.registry
+        if self.shared is not None:
+            self._all = MultiProcessCollector(None, self.shared)  # type: ignore[no-untyped-call]
+        self._now: list[tuple[Gauge, Callable[[], float]]] = []
+        self._promises_counting: dict[str, set[str]] = {}
+        self._requests = self._counter(
+            "requests", "Requests by what became of them.", "route", "mode", "status", "reason"
         )
         self.step_seconds = Histogram(
             "hedgerow_step_seconds",
@@ -34,18 +57,11 @@ class Metrics:
             buckets=(0.0001, 0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60),
             registry=self.registry,
         )
-        self.tokens = Counter(
-            "hedgerow_tokens", "Tokens spent, by purpose.", ("route", "purpose"), registry=self.registry
+        self.tokens = self._counter("tokens", "Tokens spent, by purpose.", "route", "purpose")
+        self.refused_rewrites = self._counter(
+            "refused_rewrites", "Rewrites that the guard or a rewriter refused.", "route", "attempt"
         )
-        self.refused_rewrites = Counter(
-            "hedgerow_refused_rewrites",
-            "Rewrites that the guard or a rewriter refused.",
-            ("route", "attempt"),
-            registry=self.registry,
-        )
-        self.audit_rows_lost = Counter(
-            "hedgerow_audit_rows_lost", "Audit rows that could not be written.", registry=self.registry
-        )
+        self.audit_rows_lost = self._counter("audit_rows_lost", "Audit rows that could not be written.")
         self.verdicts = self._counter("verdicts", "Verdicts on answers recorded.", "route", "kind")
         self.claim_verdicts = self._counter("claim_verdicts", "Verdicts on single claims recorded.", "route", "kind")
         self.ungraded = self._counter(
@@ -54,13 +70,16 @@ class Metrics:
         self.background_failures = self._counter(
             "background_failures", "Failures of work beside the requests, and jobs that the shutdown cut off.", "task"
         )
-        self._health = {name: self._gauge(name, text) for name, text in _HEALTH.items()}
+        self._health = {name: self._gauge(name, text, "route") for name, text in _HEALTH.items()}
         self._count_promises()
-        self._alarm = Gauge(
-            "hedgerow_drift_alarm", "1 while an alarm stands.", ("route", "kind"), registry=self.registry
-        )
+        self._count_arms()
+        self._count_keys()
+        self._count_money()
+        self._count_upstreams()
+        self._alarm = self._gauge("drift_alarm", "1 while an alarm stands.", "route", "kind")
 
-        self.request_seconds = Histogram(
+        self._ends: dict[tuple[str, str, str, str], tuple[Counter, Histogram]] = {}
+        self._request_seconds = Histogram(
             "hedgerow_request_seconds",
             "Time from a request's arrival until its audit row.",
             ("route", "mode"),
@@ -75,18 +94,79 @@ class Metrics:
             "settled_claim_divergence_nats",
             "Faithfulness Divergence of each verdict on a single claim, by whose confidence: raw or calibrated.",
         )
-        self.audit_queue_batches = Gauge(
-            "hedgerow_audit_queue_batches", "Batches of audit rows that wait to be written.", registry=self.registry
+        self._audit_queue_batches = self._gauge(
+            "audit_queue_batches", "Batches of audit rows that wait to be written.", mode="livesum"
         )
-        self.audit_spooled_rows = Gauge(
-            "hedgerow_audit_spooled_rows",
-            "Audit rows that wait in the spool while the store is down.",
-            registry=self.registry,
+        self._audit_spooled_rows = self._gauge(
+            "audit_spooled_rows", "Audit rows that wait in the spool while the store is down.", mode="livesum"
         )
         self.under_way = 0
-        Gauge(
-            "hedgerow_requests_in_flight", "Requests for an upstream that are being answered.", registry=self.registry
-        ).set_function(lambda: self.under_way)
+        in_flight = self._gauge(
+            "requests_in_flight", "Requests for an upstream that are being answered.", mode="livesum"
+        )
+        self._now.append((in_flight, lambda: self.under_way))
+
+    def ended(self, route: str, mode: str, status: str, reason: str, seconds: float) -> None:
+        """Count a request by what became of it, and how long it took."""
+        end = route, mode, status, reason
+        known = self._ends.get(end)
+        if known is None:  # looking labels up costs more than counting
+            known = self._ends[end] = self._requests.labels(*end), self._request_seconds.labels(route, mode)
+        known[0].inc()
+        known[1].observe(seconds)
+
+    def _count_keys(self) -> None:
+        self.key_requests = self._counter(
+            "key_requests", "Requests of named keys by what became of them.", "key", "team", "status"
+        )
+        self.key_tokens = self._counter(
+            "key_tokens", "Tokens spent on requests of named keys, by purpose.", "key", "team", "purpose"
+        )
+        self.key_refusals = self._counter(
+            "key_refusals", "Requests refused because a limit of their key was used up.", "key", "team", "limit"
+        )
+
+    def _count_money(self) -> None:
+        self._models: set[str] = set()
+        self._spent_tokens = self._counter(
+            "spent_tokens",
+            "Tokens spent on calibrated requests: prompt (read anew), cached (read from the cache) and completion.",
+            *("route", "key", "purpose", "model", "kind"),
+        )
+        self._cost = self._counter(
+            "cost_dollars", "What calibrated requests cost, in US dollars.", "route", "key", "purpose", "model"
+        )
+        self.over_budget = self._counter(
+            "over_budget",
+            "Requests beyond a budget: soft (fewer answers drawn), hard (passed on plain), unknown (plain, because it could not be looked up).",
+            *("route", "key", "limit"),
+        )
+        self._unpriced = self._counter(
+            "unpriced_answers", "Calibrated requests whose cost is not known for a purpose.", "route", "key", "purpose"
+        )
+
+    def spent(
+        self, route: str, key: str, spent: Mapping[str, Sequence[Usage]], costs: Mapping[str, float | None]
+    ) -> None:
+        """Count what a request took: the tokens of its calls, and its costs, by purpose."""
+        for purpose, calls in spent.items():
+            for usage in calls:
+                labels = (route, key, purpose, self._model(usage.model))
+                kinds = {"prompt": usage.prompt - usage.cached, "cached": usage.cached, "completion": usage.completion}
+                for kind, tokens in kinds.items():
+                    if tokens > 0:
+                        self._spent_tokens.labels(*labels, kind).inc(tokens)
+            if (cost := costs.get(purpose)) is None:
+                self._unpriced.labels(route, key, purpose).inc()
+            elif cost > 0:
+                self._cost.labels(route, key, purpose, self._model(calls[0].model)).inc(cost)
+
+    def _model(self, name: str) -> str:
+        """A model's name as a label; upstreams may make up as many as they like."""
+        if name not in self._models and len(self._models) == MOST_MODELS:
+            return "other"
+        self._models.add(name)
+        return name
 
     def _count_promises(self) -> None:
         self.promised = self._counter(
@@ -95,16 +175,59 @@ class Metrics:
             "route",
             "reason",
         )
-        self._promise = {
-            name: Gauge(f"hedgerow_{name}", text, ("route", "promise"), registry=self.registry)
-            for name, text in _PROMISES.items()
-        }
-        self._in_force = self._gauge("promises_in_force", "1 while a certificate stands for what the route promises.")
+        self._promise = {name: self._gauge(name, text, "route", "promise") for name, text in _PROMISES.items()}
+        self._in_force = self._gauge(
+            "promises_in_force", "1 while a certificate stands for what the route promises.", "route"
+        )
+
+    def _count_upstreams(self) -> None:
+        calls = self._counter(
+            "upstream_calls",
+            "Calls of an upstream: ok, a class of statuses, or the code of an error.",
+            "upstream",
+            "outcome",
+        )
+        moved = self._counter(
+            "upstream_fallbacks",
+            "Answers that a group moved away from an upstream because it failed before they had begun.",
+            "upstream",
+        )
+        is_open = self._gauge(
+            "upstream_circuit_open",
+            "1 from the failure that opened an upstream's circuit until a call succeeds; of several workers, in how many.",
+            "upstream",
+            mode="livesum",
+        )
+        self.upstreams = _Upstreams(calls, moved, is_open)
+
+    def _count_arms(self) -> None:
+        self._arm_mean = Gauge(
+            "hedgerow_arm_mean",
+            "Mean of a split route's arm: divergence in nats, feedback as a share, tokens and US dollars an answer.",
+            ("route", "arm", "figure"),
+            registry=self.registry,
+        )
+        self._arm_difference = Gauge(
+            "hedgerow_arm_difference",
+            "Bounds of the arm `on` less the other one, at 95 %, valid at every look.",
+            ("route", "figure", "end"),
+            registry=self.registry,
+        )
 
     def follow(self, store: AuditStore) -> None:
-        """Ask the store itself at each scrape."""
-        self.audit_queue_batches.set_function(lambda: store.writer.queued)
-        self.audit_spooled_rows.set_function(lambda: store.writer.spooled)
+        """Ask the store itself how much waits there."""
+        self._now.append((self._audit_queue_batches, lambda: store.writer.queued))
+        self._now.append((self._audit_spooled_rows, lambda: store.writer.spooled))
+
+    def set_gauges(self) -> None:
+        """Set the gauges of what this process has in flight."""
+        for gauge, read in self._now:
+            gauge.set(read())
+
+    def exposition(self) -> bytes:
+        """All series in the text format, added up over the workers where there are several."""
+        self.set_gauges()
+        return generate_latest(_Known(self._all))
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"hedgerow_{name}", text, labels, registry=self.registry)
@@ -113,10 +236,13 @@ class Metrics:
         nats = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10)
         return Histogram(f"hedgerow_{name}", text, ("route", "confidence"), buckets=nats, registry=self.registry)
 
-    def _gauge(self, name: str, text: str) -> Gauge:
-        return Gauge(f"hedgerow_{name}", text, ("route",), registry=self.registry)
+    def _gauge(
+        self, name: str, text: str, *labels: str, mode: Literal["livesum", "mostrecent"] = "mostrecent"
+    ) -> Gauge:
+        """A gauge. Of several workers' values the sum counts, or what one of them said last on behalf of all."""
+        return Gauge(f"hedgerow_{name}", text, labels, registry=self.registry, multiprocess_mode=mode)
 
-    def tell_health(self, health: RouteHealth) -> None:
+    def set_health(self, health: RouteHealth) -> None:
         """What the drift watcher found of one route; a figure that it has no data for is absent."""
         values = {
             "route_yellow": float(health.status == "yellow"),
@@ -127,19 +253,29 @@ class Metrics:
             "input_shift": health.input_shift,
         }
         for name, value in values.items():
-            if value is not None:
-                self._health[name].labels(health.route).set(value)
-            else:
-                self._health[name].remove_by_labels({"route": health.route})
+            self._health[name].labels(health.route).set(_ABSENT if value is None else value)
         for kind in DRIFT_ALARMS:
             self._alarm.labels(health.route, kind).set(kind in health.alarms)
 
-    def tell_promises(self, found: RoutePromises) -> None:
+    def set_arms(self, arms: Comparison) -> None:
+        """How both arms of a split route do; a figure without values is absent."""
+        for gap in arms.gaps:
+            for arm, mean in (("on", gap.on), (arms.rest, gap.rest)):
+                if mean is not None:
+                    self._arm_mean.labels(arms.route, arm, gap.figure).set(mean)
+            if gap.estimate is not None:
+                for end, bound in (("low", gap.low), ("high", gap.high)):
+                    self._arm_difference.labels(arms.route, gap.figure, end).set(bound)
+
+    def set_promises(self, health: RoutePromises) -> None:
         """What the watcher found of one route's promises."""
-        self._in_force.labels(found.route).set(found.reason is None)
-        for gauge in self._promise.values():
-            gauge.remove_by_labels({"route": found.route})
-        for promise in found.promises:
+        self._in_force.labels(health.route).set(health.reason is None)
+        promised = {promise.promise for promise in health.promises}
+        for gone in self._promises_counting.get(health.route, set()) - promised:
+            for gauge in self._promise.values():
+                gauge.labels(health.route, gone).set(_ABSENT)
+        self._promises_counting[health.route] = promised
+        for promise in health.promises:
             values = {
                 "promise_broken": float(promise.state == "broken"),
                 "promise_upper_bound": promise.high,
@@ -147,9 +283,47 @@ class Metrics:
                 "promise_broken_groups": len(promise.groups),
             }
             for name, value in values.items():
-                self._promise[name].labels(found.route, promise.promise).set(value)
+                self._promise[name].labels(health.route, promise.promise).set(value)
 
 
+class _Known(CollectorRegistry):
+    """What another collector has, without figures that there is no data for: a file of prometheus-client can forget none."""
+
+    def __init__(self, source: CollectorRegistry | MultiProcessCollector) -> None:
+        super().__init__()
+        self._source = source
+
+    def collect(self) -> Iterable[Metric]:
+        """Every metric with the samples that are numbers."""
+        for metric in self._source.collect():
+            metric.samples = [sample for sample in metric.samples if not math.isnan(sample.value)]
+            yield metric
+
+
+class _Upstreams(Counting):
+    """What becomes of the calls of upstreams, counted."""
+
+    def __init__(self, calls: Counter, moved: Counter, is_open: Gauge) -> None:
+        self._calls, self._moved, self._is_open = calls, moved, is_open
+        self._known: dict[tuple[str, str], Counter] = {}
+
+    def call(self, upstream: str, outcome: str) -> None:
+        """See `Counting`."""
+        counter = self._known.get((upstream, outcome))
+        if counter is None:  # looking labels up costs more than counting
+            counter = self._known[upstream, outcome] = self._calls.labels(upstream, outcome)
+        counter.inc()
+
+    def circuit(self, upstream: str, *, is_open: bool) -> None:
+        """See `Counting`."""
+        self._is_open.labels(upstream).set(is_open)
+
+    def moved(self, upstream: str) -> None:
+        """See `Counting`."""
+        self._moved.labels(upstream).inc()
+
+
+_ABSENT = math.nan
 _PROMISES = {
     "promise_broken": "1 where verdicts prove a promise broken.",
     "promise_upper_bound": "Upper bound of the share that a promise limits, at 95 %, 0..1.",

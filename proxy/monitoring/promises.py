@@ -134,15 +134,15 @@ def examine(engine: Engine, settings: Settings, standing: Mapping[str, Standing]
         StoreError: the store cannot be read.
     """
     routes = {route.name: route for route in settings.routes}
-    return {name: _of_route(engine, routes[name], found) for name, found in standing.items()}
+    return {name: _of_route(engine, routes[name], now) for name, now in standing.items()}
 
 
 def _of_route(engine: Engine, route: Route, standing: Standing) -> RoutePromises:
     without, certificate = (route.promises or Promises()).without, standing.certificate or standing.withdrawn
     if certificate is None:
         return RoutePromises(route.name, None, standing.reason, without, checked_at=time.time())
-    found = _alarmed(engine, route, health(route, certificate, evidence(engine, route, certificate)))
-    return found if standing.certificate is not None else replace(found, reason=standing.reason, served_by=without)
+    checked = _alarmed(engine, route, health(route, certificate, evidence(engine, route, certificate)))
+    return checked if standing.certificate is not None else replace(checked, reason=standing.reason, served_by=without)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ def _watched(promise: Promise, known: Evidence, how: Promises) -> PromiseHealth:
             promise, watch(known.not_given, level=limit, alpha=alpha) if limit else _never(known.not_given), ()
         )
     rows, wrong = rows_of(promise, judged)
-    found = watch(wrong[rows], level=limit, drawn=judged.drawn[rows], least=least, alpha=alpha)
+    watched = watch(wrong[rows], level=limit, drawn=judged.drawn[rows], least=least, alpha=alpha)
     groups = []
     for by in how.groups:
         names = [judged.groups[row][by] for row in rows]
@@ -235,7 +235,7 @@ def _watched(promise: Promise, known: Evidence, how: Promises) -> PromiseHealth:
         each = watch_groups(names, wrong[rows], level=limit, drawn=judged.drawn[rows], least=least, alpha=part)
         broken = {name: of for name, of in each.items() if of.state == "broken"}
         groups += [GroupHealth(by, name, of.labels, of.share or 0.0, of.low) for name, of in broken.items()]
-    return _health(promise, found, tuple(groups))
+    return _health(promise, watched, tuple(groups))
 
 
 def _never(not_given: NDArray[np.float64]) -> Watch:
@@ -246,27 +246,27 @@ def _never(not_given: NDArray[np.float64]) -> Watch:
     return Watch(0.0, not_given.size, share, share or 0.0, share or 0.0, _MOST if first.size else 0.0, 0.0, at)
 
 
-def _health(promise: Promise, found: Watch, groups: tuple[GroupHealth, ...]) -> PromiseHealth:
+def _health(promise: Promise, watched: Watch, groups: tuple[GroupHealth, ...]) -> PromiseHealth:
     return PromiseHealth(
         promise=promise.wish.text,
         sentence=promise.wish.sentence,
-        limit=found.level,
-        state=found.state,
-        labels=found.labels,
-        share=found.share,
-        low=found.low,
-        high=found.high,
-        evidence=found.evidence,
-        threshold=found.threshold,
+        limit=watched.level,
+        state=watched.state,
+        labels=watched.labels,
+        share=watched.share,
+        low=watched.low,
+        high=watched.high,
+        evidence=watched.evidence,
+        threshold=watched.threshold,
         groups=groups,
     )
 
 
-def _alarmed(engine: Engine, route: Route, found: RoutePromises) -> RoutePromises:
+def _alarmed(engine: Engine, route: Route, examined: RoutePromises) -> RoutePromises:
     """Raise what the tests found, and do what the route says should follow."""
-    standing = set(found.alarms)
-    name = (found.certificate or "")[:ID_LENGTH]
-    for number, promise in enumerate(found.promises, start=1):
+    standing = set(examined.alarms)
+    name = (examined.certificate or "")[:ID_LENGTH]
+    for number, promise in enumerate(examined.promises, start=1):
         broken = {f"{PROMISE} {number}": promise.state == "broken", f"{GROUP} {number}": bool(promise.groups)}
         for kind in (kind for kind, is_so in broken.items() if is_so):
             standing.add(kind)
@@ -275,13 +275,9 @@ def _alarmed(engine: Engine, route: Route, found: RoutePromises) -> RoutePromise
                 continue
             event = "promise_broken" if kind == f"{PROMISE} {number}" else "promise_hides_groups"
             groups = [f"{each.by}={each.name}" for each in promise.groups if each.by != "user"]
-            told = {"route": route.name, "certificate": found.certificate, "promise": promise.promise}
-            log.warning(event, **told, labels=promise.labels, share=promise.share, groups=groups, **figures)
-            if (
-                event == "promise_broken"
-                and route.mode == "on"
-                and (route.promises or Promises()).on_broken == "shadow"
-            ):
-                note = f"{promise.promise} of {found.certificate} proved broken"
+            about = {"route": route.name, "certificate": examined.certificate, "promise": promise.promise}
+            log.warning(event, **about, labels=promise.labels, share=promise.share, groups=groups, **figures)
+            if event == "promise_broken" and route.rewords and (route.promises or Promises()).on_broken == "shadow":
+                note = f"{promise.promise} of {examined.certificate} proved broken"
                 set_state(engine, route.name, "mode", "shadow", actor=WATCHER, note=note)
-    return replace(found, alarms=tuple(sorted(standing)))
+    return replace(examined, alarms=tuple(sorted(standing)))

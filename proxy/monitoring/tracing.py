@@ -1,6 +1,6 @@
 """OpenTelemetry traces: one span a request, one a step, one a call to an upstream. Off unless configured, and never with text.
 
-Names follow the GenAI semantic conventions. Trace context comes in with `traceparent` and goes on to the upstream. The libraries are
+Calls follow the semantic conventions for generative AI clients: what they are, of which model, with which sampling, and what they took. Trace context comes in with `traceparent` and goes on to the upstream. The libraries are
 imported only when tracing is on (extra `tracing`).
 """
 
@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from hedgerow.proxy.errors import ConfigError, ProxyError
+from hedgerow.proxy.errors import ConfigError, ProxyError, UpstreamRejected
 from hedgerow.proxy.protocols import Call, RawCall, Relay, Tunnels, Upstream
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.answers import usage_of
@@ -23,9 +24,35 @@ if TYPE_CHECKING:
     from hedgerow.proxy.config import Tracing as Settings
 
 OPERATIONS = dict.fromkeys(("/chat/completions", "/responses", "/messages"), "chat") | {
-    "/completions": "text_completion"
+    "/completions": "text_completion",
+    "/embeddings": "embeddings",
 }
 """`gen_ai.operation.name` by path."""
+API_TYPES = {"/chat/completions": "chat_completions", "/responses": "responses"}
+"""`openai.api.type` by path."""
+SAMPLING = ("model", "seed", "temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty")
+"""Fields of a request that the conventions know by the same name."""
+LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
+"""How endpoints call the most tokens of an answer."""
+ANSWER = {
+    "id": "gen_ai.response.id",
+    "model": "gen_ai.response.model",
+    "service_tier": "openai.response.service_tier",
+    "system_fingerprint": "openai.response.system_fingerprint",
+}
+"""Fields of a completion object, and what the conventions call them."""
+PROVIDERS = {
+    ".openai.azure.com": "azure.ai.openai",
+    "api.anthropic.com": "anthropic",
+    "api.cohere.com": "cohere",
+    "api.deepseek.com": "deepseek",
+    "api.groq.com": "groq",
+    "api.mistral.ai": "mistral_ai",
+    "api.perplexity.ai": "perplexity",
+    "api.x.ai": "x_ai",
+    "generativelanguage.googleapis.com": "gcp.gemini",
+}
+"""`gen_ai.provider.name` by the end of a host's name, for those that the conventions list."""
 _CONTEXT = frozenset(["traceparent", "tracestate"])
 
 
@@ -75,9 +102,9 @@ class Tracing:
         if late:
             span.end()
 
-    def around(self, name: str, upstream: Upstream) -> Upstream:
+    def around(self, name: str, upstream: Upstream, settings: object) -> Upstream:
         """The upstream with a span for each of its calls."""
-        return _TracedUpstream(name, upstream, self._tracer)
+        return _TracedUpstream(upstream, {"hedgerow.upstream": name, **server(settings)}, self._tracer)
 
     def close(self) -> None:
         """Send what waits; bounded by the exporter's own timeout."""
@@ -87,8 +114,8 @@ class Tracing:
 class _TracedUpstream:
     """An upstream whose calls are spans, and to which the trace goes on."""
 
-    def __init__(self, name: str, inner: Upstream, tracer: Any) -> None:
-        self._name, self._inner, self._tracer = name, inner, tracer
+    def __init__(self, inner: Upstream, server: Mapping[str, str | int], tracer: Any) -> None:
+        self._inner, self._server, self._tracer = inner, server, tracer
         self.honours_n = inner.honours_n
         if isinstance(inner, Tunnels):
             self.tunnel = inner.tunnel
@@ -97,24 +124,19 @@ class _TracedUpstream:
         """See `Upstream`."""
         with self._span(call.path, call.body) as span:
             answer = await self._inner.complete(replace(call, headers=_with_context(call.headers)))
-            usage = usage_of(answer)
-            span.set_attribute("gen_ai.usage.input_tokens", usage.prompt)
-            span.set_attribute("gen_ai.usage.output_tokens", usage.completion)
-            reasons = [str(choice.get("finish_reason")) for choice in answer["choices"]]
-            span.set_attribute("gen_ai.response.finish_reasons", reasons)
-            for key in ("id", "model"):
-                if isinstance(answer.get(key), str):
-                    span.set_attribute(f"gen_ai.response.{key}", answer[key])
+            span.set_attributes(of_answer(answer))
             return answer
 
     @asynccontextmanager
     async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
         """See `Upstream`."""
-        with self._span(call.path.partition("?")[0], {}) as span:
+        with self._span(call.path.partition("?")[0], call.request or {}) as span:
             kept = [(name, value) for name, value in call.headers if name not in _CONTEXT]
             traced = replace(call, headers=[*kept, *_with_context({}).items()])
             async with self._inner.relay(traced) as answer:
                 span.set_attribute("http.response.status_code", answer.status)
+                if answer.status >= 400:
+                    _mark(span, str(answer.status))
                 yield answer
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
@@ -129,17 +151,8 @@ class _TracedUpstream:
     def _span(self, path: str, body: Json) -> Iterator[Span]:
         from opentelemetry.trace import SpanKind
 
-        operation = OPERATIONS.get(path, "forward")
-        model = body.get("model")
-        known = {
-            "gen_ai.operation.name": operation,
-            "gen_ai.provider.name": self._name,
-            "gen_ai.request.model": model,
-            "gen_ai.request.choice.count": body.get("n"),
-            "gen_ai.request.temperature": body.get("temperature"),
-            "gen_ai.request.top_p": body.get("top_p"),
-        }
-        attributes = {name: value for name, value in known.items() if isinstance(value, str | int | float)}
+        operation, model = OPERATIONS.get(path, "forward"), body.get("model")
+        attributes = {**self._server, "gen_ai.operation.name": operation, **of_request(path, body)}
         with (
             self._tracer.start_as_current_span(
                 f"{operation} {model}" if isinstance(model, str) and model else operation,
@@ -156,14 +169,68 @@ class _TracedUpstream:
 @contextmanager
 def _failures_marked(span: Span) -> Iterator[None]:
     """An error that passes marks the span: our own by its code, a foreign one by its class."""
-    from opentelemetry.trace import Status, StatusCode
-
     try:
         yield
     except Exception as error:  # seen on its way, not held up
-        span.set_attribute("error.type", error.code if isinstance(error, ProxyError) else type(error).__name__)
-        span.set_status(Status(StatusCode.ERROR))
+        kind = error.code if isinstance(error, ProxyError) else type(error).__name__
+        _mark(span, str(error.status) if isinstance(error, UpstreamRejected) else kind)
         raise
+
+
+def _mark(span: Span, kind: str) -> None:
+    """Mark a span as an error of a kind."""
+    from opentelemetry.trace import Status, StatusCode
+
+    span.set_attribute("error.type", kind)
+    span.set_status(Status(StatusCode.ERROR))
+
+
+def server(settings: object) -> dict[str, str | int]:
+    """Who is asked, from an upstream's settings: `gen_ai.provider.name`, by its well-known host, else by the protocol that it speaks, and
+    the server's address.
+    """
+    provider: str = getattr(settings, "provider", "")
+    url = urlsplit(getattr(settings, "base_url", None) or getattr(settings, "api_base", None) or "")
+    host = url.hostname or ""
+    known = next((name for suffix, name in PROVIDERS.items() if host.endswith(suffix)), provider)
+    attributes: dict[str, str | int] = {"gen_ai.provider.name": known}
+    if host:
+        attributes |= {"server.address": host, "server.port": url.port or (443 if url.scheme == "https" else 80)}
+    return attributes
+
+
+def of_request(path: str, body: Json) -> dict[str, str | int | float | bool]:
+    """What a request says of the model and its sampling, under the names of the conventions. Never its text."""
+    wanted = body.get("response_format")
+    kind = wanted.get("type") if isinstance(wanted, dict) else None
+    tier = body.get("service_tier")
+    known = {f"gen_ai.request.{name}": body.get(name) for name in SAMPLING} | {
+        "gen_ai.request.choice.count": None if body.get("n") == 1 else body.get("n"),
+        "gen_ai.request.max_tokens": next((body[name] for name in LIMITS if body.get(name) is not None), None),
+        "gen_ai.request.stream": body.get("stream") or None,
+        "gen_ai.output.type": "json" if kind in ("json_object", "json_schema") else kind,
+        "openai.api.type": API_TYPES.get(path),
+        "openai.request.service_tier": None if tier == "auto" else tier,
+    }
+    return {name: value for name, value in known.items() if isinstance(value, str | int | float)}
+
+
+def of_answer(answer: Json) -> dict[str, str | int | list[str]]:
+    """What a completion object says of itself and of the tokens that it took."""
+    usage = usage_of(answer)
+    attributes: dict[str, str | int | list[str]] = {
+        "gen_ai.usage.input_tokens": usage.prompt,
+        "gen_ai.usage.output_tokens": usage.completion,
+        "gen_ai.response.finish_reasons": [str(choice.get("finish_reason")) for choice in answer["choices"]],
+    }
+    if usage.cached:
+        attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cached
+    if usage.reasoning:
+        attributes["gen_ai.usage.reasoning.output_tokens"] = usage.reasoning
+    for key, name in ANSWER.items():
+        if isinstance(answer.get(key), str):
+            attributes[name] = answer[key]
+    return attributes
 
 
 def _with_context(headers: Mapping[str, str]) -> dict[str, str]:

@@ -64,9 +64,9 @@ def score(text: str) -> float:
     return total(_fitted()["weights"], features(text))
 
 
-def total(weights: Mapping[str, float], found: set[str]) -> float:
+def total(weights: Mapping[str, float], present: set[str]) -> float:
     """The sum of the weights of these features, exact: it must not depend on the order in which a process walks through a set."""
-    return fsum(weights.get(name, 0.0) for name in found)
+    return fsum(weights.get(name, 0.0) for name in present)
 
 
 def features(text: str) -> set[str]:
@@ -74,15 +74,15 @@ def features(text: str) -> set[str]:
     line = text.partition("\n")[0]
     tokens, first = _tokens(text), _tokens(line)
     words = [token for token in first if token[0].isalpha()]
-    found = {"constant", *tokens, f"open {' '.join(words[:2])}"}
-    found |= {f"first {token}" for token in first} | {f"first {one} {other}" for one, other in pairwise(first)}
-    found |= {f"{at}: {word}" for at, word in enumerate(words[:3])}
-    found |= {f"words {min(len(tokens) // 12, 6)}", f"numbers {min(tokens.count('0'), 5)}"}
+    names = {"constant", *tokens, f"open {' '.join(words[:2])}"}
+    names |= {f"first {token}" for token in first} | {f"first {one} {other}" for one, other in pairwise(first)}
+    names |= {f"{at}: {word}" for at, word in enumerate(words[:3])}
+    names |= {f"words {min(len(tokens) // 12, 6)}", f"numbers {min(tokens.count('0'), 5)}"}
     signs = {
         "code": _CODE.search(text), "formula": _FORMULA.search(text), "more lines": "\n" in text,
         "asks first": line.endswith("?"), "asks last": text.endswith("?"),
     }  # fmt: skip
-    return found | {name for name, there in signs.items() if there}
+    return names | {name for name, there in signs.items() if there}
 
 
 def _tokens(text: str) -> list[str]:

@@ -36,7 +36,7 @@ def statements(draft: str, question: str, found: Sequence[Claim]) -> int:
 
 
 def _asked(question: str) -> str:
-    """The question as what is measured is told by it: the steps of a worked solution are measured, if not hedged."""
+    """The question that decides what is measured; "" for a word problem: the steps of a worked solution are measured, if not hedged."""
     return "" if is_problem(question) else question
 
 

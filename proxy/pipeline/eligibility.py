@@ -30,11 +30,11 @@ _POLITE = re.compile(
 _MAKE = re.compile(
     r"(?:(?:write|compose|create|generate|build|implement|refactor|rewrite|rephrase|reword|paraphrase|proofread"
     r"|summari[sz]e|suggest|recommend|brainstorm|come up with|pretend|act as|role-?play|let's|let us|argue|continue)\b(?!-)|"
-    r"(?:draft|shorten|polish|improve|edit|plan|design|invent|make|imagine|you are|sing|code|debug|fix|add|decorate|outline|persuade|sketch)"
+    r"(?:craft|draft|shorten|polish|improve|edit|plan|design|invent|make|imagine|you are|sing|code|debug|fix|add|decorate|outline|persuade|sketch)"
     r" (?:me|us|my|our|an?|the|this|these|that|it|some|him|her|them|up|you|your|now)\b)"
     r"(?!\s+[\d\"“])(?!.*\bas an? (?:decimal|fraction|percentage|roman numeral|product|sum)\b)"
-    r"|translate (?:the|this|my|following|these)|(?:tell|sing|read) (?:me |us )?(?:a|an|another|some) (?:\w+ )?(?:joke|story|poem|song|tale|riddle|fun)"
-    r"|give (?:me|us) (?:some |a few |\w+ )?(?:ideas?|tips|advice|feedback|suggestions|examples of how|names for)"
+    r"|complete (?:the|this) (?:\w+ )?(?:dialogue|conversation|story|poem|song|letter|limerick)\b|translate (?:the|this|my|following|these)|(?:tell|sing|read) (?:me |us )?(?:a|an|another|some) (?:\w+ )?(?:joke|story|poem|song|tale|riddle|fun)"
+    r"|(?:give|list|provide|share|offer) (?:me |us )?(?:some |a few |\w+ )?(?:ideas?|tips|advice|feedback|suggestions|examples of how|names for)"
     r"|describe .*\bin the (?:style|voice|manner) of\b|i (?:need|want) (?:a|an|some) .*(?:message|letter|email|poem|speech|story|ideas?|script|slogan|text|name)"
     r"|(?:schreibe?|verfasse?|dichte|erzähle?|entwirf|erstelle?|erfinde?|fasse|formuliere?|programmiere?|übersetze? (?:den|die|das|diesen))\b"
     r"|(?:écris|écrivez|rédige[rz]?|raconte|compose|invente|résume[rz]?|imagine|crée|traduis (?:le|la|ce|cette))\b"
@@ -43,10 +43,10 @@ _MAKE = re.compile(
     r"|(?:напиши|сочини|расскажи|придумай|создай)\w*\b|(?:请|帮我|给我)*(?:写|创作|编|总结|讲)(?=[一个首篇段封份])"
 )
 _TEXTS = re.compile(
-    r"(?:(?:craft|construct|devise|produce|output|provide|describe|give(?! (?:the|an?) (?:name|title|author|year))|tell|propose|offer|develop|make|add|rearrange|organi[sz]e|teach|help|try|think of)\b[^.?!]{0,100}?"
+    r"(?:(?:craft|construct|devise|produce|output|provide|describe|give(?! (?:the|an?) (?:name|title|author|year))|tell|propose|offer|develop|make|add|rearrange|organi[sz]e|teach|help|try|select|list|think of)\b[^.?!]{0,100}?"
     r"\b(?:story|stories|poems?|limericks?|haikus?|sonnets?|verses?|lyrics|dialogues?|role-?play|headlines?|slogans?|taglines?|tweets?|pitch|speech|"
     r"opening (?:sentence|line|paragraph)|fictional|hypothetical|imagin\w+|imagery|(?:a|unique|main|vivid) character|landscape|scenery|meadow|painting|artwork|"
-    r"card to|letter to|blog post|writing prompt|similes?|advertisement|scenarios?|situation in which|(?:a|the) time when|creative(?:ly)?|lesson plan|in the style)\b"
+    r"card to|letter to|blog post|writing prompt|similes?|advertisement|scenarios?|situation in which|(?:a|the) time when|creative(?:ly)?|lesson plan|in the style|conversation starters?|(?:\d+|three|four|five|some) new words|(?:snack|meal|dinner|recipe|gift|party|project|business) ideas)\b"
     r"|[^.?!]{0,40}\b(?:previous|earlier|last|above) (?:response|reply|answer)\b|(?:please )?(?:take on|assume|play) the role of\b|suppose you are\b|you (?:will|'ll) (?:be|act|play) "
     r"|(?:give|find|get|share|show) (?:me |us )?(?:an? |some )?(?:\w+ )?recipes?\b|recipe (?:for|of)\b|(?:lyrics|song|poem|story|rap) (?:for|about|of|on)\b)"
 )

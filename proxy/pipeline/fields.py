@@ -81,7 +81,7 @@ async def measure(
         run.end(Status.PLAIN, reason)
         return ()
     with run.step("calibrate"):
-        active = pipeline.field_map(job.model)
+        active = pipeline.field_map(job.answering_model)
         raw = [_agreement(share) for share in shares.values()]
         calibrated = [active.map.apply(beta) for beta in raw]
         run.learn(

@@ -39,7 +39,7 @@ async def word_given(run: Run, wording: RouteWording, answer: str, given: Given)
     What only several answers show (that they cannot be compared) is not seen here.
     """
     run.arrived({"choices": [{"message": {"content": answer}, "finish_reason": "stop"}]})
-    await ended(run, _word(run, wording, answer, given))
+    await ended(run, _word(run, wording, answer, given), wording.reader)
 
 
 async def _word(run: Run, wording: RouteWording, answer: str, given: Given) -> None:
@@ -71,12 +71,12 @@ def in_sentences(answer: str, claims: Sequence[tuple[str, Beta]]) -> tuple[Beta 
         InputError: a claim does not stand in the answer.
     """
     texts = list(sentences(answer))
-    found: dict[int, Beta] = {}
+    confidences: dict[int, Beta] = {}
     for claim, beta in claims:
         words = claim.strip()
         if not words or words not in answer:
             raise InputError(f"the claim {claim!r} does not stand in the answer; copy its words from there")
         place = next((i for i, text in enumerate(texts) if words in text), None)
         if place is not None:
-            found[place] = min((found.get(place, beta), beta), key=lambda each: each.mean)
-    return tuple(found.get(i) for i in range(len(texts)))
+            confidences[place] = min((confidences.get(place, beta), beta), key=lambda each: each.mean)
+    return tuple(confidences.get(i) for i in range(len(texts)))

@@ -16,7 +16,7 @@ from hedgerow.proxy.config import Mode, Route
 from hedgerow.proxy.errors import BadRequest
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Call
-from hedgerow.proxy.types import Json
+from hedgerow.proxy.types import Json, Key
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 IDEMPOTENCY = "idempotency-key"
@@ -53,6 +53,11 @@ class Job:
         idempotency_key: the client's `Idempotency-Key`, if it sent one.
         deployment: the model that its path names (Azure).
         on_retry: callback for each refusal of the upstream after which a call is made again.
+        over_budget: whether a soft budget is spent, so that fewer answers are drawn.
+        key: the named key that it came with, which is no longer among its headers; None where it came with none.
+        answered_by: the member of a group that has answered; "" where no group was asked, or none has yet.
+        answered_model: the model that this member was asked for, where it is another one.
+        arm: the mode that a split route gave it by lot; None where no lot was drawn.
         converted: whether the upstream is asked in the words of chat, whatever the path says: then it takes `n`, and keeps nothing.
         question: the user's last message, or the prompt, as plain text.
         last_answer: the assistant's message before it; its phrase is not repeated if another is about as near.
@@ -75,6 +80,11 @@ class Job:
     deployment: str | None = None
     on_retry: Callable[[], None] | None = None
     converted: bool = False
+    key: Key | None = None
+    answered_by: str = ""
+    answered_model: str = ""
+    arm: Mode | None = None
+    over_budget: bool = False
 
     def routed(self, route: Route, mode: Mode, body: Json, *, converted: bool = False) -> Job:
         """The same request, once its body is read and its route is known. A route that is off has no use for the question."""
@@ -92,6 +102,13 @@ class Job:
             idempotency_key=self.headers.get(IDEMPOTENCY),
         )
 
+    def drawing_fewer(self, samples: int) -> Job:
+        """The same request over a soft budget: so many answers are drawn, for 0 half as many as otherwise."""
+        sampling = self.route.sampling
+        n = min(sampling.n, max(sampling.min_n, samples or sampling.n // 2))
+        route = self.route.model_copy(update={"sampling": sampling.model_copy(update={"n": n})})
+        return replace(self, route=route, over_budget=True)
+
     def call(self, body: Json, number: int = 0, on_text: Callable[[int, str], None] | None = None) -> Call:
         """A call for an answer to this request. Number 0 is the client's own; calls with other numbers are different ones to an upstream that
         remembers keys of idempotency, and the same ones when the client repeats its request.
@@ -100,12 +117,17 @@ class Job:
         if (key := self.idempotency_key) is not None:
             own = key if number == 0 else hashlib.sha256(f"{key}\n{number}".encode()).hexdigest()
             headers = {**headers, IDEMPOTENCY: own}
-        return Call(self.path, body, headers, on_text, self.target, self.on_retry)
+        return Call(self.path, body, headers, on_text, self.target, self.on_retry, self.id)
 
     @property
     def model(self) -> str:
         """The model that is asked for."""
         return self.route.model or str(self.body.get("model") or self.deployment or "")
+
+    @property
+    def answering_model(self) -> str:
+        """The model that has answered: the one that is asked for, unless a member of a group was asked for another."""
+        return self.answered_model or self.model
 
     @property
     def draws_draft_first(self) -> bool:
@@ -122,11 +144,8 @@ class Job:
 
     @property
     def user(self) -> str | None:
-        """The client's own name for its user, where it gives one: `safety_identifier`, `user` as it was called before, or `metadata.user_id`."""
-        metadata = self.body.get("metadata")
-        names = [self.body.get(field) for field in ("safety_identifier", "user")]
-        names.append(metadata.get("user_id") if isinstance(metadata, dict) else None)
-        return next((name for name in names if isinstance(name, str) and name), None)
+        """The client's own name for its user, where it gives one."""
+        return user_of(self.body)
 
     @property
     def wants_usage(self) -> bool:
@@ -137,15 +156,23 @@ class Job:
         return isinstance(options, dict) and bool(options.get("include_usage"))
 
 
+def user_of(body: Json) -> str | None:
+    """The client's own name for its user: `safety_identifier`, `user` as it was called before, or `metadata.user_id`."""
+    metadata = body.get("metadata")
+    names = [body.get(field) for field in ("safety_identifier", "user")]
+    names.append(metadata.get("user_id") if isinstance(metadata, dict) else None)
+    return next((name for name in names if isinstance(name, str) and name), None)
+
+
 def asks_for_logprobs(chat: Json) -> bool:
     """Whether log-probabilities are asked for; plain completions ask for those of the words alone with 0."""
     asked = chat.get("logprobs")
     return asked is not None and asked is not False
 
 
-def job_of(route: Route, path: str, body: Json, headers: Mapping[str, str], mode: Mode = "on") -> Job:
-    """The job of a checked request for text."""
-    return Job(new_id(), route, path, body, headers).routed(route, mode, body)
+def job_of(route: Route, path: str, body: Json, headers: Mapping[str, str]) -> Job:
+    """The job of a checked request for text that is to be calibrated."""
+    return Job(new_id(), route, path, body, headers).routed(route, "on", body)
 
 
 class Unread(BadRequest):

@@ -20,15 +20,21 @@ from hedgerow.proxy.types import CLAIM_SIGNAL, ClaimConfidence
 
 log = structlog.get_logger(__name__)
 
+INLINE_CHARS, INLINE_QUESTION = 200, 1_000
+"""Characters of a draft and of its question up to which its claims are read by the event loop, in a millisecond. Handing them to a worker
+thread costs little while nothing else goes on, and a turn of the interpreter (5 ms) or several while the loop has other requests to answer.
+"""
+
 
 async def claims_of_long(long: LongAnswerPipeline, question: str, draft: str) -> tuple[Claim, ...] | None:
     """What a long draft claims; None for a short draft."""
 
     def read() -> tuple[Claim, ...] | None:
-        found = claims_of(draft, question)
-        return found if statements(draft, question, found) >= long.minimum else None
+        claims = claims_of(draft, question)
+        return claims if statements(draft, question, claims) >= long.minimum else None
 
-    return await anyio.to_thread.run_sync(read)
+    is_quick = len(draft) <= INLINE_CHARS and len(question) <= INLINE_QUESTION
+    return read() if is_quick else await anyio.to_thread.run_sync(read)
 
 
 async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: Sequence[Claim]) -> Measured:
@@ -49,7 +55,7 @@ async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: S
         if (failure := next((of.by for of in support if ":" in of.by), None)) is not None:
             log.warning("claims_not_judged", route=job.route.name, id=job.id, reason=failure.partition(":")[2])
     with run.step("calibrate"):
-        active = long.active_map(job.model)
+        active = long.active_map(job.answering_model)
         raw = [beta_of(found.mean, len(others)) for found in support]
         known = tuple(
             ClaimConfidence(

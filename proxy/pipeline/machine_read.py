@@ -57,7 +57,8 @@ _TOKENS = re.compile(
 )
 """Marks of tool calls, verdicts, patches, subtitles and of JSON, anywhere."""
 _CODE = re.compile(
-    r"\s*(?:def \w+\(|class \w+[:(]|import [\w.]+|from [\w.]+ import |(?:const|let|var) \w+ =|function \w*\(|#include|#!/|FROM \w+:|graph [TL][DR]\b|digraph\b|"
+    r"\s*(?:def \w+\(|class \w+[:(]|import [\w.]+|from [\w.]+ import |(?:const|let|var) \w+ =|function \w*\(|#include|#!/|FROM \w+:|(?:flowchart|graph) (?:[TL][DR]|TB|BT|RL)\b|digraph\b|"
+    r"\\(?:(?:sub)?section|chapter|documentclass|usepackage)\b|(?:sequence|class|state|er)Diagram\b|@start\w+\n|HTTP/\d|(?:message|struct|interface|enum|type) \w+ \{|"
     r"(?:query|mutation)\b[^\n]{0,40}\{|[.#]?[\w-]+ \{ ?[\w-]+:|(?:GET|POST|PUT|DELETE|PATCH) /|\[[\w.]+\]\s*\n\s*\w+ ?=|(?:git|curl|find|grep|docker|npm|pip|kubectl|ls|cd) [^\n.?!]*"
     r"(?:[-/|~]|HEAD)|find \. -|\w+\([^()\n]*\): \S)"
 )
@@ -75,11 +76,19 @@ _TURNS = re.compile(
     re.IGNORECASE,
 )
 _ALONE = re.compile(
-    r"\s*(?:[a-z][a-z0-9+.-]*://\S+|[\w.+-]+@[\w-]+\.[\w.]+|(?=\S*[A-Za-z])(?:(?:\.{0,2}/|~/|[A-Za-z]:\\|[\w.-]+/)[\w./\\~-]*\.?\w+\s*)+|#[0-9A-Fa-f]{3,8}|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32,64}|"
+    r"\s*(?:[a-z][a-z0-9+.-]*://\S+|[\w.+-]+@[\w-]+\.[\w.]+|(?=\S*[A-Za-z])(?:(?:\.{0,2}/|~/|[A-Za-z]:\\|[\w.-]+/)[\w./\\~-]*\.?\w+\s*)+|#[0-9A-Fa-f]{3,8}|[0-9a-f]{8}-[0-9a-f-]{27}(?: \w+)?|[a-z_]+: ?-?\d+(?:\.\d+)?|(?=[^\n]*[A-Za-z])(?:[^\s,\"]+|\"[^\"\n]*\")(?:,(?:[^\s,\"]+|\"[^\"\n]*\")){2,}|"
+    r"(?=\S*(?:\w_\w|//|\\|\*\*?/|/\*|\*\.\w|[{}|]|\w\.(?:csv|tsv|json|jsonl|ya?ml|toml|txt|md|py|[jt]sx?|html?|xml|pdf|png|jpe?g|svg|zip|log|sh|sql|docx?|xlsx?|parquet|lock|env|prod|dev)$))\S+|"
+    r"[0-9a-f]{32,64}|"
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d\S*)?|/.+/[gimsuy]*|\^.*\$|\$ [a-z].*|(?:\w+=\S+\s*)+|\[?(?:\w+\([^\n]*\)(?:, )?)+\]?;?|(?:positive|negative|neutral|unsafe|safe|true|false|null|none)"
-    r"|['\"`][^'\"`\n]{1,80}['\"`]|[A-Z]{2,}[A-Z_]*\d*(?: \[\d+\])?|\[[^\]\n]*\]\([^)\s]*\)|v?\d+(?:\.\d+){2,3}|-?\d+\.\d+, ?-?\d+\.\d+|(?:[\d*/,-]+ ){4}[\d*/,-]+"
+    r"|['\"`][^'\"`\n]{1,80}['\"`]|\[[^\]\n]*\]\([^)\s]*\)|v?\d+(?:\.\d+){2,3}(?:-[\w.]+)?|-?\d+\.\d+, ?-?\d+\.\d+|(?:[\d*/,-]+ ){4}[\d*/,-]+"
     r"|(?:\d{1,3}\. ?\S{2,7} (?:\S{2,7} ?)?)+|(?:[\w]{1,8}/){7}\w{1,8} [wb] \S+ \S+ \d+ \d+)\s*(?:\n(?:[SO]\d+,?)+)?\s*",
 )  # fmt: skip
+_CAPITALS = re.compile(r"\s*[A-Z]{2,}[A-Z_]*\d*(?: \[\d+\])?\s*")
+_VERDICT = re.compile(
+    r"POSITIVE|NEGATIVE|NEUTRAL|SPAM|HAM|SAFE|UNSAFE|TRUE|FALSE|YES|NO|PASS(?:ED)?|FAIL(?:ED)?|NONE|NULL|TERMINATED?|APPROVED?|REJECT(?:ED)?|ACCEPT(?:ED)?|HIGH|LOW|MEDIUM|"
+    r"(?:IN)?CORRECT|(?:IR)?RELEVANT|ENTAILMENT|CONTRADICTION|SUPPORTED|REFUTED|SEARCH|CONTINUE|DONE|END|FINISH|STOP|OK|ERROR|UNKNOWN|[SO]\d|.*[_\[].*"
+)
+_ASKS = re.compile(r"\b(?:who|whom|whose|what|which|where)\b[^?]*\?\s*$", re.IGNORECASE)
 _PAIR = re.compile(r"\s*-?\s*[\w.\"' -]{1,30}\s*[:=]\s*\S(?:\S* ?){0,5}(?<![.?!])\s*$")
 _KEY = re.compile(r"\s*(?:- |-?\s*[a-z_][\w.-]*:(?: \S(?:\S* ?){0,7})?$|---$)")
 _QUOTED_CELL = re.compile(r'"[^"\n]*"')
@@ -95,7 +104,7 @@ def is_machine_read(body: Json, answer: str) -> bool:
     >>> is_machine_read({"messages": ask}, "Positive")
     True
     """
-    return _binds_the_form(body) or _looks_formal(answer[:LOOKED_AT])
+    return _binds_the_form(body) or _is_label(body, answer) or _looks_formal(answer[:LOOKED_AT])
 
 
 def _binds_the_form(body: Json) -> bool:
@@ -111,6 +120,15 @@ def _binds_the_form(body: Json) -> bool:
         _text(m) for m in messages[-1:]
     ]
     return any(pattern.search(_ends(text)) for text in instructions for pattern in (_STRICT, _SERVANT))
+
+
+def _is_label(body: Json, answer: str) -> bool:
+    """Whether an answer of capitals is one of those that a program knows; that to a question which does not offer it is an abbreviation ("NASA")."""
+    if _CAPITALS.fullmatch(answer) is None:
+        return False
+    texts = [_text(message) for message in body.get("messages") or () if isinstance(message, dict)]
+    asked = bool(texts) and _ASKS.search(_ends(texts[-1])) is not None
+    return not asked or _VERDICT.fullmatch(answer.strip()) is not None or any(answer.strip() in text for text in texts)
 
 
 def _text(message: Json) -> str:

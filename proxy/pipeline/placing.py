@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import exp
 from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
 
-from hedgerow.calibration import ActiveMap
+from hedgerow.calibration import ActiveMap, Beta
 from hedgerow.calibration.errors import RangeError
+from hedgerow.calibration.maps.adaptive import Tokens
+from hedgerow.calibration.maps.local import Place, ShiftedMap
+from hedgerow.calibration.regimes.plain import plain_features
 from hedgerow.proxy.clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder
 from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.types import Sample
 
 if TYPE_CHECKING:
-    from hedgerow.calibration.maps.local import LocalMap, Place
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hedgerow.calibration.maps.adaptive import AdaptiveMap
+    from hedgerow.calibration.maps.local import LocalMap
 
 LOCAL = "local"
 """The kind of map that reads questions."""
+ADAPTIVE = "adaptive"
+"""The kind that reads counts and questions."""
 
 
 def encoder_of(model: str) -> Encoder:
@@ -39,6 +50,40 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
+class Answered:
+    """What an adaptive map reads of the answers that agree.
+
+    Attributes:
+        draft: the first of them.
+        tokens: their token probabilities; None where the upstream gave none.
+        raw: the counts; None while answers are still drawn.
+    """
+
+    draft: str
+    tokens: Tokens | None
+    raw: Beta | None = None
+
+    @classmethod
+    def of(cls, agreeing: Sequence[Sample], raw: Beta | None = None) -> Answered:
+        """From the answers that agree, at least one."""
+        sums = [s.logprob_sum for s in agreeing if s.logprob_sum is not None]
+        means = [s.logprob_mean for s in agreeing if s.logprob_mean is not None]
+        tokens = None
+        if len(sums) == len(means) == len(agreeing):
+            mean = sum(exp(min(0.0, value)) for value in means) / len(means)
+            tokens = Tokens(exp(min(0.0, max(sums))), mean)
+        return cls(agreeing[0].text, tokens, raw)
+
+    def context(
+        self, made: AdaptiveMap, question: str, embedding: NDArray[np.float32] | None
+    ) -> NDArray[np.float64] | None:
+        """What the map reads beside the counts; None where it has nothing to read."""
+        if embedding is None:
+            return None
+        return made.context(made.seen(embedding, plain_features(question, self.draft)), self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
 class Placer:
     """Takes local maps at questions; one for all routes, so that each encoder is loaded once.
 
@@ -49,8 +94,10 @@ class Placer:
     encoder: Callable[[str], Encoder] = encoder_of
     _encoders: dict[str, Encoder] = field(default_factory=dict)
 
-    async def placed(self, active: ActiveMap, question: str) -> Placed:
-        """The active map, or, where it is a local one, that map at the question. What cannot be placed gets the map of the confidence alone."""
+    async def placed(self, active: ActiveMap, question: str, answered: Answered | None = None) -> Placed:
+        """The active map, or, where it reads questions, that map at the question. What cannot be placed gets the map of the confidence alone."""
+        if active.map.kind == ADAPTIVE and answered is not None and answered.raw is not None:
+            return await self._adapted(active, question, answered, answered.raw)
         if active.map.kind != LOCAL or not question.strip():
             return Placed(active)
         return await anyio.to_thread.run_sync(self._place, active, question)
@@ -72,3 +119,42 @@ class Placer:
             far = f"the question is far from what map {active.version} has seen: the confidence alone is calibrated"
             warnings = (*warnings, far)
         return Placed(replace(active, map=place.map, warnings=warnings), place)
+
+    async def embedding(self, active: ActiveMap, question: str) -> tuple[NDArray[np.float32] | None, str | None]:
+        """The question's embedding for an adaptive map, or None and why the counts alone decide; None and None where they do by the map itself."""
+        made = cast("AdaptiveMap", active.map)
+        if not made.helps or not question.strip():
+            return (
+                None,
+                f"map {active.version} reads no questions: they did not help when it was fitted"
+                if not made.helps
+                else None,
+            )
+        try:
+            return await anyio.to_thread.run_sync(self._embedding, active.version, made, question), None
+        except StepFailed as error:
+            return (
+                None,
+                f"map {active.version} cannot read the question ({error.detail or error.reason}): the counts alone decide",
+            )
+        except RangeError as error:
+            return None, f"{error}: the counts alone decide"
+
+    def _embedding(self, version: str | None, made: AdaptiveMap, question: str) -> NDArray[np.float32]:
+        encoder = self._encoders.setdefault(made.encoder, self.encoder(made.encoder))
+        embedding: NDArray[np.float32] = encoder([question])[0]
+        if not made.is_known(embedding)[0]:
+            raise RangeError(f"the question is far from what map {version} has seen")
+        return embedding
+
+    async def _adapted(self, active: ActiveMap, question: str, answered: Answered, raw: Beta) -> Placed:
+        made = cast("AdaptiveMap", active.map)
+        embedding, why = await self.embedding(active, question)
+        context = answered.context(made, question, embedding)
+        if embedding is not None and context is None:
+            why = f"map {active.version} reads token probabilities, which the upstream did not give: the counts alone decide"
+        if embedding is None or context is None:
+            return Placed(active if why is None else replace(active, warnings=(*active.warnings, why)))
+        shift = made.shift(raw, context)
+        place = Place(ShiftedMap(made, shift), True, made.is_known(embedding)[1], shift, None)
+        return Placed(replace(active, map=place.map), place)

@@ -15,10 +15,13 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
 from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.spending.prices import Prices, total
 from hedgerow.proxy.types import (
     NO_TOKENS,
     ClaimConfidence,
     Clustering,
+    Completion,
+    Drawing,
     Json,
     Promised,
     Rewording,
@@ -65,6 +68,19 @@ class Drawn:
         """Tokens of one answer."""
         envelope, _ = self.choices[index]
         return usage_of(envelope).of_one(len(envelope["choices"]))
+
+    def calls(self, own: int) -> tuple[Usage, ...]:
+        """Tokens of each call, without those of the answer with the index `own`."""
+        spent: list[Usage] = []
+        for index, (envelope, _) in enumerate(self.choices):
+            if index and envelope is self.choices[index - 1][0]:
+                continue  # another choice of the same call
+            usage, several = usage_of(envelope), len(envelope["choices"]) > 1
+            if envelope is not self.choices[own][0]:
+                spent.append(usage)
+            elif several:
+                spent.append(usage - usage.of_one(len(envelope["choices"])))
+        return tuple(spent)
 
     @property
     def texts(self) -> list[str]:
@@ -122,6 +138,7 @@ class Result:
     Attributes:
         reason: a code of `Reason`, or an upstream's own.
         detail: a sentence for the operator.
+        drawing: how many answers were drawn by worth; None on routes that draw otherwise, and where another request drew them.
         clustering: a partition of the compared answers (its index i is `drawn.samples[drawn.compared[i]]`).
         claims: of a long answer, what its draft claims and how sure each claim is.
         held_against: indices of the samples that the claims' `borne_out` speaks of, in its order.
@@ -134,7 +151,9 @@ class Result:
         served_agrees: whether that means the same as the draft.
         perceived: perceived confidence of the final words, where nothing was reworded.
         own: perceived confidence of the draft's own words, before any rewording.
-        asked_usage: tokens that went into comparing answers or into asking about them.
+        relayed: tokens of an answer that was sent on as it came, where they are counted: for a named key's limits or for a budget.
+        asked: tokens of each call that compared answers or asked about them.
+        costs: dollars by purpose, as `spent` has them; None where one of the calls has no price. Empty until the work has ended.
         timings_ms: milliseconds of each step, in the order of the steps.
         begun_ns: when each step began, nanoseconds since 1970.
     """
@@ -144,6 +163,7 @@ class Result:
     reason: str | None = None
     detail: str | None = None
     drawn: Drawn = NOTHING_DRAWN
+    drawing: Drawing | None = None
     clustering: Clustering | None = None
     confidence: Confidence | None = None
     claims: tuple[ClaimConfidence, ...] = ()
@@ -158,7 +178,9 @@ class Result:
     served_agrees: bool | None = None
     perceived: Beta | None = None
     own: Beta | None = None
-    asked_usage: Usage = NO_TOKENS
+    relayed: Usage = NO_TOKENS
+    asked: tuple[Usage, ...] = ()
+    costs: Mapping[str, float | None] = field(default_factory=dict)
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     begun_ns: Mapping[str, int] = field(default_factory=dict)
 
@@ -192,19 +214,37 @@ class Result:
         return self.rewording.perceived if self.rewording else self.perceived
 
     @property
-    def usage(self) -> dict[str, Usage]:
-        """Tokens spent, by purpose. Whoever shares answers that another request drew has not paid for the samples."""
-        drawn = self.drawn
-        answer = drawn.usage_of(self.draft_index) if drawn.choices else NO_TOKENS
-        if self.each:
-            answer = drawn.spent  # all choices are the client's
+    def spent(self) -> dict[str, tuple[Usage, ...]]:
+        """Tokens of each call, by purpose. Whoever shares answers that another request drew has not paid for the samples."""
+        drawn, own = self.drawn, self.draft_index
+        answer = (drawn.usage_of(own),) if drawn.choices else ()
+        samples = drawn.calls(own) if drawn.choices and drawn.source == "upstream" else ()
+        rewritten = self.rewording.usage if self.rewording else NO_TOKENS
+        if self.each:  # all choices are the client's
+            answer, samples = (drawn.spent,), ()
         return {
             "answer": answer,
-            "samples": drawn.spent - answer if drawn.source == "upstream" else NO_TOKENS,
-            "judge": self.asked_usage,
-            "rewrite": self.rewording.usage if self.rewording else NO_TOKENS,
-            "escalation": usage_of(self.escalated) if self.escalated else NO_TOKENS,
+            "samples": samples,
+            "judge": self.asked,
+            "rewrite": (rewritten,) if rewritten.total or rewritten.model else (),
+            "escalation": (usage_of(self.escalated),) if self.escalated else (),
         }
+
+    @property
+    def paid(self) -> dict[str, tuple[Usage, ...]]:
+        """The same but for an answer that another request drew: it costs this one nothing."""
+        return self.spent if self.drawn.source == "upstream" else self.spent | {"answer": ()}
+
+    @property
+    def usage(self) -> dict[str, Usage]:
+        """Tokens spent, by purpose."""
+        return {purpose: sum(calls, NO_TOKENS) for purpose, calls in self.spent.items()}
+
+    @property
+    def cost(self) -> tuple[float | None, float | None]:
+        """Dollars for the answer, and for everything that its calibration took besides; None where that is not known."""
+        costs = dict(self.costs)
+        return costs.pop("answer", None), total(list(costs.values())) if costs else None
 
     @property
     def total_usage(self) -> Usage:
@@ -264,14 +304,27 @@ class Run:
     def arrived(self, answer: Json) -> None:
         """Keep a completion object that was drawn."""
         self.learn(drawn=self.result.drawn.plus(answer))
+        if isinstance(answer, Completion):
+            self.answered(answer.upstream, answer.model)
+
+    def answered(self, upstream: str, model: str) -> None:
+        """Say which member of a group has answered, and as which model; nothing where no group was asked."""
+        if upstream and upstream != self.job.answered_by:
+            self.job = replace(self.job, answered_by=upstream, answered_model=model)
+            if self._result is not None:
+                self.learn(job=self.job)
 
     def drawn_from(self, source: Source) -> None:
         """Say who drew the answers."""
         self.learn(drawn=replace(self.result.drawn, source=source))
 
     def spend(self, usage: Usage) -> None:
-        """Count tokens that went into comparing answers or into asking about them."""
-        self.learn(asked_usage=self.result.asked_usage + usage)
+        """Count the tokens of a call that compared answers or asked about them."""
+        self.learn(asked=(*self.result.asked, usage))
+
+    def price(self, prices: Prices) -> None:
+        """Say what the calls have cost."""
+        self.learn(costs=prices.costs(self.result.paid, self.job.answering_model))
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -285,6 +338,15 @@ class Run:
             ms = (time.perf_counter() - start) * 1e3 + self.result.timings_ms.get(name, 0.0)
             self.learn(timings_ms={**self.result.timings_ms, name: ms})
             self._watch()
+
+
+def drawing_figures(result: Result) -> Json:
+    """What the field and the audit say of drawing by worth; nothing where it was not done."""
+    drawing = result.drawing
+    if drawing is None:
+        return {}
+    figures = {"drawn": len(result.drawn.choices), "of": drawing.of, "price": drawing.price, "full": drawing.full}
+    return {"drawing": figures | {"propensity": drawing.propensity, "fallback": drawing.fallback}}
 
 
 def beta_figures(beta: Beta | None) -> Json | None:

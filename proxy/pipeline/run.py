@@ -37,7 +37,7 @@ from hedgerow.proxy.pipeline.several import measure_choices
 from hedgerow.proxy.pipeline.short import measure_short
 from hedgerow.proxy.pipeline.steps import RoutePipeline, group
 from hedgerow.proxy.pipeline.wording import Measured, word
-from hedgerow.proxy.rewriting import perceived_confidence
+from hedgerow.proxy.rewriting import Reader, perceived_confidence
 from hedgerow.proxy.types import Clustering, Json
 
 log = structlog.get_logger(__name__)
@@ -56,7 +56,10 @@ async def calibrate(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] 
     Raises:
         ProxyError: no answer could be drawn at all; `run.result` says so too.
     """
-    await ended(run, _answer(run, pipeline, serving))
+    try:
+        await ended(run, _answer(run, pipeline.of_one_answer(), serving), pipeline.reader)
+    finally:
+        run.price(pipeline.prices)
 
 
 def too_long(run: Run) -> Reason | None:
@@ -65,7 +68,7 @@ def too_long(run: Run) -> Reason | None:
     return Reason.TOO_LONG if any(len(text) > limit for text in run.result.drawn.texts) else None
 
 
-async def ended(run: Run, work: Coroutine[Any, Any, None]) -> None:
+async def ended(run: Run, work: Coroutine[Any, Any, None], reader: Reader = perceived_confidence) -> None:
     """Do the work until the route's deadline; where it fails the draft stands.
 
     Raises:
@@ -81,8 +84,8 @@ async def ended(run: Run, work: Coroutine[Any, Any, None]) -> None:
         failure = _degrade(run, error, limit.expired())
         if not run.result.drawn.choices:
             raise failure from (None if failure is error else error)
-    run.learn(perceived=await _perceived(run.result))
-    run.learn(own=await _own(run.result))
+    run.learn(perceived=await _perceived(run.result, reader))
+    run.learn(own=await _own(run.result, reader))
 
 
 async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> None:
@@ -96,7 +99,8 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
 
     with run.step("sample"):
         await draw_answers(run, pipeline, serving)
-    drawn = run.result.drawn
+    await pipeline.turns.mine()
+    job, drawn = run.job, run.result.drawn
     reason = answer_reason(drawn.samples, [choice for _, choice in drawn.choices])
     if reason is Reason.TOOL_CALLS and drawn.samples[0].has_tool_calls and measures_calls(job):
         return await measure_calls(run, pipeline, may_replace=may_replace)
@@ -150,26 +154,26 @@ def _degrade(run: Run, error: Exception, expired: bool) -> ProxyError:
     return Internal("no answer could be drawn", code=run.result.reason)
 
 
-async def _perceived(result: Result) -> Beta | None:
+async def _perceived(result: Result, reader: Reader) -> Beta | None:
     """Perceived confidence of a draft that stands as it was; None without a confidence, and where other words are sent."""
     if result.confidence is None or result.rewording is not None or result.draft is None:
         return None
     if result.status in (Status.ABSTAINED, Status.ESCALATED):
         return None
-    return await _read(result.draft, result.job.question)
+    return await _read(reader, result.draft, result.job.question)
 
 
-async def _own(result: Result) -> Beta | None:
+async def _own(result: Result, reader: Reader) -> Beta | None:
     """Perceived confidence of the draft's own words; None without a confidence."""
     if result.confidence is None or result.draft is None:
         return None
     if result.text == result.draft and (known := result.perceived_confidence) is not None:
         return known
-    return await _read(result.draft, result.job.question)
+    return await _read(reader, result.draft, result.job.question)
 
 
-async def _read(text: str, question: str) -> Beta | None:
-    return await aside(len(text), perceived_confidence, text, language_of(text, question))
+async def _read(reader: Reader, text: str, question: str) -> Beta | None:
+    return await aside(len(text), reader, text, language_of(text, question))
 
 
 async def aside(size: int, function: Callable[..., T], *args: object) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hedgerow.proxy.pipeline.placing import Answered
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.steps import RoutePipeline, calibrated
 from hedgerow.proxy.pipeline.wording import Measured
@@ -19,5 +20,7 @@ async def measure_short(run: Run, pipeline: RoutePipeline, clustering: Clusterin
         signal = pipeline.signal(job, run.spend)
         raw = await signal.measure(job.question, [drawn.samples[i] for i in drawn.compared], clustering)
     with run.step("calibrate"):
-        placed = await pipeline.placer.placed(pipeline.active_map(job.model), job.question)
+        agreeing = [drawn.samples[drawn.compared[i]] for i in clustering.largest]
+        answered = Answered.of(agreeing, raw)
+        placed = await pipeline.placer.placed(pipeline.active_map(job.answering_model), job.question, answered)
         return Measured(calibrated(job.route.signal, raw, placed.active, placed.place))

@@ -19,10 +19,13 @@ from hedgerow.proxy.pipeline.placing import Placer
 from hedgerow.proxy.pipeline.result import Confidence, Run
 from hedgerow.proxy.pipeline.sampling.forms import Accepted
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
+from hedgerow.proxy.pipeline.turns import Turns
 from hedgerow.proxy.protocols import Call, Clusterer, ConfidenceSignal, Guard, Rewriter, Supporter, Upstream
-from hedgerow.proxy.rewriting import Choice, FactGuard, TemplateRewriter
+from hedgerow.proxy.rewriting import Choice, FactGuard, Reader, TemplateRewriter, perceived_confidence
 from hedgerow.proxy.rewriting.decider import Decider
+from hedgerow.proxy.spending.prices import NO_PRICES, Prices
 from hedgerow.proxy.types import Clustering, Standing, Usage
+from hedgerow.proxy.upstreams.group import one_answer
 
 if TYPE_CHECKING:
     from hedgerow.calibration.maps.local import Place
@@ -66,6 +69,8 @@ class RouteWording:
         stronger: the upstream that is asked when the decision is to escalate.
         rewriters: makes the rewriters for one request, in the order they are tried.
         by_sentence: what long answers go through; None where the route words them as one.
+        reader: reads how confident a text sounds, the entries of the route's own lexicon at their own Betas.
+        turns: taken before each piece of work that keeps the event loop for a millisecond or more.
     """
 
     decide: Callable[[float], Action]
@@ -75,6 +80,8 @@ class RouteWording:
     standing: Callable[[str | None, str], Standing | None] = lambda _map_id, _signal: None
     stronger: Upstream | None = None
     by_sentence: LongAnswerPipeline | None = None
+    reader: Reader = perceived_confidence
+    turns: Turns = field(default_factory=Turns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +96,7 @@ class RoutePipeline(RouteWording):
         sharing: equal requests draw once.
         needs_logprobs: whether the signal asks the upstream for log-probabilities.
         placer: takes maps that read questions at a question.
+        prices: what the models cost.
         accepted: what the upstream is known to take of sampling calls.
     """
 
@@ -101,7 +109,13 @@ class RoutePipeline(RouteWording):
     grader: RouteGrader | None = None
     needs_logprobs: bool = False
     placer: Placer = field(default_factory=Placer)
+    prices: Prices = NO_PRICES
     accepted: Accepted = field(default_factory=Accepted)
+
+    def of_one_answer(self, upstream: Upstream | None = None) -> RoutePipeline:
+        """The pipeline for one answer: where the upstream is a group, all calls go to one member. `upstream` is one that the answer has already."""
+        settled = one_answer(upstream or self.upstream)
+        return self if settled is self.upstream else replace(self, upstream=settled)
 
 
 async def group(run: Run, clusterer: Clusterer, *, may_replace: bool) -> Clustering:
@@ -115,8 +129,8 @@ async def group(run: Run, clusterer: Clusterer, *, may_replace: bool) -> Cluster
     """
     drawn, sampling, question = run.result.drawn, run.job.route.sampling, run.job.question
     texts, served = drawn.texts, run.result.served
-    if len(texts) < sampling.min_n:
-        missing = f"{len(texts)} of {sampling.n} answers have text; {sampling.min_n} are needed"
+    if len(texts) < sampling.least:
+        missing = f"{len(texts)} of {sampling.n} answers have text; {sampling.least} are needed"
         raise StepFailed("sample", Reason.TOO_FEW_SAMPLES, missing)
     clustering = await clusterer.cluster(question, texts if served is None else [*texts, served])
     home = next(cluster for cluster in clustering.clusters if len(texts) in cluster) if served is not None else ()
@@ -200,7 +214,7 @@ async def escalate(run: Run, stronger: Upstream, model: str | None, reason: Reas
     if name := model or run.job.model:
         body["model"] = name
     try:
-        run.learn(escalated=await stronger.complete(Call(run.job.path, body, run.job.headers)))
+        run.learn(escalated=await stronger.complete(Call(run.job.path, body, run.job.headers, id=run.job.id)))
     except ProxyError as error:
         raise StepFailed("decide", Reason.ESCALATION_FAILED, error.code) from error
     run.end(Status.ESCALATED, reason)
@@ -222,8 +236,8 @@ def retrieve(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ...]:
 
 def retrieve_words(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ...]:
     """The nearest hedges that say something: where the draft may not stand alone."""
-    found = retriever.nearest(target, run.job.route.rewriting.k + 1, run.result.draft or "")
-    return tuple(match for match in found if not match.hedge.is_plain)
+    nearest = retriever.nearest(target, run.job.route.rewriting.k + 1, run.result.draft or "")
+    return tuple(match for match in nearest if not match.hedge.is_plain)
 
 
 def hedges_in(answer: str) -> frozenset[str]:

@@ -27,7 +27,7 @@ from hedgerow.proxy.pipeline.steps import (
     retrieve,
     retrieve_words,
 )
-from hedgerow.proxy.rewriting import append_confidence_sentence, reword, reword_sentences, sentences
+from hedgerow.proxy.rewriting import Reader, append_confidence_sentence, reword, reword_sentences, sentences
 from hedgerow.proxy.rewriting.decider import Decider, Offer
 from hedgerow.proxy.rewriting.frames import is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.long import MOST_HEDGES, Nearest, standing_low
@@ -104,26 +104,35 @@ async def _worded(
         hedges = found(run, (long or wording).retriever, target)
         run.learn(hedges=hedges)
 
+    await wording.turns.mine()
     with run.step("rewrite"):
         request = RewriteRequest(
-            job.question, draft, target, hedges, must_hedge=ruling.must_hedge, said=ending(job.last_answer)
+            job.question,
+            draft,
+            target,
+            hedges,
+            language=language,
+            must_hedge=ruling.must_hedge,
+            said=ending(job.last_answer),
         )
         if not may_replace:
-            rewording = await append_confidence_sentence(request)
+            rewording = await append_confidence_sentence(request, wording.reader)
         elif long is not None and measured.sentences is not None:
             cells = [(claim.end, claim.calibrated) for claim in run.result.claims if claim.sentence is None]
             decider = long.decider(job) if long.decider else None
             rewording = await reworded(long, job.question, draft, measured.sentences, job.last_answer, cells, decider)
         else:
-            rewording = await reword(request, rewriters=wording.rewriters(job), guard=wording.guard)
+            rewording = await reword(
+                request, rewriters=wording.rewriters(job), guard=wording.guard, reader=wording.reader
+            )
         if ruling.must_hedge and rewording.status != "hedged":
-            rewording = await in_a_sentence_of_its_own(request, rewording)
+            rewording = await in_a_sentence_of_its_own(request, rewording, wording.reader)
         return run.reworded(rewording)
 
 
-async def in_a_sentence_of_its_own(request: RewriteRequest, refused: Rewording) -> Rewording:
+async def in_a_sentence_of_its_own(request: RewriteRequest, refused: Rewording, reader: Reader) -> Rewording:
     """A closing sentence where a hedge is due and none could be put into the draft; what was refused stands among the attempts."""
-    closed = await append_confidence_sentence(request)
+    closed = await append_confidence_sentence(request, reader)
     if closed.status != "hedged":
         return refused
     tried = (*refused.attempts, *([f"rewrite:{refused.reason}"] if refused.reason and not refused.attempts else []))

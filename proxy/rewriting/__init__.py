@@ -2,7 +2,7 @@
 
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.rewriting.editor import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter
-from hedgerow.proxy.rewriting.guard import Entailment, FactGuard, Reader, perceived_confidence
+from hedgerow.proxy.rewriting.guard import Entailment, FactGuard, Reader, perceived_confidence, reader_of
 from hedgerow.proxy.rewriting.long import assertions, reword_sentences
 from hedgerow.proxy.rewriting.step import Tally, reword
 from hedgerow.proxy.rewriting.stream import append_confidence_sentence, natural_pieces
@@ -24,6 +24,7 @@ __all__ = [
     "assertions",
     "natural_pieces",
     "perceived_confidence",
+    "reader_of",
     "reword",
     "reword_sentences",
     "sentences",

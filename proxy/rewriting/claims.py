@@ -17,12 +17,16 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
+from hedgerow.lexicon.text.english import PAST_VERBS
+
 WEIGHTS = Path(__file__).with_name("claims.json")
 
 _MARKERS = re.compile(r"^(?:[\s>#*_•–—-]|\d{1,3}[.)]\s|\(?[a-z]\)\s)++|(?<![\s*_])[\s*_]++$")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 _END = re.compile(r"(?:[.…][\"'”’)\]*_]*(?:\[\d+\]\.?)?|[A-Za-z0-9%)])$")
 _TOKEN = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
+_TITLE = re.compile(r"[\"“][^\"“”]{2,80}[\"”](?: \([^)]{1,40}\))? [a-z]")
+""" "Sugar, Sugar" is a song by ..." begins with no quotation of somebody. """
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
 _CODE = re.compile(r"[{};]|==|\(\)|\bdef\b|</")
 _FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
@@ -44,7 +48,7 @@ _PERSONS = _set(
 _IMPERATIVES = _set(
     """add adjust allow always analyze apply ask assign assume assuming attach avoid bake be begin bring build calculate call celebrate chop
     choose clean click collaborate collect combine communicate compare complete compute conduct configure confirm connect consider consult contact continue convert
-    cook copy create cut decide declare define delete demonstrate describe determine develop discuss diversify divide don't download draw drink dry eat
+    cook copy create cut decide declare define delete demonstrate describe determine develop discuss diversify divide do don't download draw drink dry eat
     emphasize encourage engage enjoy ensure establish evaluate expand experiment explain explore export factor feel filter find focus fold
     follow foster gather get give go given heat highlight hold identify imagine implement import include incorporate increase increment
     initialize insert install introduce introducing invite iterate join keep label learn let leverage limit listen load look loop make maintain
@@ -72,18 +76,18 @@ _GERUND = re.compile(
 )
 """An item without a verb: "Classifying the intent behind a text, ..."."""
 _ADVICE = re.compile(
-    r"\b(?:should(?:n't)?|ought to|(?:you|one|people|everyone) (?:must|need to|have to)|as an ai|language model|healthcare (?:professional|provider)s?|doctor|emergency|step by step|involves? (?:a few|several|the following) steps|"
+    r"\b(?:should(?:n't)?|ought to|(?:you|one|people|everyone) (?:must|need to|have to)|as an ai|language model|healthcare (?:professional|provider)s?|(?:an?|your|the) doctor|emergency|step by step|involves? (?:a few|several|the following) steps|"
     r"it(?:'s| is) (?:always |also |often )?(?:important|essential|best|beneficial|crucial|recommended|a good idea) to|is (?:very |also )?(?:important|essential|crucial|vital|key) (?:to|for)|must carefully|can be better to|could benefit from|you(?:'ll| will| may| can| could| might| need| want| would)\b[^.]{0,40}?\b(?:consider|use|choose|try|demonstrate|want to|need to))\b",
     re.IGNORECASE,
 )
 _VAGUE = re.compile(
-    r"(?:it|this|that|which)\b(?: \w+)? depends?\b|there (?:are|is) (?:many|several|various|multiple|numerous|a few|a number of|some|no sense)\b|"
+    r"(?:however, )?(?:it|this|that|which)\b(?: \w+)? (?:depends?|vary)\b|there (?:are|is) (?:many|several|various|multiple|numerous|a few|a number of|some|no sense)\b|"
     r"\w+(?: \w+){0,8} (?:may|can) vary\b",
     re.IGNORECASE,
 )
 """Says that there is something to say."""
 _OWN = re.compile(
-    r"\bI (?:\w+ )?(?:recommend|suggest|advise|can|can't|cannot|could not|couldn't|am|don't|do not)\b|\byou can (?:also )?(?:check|see|look|find|expect|ask)\b",
+    r"\bI'm\b|\bI (?:\w+ )?(?:recommend|suggest|advise|can|can't|cannot|could not|couldn't|am|don't|do not)\b|\byou can (?:also )?(?:check|see|look|find|expect|ask)\b",
     re.IGNORECASE,
 )
 """What the author does or can do, and what the reader can do."""
@@ -91,7 +95,7 @@ _LEADING = _set(
     "also additionally finally first second third then next however afterwards regularly carefully simply lastly secondly thirdly instead again"
 )
 _POLITE = re.compile(
-    r"(?:thank|thanks|i hope|i wish|i apologize|i appreciate|let me|let's|feel free|happy to|glad to|welcome|dear|best regards|"
+    r"(?:thank|thanks|congratulations|good luck|(?:happy|merry) (?:birthday|anniversary|new year|holidays|christmas|easter)|i hope|i wish|i apologize|i appreciate|let me|let's|feel free|happy to|glad to|welcome|dear|best regards|"
     r"(?:i|we)(?:'d| would|'m| am|'re| are|'ll| will) (?:be )?(?:very |so |always )?(?:happy|glad|pleased|thrilled|excited|delighted|here|sorry|"
     r"look(?:ing)? forward|provide|explain|help|show|walk|give))\b",
     re.IGNORECASE,
@@ -212,6 +216,9 @@ def features(body: str, question: str) -> set[str]:
     found |= {f"first {' '.join(words[:n])}" for n in (1, 2)}
     found |= {f"first -{end}" for end in ("ing", "ly", "tion", "ed", "s") if words and words[0].endswith(end)}
     found |= set(_signs(body, tokens, words))
+    if question:
+        asked = {word.lower() for word in _WORD.findall(question[:LONGEST_QUESTION]) if len(word) > 3}
+        found.add(f"takes up {min(len(asked.intersection(words)), 3)} of the question")
     return found | (_of_question(question) if question else {"no question"})
 
 
@@ -261,7 +268,8 @@ def may_claim(sentence: str) -> bool:
 
 def _is_english_prose(body: str) -> bool:
     """Ends like a statement, opens no quotation or bracket, and is mostly made of plain letters."""
-    if _END.search(body[-12:]) is None or body[0] in "\"“'‘([{<|" or _MARKS.search(body) is not None:
+    opens_quotation = body[0] in "\"“'‘([{<|" and _TITLE.match(body) is None
+    if _END.search(body[-12:]) is None or opens_quotation or _MARKS.search(body) is not None:
         return False
     plain = sum(character.isascii() and character.isalpha() for character in body)
     other = sum(character.isalpha() for character in body) - plain
@@ -270,7 +278,10 @@ def _is_english_prose(body: str) -> bool:
 
 def _has_verb(words: list[str]) -> bool:
     return any(
-        word in _VERBS or word.removesuffix("s") in _VERBS or (len(word) > 3 and word.endswith(("ed", "es", "s")))
+        word in _VERBS
+        or word in PAST_VERBS
+        or word.removesuffix("s") in _VERBS
+        or (len(word) > 3 and word.endswith(("ed", "es", "s")))
         for word in words
     )
 

@@ -230,5 +230,5 @@ def _pieces(hedge: Hedge) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=8)
 def doubts_of(hedges: tuple[Hedge, ...]) -> Doubts:
-    """Built once a lexicon."""
+    """Built once a lexicon; asked once by each who keeps it: hashing a lexicon is not free."""
     return Doubts(hedges)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Asker, Rewriter
 from hedgerow.proxy.types import Rewrite, RewriteRequest, Usage
-from hedgerow.proxy.upstreams.answers import sample_of, usage_of
+from hedgerow.proxy.upstreams.answers import sample_of
 from hedgerow.proxy.upstreams.asking import Prompting, RewriterFactory, RouteContext
 
 EDITOR = """You edit how sure an answer sounds, and nothing else.
@@ -148,8 +148,9 @@ def asking(context: RouteContext) -> Callable[[Asker], Ask]:
     def make(asker: Asker) -> Ask:
         async def ask(system: str, task: str) -> tuple[str, Usage]:
             messages = [{"role": "system", "content": system}, {"role": "user", "content": task}]
-            answer = await prompting.complete(asker, lambda _: None, messages)
-            return sample_of(answer["choices"][0]).text, usage_of(answer)
+            spent: list[Usage] = []
+            answer = await prompting.complete(asker, spent.append, messages)
+            return sample_of(answer["choices"][0]).text, spent[0]
 
         return ask
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import anyio.to_thread
 
 from hedgerow.calibration import Beta
-from hedgerow.lexicon import NO_HEDGE, Hedge, LexiconError, load, perceive
+from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Own, load, perceive
 from hedgerow.lexicon.text.language import known, known_language_of, negations
 from hedgerow.lexicon.text.opaque import first_difference
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.lexicon.text.words import word_set
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting.comparing import compare
-from hedgerow.proxy.rewriting.doubt import doubts_of
+from hedgerow.proxy.rewriting.doubt import Doubts, doubts_of
 from hedgerow.proxy.rewriting.frames import distance, lexicon_of, nearest_foreign
 from hedgerow.proxy.rewriting.matching import Fault
 from hedgerow.proxy.rewriting.strip import Strippers
@@ -44,14 +44,24 @@ LENGTH_ALLOWANCE = 300
 """Characters that a hedge may add on top of the factor."""
 
 
-def perceived_confidence(text: str, language: str | None = "en") -> Beta | None:
-    """How confident a text sounds, by the lexicon's reader; None where that has nothing to read."""
+def perceived_confidence(text: str, language: str | None = "en", own: Own | None = None) -> Beta | None:
+    """How confident a text sounds, by the lexicon's reader; None where that has nothing to read. `own`: a route's own entries, read at their own Betas."""
     if language is None:
         return None
     try:
-        return perceive(text, language).beta
+        return perceive(text, language, own).beta
     except LexiconError:
         return None
+
+
+def reader_of(lexicon: Lexicon) -> Reader:
+    """Reads perceived confidence as a route with this lexicon does: its own entries at their own Betas.
+
+    Raises:
+        LexiconError: its language cannot be read.
+    """
+    own = Own.of(lexicon)
+    return perceived_confidence if own is None else partial(perceived_confidence, own=own)
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,10 @@ class FactGuard:
     def strippers(self) -> Strippers:
         """What takes the words of confidence out, by language."""
         return Strippers(self.hedges)
+
+    @cached_property
+    def _doubts(self) -> Doubts:
+        return doubts_of(self.hedges)
 
     async def check(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
         """Compare the rewrite with the draft. Never raises for bad text: bad text is a refusal."""
@@ -109,7 +123,7 @@ class FactGuard:
     def _changed(self, draft: str, rewrite: str, language: str) -> Fault | None:
         """What was changed besides the confidence."""
         if language == "en":
-            return compare(draft, rewrite, doubts_of(self.hedges))
+            return compare(draft, rewrite, self._doubts)
         strip = self.strippers.of(language).strip
         if _dropped_own(draft, rewrite, strip):
             return Fault(Reason.DOUBT_DROPPED)
@@ -134,8 +148,8 @@ class FactGuard:
             return False
         known = frozenset(spoken(request.draft))
         new = sentences(reworded_part(request.draft, rewrite.text))
-        sounds_plain = distance(perceived, lexicon_of(language)[NO_HEDGE].beta) <= UNREAD
-        return sounds_plain and all(doubts_of(self.hedges).is_caveat(sentence, known) for sentence in new)
+        sounds_plain = distance(perceived, self._plain(language)) <= UNREAD
+        return sounds_plain and all(self._doubts.is_caveat(sentence, known) for sentence in new)
 
     def _meaning(self, draft: str, rewrite: str) -> Verdict | None:
         if self.entailment is None or min(self.entailment([(draft, rewrite), (rewrite, draft)])) >= self.entailed:
@@ -146,12 +160,17 @@ class FactGuard:
         """How near the best hedge comes to the target, in the language of the answer."""
         return (request.hedges if language == "en" else nearest_foreign(language, request.target, 1))[0].distance
 
+    def _plain(self, language: str) -> Beta:
+        """The perceived confidence of a plain assertion."""
+        own = next((hedge.beta for hedge in self.hedges if hedge.is_plain and hedge.language == language), None)
+        return own or lexicon_of(language)[NO_HEDGE].beta
+
     def _sounds_hedged(self, claim: str, language: str) -> bool:
         """Whether the claim itself has words that the reader takes for doubt ("it is possible to"): a hedge that the lexicon measured is
         then better trusted than the reading of both together.
         """
         perceived = self.reader(claim, language) if self.reader else None
-        return perceived is not None and distance(perceived, lexicon_of(language)[NO_HEDGE].beta) > self.tolerance
+        return perceived is not None and distance(perceived, self._plain(language)) > self.tolerance
 
 
 def _named(fault: Fault) -> str | None:

@@ -26,7 +26,14 @@ from hedgerow.proxy.rewriting.guard import FactGuard
 from hedgerow.proxy.rewriting.placing import put
 from hedgerow.proxy.rewriting.stream import unsaid
 from hedgerow.proxy.rewriting.strip import Stripper
-from hedgerow.proxy.rewriting.template import TemplateRewriter, asserts, choose, hedges_itself, is_worked_solution
+from hedgerow.proxy.rewriting.template import (
+    TemplateRewriter,
+    asserts,
+    choose,
+    hedges_itself,
+    is_list,
+    is_worked_solution,
+)
 from hedgerow.proxy.types import Placement, Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
 
 Nearest = Callable[[Beta, Collection[str]], tuple[Match, ...]]
@@ -46,6 +53,11 @@ NEIGHBOURS = 24
 _QUOTED = re.compile(r"[*_]*[\"“«„].*[\"”»“][.!?*_]*", re.DOTALL)
 _LONGEST_MARKED = 120
 """Characters of an item that a mark at its end can be about."""
+_MADE = re.compile(
+    r"[^\n]*\b(?:steps?|instructions|tips|recipe|guide|ideas|suggestions|curriculum|outline|plan|template)\b[^\n]*:[*_ ]*\n",
+    re.IGNORECASE,
+)
+"""Lists that are neither right nor wrong, as the line before them says."""
 _WORDS_OF_A_NAME = 8
 """Words up to which an item names something; what says more has a place for a hedge, or is not a claim."""
 
@@ -149,11 +161,31 @@ def note_of(known: Sequence[Beta], language: str, said: str = "") -> Closing | N
     """The note for an answer of these claims; None where few of them are in doubt, or some stand out that can be named instead."""
     mean = fmean(beta.mean for beta in known)
     in_doubt = sum(beta.mean < HALF for beta in known) / len(known)
-    if len(known) < 2 or (in_doubt <= HALF and (mean >= DOUBTFUL or any(map(standing_out(known), known)))):
+    if (len(known) < 2 and mean > LOW) or (
+        in_doubt <= HALF and (mean >= DOUBTFUL or any(map(standing_out(known), known)))
+    ):
         return None
-    about = Beta.from_mean(mean, known[0].concentration)
-    notes = written(language).notes if mean <= LOW else written(language).parts
+    return _nearest_note(Beta.from_mean(mean, known[0].concentration), language, said)
+
+
+def note_on_list(request: RewriteRequest) -> Closing | None:
+    """The note for an answer that is a list with one confidence; None for any other answer, and where little of it is in doubt."""
+    language = request.language or "en"
+    if request.target.mean >= DOUBTFUL or not is_list(request.draft) or _MADE.match(request.draft):
+        return None
+    if not any(asserts(piece.text, language) for piece in pieces(request.draft) if piece.is_sentence):
+        return None
+    return _nearest_note(request.target, language, request.said)
+
+
+def _nearest_note(about: Beta, language: str, said: str) -> Closing | None:
+    notes = written(language).notes if about.mean <= LOW else written(language).parts
     return min(unsaid(notes, said), key=lambda note: distance(note.beta, about), default=None)
+
+
+def with_note(draft: str, note: str) -> str:
+    """The answer with a note after it; itself where it ends with that note already."""
+    return draft if draft.rstrip().endswith(note) else f"{draft.rstrip()}\n\n{note}"
 
 
 @dataclass
@@ -290,8 +322,14 @@ class _Wording:
             text, "plain", Reason.NO_HEDGE_NEEDED, None, None, tuple(self.refused), None, sentences=worded
         )
         if note is not None:
-            text = draft if draft.rstrip().endswith(note.text) else f"{draft.rstrip()}\n\n{note.text}"
-            return replace(plain, text=text, status="hedged", reason=None, rewriter="closing", perceived=note.beta)
+            return replace(
+                plain,
+                text=with_note(draft, note.text),
+                status="hedged",
+                reason=None,
+                rewriter="closing",
+                perceived=note.beta,
+            )
         plain = replace(plain, perceived=self.guard.reader(text, self.language) if self.guard.reader else None)
         if text != draft:
             named = [(s.target.mean, s.hedge) for s in worded if s.hedge is not None and s.target is not None]

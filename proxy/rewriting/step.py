@@ -17,6 +17,7 @@ from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Guard, Rewriter
 from hedgerow.proxy.rewriting.frames import LOW, is_plain
 from hedgerow.proxy.rewriting.guard import LONG, Reader, perceived_confidence
+from hedgerow.proxy.rewriting.long import note_on_list, with_note
 from hedgerow.proxy.rewriting.stream import append_confidence_sentence
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage, Verdict
 
@@ -54,7 +55,7 @@ async def reword(
     Rewriters are tried in order: an editor once more with the guard's complaint, the template once more with each other hedge.
     Where all are refused the draft stands, marked "unhedged". Where no hedge is the nearest, the draft stands as "plain" with the author's
     own words of doubt: taken out without another put in, they would make a fact of a guess. At little confidence no hedge goes into it:
-    a note follows. The baselines word everything. `usage` counts refused attempts too.
+    a note follows; so it does after a list, where it is in doubt. The baselines word everything. `usage` counts refused attempts too.
     """
     tried = _Attempts()
     request = replace(request, language=request.language or known_language_of(request.draft, request.question))
@@ -62,8 +63,12 @@ async def reword(
         return await tried.left_alone(request, "unhedged", Reason.UNKNOWN_LANGUAGE, None)
     if not request.must_hedge and is_plain(request.target, request.hedges):
         return await tried.left_alone(request, "plain", Reason.NO_HEDGE_NEEDED, reader)
-    if request.target.mean <= LOW and not any(rewriter.name in BASELINES for rewriter in rewriters):
-        return await append_confidence_sentence(request)
+    if not any(rewriter.name in BASELINES for rewriter in rewriters):
+        if request.target.mean <= LOW:
+            return await append_confidence_sentence(request, reader)
+        if not request.must_hedge and (note := note_on_list(request)) is not None:
+            text = with_note(request.draft, note.text)
+            return Rewording(text, "hedged", None, None, "closing", perceived=note.beta)
     for rewriter in rewriters:
         asked: RewriteRequest | None = request
         while asked is not None:

@@ -15,7 +15,7 @@ from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting.frames import LOW, distance, is_plain
-from hedgerow.proxy.rewriting.guard import perceived_confidence
+from hedgerow.proxy.rewriting.guard import Reader, perceived_confidence
 from hedgerow.proxy.rewriting.template import asserts
 from hedgerow.proxy.types import Rewording, RewriteRequest
 
@@ -44,12 +44,14 @@ def _cut(piece: str) -> Iterator[str]:
         yield piece[start : start + _LONGEST]
 
 
-async def append_confidence_sentence(request: RewriteRequest) -> Rewording:
+async def append_confidence_sentence(
+    request: RewriteRequest, reader: Reader | None = perceived_confidence
+) -> Rewording:
     """The draft with a closing sentence that says how sure it is ("This is probably right."), where one is due."""
-    return await anyio.to_thread.run_sync(append_confidence_sentence_sync, request)
+    return await anyio.to_thread.run_sync(append_confidence_sentence_sync, request, reader)
 
 
-def append_confidence_sentence_sync(request: RewriteRequest) -> Rewording:
+def append_confidence_sentence_sync(request: RewriteRequest, reader: Reader | None = perceived_confidence) -> Rewording:
     """Synchronous version of `append_confidence_sentence`."""
     language = request.language or known_language_of(request.draft, request.question)
     plain = Rewording(request.draft, "plain", Reason.NO_HEDGE_NEEDED, None, None)
@@ -63,7 +65,7 @@ def append_confidence_sentence_sync(request: RewriteRequest) -> Rewording:
         return replace(plain, status="unhedged", reason=Reason.NO_FRAME)
     if any(each.text in request.draft for each in (*written(language).closings, *written(language).notes)):
         return replace(plain, reason=Reason.ALREADY_HEDGED)
-    perceived = perceived_confidence(closing.text, language) if language == "en" else closing.beta
+    perceived = reader(closing.text, language) if reader and language == "en" else closing.beta
     text = request.draft + _break(request.draft) + closing.text
     return Rewording(text, "hedged", None, closing.hedge, "closing", perceived=perceived)
 
@@ -89,5 +91,5 @@ def unsaid(sentences: Sequence[Closing], said: str) -> Sequence[Closing]:
 def _break(answer: str) -> str:
     """A blank line after a longer answer or one with lines of its own, else a space; a full stop first where there is none."""
     if "\n" in answer.strip() or len(answer) > 280:
-        return "\n\n"
+        return "\n\n"[len(answer) - len(answer.rstrip("\n")) :]
     return " " if re.search(r"[.!?…][\"”»')\]*_]*\s*$", answer) else ". "

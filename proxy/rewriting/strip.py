@@ -75,7 +75,7 @@ _CLOSING = (
 
 _ADVERBS = (
     r"(?:almost|most|virtually|nearly|quite) certainly", r"(?:very|most|quite|just) (?:probably|possibly|likely|definitely)", r"probably", r"possibly", r"perhaps", r"maybe",
-    r"(?:(?<=is )|(?<=was )|(?<=are )|(?<=were ))likely(?! to\b)",
+    r"(?:(?<=is )|(?<=was )|(?<=are )|(?<=were )|(?<=will )|(?<=would )|(?<=could )|(?<=should )|(?<=has )|(?<=have )|(?<=had ))likely(?! to\b)",
     r"certainly", r"definitely", r"undoubtedly", r"undeniably", r"unquestionably", r"surely", r"presumably", r"conceivably", r"indisputably",
 )  # fmt: skip
 """What stands beside the verb."""

@@ -32,10 +32,15 @@ NEAR_TIE = 0.025
 NO_ASSERTION = re.compile(
     r"(?:(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
     r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|(?:There is )?no (?:reliable |verified |specific )?(?:record|information|data|details|evidence)\b|"
-    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|.{0,120}\b(?:can|may) vary\b|.{0,120}\b(?:has|have) not (?:yet )?been (?:announced|confirmed|released|determined)\b|[^,]{1,200}, you (?:can|could|will|may)\b|(?:this|that|it) will (?:give|allow|help|let|ensure|enable)\b|you can (?:use|try|have|add|set|write|run|do|make|create|get|simply|also|just|easily|follow)\b|(?:because|since|if|as) [^,]{0,200}, (?:we|let us|let['’]s)\b|.{0,60}\bdepends on (?:the (?:specific|type|version|model|context)|your|which|what|how|where|whether)\b|It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:[^,]{1,200}, )?(?:we|let us|let['’]s) (?:can|need|have to|must|will|get|use|find|see|know|first|start|then)\b|To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|I don['’]t know|(?:yes, |no, )?I (?:dis)?agree\b|.{0,120}\b(?:is|are|was|remains?) (?:currently |still )?(?:unknown|unclear|not known|not specified)\b|(?:There (?:is|was) )?(?:not|too little|insufficient) (?:enough |sufficient )?information\b|I(?: am|['’]m) (?:unsure|uncertain|trained|designed|programmed|only|just|an? (?:\w+ )?(?:AI|language|text|assistant|model))\b|(?:(?:first|next|then|now|finally|so|here|again|since)\b,? )?(?:we|we['’]re|we['’]ve) (?:\w+ly )?(?:want|wish|are (?:asked|given|told|looking|trying|interested)|start|begin|know|apply|call|denote|define|obtain|consider|claim|have|had|must|need|can|could|may|will|would|should|get|find|use|see|let|try|first|then|now|also)\b)",
+    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|.{0,120}\b(?:(?:can|may) vary|var(?:y|ies)(?: \w+)? (?:depending|from \w+ to|by))\b|.{0,120}\b(?:has|have) not (?:yet )?been (?:announced|confirmed|released|determined|specified|named|disclosed|revealed|mentioned|provided)\b|[^,]{1,200}, you (?:can|could|will|may)\b|(?:this|that|it) will (?:give|allow|help|let|ensure|enable)\b|you can (?:use|try|have|add|set|write|run|do|make|create|get|simply|also|just|easily|follow)\b|(?:because|since|if|as) [^,]{0,200}, (?:we|let us|let['’]s)\b|.{0,60}\bdepends on (?:the (?:specific|type|version|model|context)|your|which|what|how|where|whether)\b|(?:[^,]{1,80}, )?It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell|provide|give|find|calculate)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:[^,]{1,200}, )?(?:we|let us|let['’]s) (?:can|need|have to|must|will|get|use|find|see|know|first|start|then)\b|To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|Not (?:\w+ )?sure\b|I(?: will|['’]ll)\b|(?:it|this|that)(?: all| really)? depends\b|[^,]{1,60}, if you\b|(?:if you [^,]{1,200}, )?I(?:['’]d| would) be (?:happy|glad)\b|this (?:\w+ )?(?:problem|question|puzzle|riddle|task|exercise) (?:is|asks|involves|requires|can)\b|I don['’]t know|(?:yes, |no, )?I (?:dis)?agree\b|.{0,120}\b(?:is|are|was|remains?) (?:currently |still )?(?:unknown|unclear|not known|not specified)\b|(?:There (?:is|was) )?(?:not|too little|insufficient) (?:enough |sufficient )?information\b|I(?: am|['’]m) (?:unsure|uncertain|trained|designed|programmed|only|just|an? (?:\w+ )?(?:AI|language|text|assistant|model))\b|(?:(?:first|next|then|now|finally|so|here|again|since)\b,? )?(?:we|we['’]re|we['’]ve) (?:\w+ly )?(?:want|wish|are (?:asked|given|told|looking|trying|interested)|start|begin|know|apply|call|denote|define|obtain|consider|claim|have|had|must|need|can|could|may|will|would|should|get|find|use|see|let|try|first|then|now|also)\b)",
     re.IGNORECASE,
 )
 """How sentences begin that give no answer: there is nothing to be sure or unsure of."""
+_OF_MYSELF = re.compile(
+    r"[Ii](?:['’]ve| have)? (?:(?:just|also|really|never|always|still|recently|actually|do not|don['’]t) )*(?:used to|did(?: not|n['’]t)?|(?:have|had) (?:not|never|n['’]t)|got an?|haven['’]t|loved?|liked?|enjoy(?:ed)?|"
+    r"hated?|prefer(?:red)?|lived?|grew|went|saw|watch(?:ed)?|play(?:ed)?|wish(?:ed)?|work(?:ed)?|tried|bought|own(?:ed)?|visit(?:ed)?|met|miss(?:ed)?|agree|wonder)\b"
+)
+"""What somebody tells of himself ("I used to eat meat"); "I Love Lucy" is a title."""
 
 _HEARSAY = frozenset({"reportedly", "allegedly", "supposedly", "potentially", "arguably", "theoretically"})
 _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
@@ -113,9 +118,6 @@ class TemplateRewriter:
                 "rewrite", Reason.ALREADY_HEDGED, "the draft hedges itself in words that are part of what it says"
             )
         parts = list(originals)
-        if is_bare_list(parts):
-            hedge, lead = introduction(matches)
-            return Rewrite(f"{lead}\n\n{''.join(piece.text for piece in parts).lstrip()}", hedge.id)
         rest = "".join(piece.text for index, piece in enumerate(parts) if index != where)
         around = Surroundings(request.question, rest, language)
         chosen = choose(stripper.bare(originals[where].text), matches, around, originals[where].text)
@@ -129,7 +131,7 @@ class TemplateRewriter:
 _OWN_DOUBT = re.compile(
     r"(?<!\bI )\b(?:might|may|could|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared|likely) (?:not )?to (?:be|have)\b|"
     r"\b(?:less|more) likely to\b|\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
-    r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially)\b",
+    r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially|(?:said|reported|rumou?red|alleged) to|it is (?:\w+ )?(?:believed|thought|said|assumed) that|(?:clearly|obviously) (?:the|an?))\b|, of course\b",
     re.IGNORECASE,
 )
 """Doubt that is part of what a sentence says ("It might be X"): without it the sentence would say something else."""
@@ -153,24 +155,15 @@ def hedges_itself(sentence: str) -> bool:
     )
 
 
-def is_bare_list(parts: Sequence[Piece]) -> bool:
-    """True where the answer is a list without a sentence before it: a hedge on its first item would not speak for the others."""
-    lines = "".join(piece.text for piece in parts).strip().splitlines()
-    items = [line for line in lines if _ITEM.match(line)]
-    return len(items) > 1 and bool(lines) and items[0] == lines[0]
+def is_list(text: str) -> bool:
+    """Whether an answer is a list of items, bare or after a line that ends in a colon: a hedge on one of them would not speak for the others."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    items = [_ITEM.match(line) is not None for line in lines]
+    opens = bool(items) and (items[0] or lines[0].rstrip("*_ ").endswith(":"))
+    return opens and sum(items[:3]) > 1 and _CONCLUDES.match(lines[-1]) is None
 
 
-def introduction(matches: Sequence[Match]) -> tuple[Hedge, str]:
-    """The nearest hedge that can stand as a line of its own before a list, and that line."""
-    for match in matches:
-        for frame in match.hedge.frames:
-            opening, _, rest = frame.text.partition("{answer}")
-            if frame.kind == "lead" and not rest and opening.rstrip().endswith(":"):
-                return match.hedge, capitalise(opening.rstrip())
-    raise StepFailed("rewrite", Reason.NO_FRAME, "no frame of the retrieved hedges can introduce a list")
-
-
-_FORMULA = re.compile(r"\\\[|\\\(|\$\$|\\boxed|\d\s{0,2}[=≈]\s{0,2}[\d$(\\]|^[ \t]{0,8}[a-z] ?=", re.MULTILINE)
+_FORMULA = re.compile(r"\\\[|\\\(|\$\$|\\boxed|\d\s{0,2}[=≈]\s{0,2}[\d$(\\]|^[^\S\n]{0,8}\S{1,12} ?[=≈]", re.MULTILINE)
 _STEPS = 3
 """Formulas from which an answer is a worked solution, whatever was asked."""
 _CONCLUDES = re.compile(
@@ -187,14 +180,15 @@ def is_worked_solution(text: str, question: str = "") -> bool:
 
 def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = "") -> int | None:
     """Index of the sentence that answers, the first that asserts something, but: of a worked solution the last one where it does; the last one too where
-    it draws the conclusion ("So ..."); where a number was asked for in English, the first with one. A proof has no such sentence.
+    it draws the conclusion ("So ..."); where a number was asked for in English, the first with one. A proof, a list and what asks back have no such sentence.
     """
-    if asks_for_proof(question):
-        return None
     indices = [index for index, piece in enumerate(parts) if piece.is_sentence]
+    alone = len(indices) == 1
+    asks_back = bool(indices) and _ASKS_BACK.search(parts[indices[0]].text) is not None
+    if asks_back or asks_for_proof(question) or is_list("".join(piece.text for piece in parts)):
+        return None
     if is_worked_solution("".join(piece.text for piece in parts), question):
-        indices = indices[-1:]
-    alone = len(indices) == 1 or is_bare_list(parts)
+        indices = [index for index in indices[-1:] if _REMARK.match(parts[index].text) is None]
     asserting = [
         index
         for index in indices
@@ -215,10 +209,14 @@ def _concludes(first: str, last: str) -> bool:
     return (
         _CONCLUDES.match(last) is not None
         and _ANSWERS_FIRST.match(first) is None
-        and not (known and known <= set(re.findall(r"\d+", first)))
+        and not (known and known == set(re.findall(r"\d+", first)))
     )
 
 
+_REMARK = re.compile(r"(?:however|note|remember|alternatively|in (?:practice|general))\b", re.IGNORECASE)
+"""What stands after a result."""
+_ASKS_BACK = re.compile(r"\byou\b.*\?$")
+"""What has to be known before there is an answer: "Which cup do you mean?" """
 _ASKS_FOR_A_NUMBER = re.compile(
     r"\bhow (?:many|much|old|long|far|tall|high|big|large|often)\b|\bwhen\b|\b(?:what|which) (?:year|date|day|age|number)\b",
     re.IGNORECASE,
@@ -253,6 +251,7 @@ def asserts(sentence: str, language: str = "en") -> bool:
     if (
         form.kind in ("none", "question")
         or no_answer.match(form.body)
+        or (language == "en" and _OF_MYSELF.match(form.body))
         or _NO_WORDING.search(sentence)
         or _SYMBOLS.fullmatch(sentence)
         or _OPENS_QUOTATION.match(sentence)
@@ -266,7 +265,7 @@ def asserts(sentence: str, language: str = "en") -> bool:
 _OPENS_QUOTATION = re.compile(r"[*_]*(?:“[^”]*$|\"[^\"]*$)")
 """A sentence that begins a quotation of several."""
 _NO_WORDING = re.compile(
-    r"^\$[^$\\]{0,300}\\[a-z][^$]{0,300}\$[.\s]{0,9}$|^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$|^(?:Oh|Ah|Haha|Ha),? (?:sure|right|yes|yeah|of course|great)\b",
+    r"^(?i:therefore|thus|hence|so|then|finally|and)\W*$|^\$[^$\\]{0,300}\\[a-z][^$]{0,300}\$[.\s]{0,9}$|^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^[\[(|][^A-Za-z]*[\])|]$|^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$|^(?:Oh|Ah|Haha|Ha|Yeah|Yep|Sure),? (?:sure|right|yes|yeah|of course|great)\b",
     re.DOTALL,
 )
 """Drawings, rows of tables, exclamations."""
@@ -289,7 +288,7 @@ class _Option:
 
 
 _INTRODUCED = re.compile(
-    r"(?:according to|in|on|at|by|during|after|before|since|as|for|to|from|with|under|despite|if|when|while|because|although|once)\b[^,]{0,120},",
+    r"(?:according to|in|on|at|by|during|after|before|since|as|for|to|from|with|under|despite|if|when|while|because|although|once)\b[^,]{0,120},|[a-z]{3,20}ly,",
     re.IGNORECASE,
 )
 _NOUN_PHRASE = re.compile(r"[*_\"“]*(?:(?:an?|the|one|his|her|its|their|my|this|that)\b|[A-Z\d])")
@@ -321,6 +320,8 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     # "Perhaps Constitutional monarchy"
     (0.03, lambda o: o.sentence.kind == "fragment" and _COMMON_NOUN.match(o.sentence.body)
         and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),
+    # "Possibly, Bell played for Ohio" where "Bell possibly played" is at hand
+    (0.015, lambda o: o.frame.kind == "clause" and o.sentence.adverb_at is not None and o.frame.text.endswith(", {clause}")),
     # beside the verb a hedge reads more naturally than before the sentence
     (0.015, lambda o: o.frame.kind == "clause" and o.sentence.adverb_at is not None),
     # "A was probably born in 1950, and B was born in 1960" doubts the one and not the other
@@ -337,8 +338,8 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     (0.1, lambda o: o.frame.kind == "modal" and o.frame.text.endswith(" to") and _CONDITIONAL.match(o.sentence.body)),
     # a label before the answer reads less naturally than a hedge in it
     (0.03, lambda o: o.frame.kind == "lead" and o.sentence.kind != "imperative"),
-    # "I think the answer is because ...", "I think the answer is Einstein flunked maths."
-    (0.1, lambda o: "answer is" in o.frame.text and (o.sentence.unsure or _AFTER_ANSWER_IS.match(o.sentence.body))),
+    # "I think the answer is because ...", "It may well be Einstein flunked maths."
+    (0.1, lambda o: ("answer is" in o.frame.text or "be {" in o.frame.text) and (o.sentence.unsure or _AFTER_ANSWER_IS.match(o.sentence.body))),
     (0.02, lambda o: o.frame.kind == "closing" and o.sentence.body.count(",") > 1),
     # before a clause that was not seen as one, an adverb would call for another word order
     (0.1, lambda o: o.around.language != "en" and o.sentence.unsure and not o.worded.startswith(o.sentence.body[:1])),

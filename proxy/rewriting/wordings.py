@@ -9,7 +9,8 @@ from typing import Literal
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Lexicon, Match, Register, Retriever, offered
-from hedgerow.lexicon.hedges.offered import Voice, Wordings
+from hedgerow.lexicon.hedges.entries import Voice
+from hedgerow.lexicon.hedges.offered import Wordings
 from hedgerow.lexicon.hedges.retrieval import NEAR_TIE
 from hedgerow.lexicon.text.opaque import masked
 

@@ -43,11 +43,6 @@ class Word:
     initial: bool
     opaque: bool
 
-    @property
-    def is_sign(self) -> bool:
-        """True for what is neither a letter nor a digit."""
-        return not self.text[0].isalnum() and self.text != "'s"
-
 
 def words_of(parts: Sequence[Piece]) -> list[Word]:
     """The words and signs of a text in pieces. Linear in its length."""

@@ -43,7 +43,7 @@ class ActiveCertificates:
         if self._engine is None or not any(route.promises and route.calibrates for route in settings.routes):
             return
         try:
-            found = StoredCertificates(self._engine, hash_key(settings.audit)).read_all()
+            certificates = StoredCertificates(self._engine, hash_key(settings.audit)).read_all()
             standing = read_alarms(self._engine, standing=True)
         except (StoreError, CalibrationError) as error:
             if not self._unreadable:
@@ -51,9 +51,9 @@ class ActiveCertificates:
             self._unreadable = True
             return
         key = hash_key(settings.audit)
-        self._altered = frozenset(each.id for each in found if each.check_seal(key) != "valid")
+        self._altered = frozenset(each.id for each in certificates if each.check_seal(key) != "valid")
         self._withdrawn = frozenset((a.route, a.map_id or "") for a in standing if _BROKEN.fullmatch(a.kind))
-        self._stored, self._unreadable = tuple(found), False
+        self._stored, self._unreadable = tuple(certificates), False
 
     def standing(self, route: Route, map_id: str | None, signal: str) -> Standing | None:
         """Whether a certificate speaks of the route's answers with this map and signal; None where the route promises nothing."""

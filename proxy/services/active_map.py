@@ -93,8 +93,8 @@ class ActiveMaps:
         if route.promises is None or not route.calibrates:
             return None
         maps = {active.version for active in self.of_route(route).values()}
-        found = [self.standing(route, version, route.signal) for version in sorted(maps, key=str)]
-        return next((each for each in found if each is not None and each.certificate is not None), found[0])
+        standings = [self.standing(route, version, route.signal) for version in sorted(maps, key=str)]
+        return next((each for each in standings if each is not None and each.certificate is not None), standings[0])
 
     def tell(self, settings: Settings) -> None:
         """Log each route's certificate, or why it has none, where that has changed."""

@@ -29,11 +29,12 @@ from hedgerow.proxy.pipeline.sampling.cache import MemoryCache, RedisCache
 from hedgerow.proxy.pipeline.sampling.sharing import Sharing
 from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, RoutePipeline, RouteWording
 from hedgerow.proxy.protocols import Asker, Rewriter, Supporter, Upstream
-from hedgerow.proxy.rewriting import Choice, FactGuard, TemplateRewriter
+from hedgerow.proxy.rewriting import Choice, FactGuard, Reader, TemplateRewriter, reader_of
 from hedgerow.proxy.rewriting.decider import deciders
 from hedgerow.proxy.rewriting.entailment import CrossEncoderEntailment, LocalEntailment
 from hedgerow.proxy.rewriting.frames import LOW
 from hedgerow.proxy.services.active_map import ActiveMaps
+from hedgerow.proxy.spending.prices import Prices, open_prices
 from hedgerow.proxy.types import CLAIM_SIGNAL
 from hedgerow.proxy.upstreams.asking import Prompting, RouteContext, SupporterFactory
 
@@ -47,13 +48,17 @@ def route_pipelines(
         ConfigError: what a route names is missing or cannot be used.
     """
     calibrating, placer = [route for route in settings.routes if route.calibrates], Placer()
-    return {
-        r.name: _pipeline(RouteContext(r, upstreams, partial(maps.active, r), partial(maps.standing, r)), placer)
-        for r in calibrating
-    }
+    prices = open_prices(settings.prices)
+    contexts = (RouteContext(r, upstreams, partial(maps.active, r), partial(maps.standing, r)) for r in calibrating)
+    return {context.route.name: route_pipeline(context, placer, prices) for context in contexts}
 
 
-def _pipeline(context: RouteContext, placer: Placer) -> RoutePipeline:
+def route_pipeline(context: RouteContext, placer: Placer, prices: Prices) -> RoutePipeline:
+    """What the requests of one route go through.
+
+    Raises:
+        ConfigError: what the route names is missing or cannot be used.
+    """
     route, wording = context.route, route_wording(context)
     signal = SIGNALS[route.signal]
     return RoutePipeline(
@@ -67,6 +72,7 @@ def _pipeline(context: RouteContext, placer: Placer) -> RoutePipeline:
         grader=_grader(context),
         needs_logprobs=signal.needs_logprobs,
         placer=placer,
+        prices=prices,
     )
 
 
@@ -101,7 +107,8 @@ def route_wording(context: RouteContext) -> RouteWording:
         raise ConfigError(
             f"routes: {route.name}: rewriting.languages: there are no hedges in {', '.join(sorted(missing))}"
         )
-    guard = _guard(route, tuple(lexicon))
+    reader = reader_of(lexicon)
+    guard = _guard(route, tuple(lexicon), reader)
     return RouteWording(
         decide=_decide(route),
         standing=context.standing,
@@ -110,6 +117,7 @@ def route_wording(context: RouteContext) -> RouteWording:
         rewriters=_rewriters(context),
         guard=guard,
         by_sentence=_by_sentence(context, retriever, guard),
+        reader=reader,
     )
 
 
@@ -127,13 +135,13 @@ def _check_judge(route: Route) -> None:
             raise ConfigError(f"routes: {route.name}: {key}: local: {lacking}")
 
 
-def _guard(route: Route, hedges: tuple[Hedge, ...]) -> FactGuard:
+def _guard(route: Route, hedges: tuple[Hedge, ...], reader: Reader) -> FactGuard:
     """What stands between a rewrite and the client."""
     tolerance, asked = route.rewriting.tolerance, route.rewriting.entailment
     if asked is None:
-        return FactGuard(hedges, tolerance=tolerance)
+        return FactGuard(hedges, tolerance=tolerance, reader=reader)
     entailment = LocalEntailment() if asked.model == "local" else CrossEncoderEntailment(asked.model)
-    return FactGuard(hedges, tolerance=tolerance, entailment=entailment, entailed=asked.threshold)
+    return FactGuard(hedges, tolerance=tolerance, reader=reader, entailment=entailment, entailed=asked.threshold)
 
 
 def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> LongAnswerPipeline | None:

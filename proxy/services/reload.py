@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import anyio.to_thread
 import structlog
 
@@ -31,12 +32,14 @@ from hedgerow.proxy.services.services import (
     RefCount,
     Services,
     UpstreamPool,
+    by_name,
 )
 
 if TYPE_CHECKING:
     from hedgerow.calibration import ActiveMap
     from hedgerow.proxy.monitoring.drift import RouteHealth
     from hedgerow.proxy.monitoring.promises import RoutePromises
+    from hedgerow.proxy.monitoring.watching import Watched
     from hedgerow.proxy.pipeline.steps import RoutePipeline
     from hedgerow.proxy.protocols import Upstream
     from hedgerow.proxy.services.active_map import ActiveMaps
@@ -46,7 +49,16 @@ log = structlog.get_logger(__name__)
 
 POLL_S = 1.0
 """Seconds between two looks at the configuration file and at what operators have set."""
-_FIXED = ("server.host", "server.port", "audit.url", "audit.synchronous", "tracing", "log.format", "log.level")
+_FIXED = (
+    "server.host",
+    "server.port",
+    "audit.url",
+    "audit.synchronous",
+    "access.counting",
+    "tracing",
+    "log.format",
+    "log.level",
+)
 """Keys that only a restart changes."""
 
 
@@ -83,7 +95,8 @@ class ConfigReloader:
         self._preload = preload
         self._maps: ActiveMaps | None = None
         self._stamp = _stamp(config)
-        self._pool = UpstreamPool(base.tracing)
+        self._erasures = 0
+        self._pool = UpstreamPool(base.tracing, base.metrics.upstreams)
         self._generation = _Generation(base, ())
         self._lock = asyncio.Lock()
 
@@ -105,6 +118,8 @@ class ConfigReloader:
             StoreError: the audit store cannot be read.
         """
         self.states = await anyio.to_thread.run_sync(operators.states, self.audit.engine)
+        self._erasures = await anyio.to_thread.run_sync(operators.erasures, self.audit.engine)
+        await anyio.to_thread.run_sync(self._base.keys.refresh, self.audit.engine)
         self._generation = await self._build(effective(self.configured, self.states))
 
     async def close(self) -> None:
@@ -112,13 +127,10 @@ class ConfigReloader:
         await self._close(self._generation)
 
     async def follow(self) -> None:
-        """Poll the store and the configuration file every `POLL_S` seconds until cancelled."""
+        """Look at the store and the configuration file every `POLL_S` seconds, and at once when woken, until cancelled."""
         while True:
-            try:
-                async with asyncio.timeout(POLL_S):
-                    await self.wake.wait()
-            except TimeoutError:
-                pass  # nobody asked: it is time to look all the same
+            with anyio.move_on_after(POLL_S):
+                await self.wake.wait()
             asked = self.wake.is_set()
             self.wake.clear()
             await self.look(reload=asked)
@@ -129,24 +141,15 @@ class ConfigReloader:
             await self._look_at_store()
             await self._look_at_file(reload)
 
-    async def examine(self) -> None:
-        """Examine every route's map for drift and its promises, raise new alarms, and keep the reports.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        examine = await anyio.to_thread.run_sync(load_object, "hedgerow.proxy.monitoring.drift:examine")
-        settings, active = self.services.settings, self.active_maps()
-        self.health = await anyio.to_thread.run_sync(examine, self.audit.engine, settings, active)
-        for health in self.health.values():
-            self.services.metrics.tell_health(health)
-        if standing := self.standing():
-            watched = await anyio.to_thread.run_sync(load_object, "hedgerow.proxy.monitoring.promises:examine")
-            self.promises = await anyio.to_thread.run_sync(watched, self.audit.engine, settings, standing)
-            for promises in self.promises.values():
-                self.services.metrics.tell_promises(promises)
-        else:
-            self.promises = {}
+    def keep(self, report: Watched) -> None:
+        """Keep what the drift watcher found last, and tell the metrics."""
+        self.health, self.promises = report.health, report.promises
+        for health in report.health.values():
+            self.services.metrics.set_health(health)
+        for promises in report.promises.values():
+            self.services.metrics.set_promises(promises)
+        for arms in report.arms.values():
+            self.services.metrics.set_arms(arms)
 
     def active_maps(self) -> dict[str, dict[str, ActiveMap]]:
         """The active maps of every route that may calibrate, by model; see `ActiveMaps.of_route`."""
@@ -158,8 +161,8 @@ class ConfigReloader:
         """By route that promises something, the certificate that its answers are served by, or why there is none."""
         if self._maps is None:
             return {}
-        found = {route.name: self._maps.standing_of(route) for route in self.services.settings.routes}
-        return {name: standing for name, standing in found.items() if standing is not None}
+        standings = {route.name: self._maps.standing_of(route) for route in self.services.settings.routes}
+        return {name: standing for name, standing in standings.items() if standing is not None}
 
     async def check_map(self, route: Route, version: str | None) -> None:
         """Check that a route can use a map before it is set.
@@ -181,12 +184,17 @@ class ConfigReloader:
     async def _look_at_store(self) -> None:
         try:
             states = await anyio.to_thread.run_sync(operators.states, self.audit.engine)
+            erasures = await anyio.to_thread.run_sync(operators.erasures, self.audit.engine)
+            await anyio.to_thread.run_sync(self._base.keys.refresh, self.audit.engine)
             if self._maps is not None:
                 await anyio.to_thread.run_sync(self._maps.refresh, self.services.settings)
                 self._maps.tell(self.services.settings)
         except StoreError as error:
             log.error("route_states_unreadable", error=str(error))
             return
+        if erasures != self._erasures:
+            self._erasures = erasures
+            await asyncio.gather(*(route.sharing.forget() for route in self.services.steps.values()))
         if states == self.states:
             return
         self.states = states  # also where they cannot be used: they are tried again when they change
@@ -245,7 +253,7 @@ class ConfigReloader:
         """New services; an upstream whose settings did not change is shared with the old ones."""
         held = await self._pool.acquire(settings)
         try:
-            upstreams = {entry.name: entry.upstream for entry in held}
+            upstreams = by_name(settings, held)
             maps = await anyio.to_thread.run_sync(self._open_maps, settings)
             steps = await anyio.to_thread.run_sync(self._pipelines, settings, upstreams, maps)
         except BaseException:  # also a cancellation: nothing stays open

@@ -20,8 +20,11 @@ def effective(settings: Settings, states: Mapping[str, RouteState]) -> Settings:
     routes = []
     for route in settings.routes:
         state = states.get(route.name)
-        changed = {"mode": state.mode, "map": state.map_id} if state else {}
-        routes.append(route.model_copy(update={key: value for key, value in changed.items() if value is not None}))
+        changed: Json = {"mode": state.mode, "map": state.map_id} if state else {}
+        changed = {key: value for key, value in changed.items() if value is not None}
+        if "mode" in changed:
+            changed["split"] = None  # whoever sets a mode means every request
+        routes.append(route.model_copy(update=changed))
     return settings.model_copy(update={"routes": tuple(routes)})
 
 
@@ -47,6 +50,7 @@ def describe(
                 "name": route.name,
                 "mode": now.mode,
                 "configured_mode": route.mode,
+                "split": now.split.model_dump() if now.split else None,
                 "map": now.map,
                 "configured_map": route.map,
                 "active_maps": {model: active.version for model, active in maps.get(route.name, {}).items()},

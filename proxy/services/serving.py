@@ -5,28 +5,32 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import anyio.to_thread
 import structlog
 
+from hedgerow.proxy.audit import leases
 from hedgerow.proxy.audit.engine import shown_address
 from hedgerow.proxy.audit.spool import unwritable
-from hedgerow.proxy.audit.store import open_store, purge_regularly
+from hedgerow.proxy.audit.store import AuditStore, open_store, purge_regularly
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import ConfigError, StoreError
-from hedgerow.proxy.monitoring.metrics import Metrics
+from hedgerow.proxy.monitoring.metrics import NOW_EVERY_S, Metrics
 from hedgerow.proxy.services.background import Background
-from hedgerow.proxy.services.reload import POLL_S, ConfigReloader
+from hedgerow.proxy.services.counting import open_counters
+from hedgerow.proxy.services.keyring import KeyRing
+from hedgerow.proxy.services.limits import Limits
+from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.services import RefCount, Services, open_tracing
+from hedgerow.proxy.services.watching import watch
+from hedgerow.proxy.spending.budgets import Budgets
+from hedgerow.proxy.spending.counting import open_spending
 
 log = structlog.get_logger(__name__)
-
-_BUSY_SHARE = 20.0
-"""Examining routes for drift takes at most one part in so many of the time."""
 
 
 @asynccontextmanager
@@ -42,6 +46,8 @@ async def open_reloader(
     """
     if (problem := await anyio.to_thread.run_sync(unwritable, settings.audit.spool)) is not None:
         raise ConfigError(problem)
+    if settings.access.oidc is not None and find_spec("authlib") is None:
+        raise ConfigError("access.oidc needs the library Authlib, which is not installed (extra `oidc`)")
     metrics = Metrics()
     async with AsyncExitStack() as stack:
         try:
@@ -51,17 +57,36 @@ async def open_reloader(
         metrics.follow(audit)
         stack.push_async_callback(audit.aclose)
         tracing = await open_tracing(settings, stack)
+        counters = open_counters(settings.access.counting)
+        stack.push_async_callback(counters.aclose)
+        spending = open_spending(settings.access.counting, audit)
+        stack.push_async_callback(spending.aclose)
         background = Background(lambda job: metrics.background_failures.labels(job).inc())
-        reloader = ConfigReloader(
-            Services(settings, {}, {}, audit, metrics, background, tracing, RefCount()), config, preload
+        limits = Limits(counters, metrics)
+        base = Services(
+            settings,
+            {},
+            {},
+            audit,
+            metrics,
+            background,
+            tracing,
+            RefCount(),
+            KeyRing(),
+            limits,
+            Budgets(spending, metrics),
         )
+        reloader = ConfigReloader(base, config, preload)
         await reloader.start()
         stack.push_async_callback(reloader.close)
+        stack.push_async_callback(_give_up_duties, audit)
         stack.push_async_callback(background.aclose)
         if threading.current_thread() is threading.main_thread():  # only there signals can be handled
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wake.set)
+        if metrics.shared is not None:
+            background.keep_running("metrics", lambda: _set_gauges(metrics))
         background.keep_running("reload", reloader.follow)
-        background.keep_running("drift", lambda: _watch_drift(reloader))
+        background.keep_running("drift", lambda: watch(reloader))
         background.keep_running("purge", lambda: purge_regularly(audit, lambda: reloader.services.settings))
         yield reloader
 
@@ -76,16 +101,16 @@ def store_failure(settings: Settings, error: StoreError) -> str:
     return f"audit.url is {address}: {reason}; start that database, make it writable, or change audit.url"
 
 
-async def _watch_drift(reloader: ConfigReloader) -> None:
-    """Examine the maps every `drift.every_s` seconds. Where no route calibrates, the mathematics is never imported."""
+async def _set_gauges(metrics: Metrics) -> None:
+    """Let the other workers know what this process has in flight."""
     while True:
-        if not reloader.services.steps:
-            await asyncio.sleep(POLL_S)
-            continue
-        started = time.perf_counter()
-        try:
-            await reloader.examine()
-        except StoreError as error:
-            log.error("drift_not_watched", error=str(error))
-        took = time.perf_counter() - started
-        await asyncio.sleep(max(reloader.services.settings.drift.every_s, _BUSY_SHARE * took))
+        metrics.set_gauges()
+        await asyncio.sleep(NOW_EVERY_S)
+
+
+async def _give_up_duties(audit: AuditStore) -> None:
+    """What this process did for all, another one does from now on."""
+    try:
+        await anyio.to_thread.run_sync(leases.give_up, audit.engine, audit.writer.id)
+    except StoreError as error:
+        log.warning("duties_not_given_up", error=str(error))

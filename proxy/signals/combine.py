@@ -90,20 +90,6 @@ def weights_of(fitted: FittedMap | None) -> Weights:
     return Weights(bias, weights)
 
 
-class OneOfSeveral:
-    """Measures several signals and gives one: rows that lack any of them are left out of every column alike."""
-
-    name = "combined"
-
-    def __init__(self, chosen: str, signals: Sequence[ConfidenceSignal]) -> None:
-        self._chosen, self._signals = chosen, signals
-
-    async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
-        """Measure all, give the chosen one."""
-        betas = {signal.name: await signal.measure(question, samples, clustering) for signal in self._signals}
-        return betas[self._chosen]
-
-
 class CombinedSignal:
     """Measures several signals and combines them with fitted weights."""
 
@@ -124,4 +110,6 @@ class CombinedSignal:
 def build(context: RouteContext) -> SignalFactory:
     """With the weights of the map that is active for the request's model."""
     signals: list[ConfidenceSignal] = [SemanticSignal(), TokenSignal()]
-    return lambda asker, _spent: CombinedSignal(signals, weights_of(context.active_map(asker.model, "combined").fitted))
+    return lambda asker, _spent: CombinedSignal(
+        signals, weights_of(context.active_map(asker.answering_model, "combined").fitted)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -70,6 +71,15 @@ def request_of(body: bytes) -> Json:
     return request
 
 
+def renamed(body: Json, model: str) -> bytes:
+    """A request for another model; where it holds text that is not Unicode, in a form that can be."""
+    other = body | {"model": model}
+    try:
+        return orjson.dumps(other)
+    except orjson.JSONEncodeError:
+        return json.dumps(other).encode()
+
+
 def asked(path: str, body: bytes) -> Json:
     """The request object of a call that is made in this process, with what it cannot be made without.
 
@@ -88,15 +98,19 @@ def asked(path: str, body: bytes) -> Json:
 
 
 def usage_of(answer: Json) -> Usage:
-    """The tokens that an answer says were spent; 0 where it does not say."""
-    usage = answer.get("usage")
+    """The tokens that an answer says were spent, and by which model; 0 where it does not say."""
+    usage, model = answer.get("usage"), answer.get("model")
+    name = model if isinstance(model, str) else ""
     if not isinstance(usage, dict):
-        return Usage()
+        return Usage(model=name)
+    read = _details(usage, "prompt")
     return Usage(
         _count(usage.get("prompt_tokens")),
         _count(usage.get("completion_tokens")),
-        _count(_details(usage, "prompt").get("cached_tokens")),
+        _count(read.get("cached_tokens")),
         _count(_details(usage, "completion").get("reasoning_tokens")),
+        _count(usage.get("cache_creation_input_tokens") or read.get("cache_creation_tokens")),
+        name,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.proxy.config import Route
@@ -70,10 +70,13 @@ class Prompting:
         """
         body = {"model": self.model or asker.model, **self.options, "messages": list(messages)}
         try:
-            answer = await self.upstream.complete(Call("/chat/completions", body, asker.headers))
+            member = asker.answered_by if self.model is None else ""  # the request's model is the one that has answered
+            call = Call("/chat/completions", body, asker.headers, id=asker.id, member=member)
+            answer = await self.upstream.complete(call)
         except ProxyError as error:
             raise StepFailed(self.step, self.reason, error.code) from error
-        spent(usage_of(answer))
+        usage = usage_of(answer)
+        spent(usage if usage.model else replace(usage, model=body["model"]))
         return answer
 
     def text(self, asker: Asker, spent: Spent) -> Callable[[str], Awaitable[str]]:

@@ -80,22 +80,32 @@ def _whole(index: int, kept: Json, chat: bool) -> Json:
 
 
 def _merge(kept: Json, more: Json) -> None:
-    """Add a part of an object to what is kept of it: texts and lists grow, numbered parts each by themselves."""
+    """Add a part of an object to what is kept of it: texts and lists grow, numbered parts each by themselves. What has another type than what is
+    kept is left out: it must not take away what was said before.
+    """
     for key, value in more.items():
         old = kept.get(key)
+        if not _continues(old, value):
+            continue
         if isinstance(value, str) and key not in SAID_ONCE:
-            if isinstance(old, _Pieces):
-                old.append(value)
-            else:
-                kept[key] = _Pieces([value])
+            kept[key] = pieces = old if isinstance(old, _Pieces) else _Pieces()
+            pieces.append(value)
         elif isinstance(value, dict):
-            if not isinstance(old, dict):
-                old = kept[key] = {}
-            _merge(old, value)
+            kept[key] = part = old if isinstance(old, dict) else {}
+            _merge(part, value)
         elif isinstance(value, list):
             kept[key] = _longer(old, value)
         elif value is not None or key not in kept:
             kept[key] = value
+
+
+def _continues(old: object, value: object) -> bool:
+    """Whether a value can be added to what is kept: a text to a text, an object to an object, a list to a list."""
+    if isinstance(old, _Pieces):
+        return isinstance(value, str)
+    if isinstance(old, list | _Indexed):
+        return isinstance(value, list)
+    return isinstance(value, dict) or not isinstance(old, dict)
 
 
 def _longer(old: object, more: list[Any]) -> _Indexed | list[Any]:

@@ -1,6 +1,7 @@
-"""A small model in this process, run by llama.cpp on one worker thread.
+"""A small model in this process, run by llama.cpp and asked from one worker thread.
 
-Loaded once at the start, off the event loop. Calls queue up with a bound; a call that is cancelled stops at its next token.
+Loaded once at the start, off the event loop. The answers to one call are written side by side. Calls queue up with a bound; a call that
+is cancelled stops at its next token.
 """
 
 from __future__ import annotations
@@ -9,22 +10,21 @@ import asyncio
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any
 
-import anyio.to_thread
 import orjson
 
 from hedgerow.proxy.config import EmbeddedUpstream
-from hedgerow.proxy.errors import BadRequest, NotFound, Overloaded
+from hedgerow.proxy.errors import BadRequest, NotFound, Overloaded, ProxyError
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
 from hedgerow.proxy.upstreams.answers import asked, check_served, once
-from hedgerow.proxy.upstreams.llama import Answer, Llama, Options, model_file
+from hedgerow.proxy.upstreams.llama import Answer, Drawn, Llama, OnText, Options, Prompt, model_file
 
 SELF = "the embedded model"
 SECONDS_PER_QUEUED_CALL = 2.0
@@ -72,19 +72,16 @@ class EmbeddedModel:
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`."""
-        prompt, chat = await anyio.to_thread.run_sync(self._prompt, call.path, call.body)
-        options = self._options(call.body)
-        answers = await self._run(prompt, options, call.on_text)
-        return self._envelope(call.body, prompt, answers, chat=chat, logprobs=options.logprobs)
+        prompt, options = self._prompt(call.path, call.body), self._options(call.body)
+        drawn = await self._draw(prompt, options, call.on_text)
+        return self._envelope(call.body, drawn, chat=not isinstance(prompt, str), logprobs=options.logprobs)
 
-    async def _run(
-        self, prompt: list[int], options: Options, on_text: Callable[[int, str], None] | None = None
-    ) -> list[Answer]:
+    async def _draw(self, prompt: Prompt, options: Options, on_text: OnText | None = None) -> Drawn:
         """Queue the work and wait for it; cancelling stops the model at its next token."""
         with self._place():
             stopped = threading.Event()
             work = asyncio.get_running_loop().run_in_executor(
-                self._worker, lambda: list(self._llama.answers(prompt, options, stopped, on_text))
+                self._worker, self._llama.draw, prompt, options, stopped, on_text
             )
             try:
                 return await asyncio.shield(work)
@@ -104,31 +101,23 @@ class EmbeddedModel:
         finally:
             self._waiting -= 1
 
-    def _prompt(self, path: str, body: Json) -> tuple[list[int], bool]:
-        """The tokens of the prompt, and whether this is a chat.
+    def _prompt(self, path: str, body: Json) -> Prompt:
+        """The messages of a chat with what goes before them, or the text to be continued.
 
         Raises:
-            BadRequest: messages or prompt are missing, of a wrong type, or too long for the model.
+            BadRequest: messages or prompt are missing or of a wrong type.
             NotFound: this model cannot do what the path asks.
         """
         check_served(SELF, path)
         _check_able(body)
-        text: Any
         if path == "/chat/completions":
             messages = [_plain(message) for message in body["messages"]]
             if self._settings.brief and all(message["role"] != "system" for message in messages):
                 messages = [*BRIEF, *messages]
-            text = self._llama.chat_prompt(messages)
-        elif not isinstance(text := body.get("prompt"), str):
+            return messages
+        if not isinstance(text := body.get("prompt"), str):
             raise BadRequest("the embedded model takes one string as `prompt`", param="prompt")
-        tokens = self._llama.tokenize(text)
-        limit = self._settings.context_tokens
-        if len(tokens) >= limit - 1:
-            raise BadRequest(
-                f"the prompt has {len(tokens)} tokens; the embedded model takes {limit - 2}",
-                code="context_length_exceeded",
-            )
-        return tokens, path == "/chat/completions"
+        return text
 
     def _options(self, body: Json) -> Options:
         stop = body.get("stop") or ()
@@ -140,26 +129,19 @@ class EmbeddedModel:
             temperature=_number(body, "temperature", 1.0, 0.0, 2.0, float),
             top_p=_number(body, "top_p", 0.95, 0.0, 1.0, float),
             seed=body.get("seed"),
-            stop=tuple(str(s).encode() for s in stops if s),
+            stop=tuple(str(s) for s in stops if s),
             logprobs=bool(body.get("logprobs")),
         )
 
-    def _envelope(
-        self, body: Json, prompt: list[int], answers: Sequence[Answer], *, chat: bool, logprobs: bool
-    ) -> Json:
+    def _envelope(self, body: Json, drawn: Drawn, *, chat: bool, logprobs: bool) -> Json:
         """The OpenAI completion object."""
-        written = sum(answer.token_count for answer in answers)
         return {
             "id": ("chatcmpl-" if chat else "cmpl-") + secrets.token_hex(12),
             "object": "chat.completion" if chat else "text_completion",
             "created": int(time.time()),
             "model": body.get("model") or self._settings.model_name,
-            "choices": [_choice(i, a, chat=chat, logprobs=logprobs) for i, a in enumerate(answers)],
-            "usage": {
-                "prompt_tokens": len(prompt),
-                "completion_tokens": written,
-                "total_tokens": len(prompt) + written,
-            },
+            "choices": [_choice(i, a, chat=chat, logprobs=logprobs) for i, a in enumerate(drawn.answers)],
+            "usage": _usage(drawn),
         }
 
     @asynccontextmanager
@@ -176,31 +158,30 @@ class EmbeddedModel:
             answer = await self.complete(Call(path, body))
             yield Relay(200, [(b"content-type", b"application/json")], once(orjson.dumps(answer)))
             return
-        prompt, chat = await anyio.to_thread.run_sync(self._prompt, path, body)
-        stream = self._stream(body, prompt, self._options(body), chat=chat)
-        yield Relay(200, [(b"content-type", b"text/event-stream; charset=utf-8")], stream)
+        prompt, options = self._prompt(path, body), self._options(body)
+        async with aclosing(self._pieces(prompt, options)) as pieces:
+            first = await anext(pieces)  # a refusal comes before the head of the answer
+            head = self._envelope(body, Drawn((), 0), chat=not isinstance(prompt, str), logprobs=False)
+            events = _events(
+                head, options.n, first, pieces, usage=bool((body.get("stream_options") or {}).get("include_usage"))
+            )
+            yield Relay(200, [(b"content-type", b"text/event-stream; charset=utf-8")], events)
 
-    async def _stream(self, body: Json, prompt: list[int], options: Options, *, chat: bool) -> AsyncIterator[bytes]:
-        """Tokens as they are made."""
+    async def _pieces(self, prompt: Prompt, options: Options) -> AsyncGenerator[tuple[int, str] | Drawn]:
+        """Pieces of answers as they are written, each with the index of its answer; then the answers."""
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[tuple[int, str] | None]()
 
         def on_text(index: int, text: str) -> None:
             loop.call_soon_threadsafe(queue.put_nowait, (index, text))
 
-        head = self._envelope(body, prompt, [], chat=chat, logprobs=False)
         async with asyncio.TaskGroup() as group:
-            work = group.create_task(self._run(prompt, options, on_text))
+            work = group.create_task(_outcome(self._draw(prompt, options, on_text)))
             work.add_done_callback(lambda _: queue.put_nowait(None))
-            for index in range(options.n):
-                yield sse.opening(head, index)
             while (piece := await queue.get()) is not None:
-                yield sse.content(head, piece[1], piece[0])
-            answers = await work
-        for index, answer in enumerate(answers):
-            yield sse.finish(head, answer.finish_reason, index)
-        if (body.get("stream_options") or {}).get("include_usage"):
-            yield sse.usage(head, self._envelope(body, prompt, answers, chat=chat, logprobs=False)["usage"])
-        yield sse.DONE
+                yield piece
+        if isinstance(outcome := work.result(), ProxyError):
+            raise outcome
+        yield outcome
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
         """See `Upstream`."""
@@ -209,6 +190,40 @@ class EmbeddedModel:
     async def aclose(self) -> None:
         """Free the model once the call under way has ended."""
         self._worker.shutdown(wait=False, cancel_futures=True)
+
+
+def _usage(drawn: Drawn) -> Json:
+    written = sum(answer.token_count for answer in drawn.answers)
+    return {
+        "prompt_tokens": drawn.prompt_tokens,
+        "completion_tokens": written,
+        "total_tokens": drawn.prompt_tokens + written,
+    }
+
+
+async def _outcome(work: Awaitable[Drawn]) -> Drawn | ProxyError:
+    """A failure as a value: a task group would wrap it."""
+    try:
+        return await work
+    except ProxyError as error:
+        return error
+
+
+async def _events(
+    head: Json, n: int, first: tuple[int, str] | Drawn, pieces: AsyncIterator[tuple[int, str] | Drawn], *, usage: bool
+) -> AsyncIterator[bytes]:
+    """An event stream of chat chunks."""
+    for index in range(n):
+        yield sse.opening(head, index)
+    piece = first
+    while not isinstance(piece, Drawn):
+        yield sse.content(head, piece[1], piece[0])
+        piece = await anext(pieces)
+    for index, answer in enumerate(piece.answers):
+        yield sse.finish(head, answer.finish_reason, index)
+    if usage:
+        yield sse.usage(head, _usage(piece))
+    yield sse.DONE
 
 
 def _check_able(body: Json) -> None:
@@ -252,4 +267,5 @@ def _choice(index: int, answer: Answer, *, chat: bool, logprobs: bool) -> Json:
         }
     elif logprobs:
         head["logprobs"] = {"tokens": [t for t, _ in answer.tokens], "token_logprobs": [p for _, p in answer.tokens]}
-    return head | ({"message": {"role": "assistant", "content": answer.text}} if chat else {"text": answer.text})
+    text = answer.text.strip()
+    return head | ({"message": {"role": "assistant", "content": text}} if chat else {"text": text})

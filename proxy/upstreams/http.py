@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import io
+import select
+import weakref
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from functools import partial
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import aiohttp
 import orjson
+from aiohttp.connector import Connection
 from yarl import URL
 
 from hedgerow.proxy.config import HttpUpstream
@@ -53,23 +56,86 @@ OF_THE_BODY = (
     "expires",
     "vary",
 )
-"""How the headers begin that describe a body: those of another one are no use."""
+"""How the headers begin that describe a body: those of another one do not apply."""
 LAST_STATUS = 599
 LARGEST_PIECE = 1 << 20
 """Bytes of a body that are sent at once."""
 
 
+def _ours(name: str, error: BaseException | None) -> UpstreamError | None:
+    """What stands for an exception of aiohttp's, the most specific first; None for any other one."""
+    if isinstance(error, TimeoutError):  # aiohttp's timeouts are TimeoutErrors as well
+        return UpstreamTimeout(f"the upstream {name!r} did not answer in time")
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return UpstreamError(f"the upstream {name!r} cannot be reached", code="upstream_unreachable")
+    if isinstance(error, aiohttp.ClientError | ValueError):  # ValueError: a body that breaks HTTP's framing
+        return UpstreamError(f"the upstream {name!r} broke off its answer", code="upstream_broken")
+    return None
+
+
 @contextmanager
 def _foreign_errors(name: str) -> Iterator[None]:
-    """Turn aiohttp's exceptions into ours; the most specific first."""
+    """Turn aiohttp's exceptions into ours."""
     try:
         yield
-    except TimeoutError as error:  # aiohttp's timeouts are TimeoutErrors as well
-        raise UpstreamTimeout(f"the upstream {name!r} did not answer in time") from error
-    except aiohttp.ClientConnectorError as error:
-        raise UpstreamError(f"the upstream {name!r} cannot be reached", code="upstream_unreachable") from error
-    except (aiohttp.ClientError, ValueError) as error:  # ValueError: a body that breaks HTTP's framing
-        raise UpstreamError(f"the upstream {name!r} broke off its answer", code="upstream_broken") from error
+    except Exception as error:
+        if (ours := _ours(name, error)) is None:
+            raise
+        raise ours from error
+
+
+class _Relaying:
+    """A request that is passed on, and its answer: what `relay` gives. A class, because a generator would cost every request more."""
+
+    def __init__(self, model: HttpModel, call: RawCall) -> None:
+        self._model, self._call = model, call
+
+    async def __aenter__(self) -> Relay:
+        self._request = self._model.request(self._call)
+        try:
+            answer = await self._request.__aenter__()
+        except Exception as error:
+            if (ours := _ours(self._model.name, error)) is None:
+                raise
+            raise ours from error
+        try:
+            self._model.check_status(answer.status)
+        except UpstreamError as error:
+            await self._request.__aexit__(type(error), error, None)
+            raise
+        headers = [pair for pair in answer.raw_headers if _is_passed_on(pair[0].decode("latin-1").lower())]
+        return Relay(answer.status, headers, answer.content.iter_any())
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        await self._request.__aexit__(kind, error, None)
+        if (ours := _ours(self._model.name, error)) is not None:
+            raise ours from error
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Keeps connections for later calls, but for one on which the server has said more than it was asked, or which it has closed: what
+    came there unasked would be taken for the answer to the next call.
+    """
+
+    def __init__(self, *, limit: int) -> None:
+        super().__init__(limit=limit)
+        self._news: weakref.WeakKeyDictionary[asyncio.BaseProtocol, select.poll] = weakref.WeakKeyDictionary()
+
+    async def connect(self, *of_the_call: Any, **named: Any) -> Connection:
+        """A connection on which nothing has come yet, read or not; its end counts too."""
+        while True:
+            connection = await super().connect(*of_the_call, **named)
+            protocol = connection.protocol
+            if protocol is None or protocol.transport is None:
+                return connection
+            news = self._news.get(protocol)
+            if news is None:
+                news = self._news[protocol] = select.poll()
+                news.register(protocol.transport.get_extra_info("socket").fileno(), select.POLLIN)
+                return connection
+            if not protocol.should_close and not news.poll(0):
+                return connection
+            connection.close()
 
 
 def _is_passed_on(header: str) -> bool:
@@ -116,7 +182,7 @@ class HttpModel:
 
     def __init__(self, name: str, settings: HttpUpstream) -> None:
         self.honours_n = settings.honours_n
-        self._name = name
+        self.name = name
         self._retries = settings.retries
         self._base = settings.base_url.rstrip("/")
         self._origin = str(URL(self._base).origin())
@@ -127,7 +193,7 @@ class HttpModel:
         self._key_header = settings.key_header
         self._slots = asyncio.Semaphore(settings.max_sampling_calls)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=settings.max_connections),
+            connector=_Connector(limit=settings.max_connections),
             timeout=aiohttp.ClientTimeout(
                 total=None, sock_connect=settings.connect_timeout_s, sock_read=settings.timeout_s
             ),
@@ -140,7 +206,7 @@ class HttpModel:
         """See `Upstream`. Repeats after 429, 5xx and failed connections, with jitter; a call that waits for its next try leaves its slot to
         others.
         """
-        return await with_retries(partial(self._complete_once, call), self._retries, self._slots, call.on_retry)
+        return await with_retries(self.name, self._complete_once, call, self._retries, self._slots)
 
     async def _complete_once(self, call: Call) -> Json:
         headers = self._headers(
@@ -148,33 +214,32 @@ class HttpModel:
             ("content-type", "application/json"),
             ("accept-encoding", "identity"),
         )
-        with _foreign_errors(self._name):
+        with _foreign_errors(self.name):
             url = self._address(call.target or call.path)
             data = _in_pieces(orjson.dumps(call.body))
             async with self._session.post(url, data=data, headers=headers, allow_redirects=False) as answer:
                 if answer.status == 200 and answer.content_type == "text/event-stream":
                     return _with_headers(await _whole(call, self._bounded(answer)), answer)
                 body = await self._read(answer)
-        self._check_status(answer.status)
+        self.check_status(answer.status)
         if answer.status >= 300:
             kind = answer.headers.get("content-type", "application/json")
             raise UpstreamRejected(
                 answer.status, body, kind, answer.headers.get("retry-after"), _of_the_call(answer.raw_headers)
             )
-        return _with_headers(checked_completion(self._name, body, DIALECTS[call.path].completion), answer)
+        return _with_headers(checked_completion(self.name, body, DIALECTS[call.path].completion), answer)
 
-    @asynccontextmanager
-    async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
+    def relay(self, call: RawCall) -> _Relaying:
         """See `Upstream`. Nothing is repeated: the client sees what the upstream said."""
-        url = self._address(call.path)
+        return _Relaying(self, call)
+
+    def request(self, call: RawCall) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """The request of a call as aiohttp makes it."""
         data = _in_pieces(call.body) if isinstance(call.body, bytes) else call.body
-        with _foreign_errors(self._name):
-            async with self._session.request(
-                call.method, url, data=data or None, headers=self._headers(call.headers), allow_redirects=False
-            ) as answer:
-                self._check_status(answer.status)
-                headers = [pair for pair in answer.raw_headers if _is_passed_on(pair[0].decode("latin-1").lower())]
-                yield Relay(answer.status, headers, answer.content.iter_any())
+        headers = self._headers(call.headers)
+        return self._session.request(
+            call.method, self._address(call.path), data=data or None, headers=headers, allow_redirects=False
+        )
 
     async def tunnel(
         self, target: str, headers: Sequence[tuple[str, str]]
@@ -195,9 +260,7 @@ class HttpModel:
                     url.raw_host, url.port, ssl=url.scheme == "https" or None
                 )
         except (OSError, TimeoutError) as error:
-            raise UpstreamError(
-                f"the upstream {self._name!r} cannot be reached", code="upstream_unreachable"
-            ) from error
+            raise UpstreamError(f"the upstream {self.name!r} cannot be reached", code="upstream_unreachable") from error
         writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
         return reader, writer
 
@@ -206,24 +269,26 @@ class HttpModel:
         does not bring its own.
         """
         base = self._origin if target.startswith("/openai/") else self._base
-        sent = {name for name, _ in parse_qsl(target.partition("?")[2], keep_blank_values=True)} if self._query else ()
+        if not self._query:
+            return URL(base + target, encoded=True)
+        sent = {name for name, _ in parse_qsl(target.partition("?")[2], keep_blank_values=True)}
         missing = urlencode({name: value for name, value in self._query.items() if name not in sent})
         return URL(base + target + ("&" if "?" in target else "?") * bool(missing) + missing, encoded=True)
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
         """See `Upstream`."""
-        with _foreign_errors(self._name):
+        with _foreign_errors(self.name):
             async with self._session.get(
                 self._address("/models"), headers=self._headers(headers.items(), ("accept-encoding", "identity"))
             ) as answer:
                 body = await self._read(answer)
-        self._check_status(answer.status)
+        self.check_status(answer.status)
         if answer.status >= 300:
             raise UpstreamRejected(answer.status, body, answer.headers.get("content-type", "application/json"))
         try:
             listed = orjson.loads(body)["data"]
         except (ValueError, KeyError, TypeError) as error:
-            raise UpstreamError(f"the upstream {self._name!r} lists its models in no known form") from error
+            raise UpstreamError(f"the upstream {self.name!r} lists its models in no known form") from error
         return [model for model in listed if isinstance(model, dict)]
 
     async def _read(self, answer: aiohttp.ClientResponse) -> bytes:
@@ -240,14 +305,14 @@ class HttpModel:
         async for piece in answer.content.iter_any():
             size += len(piece)
             if size > self._max_answer_bytes:
-                message = f"the upstream {self._name!r} sent an answer of more than {self._max_answer_bytes} bytes (max_answer_bytes)"
+                message = f"the upstream {self.name!r} sent an answer of more than {self._max_answer_bytes} bytes (max_answer_bytes)"
                 raise UpstreamError(message, code="upstream_broken")
             yield piece
 
-    def _check_status(self, status: int) -> None:
+    def check_status(self, status: int) -> None:
         """Raise `UpstreamError` for a status outside HTTP's range, which no server could send on."""
         if not 200 <= status <= LAST_STATUS:
-            message = f"the upstream {self._name!r} answered with status {status}, which is not one of HTTP's"
+            message = f"the upstream {self.name!r} answered with status {status}, which is not one of HTTP's"
             raise UpstreamError(message, code="upstream_broken")
 
     async def aclose(self) -> None:

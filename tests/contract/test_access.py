@@ -15,7 +15,16 @@ from hedgerow.proxy.dashboard import site
 from tests.support.upstream import Upstream, says
 
 KEY: Any = {"server": {"admin_key": "correct horse battery staple"}, "keys": ["0" * 64]}
-OPEN = {"/health", "/health/ready", "/metrics", "/openapi.json", "/sign-in", "/static"}
+OPEN = {
+    "/health",
+    "/health/ready",
+    "/metrics",
+    "/openapi.json",
+    "/sign-in",
+    "/sign-in/oidc",
+    "/sign-in/oidc/back",
+    "/static",
+}
 """What needs no key: probes, counters, the description of the API, the way in, and the pages' own style and scripts."""
 
 

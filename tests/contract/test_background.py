@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,10 @@ from hedgerow.proxy.services import background
 from tests.contract.test_routes import ASK, CHAT, UNSURE
 from tests.support.servers import serving
 from tests.support.upstream import Upstream, says
+from tests.support.waiting import until
 
 ROUTE = {"name": "test", "upstream": "u", "mode": "on"}
 WORDS = "what a user asked"
-
-
-def _eventually(holds: Any) -> None:
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_a_watcher_that_fails_leaves_the_proxy_serving(
@@ -42,7 +35,7 @@ def test_a_watcher_that_fails_leaves_the_proxy_serving(
     monkeypatch.setattr(drift, "examine", broken)
     upstream.default = says(*UNSURE)
     address = serve()
-    _eventually(lambda: "background" in httpx.get(f"{address}/health").json())
+    until(lambda: "background" in httpx.get(f"{address}/health").json())
     health = httpx.get(f"{address}/health")
     assert health.status_code == 200
     assert health.json()["degraded"] is True
@@ -65,8 +58,8 @@ def test_a_shadow_job_that_fails_costs_only_itself(
     address = serve(mode="shadow")
     for _ in range(2):
         assert httpx.post(address + CHAT, json={"model": "m", "messages": ASK}).status_code == 200
-        _eventually(lambda: "background" in httpx.get(f"{address}/health").json())
-    _eventually(lambda: httpx.get(f"{address}/health").json()["background"][0]["count"] == 2)
+        until(lambda: "background" in httpx.get(f"{address}/health").json())
+    until(lambda: httpx.get(f"{address}/health").json()["background"][0]["count"] == 2)
     assert httpx.get(f"{address}/health").json()["background"][0]["job"] == "shadow"
 
 
@@ -97,9 +90,9 @@ def test_a_file_that_cannot_be_used_changes_nothing(upstream: Upstream, tmp_path
         for name, broken in BROKEN.items():
             text = broken if isinstance(broken, str) else yaml.safe_dump(good | broken)
             config.write_text(text.replace("empty.yaml", str(tmp_path / "empty.yaml")))
-            _eventually(lambda: "problem" in httpx.get(f"{address}/health").json())
+            until(lambda: "problem" in httpx.get(f"{address}/health").json())
             reply = httpx.post(address + CHAT, json={"model": "m", "messages": ASK})
             assert (reply.status_code, "hedgerow" in reply.json()) == (200, True), name
             config.write_text(yaml.safe_dump(good))
-            _eventually(lambda: "problem" not in httpx.get(f"{address}/health").json())
+            until(lambda: "problem" not in httpx.get(f"{address}/health").json())
         assert "background" not in httpx.get(f"{address}/health").json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import httpx
@@ -68,3 +69,21 @@ def test_without_a_list_nothing_is_added(serve: Any, upstream: Upstream) -> None
         httpx.post(anybody + CHAT, json=BODY, headers={"origin": PAGE}).headers["access-control-allow-origin"] == PAGE
     )
     assert "access-control-allow-origin" not in httpx.get(anybody + "/", headers={"origin": PAGE}).headers
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded", None])
+def test_no_page_of_the_web_spends_the_key_of_a_local_proxy(serve: Any, upstream: Upstream, kind: str | None) -> None:
+    """A browser sends such a request without asking leave. With a key, as JSON, from a listed or the same origin it is answered."""
+    upstream.default = _answers
+    address = serve(mode="off", upstream_settings={"api_key": "sk-secret"})
+    sent = {"origin": PAGE} | ({"content-type": kind} if kind else {})
+    body = json.dumps(BODY).encode()
+    refused = httpx.post(address + CHAT, content=body, headers=sent)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "cross_site")
+    assert upstream.calls == []
+    same = {"origin": address}
+    own = {"authorization": "Bearer sk-mine"}
+    for headers in (sent | same, sent | own, sent | {"content-type": "application/json"}):
+        assert httpx.post(address + CHAT, content=body, headers=headers).status_code == 200
+    listed = serve(mode="off", settings={"server": {"allowed_origins": [PAGE]}})
+    assert httpx.post(listed + CHAT, content=body, headers=sent).status_code == 200

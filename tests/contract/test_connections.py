@@ -109,6 +109,15 @@ def test_a_head_without_end_is_refused(serve: Any) -> None:
         assert connection.recv(100).startswith(b"HTTP/1.1 431 ")
 
 
+@pytest.mark.parametrize("head", [b"x-long: " + b"x" * 70_000 + b"\r\n", b"x: y\r\n" * 20_000])
+def test_a_large_head_is_refused_although_it_came_at_once(serve: Any, upstream: Upstream, head: bytes) -> None:
+    """Its end and its body are there already when it is looked at."""
+    with _connect(serve(mode="off")) as connection:
+        connection.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n" + head + b"\r\n{}")
+        assert connection.recv(100).startswith(b"HTTP/1.1 431 ")
+    assert upstream.calls == []
+
+
 @pytest.mark.parametrize(
     "sent", [b"", b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n", JDK_HEAD % (len(BODY), b"x") + BODY[:-1]]
 )
@@ -127,12 +136,12 @@ def test_a_client_that_waits_for_a_slow_answer_keeps_its_connection(
     serve: Any, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So does one that takes its time between two requests, as long as uvicorn's own keep-alive allows."""
-    monkeypatch.setattr(Http11, "HEAD_S", 0.3)
-    monkeypatch.setattr(Http11, "IDLE_S", 0.3)
+    monkeypatch.setattr(Http11, "HEAD_S", 1.0)
+    monkeypatch.setattr(Http11, "IDLE_S", 1.0)
     answer = says("Canberra.")
 
     async def slowly(request: Any, body: Any) -> Any:
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(1.5)
         return answer(request, body)
 
     upstream.default = slowly
@@ -140,7 +149,7 @@ def test_a_client_that_waits_for_a_slow_answer_keeps_its_connection(
         for _ in range(2):
             reply = client.post("/v1/chat/completions", content=BODY, headers={"content-type": "application/json"})
             assert reply.status_code == 200
-            time.sleep(0.5)
+            time.sleep(1.5)
 
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java on this machine")

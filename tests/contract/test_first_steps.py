@@ -51,6 +51,31 @@ def test_two_answers_make_a_configuration(monkeypatch: pytest.MonkeyPatch) -> No
     assert "exists already" in again.stderr
 
 
+def test_who_is_asked_may_try_it_at_once(upstream: Upstream) -> None:
+    """The new configuration is taken through the doctor's questions."""
+    upstream.default = says("Canberra")
+    done = run("init", input=f"{upstream.url}\n\ny\n")
+    assert done.exit_code == 0, done.output
+    assert "'Canberra'" in done.output
+
+
+def test_the_doctor_names_the_map(upstream: Upstream) -> None:
+    """None on the first day."""
+    upstream.default = says("Canberra")
+    configured(upstream, mode="on")
+    assert "no map yet" in run("doctor", "--model", "m").output
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("hedgerow dem", "demo"), ("hedgerow fit --ma", "--map"), ("hedgerow maps act", "activate")]
+)
+def test_the_shell_completes_commands_and_their_options(typed: str, offered: str) -> None:
+    """What `hedgerow --install-completion` sets up asks this; commands are loaded for it as they are for running."""
+    asked = {"_HEDGEROW_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    done = run(env=asked, prog_name="hedgerow")
+    assert offered in done.output.split()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -76,7 +101,11 @@ def test_the_doctor_says_what_works_and_what_it_takes(upstream: Upstream) -> Non
     configured(upstream, mode="on")
     done = run("doctor", "--model", "m")
     assert done.exit_code == 0, done.output
-    for said in ("'Canberra'", "`n`: taken; 10 answers in one call", "about 37 tokens calibrated, 10 plain"):
+    for said in (
+        "'Canberra'",
+        "`n`: taken; 10 answers in one call",
+        "about 37 tokens calibrated, 10 plain: what that costs is not known",
+    ):
         assert said in done.output
     assert upstream.calls[0]["model"] == "m"
 

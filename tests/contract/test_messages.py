@@ -81,6 +81,7 @@ def test_an_unsure_message_is_hedged(serve: Any, claude_of: Any, upstream: Upstr
         "completion_tokens": 27,
         "cached_tokens": 18,
         "reasoning_tokens": 0,
+        "cost": None,
     }
     assert {call["system"] for call in upstream.calls} == {"Be brief."}
     assert all(headers["anthropic-version"] for headers in upstream.headers)

@@ -17,7 +17,15 @@ from tests.support.upstream import Upstream, fails, says
 
 KEY = "correct horse battery staple"
 LOCKED: Any = {"server": {"admin_key": KEY}}
-PAGES = ("/", "/dashboard", "/dashboard/routes/test", "/dashboard/surprises", "/dashboard/review", "/dashboard/changes")
+PAGES = (
+    "/",
+    "/dashboard",
+    "/dashboard/routes/test",
+    "/dashboard/requests",
+    "/dashboard/surprises",
+    "/dashboard/review",
+    "/dashboard/changes",
+)
 AUSTRALIA = "What is the capital of Australia?"
 
 
@@ -132,7 +140,7 @@ def test_a_session_ends(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     cookies = httpx.post(address + "/sign-in", data={"key": KEY}).cookies
     assert httpx.get(address + "/dashboard", cookies=cookies).status_code == 200
     real = visitor.time.time
-    monkeypatch.setattr(visitor.time, "time", lambda: real() + visitor.SESSION_S + 1)
+    monkeypatch.setattr(visitor.time, "time", lambda: real() + 12 * 3600 + 1)
     assert httpx.get(address + "/dashboard", cookies=cookies).status_code == 303
 
 

@@ -16,6 +16,7 @@ import pytest
 from aiohttp import web
 
 from tests.contract.test_failures import rows_of
+from tests.support.keys import in_one_minute, new_key
 from tests.support.upstream import Upstream, raw, says
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
@@ -180,6 +181,27 @@ def test_a_websocket_is_passed_on(serve: Any, tmp_path: Any) -> None:
         ("passed", 404),
     ]
     assert {row["model"] for row in rows if row["http_status"] == 101} == {"gpt-realtime"}
+
+
+def test_a_websocket_of_a_named_key(serve: Any, tmp_path: Any) -> None:
+    """It counts as a request of the key, and the upstream sees the key neither as a header nor as a browser's protocol."""
+    seen: list[Any] = []
+    url = f"sqlite:///{tmp_path}/audit.db"
+    secret = new_key(url, "voice", requests_per_minute=2)
+    with _realtime(seen) as upstream_url:
+        address = serve(upstream_settings={"base_url": upstream_url}) + "/v1/realtime"
+        in_one_minute()
+        assert _talk(address, ["hello", "bye"], headers={"authorization": f"Bearer {secret}"}) == ["HELLO", 4000]
+        in_browser = ("realtime", f"openai-insecure-api-key.{secret}")
+        assert _talk(address, ["hello", "bye"], protocols=in_browser) == ["HELLO", 4000]
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            _talk(address, [], protocols=in_browser)
+        assert refused.value.status == 429
+        assert refused.value.headers is not None
+        assert 1 <= int(refused.value.headers["retry-after"]) <= 60
+    assert secret not in str(seen)
+    assert seen[1][1]["sec-websocket-protocol"] == "realtime"
+    assert {row["key"] for row in rows_of(tmp_path, 3)} == {"voice"}
 
 
 def test_a_websocket_that_nobody_serves(serve: Any) -> None:

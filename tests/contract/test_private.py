@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +40,7 @@ def test_nothing_that_was_said_is_kept(serve: Any, upstream: Upstream, tmp_path:
     upstream.default = says(ANSWER, ANSWER, "In Potsdam.")
     address = serve(store_text="none", **ROUTES[kind])
     assert _ask(address, stream=kind == "append").status_code == 200
-    deadline = time.monotonic() + 10
-    while not lines.of("request") and time.monotonic() < deadline:
-        time.sleep(0.02)
-    name = lines.of("request")[0]["id"]
+    name = lines.requests(1)[0]["id"]
     told = [httpx.get(address + path).content for path in (f"/v1/audit/{name}", "/metrics")]
     httpx.post(address + "/v1/feedback", json={"id": name, "correct": False})
     for page in ("surprises", f"answers/{name}", "review"):
@@ -61,7 +57,7 @@ def test_an_upstream_that_quotes_the_question_is_quoted_nowhere(
     upstream.default = fails(400, {"error": {"message": f"cannot answer: {QUESTION}"}})
     reply = _ask(serve(store_text="none"), stream=False)
     assert "Quizzelbert" in reply.text
-    assert lines.of("request")
+    assert lines.requests(1)
     assert not [said for said in SAID if said in _written(tmp_path, lines)]
 
 

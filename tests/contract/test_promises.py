@@ -3,7 +3,6 @@ broken promise has consequences."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from hedgerow.proxy.audit.operators import read_alarms, read_changes
 from hedgerow.proxy.config import Audit
 from tests.support.promises import certificate, settings, stored
 from tests.support.upstream import Upstream, says
+from tests.support.waiting import until
 
 CHAT = "/v1/chat/completions"
 BODY = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
@@ -178,11 +178,8 @@ def test_a_promise_is_kept_then_broken_then_has_its_consequence(
     assert "broken, 45 labels, at least 2" in page
     assert "promise 1 of the certificate is broken" in dashboard(address, "/changes")
 
-    deadline = time.monotonic() + 20
     wanted = {"nothing": "plain_wrong <= 20 %", "withdraw": "none (withdrawn)", "shadow": None}[consequence]
-    while asked(address, upstream, SURE).headers.get("x-hedgerow-promise") != wanted:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    until(lambda: asked(address, upstream, SURE).headers.get("x-hedgerow-promise") == wanted)
     again = serve(map="identity", promises=promises, settings=settings(tmp_path))
     after = promises_of(again)
     assert after["mode"] == ("shadow" if consequence == "shadow" else "on")
@@ -194,10 +191,7 @@ def test_a_promise_is_kept_then_broken_then_has_its_consequence(
     if consequence == "withdraw":
         assert after["promises"]["reason"] == "withdrawn"
         httpx.post(again + "/v1/admin/routes/test/alarms/clear", json={}, headers=ADMIN).raise_for_status()
-        deadline = time.monotonic() + 20
-        while asked(again, upstream, SURE).headers["x-hedgerow-promise"] == "none (withdrawn)":
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+        until(lambda: asked(again, upstream, SURE).headers["x-hedgerow-promise"] != "none (withdrawn)")
 
 
 def test_volunteered_verdicts_do_not_count_and_the_drawn_ones_do(

@@ -254,7 +254,7 @@ def test_the_request_line_has_the_figures(serve: Any, client_of: Any, upstream: 
     """One line a request, with everything an operator asks for first."""
     upstream.default = says(*UNSURE)
     client_of(serve()).chat.completions.create(model="m", messages=ASK)
-    (line,) = lines.of("request")
+    (line,) = lines.requests(1)
     assert line["route"] == "test"
     assert line["status"] == "hedged"
     assert (line["n"], line["clusters"], line["raw_mean"], line["raw_concentration"]) == (10, 3, 0.6, 10.0)

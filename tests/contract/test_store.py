@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,6 +23,7 @@ from typer.testing import CliRunner
 from hedgerow.proxy.cli import app
 from tests.support.postgres import Cluster
 from tests.support.upstream import Upstream, says
+from tests.support.waiting import until
 
 ROOT = Path(__file__).parent.parent.parent
 CHAT = "/v1/chat/completions"
@@ -60,14 +60,14 @@ def server(path: Path, port: int, **limits: Any) -> Iterator[subprocess.Popen[by
             command, cwd=ROOT, stdout=out, stderr=out, env=os.environ | {"OMP_NUM_THREADS": "1"}, **limits
         )
     try:
-        deadline = time.monotonic() + 90
-        while True:
-            with suppress(httpx.TransportError):
-                if httpx.get(f"http://127.0.0.1:{port}/health", timeout=5).status_code == 200:
-                    break
+
+        def is_up() -> bool:
             assert running.poll() is None, (path.parent / "log").read_text()
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+            with suppress(httpx.TransportError):
+                return httpx.get(f"http://127.0.0.1:{port}/health", timeout=5).status_code == 200
+            return False
+
+        until(is_up)
         yield running
     finally:
         if running.poll() is None:
@@ -176,13 +176,9 @@ def test_a_database_that_is_gone_is_decided_by_the_route(
         assert replies[0].headers["retry-after"] == "1"
     else:
         assert [reply.status_code for reply in replies] == [200] * 3
-    deadline = time.monotonic() + 20
-    while (reply := httpx.post(address + CHAT, json=ASK)).status_code != 200 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    told = [one.json()["hedgerow"]["id"] for one in [*replies, reply] if one.status_code == 200]
-    while not set(told) <= ids(url) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert set(told) <= ids(url)
+    reply = until(lambda: httpx.post(address + CHAT, json=ASK), lambda reply: reply.status_code == 200)
+    answered = [one.json()["hedgerow"]["id"] for one in [*replies, reply] if one.status_code == 200]
+    until(lambda: set(answered) <= ids(url))
 
 
 def test_a_client_s_key_is_nowhere(serve: Any, upstream: Upstream, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,6 +11,7 @@ import httpx
 from starlette.responses import JSONResponse
 
 from tests.support.upstream import Upstream, completion, says
+from tests.support.waiting import until
 
 ADMIN = {"authorization": "Bearer adm"}
 BODY = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
@@ -55,20 +55,17 @@ def test_an_unknown_map_of_the_store_is_reported_and_answers_are_uncalibrated(
     address = serve(settings={"server": {"admin_key": "adm"}})
     engine = open_engine(Audit(url=f"sqlite:///{tmp_path}/audit.db"))
     set_state(engine, "test", "map", "elsewhere", actor="ada")
-    deadline = time.monotonic() + 30
-    while "elsewhere" not in (told := httpx.get(f"{address}/health", timeout=60).json()).get("maps", {}).get(
-        "test", ""
-    ):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    assert (told["status"], told["degraded"]) == ("ok", True)
+
+    def health() -> Any:
+        return httpx.get(f"{address}/health", timeout=60).json()
+
+    degraded = until(health, lambda health: "elsewhere" in health.get("maps", {}).get("test", ""))
+    assert (degraded["status"], degraded["degraded"]) == ("ok", True)
     answer = httpx.post(f"{address}/v1/chat/completions", json=BODY, timeout=60).json()["hedgerow"]
     assert (answer["uncalibrated"], answer["map"]) == (True, None)
     (route,) = httpx.post(f"{address}/v1/admin/check", headers=ADMIN, timeout=60).json()["routes"]
     assert route["health"]["status"] == "yellow"
     assert "elsewhere" in route["health"]["reasons"][0]
     set_state(engine, "test", "map", None, actor="ada")
-    while "maps" in httpx.get(f"{address}/health", timeout=60).json():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: "maps" not in health())
     engine.dispose()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import httpx
@@ -10,6 +9,7 @@ import pytest
 
 from tests.contract.test_failures import rows_of
 from tests.support.upstream import Upstream, says
+from tests.support.waiting import until
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
 CHAT = "/v1/chat/completions"
@@ -106,12 +106,9 @@ def test_a_share_of_traffic_is_graded_beside_the_requests(
     address = serve(mode=mode, grading={"share": 1.0, "model": "judge"})
     httpx.post(address + CHAT, json={"model": "m", "messages": ASK}, timeout=60)
     (row,) = rows_of(tmp_path, 1)
-    deadline = time.monotonic() + 20
-    while not (found := verdicts_of(address, row["id"])):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    assert [(v["kind"], v["correct"], v["actor"]) for v in found] == [("grader", 1.0, "judge")]
-    assert found[0]["fd"] is not None
+    verdicts = until(lambda: verdicts_of(address, row["id"]))
+    assert [(v["kind"], v["correct"], v["actor"]) for v in verdicts] == [("grader", 1.0, "judge")]
+    assert verdicts[0]["fd"] is not None
     assert "<answer>\nCanberra.\n</answer>" in asked[0]
     assert "What is the capital" in asked[0]
     httpx.post(address + "/v1/feedback", json={"id": row["id"], "correct": 0})
@@ -128,10 +125,7 @@ def test_an_unsure_or_failing_grader_says_nothing(serve: Any, upstream: Upstream
     upstream.default = reply
     address = serve(grading={"share": 1.0, "model": "judge"})
     name = ask(address)
-    deadline = time.monotonic() + 20
-    while 'hedgerow_ungraded_answers_total{route="test"} 1.0' not in httpx.get(address + "/metrics").text:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: 'hedgerow_ungraded_answers_total{route="test"} 1.0' in httpx.get(address + "/metrics").text)
     assert verdicts_of(address, name) == []
 
 

@@ -82,7 +82,7 @@ def test_a_fault_between_the_steps_leaves_the_draft(
         field = answer.model_extra["hedgerow"]
         assert field["status"] == "degraded"
         assert field["reason"] in ("sample_fault", "cluster_fault")
-    assert len(lines.of("request")) == 1
+    assert len(lines.requests(1)) == 1
     assert "ZeroDivisionError" in lines.of("step_failed")[0]["exception"]
 
 
@@ -98,7 +98,7 @@ def test_a_count_of_tokens_that_no_answer_has_harms_nothing(
         assert httpx.post(address + CHAT, json=body()).status_code == 200
         rows = rows_of(tmp_path, expected)
         assert [row["status"] for row in rows] == ["hedged"] * expected
-    assert len(lines.of("request")) == 2
+    assert len(lines.requests(2)) == 2
     assert rows[0]["tokens_answer"] == 0
 
 
@@ -200,7 +200,7 @@ def test_a_refused_request_names_its_route(serve: Any, tmp_path: Any, upstream: 
     assert httpx.post(address + CHAT, json=body()).status_code == 502
     (row,) = rows_of(tmp_path, 1)
     assert (row["route"], row["mode"], row["reason"]) == ("test", "off", "upstream_unreachable")
-    (line,) = lines.of("request")
+    (line,) = lines.requests(1)
     assert (line["route"], line["http_status"]) == ("test", 502)
     assert 'route="test",status="failed"' in httpx.get(address + "/metrics").text
 

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
+from hedgerow.calibration import FittedMap, MapRegistry, PlattMap, Provenance
+from tests.contract.test_costs import PRICED
 from tests.contract.test_long_answers import ANSWERS, UNCALIBRATED
+from tests.support.keys import new_key
+from tests.support.promises import certificate, stored
 from tests.support.traffic import CAPITALS, ask, fill, judge
-from tests.support.upstream import Upstream, says
+from tests.support.upstream import Upstream, fails, says
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # playwright's own pipes, at its end
 ]
+AXE = Axe().axe_script
 AUSTRALIA = "What is the capital of Australia?"
 
 CONTRASTS = """() => {
@@ -37,6 +46,17 @@ CONTRASTS = """() => {
   }
   return found;
 }"""
+
+
+def violations(page: Any) -> list[str]:
+    """What axe finds on the page as it stands, each with the first place."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    found: list[str] = page.evaluate(
+        """axe.run({resultTypes: ["violations"]}).then(
+        (all) => all.violations.map((one) => `${one.id}: ${one.help} (${one.nodes[0].target})`))"""
+    )
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +119,93 @@ def test_a_question_is_asked_and_judged_without_a_mouse(
         assert page.inner_text("h1") == AUSTRALIA
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_an_answer_on_the_page_is_usable_by_everyone(
+    browser: Any, serve: Any, upstream: Upstream, tmp_path: Path, width: int
+) -> None:
+    """Both voices with what a reader believes, in light and dark; a term opens by Tab and by a tap, inside the window, and Escape puts it away."""
+    upstream.default = says(*CAPITALS[AUSTRALIA])
+    with Watched(browser, serve(), width) as page:
+        page.goto("/")
+        page.keyboard.type(AUSTRALIA)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[data-verdict]")
+        voices = page.inner_text(".voices")
+        assert re.search(r"The model alone\s+Canberra\.\s+sounds 93.%", voices)
+        assert re.search(r"Hedgerow\s+.*Canberra.*\s+sounds \d\d.% sure", voices)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert violations(page) == []
+            assert page.evaluate(CONTRASTS) == []
+            page.screenshot(path=tmp_path / f"answer-{width}-{scheme}.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        terms = page.locator("#story .term:visible")
+        for at in range(terms.count()):
+            term, tip = terms.nth(at), terms.nth(at).locator(".tip")
+            term.focus()
+            assert tip.is_visible()
+            place = tip.bounding_box()
+            assert place["x"] >= 0
+            assert place["x"] + place["width"] <= width
+            page.keyboard.press("Escape")
+            assert not tip.is_visible()
+        surprise = page.locator("#story .term", has_text="FD ").nth(1)
+        page.evaluate("document.activeElement.blur()")
+        surprise.hover()
+        assert "as surprising as a 1-in-" in surprise.locator(".tip").inner_text()
+        assert violations(page) == []
+
+
+def test_what_asks_for_no_claim_is_answered_plainly_and_says_why(browser: Any, serve: Any, upstream: Upstream) -> None:
+    upstream.default = says("Hello! How can I help?")
+    with Watched(browser, serve()) as page:
+        page.goto("/")
+        page.keyboard.type("Hello, how are you?")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".wording .note")
+        assert page.inner_text(".wording .answer") == "Hello! How can I help?"
+        assert "Nothing is asked that could be right or wrong" in page.inner_text(".wording .note")
+        # samples stay until the page is drawn anew
+        page.wait_for_function("!document.querySelector('.voices, .groups, .curve')")
+
+
+def test_an_error_says_what_the_upstream_says(browser: Any, serve: Any, upstream: Upstream) -> None:
+    upstream.default = fails(401, {"error": {"message": "Incorrect API key provided: sk-x."}})
+    with Watched(browser, serve()) as page:
+        page.goto("/")
+        page.keyboard.type(AUSTRALIA)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#error:not([hidden])")
+        said = "the upstream answered with status 401: Incorrect API key provided: sk-x."
+        assert page.inner_text("#error") == said
+        assert violations(page) == []
+
+
+def test_answers_appear_steadily(browser: Any, serve: Any, upstream: Upstream) -> None:
+    """One line for every answer from the first moment to the last: text comes into it, and no line moves or starts again."""
+    at_once = says(*CAPITALS[AUSTRALIA])
+
+    async def slow(request: Any, body: Any) -> Any:
+        await asyncio.sleep(0.3)
+        return at_once(request, body)
+
+    upstream.default = slow
+    with Watched(browser, serve(upstream_settings={"honours_n": False})) as page:
+        page.goto("/")
+        page.evaluate(
+            """() => { document.querySelector('#story').hidden = false; window.seen = [];
+            const place = document.querySelector('[data-section=samples]');
+            new MutationObserver(() => { const all = [...place.querySelectorAll('.drawing li')].map((line) => line.textContent);
+              if (all.length) window.seen.push({all, moving: document.getAnimations().length}); }).observe(place, {childList: true}); }"""
+        )
+        page.keyboard.type(AUSTRALIA)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[data-verdict]")
+        seen = page.evaluate("window.seen")
+        assert {len(moment["all"]) for moment in seen} == {10}
+        assert {moment["moving"] for moment in seen} == {0}
+
+
 def test_claims_are_opened_and_judged_one_by_one_with_keys(browser: Any, serve: Any, upstream: Upstream) -> None:
     """Each with the answers that say so; what is pressed settles that claim alone, and the focus stays with it."""
     upstream.default = says(*ANSWERS)
@@ -118,8 +225,8 @@ def test_claims_are_opened_and_judged_one_by_one_with_keys(browser: Any, serve: 
         assert claims.nth(2).locator(".bearings li").count() == 9
         assert "Answer 3 says so\nIt is 102 metres tall." in claims.nth(2).locator(".says").nth(0).inner_text()
         assert claims.nth(2).locator(".silent, .against").nth(0).inner_text().endswith("It is 165 metres tall.")
-        page.keyboard.press("Tab")
-        page.keyboard.press("Tab")
+        for _ in range(3):  # past the term "Raw" and "Right"
+            page.keyboard.press("Tab")
         page.keyboard.press("Enter")  # "Wrong"
         page.wait_for_selector("text=Judged wrong.")
         assert page.evaluate("document.activeElement.textContent").startswith("Judged wrong.")
@@ -155,30 +262,80 @@ def test_a_reviewer_marks_claims(browser: Any, serve: Any, upstream: Upstream) -
     assert sorted(told, key=lambda each: len(each[0])) == [([], {0: 1.0, 2: 0.0}), ([0.0], {1: 1.0})]
 
 
+def everything_shown(serve: Any, upstream: Upstream, tmp_path: Path) -> tuple[str, list[str]]:
+    """A proxy with prices, budgets, named keys, promises, and a map that is newer than its answers; and the answers' ids,
+    the last one's a long answer."""
+    store = f"sqlite:///{tmp_path}/audit.db"
+    stored(store, certificate())
+    test = {"name": "test", "upstream": "scripted", "mode": "on"}
+    careful = {"name": "careful", "upstream": "scripted", "mode": "on", "map": "identity", "promises": {}}
+    routes = [careful | {"match": {"model": "careful"}}]
+    before = serve(settings=PRICED | {"routes": [*routes, test]})
+    names = fill(before, upstream)
+    names.append(ask(before, upstream, "Tell me about the Atomium.", tuple(ANSWERS)))
+    secret = new_key(store, "search", team="web", requests_per_minute=600)
+    made = Provenance(500, 0.4, "0" * 64, "semantic", "m", datetime.now(UTC))
+    MapRegistry(tmp_path / "maps").add("newer", FittedMap(PlattMap(1.0, -0.5), made))
+    budgets = [
+        {"route": "*", "unit": "dollars", "soft": 0.2, "hard": 900.0},
+        {"unit": "tokens", "hard": 100},
+        {"key": "*", "unit": "tokens", "hard": 100_000},
+    ]
+    settings = PRICED | {"budgets": budgets, "routes": [*routes, test | {"map": "newer"}]}
+    address = serve(settings=settings | {"access": {"require_key": False}})
+    body = {"model": "m", "messages": [{"role": "user", "content": AUSTRALIA}]}
+    for turn in range(2):
+        upstream.default = says(*CAPITALS[AUSTRALIA])
+        asked = body | {"messages": [{"role": "user", "content": f"{AUSTRALIA} ({turn})"}]}
+        httpx.post(f"{address}/v1/chat/completions", json=asked, headers={"authorization": f"Bearer {secret}"})
+    return address, names
+
+
 def test_every_page_is_legible_everywhere(browser: Any, serve: Any, upstream: Upstream, tmp_path: Path) -> None:
-    """Wide and narrow, light and dark: no sideways scrolling, WCAG AA contrast of all text, no request to elsewhere, no complaint."""
-    address = serve()
-    names = fill(address, upstream)
-    upstream.default = says(*ANSWERS)
-    long = ask(address, upstream, "Tell me about the Atomium.", tuple(ANSWERS))
+    """Wide and narrow, light and dark, with everything on them that there is: nothing that axe finds fault with, no sideways scrolling, WCAG AA
+    contrast of all text, no request to elsewhere, no complaint."""
+    address, names = everything_shown(serve, upstream, tmp_path)
+    with Watched(browser, address) as page:
+        page.goto("/dashboard/routes/test")
+        page.select_option("#mode select", "shadow")
+        page.fill("#mode [name=actor]", "Anna")
+        page.fill("#mode [name=note]", "One day of measuring.")
+        page.click("#mode button")
+        page.wait_for_selector("#mode td >> text=Anna")
+        seen = page.inner_text("main")
+        assert "What today's map would have said" in seen
+        assert "Budgets today" in seen
+        page.goto("/dashboard")
+        for _ in range(300):  # until the watcher has looked
+            if page.locator(".promises").count():
+                break
+            page.wait_for_timeout(200)
+            page.reload()
+        assert page.locator(".promises").count()
     pages = (
         "/",
         "/dashboard",
         "/dashboard/routes/test",
+        "/dashboard/requests",
+        "/dashboard/requests?text=nothing+like+it",
         "/dashboard/surprises",
         f"/dashboard/answers/{names[0]}",
-        f"/dashboard/answers/{long}",
+        f"/dashboard/answers/{names[-1]}",
+        "/dashboard/keys",
     )
+    faults = []
     for width in (1280, 390):
         with Watched(browser, address, width) as page:
             for path in (*pages, "/dashboard/review", "/dashboard/changes"):
                 page.goto(path)
-                assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+                if (needed := page.evaluate("document.documentElement.scrollWidth")) > width:
+                    faults.append((path, f"{needed} of {width} px"))
                 for scheme in ("light", "dark"):
                     page.emulate_media(color_scheme=scheme)
-                    assert page.evaluate(CONTRASTS) == [], (path, scheme)
+                    faults += [(path, scheme, one) for one in page.evaluate(CONTRASTS) + violations(page)]
                     name = path.strip("/").replace("/", "-") or "try"
                     page.screenshot(path=tmp_path / f"{name}-{width}-{scheme}.png", full_page=True)
+    assert faults == []
 
 
 def test_charts_are_drawn_and_can_be_read_without_them(browser: Any, serve: Any, upstream: Upstream) -> None:
@@ -217,6 +374,7 @@ def test_signing_in_leads_to_the_page_that_was_asked_for(browser: Any, serve: An
     with seen as page:
         page.goto("/dashboard/changes")
         page.wait_for_selector("#key:focus")
+        assert violations(page) == []
         page.keyboard.type("wrong")
         page.keyboard.press("Enter")
         page.wait_for_selector("text=That is not the admin key.")

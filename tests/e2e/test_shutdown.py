@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 import yaml
 
 from tests.support.upstream import Upstream, says
+from tests.support.waiting import address_of, until
 
 ROOT = Path(__file__).parent.parent.parent
 ASK = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of Australia?"}]}
@@ -35,7 +35,7 @@ def test_requests_under_way_end_with_their_answer(upstream: Upstream, tmp_path: 
     upstream.default = waiting
     running, log = start(tmp_path, upstream, mode)
     try:
-        address = wait_for_address(log, running)
+        address = address_of(running, log)
         replies: list[httpx.Response] = []
         client = threading.Thread(
             target=lambda: replies.append(httpx.post(f"{address}/v1/chat/completions", json=ASK, timeout=60))
@@ -43,7 +43,7 @@ def test_requests_under_way_end_with_their_answer(upstream: Upstream, tmp_path: 
         client.start()
         assert asked.wait(timeout=30)
         running.terminate()
-        assert wait_until_refused(address)
+        until(lambda: is_refused(address))
         answer_now.set()
         client.join(timeout=60)
         assert running.wait(timeout=60) == 0, log.read_text()
@@ -71,7 +71,7 @@ def test_a_shadow_job_that_hangs_is_cut_off(upstream: Upstream, tmp_path: Path) 
     upstream.default = first_only
     running, log = start(tmp_path, upstream, "shadow")
     try:
-        reply = httpx.post(f"{wait_for_address(log, running)}/v1/chat/completions", json=ASK, timeout=60)
+        reply = httpx.post(f"{address_of(running, log)}/v1/chat/completions", json=ASK, timeout=60)
         assert reply.status_code == 200
         assert hangs.wait(timeout=60)
         running.terminate()
@@ -104,23 +104,10 @@ def start(tmp_path: Path, upstream: Upstream, mode: str) -> tuple[subprocess.Pop
     return running, log
 
 
-def wait_for_address(log: Path, running: subprocess.Popen[bytes]) -> str:
-    """The address that the proxy says it listens on."""
-    deadline = time.monotonic() + 90
-    while not (found := re.search(r'"address":"(http://[^"]+)"', log.read_text())):
-        assert running.poll() is None, log.read_text()
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.05)
-    return found[1]
-
-
-def wait_until_refused(address: str) -> bool:
-    """Whether new connections are refused within a while."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            httpx.get(f"{address}/health", timeout=1)
-        except httpx.HTTPError:
-            return True
-        time.sleep(0.05)
+def is_refused(address: str) -> bool:
+    """Whether no new connection is taken."""
+    try:
+        httpx.get(f"{address}/health", timeout=1)
+    except httpx.HTTPError:
+        return True
     return False

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,10 @@ import yaml
 
 from tests.support.servers import serving
 from tests.support.upstream import Upstream, says
+from tests.support.waiting import address_of, until
 
 ROOT = Path(__file__).parent.parent.parent
 ADMIN = {"authorization": "Bearer adm"}
-AGREED_S = 2.0
-"""What is promised; the wait itself is longer, for a machine that does other things."""
 
 
 @dataclass
@@ -79,40 +79,24 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
                             command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=out, stderr=out
                         )
                     )
-            yield Pair([_address(log, p) for log, p in zip(logs, processes, strict=True)], processes, config, content)
+            yield Pair([address_of(p, log) for log, p in zip(logs, processes, strict=True)], processes, config, content)
         finally:
             for process in processes:
                 process.terminate()
             assert [process.wait(timeout=60) for process in processes] == [0, 0], [log.read_text() for log in logs]
 
 
-def _address(log: Path, process: subprocess.Popen[bytes]) -> str:
-    deadline = time.monotonic() + 120
-    while not (found := re.search(r'"address":"(http://[^"]+)"', log.read_text())):
-        assert process.poll() is None, log.read_text()
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.05)
-    return found[1]
-
-
-def eventually(holds: Any) -> None:
-    deadline = time.monotonic() + 60 * AGREED_S
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def test_a_mode_set_at_one_process_holds_at_both(pair: Pair) -> None:
     """By the admin API; the history says who, when and what it was before."""
     one, two = pair.addresses
     httpx.post(f"{one}/v1/admin/routes/test/mode", json={"mode": "off"}, headers=ADMIN, timeout=60)
-    eventually(lambda: pair.modes() == ["off", "off"])
+    until(lambda: pair.modes() == ["off", "off"])
     assert (pair.hedges(one), pair.hedges(two)) == (False, False)
     wish = {"mode": "on", "actor": "ada", "note": "looks good"}
     done = httpx.post(f"{one}/v1/admin/routes/test/mode", json=wish, headers=ADMIN, timeout=60).json()
     assert (done["actor"], done["what"], done["before"], done["after"]) == ("ada", "mode", "off", "on")
     assert pair.hedges(one)  # at once, where it was said
-    eventually(lambda: pair.modes() == ["on", "on"])
+    until(lambda: pair.modes() == ["on", "on"])
     assert pair.hedges(two)
     change = httpx.get(f"{two}/v1/admin/changes", headers=ADMIN, timeout=60).json()["changes"][0]
     assert (change["actor"], change["note"]) == ("ada", "looks good")
@@ -126,21 +110,19 @@ def test_the_command_line_reaches_running_processes(pair: Pair) -> None:
             [*command, "--config", str(pair.config)], cwd=ROOT, capture_output=True, text=True, check=True
         )
         assert "bob" in done.stdout
-        eventually(lambda expected=expected: pair.modes() == expected)
+        until(lambda expected=expected: pair.modes() == expected)
 
 
 def test_a_changed_file_is_taken_over_and_a_broken_one_is_not(pair: Pair) -> None:
     """Both processes follow the file; what cannot be used is told by /health, and the old configuration goes on answering."""
     pair.edit(mode="on")
-    eventually(lambda: pair.modes() == ["on", "on"])
+    until(lambda: pair.modes() == ["on", "on"])
     good = pair.config.read_text()
     pair.config.write_text(good.replace("mode: 'on'", "mode: loud").replace("mode: on", "mode: loud"))
-    eventually(
-        lambda: all("loud" in httpx.get(f"{a}/health", timeout=60).json().get("problem", "") for a in pair.addresses)
-    )
+    until(lambda: all("loud" in httpx.get(f"{a}/health", timeout=60).json().get("problem", "") for a in pair.addresses))
     assert all(pair.hedges(address) for address in pair.addresses)
     pair.config.write_text(good)
-    eventually(lambda: all("problem" not in httpx.get(f"{a}/health", timeout=60).json() for a in pair.addresses))
+    until(lambda: all("problem" not in httpx.get(f"{a}/health", timeout=60).json() for a in pair.addresses))
     assert pair.modes() == ["on", "on"]
 
 
@@ -151,3 +133,43 @@ def test_a_hangup_signal_takes_the_file_anew(pair: Pair) -> None:
     time.sleep(0.5)
     assert [process.poll() for process in pair.processes] == [None, None]
     assert httpx.get(f"{pair.addresses[0]}/health", timeout=60).json()["status"] == "ok"
+
+
+def test_both_processes_spend_from_one_budget(pair: Pair) -> None:
+    """64 connections against both: what all calibrated answers took is within the limit; the others go out plain."""
+    took = 7 + 10 * 3
+    hard = 10 * took + 5
+    pair.content["budgets"] = [{"route": "test", "hard": hard}]
+    pair.edit(mode="on")
+
+    def both_count() -> bool:
+        for address in pair.addresses:
+            pair.hedges(address)
+        return in_store(pair, "count(DISTINCT holder)") == len(pair.addresses)
+
+    until(both_count)
+
+    def is_calibrated(number: int) -> bool:
+        message = {"role": "user", "content": f"What is the capital of Australia? ({number})"}
+        body = {"model": "m", "messages": [message]}
+        reply = httpx.post(f"{pair.addresses[number % 2]}/v1/chat/completions", json=body, timeout=120)
+        return reply.headers.get("x-hedgerow-reason") != "over_budget"
+
+    calibrated: list[bool] = []
+
+    def is_spent() -> bool:
+        with ThreadPoolExecutor(64) as pool:
+            calibrated.extend(pool.map(is_calibrated, range(128)))
+        return in_store(pair, "sum(used)") > hard - took
+
+    until(is_spent)
+    assert sum(calibrated) * took <= hard
+    del pair.content["budgets"]
+    pair.edit()
+    until(lambda: all(pair.hedges(address) for address in pair.addresses))
+
+
+def in_store(pair: Pair, figure: str) -> float:
+    """A figure of what the budgets have counted."""
+    with sqlite3.connect(pair.config.parent / "audit.db", timeout=20) as store:
+        return store.execute(f"SELECT coalesce({figure}, 0) FROM spending").fetchone()[0]

@@ -1,4 +1,4 @@
-"""`hedgerow serve --workers 2`: processes that share a port, replaced when they die, reloaded and stopped together."""
+"""`hedgerow serve --workers`: processes that share a port, replaced when they die, reloaded and stopped together, counted as one."""
 
 from __future__ import annotations
 
@@ -8,17 +8,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+import sqlalchemy as sa
 import yaml
 
 from hedgerow.proxy.cli.workers import SHORT_LIFE_S
-from tests.e2e.test_shutdown import wait_for_address, wait_until_refused
+from tests.e2e.test_shutdown import ASK, is_refused
+from tests.support.servers import serving
+from tests.support.upstream import Upstream, says
+from tests.support.waiting import address_of, until
 
 ROOT = Path(__file__).parent.parent.parent
+ADMIN = {"authorization": "Bearer adm"}
+CALIBRATED = {"name": "test", "upstream": "u", "mode": "on"}
 
 
 @dataclass
@@ -39,39 +48,48 @@ class Running:
         return self.log.read_text().count(event)
 
     def until(self, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 90
-        while not holds():
+        def read() -> bool:
             assert self.supervisor.poll() is None, self.log.read_text()
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.1)
+            return holds()
+
+        until(read)
 
 
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    config, log = tmp_path / "config.yaml", tmp_path / "log"
+@contextmanager
+def serving_with(workers: int, folder: Path, behind: str = "http://127.0.0.1:9", **more: Any) -> Iterator[Running]:
+    """The command with so many workers before an upstream."""
+    config, log = folder / "config.yaml", folder / "log"
     settings = {
-        "server": {"port": 0},
-        "upstreams": {"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}},
+        "server": {"port": 0, "admin_key": "adm"},
+        "upstreams": {"u": {"provider": "openai", "base_url": f"{behind}/v1"}},
         "routes": [{"name": "test", "upstream": "u", "mode": "off"}],
-        "audit": {"url": f"sqlite:///{tmp_path}/audit.db", "spool": str(tmp_path / "spool")},
+        "audit": {"url": f"sqlite:///{folder}/audit.db", "spool": str(folder / "spool")},
+        "maps": {"folder": str(folder / "maps")},
         "log": {"format": "json"},
     }
-    config.write_text(yaml.safe_dump(settings))
-    command = [sys.executable, "-m", "hedgerow.proxy.cli", "serve", "--config", str(config), "--workers", "2"]
+    config.write_text(yaml.safe_dump(settings | more))
+    command = [sys.executable, "-m", "hedgerow.proxy.cli", "serve", "--config", str(config), "--workers", str(workers)]
     with log.open("wb") as out:
         supervisor = subprocess.Popen(
-            command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=out, stderr=out
+            command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=out, stderr=out
         )
     try:
-        yield Running(supervisor, log, wait_for_address(log, supervisor))
+        found = Running(supervisor, log, address_of(supervisor, log))
+        found.until(lambda: found.lines('"address":"') == workers)
+        yield found
     finally:
         supervisor.terminate()
         supervisor.wait(timeout=60)
 
 
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    with serving_with(2, tmp_path) as found:
+        yield found
+
+
 def test_workers_are_replaced_reloaded_and_stopped_together(running: Running) -> None:
     """A killed process has a successor and the port keeps answering; SIGHUP reaches each process; SIGTERM ends all, with status 0."""
-    running.until(lambda: running.lines('"address":"') == 2)
     first = running.workers()
     assert len(first) == 2
     time.sleep(SHORT_LIFE_S)
@@ -89,13 +107,86 @@ def test_workers_are_replaced_reloaded_and_stopped_together(running: Running) ->
     last = running.workers()
     running.supervisor.terminate()
     assert running.supervisor.wait(timeout=60) == 0, running.log.read_text()
-    assert wait_until_refused(running.address)
+    until(lambda: is_refused(running.address))
     assert not any(Path(f"/proc/{pid}").exists() for pid in last)
 
 
 def test_a_process_that_ends_at_once_ends_the_command(running: Running) -> None:
     """A process that cannot live is not started over and over: the command ends, and not with 0."""
-    running.until(lambda: len(running.workers()) == 2)
-    os.kill(max(running.workers()), signal.SIGKILL)
+    time.sleep(SHORT_LIFE_S)
+    before = running.workers()
+    os.kill(max(before), signal.SIGKILL)
+    running.until(lambda: bool(running.workers() - before))
+    os.kill((running.workers() - before).pop(), signal.SIGKILL)
     assert running.supervisor.wait(timeout=60) != 0
-    assert wait_until_refused(running.address)
+    until(lambda: is_refused(running.address))
+
+
+def test_a_scrape_of_any_worker_counts_the_requests_of_all(tmp_path: Path) -> None:
+    """Three workers, one of them killed under load: every scrape gives the same sum, which holds the answers of the dead one too, and each
+    answer that a client got has a row in a chain that verifies.
+    """
+    sent = 90
+    with (
+        serving(Upstream(default=says("Canberra.", "Sydney.", "Canberra."))) as behind,
+        serving_with(3, tmp_path, behind, routes=[CALIBRATED]) as running,
+    ):
+        time.sleep(SHORT_LIFE_S)
+
+        def ask(number: int) -> bool:
+            if number == sent // 3:
+                os.kill(min(running.workers()), signal.SIGKILL)
+            try:
+                return httpx.post(f"{running.address}/v1/chat/completions", json=ASK, timeout=60).status_code == 200
+            except httpx.TransportError:  # it was with the worker that died
+                return False
+
+        with ThreadPoolExecutor(8) as clients:
+            answered = sum(clients.map(ask, range(sent)))
+        running.until(lambda: len(running.workers()) == 3)
+        counts = {_requests(running.address) for _ in range(20)}
+        assert len(counts) == 1
+        assert sent - 8 <= answered <= counts.pop() <= sent
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/audit.db")
+    with engine.connect() as connection:
+        assert answered <= connection.execute(sa.text("SELECT count(*) FROM answers")).scalar_one() <= sent
+    verify = [sys.executable, "-m", "hedgerow.proxy.cli", "audit", "verify", "--config", str(tmp_path / "config.yaml")]
+    done = subprocess.run(verify, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _requests(address: str) -> int:
+    text = httpx.get(f"{address}/metrics", timeout=30).text
+    lines = [line for line in text.splitlines() if line.startswith("hedgerow_requests_total")]
+    return int(sum(float(line.rpartition(" ")[2]) for line in lines))
+
+
+def test_one_worker_watches_and_all_show_what_it_found(upstream: Upstream, tmp_path: Path) -> None:
+    """Maps are examined by one process; whichever worker is asked, the answer is that report. When it dies, another takes its turn."""
+    route = {"name": "test", "upstream": "u", "mode": "on"}
+    with (
+        serving(upstream) as behind,
+        serving_with(3, tmp_path, behind, routes=[route], drift={"every_s": 0.5}) as running,
+    ):
+        engine = sa.create_engine(f"sqlite:///{tmp_path}/audit.db")
+
+        def holder() -> str | None:
+            with engine.connect() as connection:
+                found: str | None = connection.execute(
+                    sa.text("SELECT holder FROM leases WHERE duty = 'drift'")
+                ).scalar()
+                return found
+
+        def reports() -> list[Any]:
+            told = [httpx.get(f"{running.address}/v1/admin/routes", headers=ADMIN, timeout=30).json() for _ in range(9)]
+            return [each["routes"][0]["health"] for each in told]
+
+        running.until(lambda: all(report is not None for report in reports()))
+        first = holder()
+        assert {report["status"] for report in reports()} == {"grey"}
+        before = running.workers()
+        time.sleep(SHORT_LIFE_S)
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        running.until(lambda: len(running.workers()) == 3 and not running.workers() & before)
+        running.until(lambda: holder() != first)

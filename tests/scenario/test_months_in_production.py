@@ -34,6 +34,7 @@ from hedgerow.proxy.config import load
 from hedgerow.proxy.grading.alias import contains_gold
 from tests.support.servers import serving
 from tests.support.upstream import Upstream, completion
+from tests.support.waiting import until
 
 QUESTIONS = 3000
 SHADOW = 2000
@@ -187,7 +188,7 @@ def test_months_in_production(world: World) -> None:
     """FD and generalised ECE as served fall by what the fit foretold; then the model gets worse, and the proxy says so and steps back."""
     # The first months: shadow. Clients get the upstream's own answers; somebody reports whether three in ten were right.
     in_shadow = world.ask(world.rows[:SHADOW])
-    wait_for(lambda: world.answered("shadow") == len(in_shadow))
+    until(lambda: world.answered("shadow") == len(in_shadow))
     reported = world.rng.sample(in_shadow, int(TOLD * len(in_shadow)))
     assert sum("error" in result for result in world.tell(reported)) == 0
 
@@ -260,13 +261,3 @@ def change(metric: Callable[..., Any], columns: Sequence[Any]) -> Any:
         return float(np.mean(metric(a, b, y)) - np.mean(metric(raw_a, raw_b, y)))
 
     return bootstrap_interval(difference, *columns, rng=np.random.default_rng(0), resamples=300)
-
-
-def wait_for(holds: Callable[[], Any]) -> None:
-    """Until it does, at most two minutes."""
-    import time
-
-    deadline = time.monotonic() + 120
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)

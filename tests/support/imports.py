@@ -22,6 +22,7 @@ ORDER = (
     "proxy/services",
     "proxy/pipeline",
     "proxy/grading",
+    "proxy/spending",
     "proxy/monitoring",
     "proxy/audit",
     "proxy/rewriting",

@@ -99,6 +99,11 @@ class Cluster:
                     raise RuntimeError((self.folder / "log").read_text()) from None
                 time.sleep(0.02)
 
+    def ensure(self) -> None:
+        """Start the server again where it has ended by itself."""
+        if self.running is None or self.running.poll() is not None:
+            self.start()
+
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """Stop the server; connections are cut."""
         if self.running is not None:
@@ -108,14 +113,14 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster(*, durable: bool = False) -> Iterator[Cluster]:
-    """A cluster, up until the end of the block; `durable` makes its commits survive a power cut.
+def cluster(*, durable: bool = False, parent: Path | None = None) -> Iterator[Cluster]:
+    """A cluster, up until the end of the block; `durable` makes its commits survive a power cut. It lies in `parent`, where one is given.
 
     Raises:
         Missing: none can be had here; the reason is inside.
     """
     server, who = binaries(), account()
-    folder = Path(tempfile.mkdtemp(prefix="hedgerow-pg-"))
+    folder = Path(tempfile.mkdtemp(prefix="hedgerow-pg-", dir=parent))
     try:
         if who:
             os.chown(folder, who["user"], who["group"])

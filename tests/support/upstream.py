@@ -37,8 +37,9 @@ def completion(*texts: str, usage: tuple[int, int] = (7, 3), **extra: Any) -> Js
 
 
 def spent(prompt: int, completion: int) -> Json:
-    """Tokens of one purpose as the field `hedgerow` tells them, where the upstream reports no details."""
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "cached_tokens": 0, "reasoning_tokens": 0}
+    """Tokens of one purpose as the field `hedgerow` tells them, where the upstream reports no details. The scripted model has no price."""
+    counts = {"prompt_tokens": prompt, "completion_tokens": completion, "cached_tokens": 0, "reasoning_tokens": 0}
+    return counts | {"cost": None if prompt + completion else 0.0}
 
 
 def says(*texts: str, **extra: Any) -> Reply:

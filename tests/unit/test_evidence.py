@@ -136,6 +136,9 @@ def test_no_answer_is_calibrated_by_a_map_that_saw_it():
 
 def test_every_benchmark_can_be_imported() -> None:
     """Types are checked on the product alone, so a name that moved would be noticed only when a figure is due."""
-    for module in pkgutil.walk_packages(benchmarks.__path__, "benchmarks."):
-        if "__main__" not in module.name:
-            importlib.import_module(module.name)
+    names = [module.name for module in pkgutil.walk_packages(benchmarks.__path__, "benchmarks.")]
+    imported = [importlib.import_module(name) for name in names if "__main__" not in name]
+    assert all(module.__doc__ for module in imported)
+    assert {"benchmarks.evidence", "benchmarks.fits", "benchmarks.performance"} <= {
+        module.__name__ for module in imported
+    }

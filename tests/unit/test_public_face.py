@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import anyio
 import matplotlib
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,6 +49,15 @@ def test_importing_it_costs_nothing() -> None:
         _ = hedgerow.nothing
 
 
+@pytest.mark.parametrize(("name", "lacking"), [("Calibrator", "sklearn"), ("reliability_diagram", "matplotlib")])
+def test_without_the_extra_the_way_to_it_is_said(name: str, lacking: str) -> None:
+    code = f"import sys; sys.modules['{lacking}'] = None\nfrom hedgerow import {name}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.strip().endswith(
+        f"ImportError: hedgerow.{name} needs {lacking}: pip install 'hedgerow[science]'"
+    )
+
+
 def test_confidence_is_the_share_of_answers_that_agree() -> None:
     sure = hedgerow.confidence(QUESTION, SAMPLES)
     assert sure.groups == (tuple(SAMPLES[:3]), tuple(SAMPLES[3:]))
@@ -53,6 +66,8 @@ def test_confidence_is_the_share_of_answers_that_agree() -> None:
     assert low < 0.75 < high
     with pytest.raises(ValueError, match="samples"):
         hedgerow.confidence(QUESTION, [])
+    with pytest.raises(ValueError, match="judge must be one of none, local, got 'llm'"):
+        hedgerow.confidence("Who?", ["a"], judge="llm")
 
 
 def test_it_works_where_an_event_loop_runs_already() -> None:
@@ -166,3 +181,26 @@ def test_the_diagram_shows_the_table() -> None:
     labels = [text.get_text().partition(":")[0] for text in ax.get_legend().get_texts()]
     assert labels == ["perfectly calibrated", "raw", "corrected"]
     matplotlib.pyplot.close(ax.figure)
+
+
+def test_a_frame_is_evaluated_and_compared_as_the_command_does_it(tmp_path: Path) -> None:
+    """The same figures as of the file, also where an event loop runs, as in a notebook; the page is one file."""
+    p, y = answers()
+    frame = pd.DataFrame({"confidence": p, "label": y})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+
+    async def cell() -> dict[str, Any]:
+        return hedgerow.evaluate(frame, resamples=20).figures
+
+    figures, of_file = asyncio.run(cell()), hedgerow.evaluate(str(tmp_path / "d.csv"), resamples=20).figures
+    assert figures["smooth_ece"]["difference_interval"] == pytest.approx(of_file["smooth_ece"]["difference_interval"])
+    assert figures["smooth_ece"]["after"] < figures["smooth_ece"]["before"]
+    compared = hedgerow.compare(pl.from_pandas(frame))
+    assert compared.figures["candidates"][-1]["map"] in ("identity", "temperature")
+    compared.save(tmp_path / "c.html")
+    assert (tmp_path / "c.html").read_text().startswith("<!doctype html>")
+    assert "srcdoc" in compared._repr_html_()
+    with pytest.raises(ValueError, match="row 1: no confidence"):
+        hedgerow.evaluate([{"sure": 0.5, "label": 1}])
+    with pytest.raises(ValueError, match="no row has a label"):
+        hedgerow.evaluate([{"confidence": 0.5, "label": None}])

@@ -18,8 +18,9 @@ from hedgerow.calibration.metrics.binned import generalised_reliability
 from hedgerow.calibration.metrics.table import METRICS
 from hedgerow.calibration.wasserstein import w1_nodes
 from hedgerow.proxy.clustering.clusterer import RuleClusterer
-from hedgerow.proxy.lab.datasets import BadRow, Row, parse_row, read_rows
+from hedgerow.proxy.lab.datasets import BadRow
 from hedgerow.proxy.lab.measuring import ExactClusterer, Records, measure
+from hedgerow.proxy.lab.rows import Row, parse_row, read_rows
 from hedgerow.proxy.protocols import Clusterer, ConfidenceSignal
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.signals.token import TokenSignal

@@ -51,11 +51,12 @@ def _name(of: Measured) -> str:
 
 def claims_table(measured: Sequence[Measured]) -> str:
     """AUROC of single claims, by set and model."""
-    lines = ["| claims of | n | right | share of words | AUROC | after the map |", "|---|---|---|---|---|---|"]
+    lines = ["| claims of | n | right | share of words | AUROC | other models | after the map |", "|---" * 7 + "|"]
     for of in measured:
-        words, raw, mapped = (by_prompt(v, of.correct, of.prompt, ranking) for v in (of.words, of.raw, of.mapped))
+        words, unseen, mapped = (ranking(values, of.correct) for values in (of.words, of.unseen, of.mapped))
+        raw = by_prompt(of.raw, of.correct, of.prompt, ranking)
         lines.append(
-            f"| {_name(of)} | {raw.n:,} | {of.correct.mean():.0%} | {words.value:.3f} | {raw} | {mapped.value:.3f} |"
+            f"| {_name(of)} | {raw.n:,} | {of.correct.mean():.0%} | {words:.3f} | {raw} | {unseen:.3f} | {mapped:.3f} |"
         )
     return "\n".join(lines)
 
@@ -292,6 +293,7 @@ def claims_part(measured: Sequence[Measured]) -> str:
 Judged claims (long_form/) against {OTHERS} other answers to the same prompt; AUROC tells right claims from wrong ones (.5 is a coin). No model is asked. The
 weights of the logistic were fitted on other prompts of the same sets, by folds of prompts; the features were chosen with all of these sets in
 sight, so that the figures are slightly kind. Intervals draw prompts. *Share of words*: how much of the claim's words the others hold, without any fit.
+*Other models*: by weights that were fitted on other prompts of other models, as those of a model that is not among these are.
 
 {claims_table(measured)}
 

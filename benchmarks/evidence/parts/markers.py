@@ -18,7 +18,7 @@ from hedgerow.calibration.metrics import wilson_interval
 from hedgerow.lexicon.perception.markers import find_markers
 from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, Gathered, document
 from hedgerow.proxy.lab.markers.lexicon import UNSTABLE, is_stable, own_lexicon
-from hedgerow.proxy.lab.markers.measuring import asserting, confidence_of, told_by_words
+from hedgerow.proxy.lab.markers.measuring import asserting, confidence_of, verdicts_by_words
 from hedgerow.proxy.lab.markers.rows import Answered, MeasuredAnswer, MeasuredSentence, OneSentence, Row, sentences_of
 from hedgerow.proxy.types import Json
 
@@ -43,7 +43,7 @@ def section(data: Path) -> str:
             "### Spotting",
             spotting_table(),
             "Sentences of chat models that one reader marked (`tests/data/lexicon/markers.jsonl`, Apache-2.0, MIT and CC BY 4.0 sources), drawn for words that "
-            "are markers in one sentence and none in the next. *Held out*: marked after the last change to the rules. A marker counts as found where the spans overlap. "
+            "are markers in one sentence and none in the next. *Held out*: no rule was mended by its faults. A marker counts as found where the spans overlap. "
             "The reader of the sentences wrote the rules.",
             "### Metrics of recorded models",
             metrics_table(models),
@@ -166,7 +166,7 @@ def gather(rows: Iterator[Row]) -> Gathered:
     for number, row in enumerate(rows, start=1):
         if isinstance(row, Answered):
             originals, bare = asserting(row.answer)
-            told = told_by_words(row.question, bare, row.samples) if bare else []
+            told = verdicts_by_words(row.question, bare, row.samples) if bare else []
             sentences = tuple(
                 MeasuredSentence(text=text, confidence=round(confidence_of(of), 6))
                 for text, of in zip(originals, told, strict=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -257,7 +258,7 @@ def _null(answers: Answers) -> Null:
     field = estimator.fit(train.correct)
     found = discover(field, train, held, rng)
     worst = worst_slice(found, field, held, 0.05, rng, resamples=100)
-    null = permute(estimator, train, held, found, worst, rng, sets=SETS)
+    null = permute(estimator, train, held, found, worst, repeat(rng, SETS))
     return Null(
         len(found.regimes), null.reported, null.sd, float(null.null_sd.mean()), worst.gap, worst.low, worst.high, float(null.null_gap.mean())
     )  # fmt: skip

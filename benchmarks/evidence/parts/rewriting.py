@@ -76,6 +76,11 @@ def _fresh_line(fresh: Sequence[reading.Row], half: str) -> str:
     return f"| {half} | {len(some)} | {changed} | {first} | {now} |"
 
 
+def _marked_first(fresh: Sequence[reading.Row], half: str) -> list[reading.Row]:
+    """The rows of a set with the grades that they first got."""
+    return [row | {"mark": row.get("first_grade", grades.LEFT)} for row in fresh if row["half"] == half]
+
+
 def _read(rows: Sequence[reading.Row], fresh: Sequence[reading.Row], traps: Sequence[reading.Row]) -> str:
     """The graded answers."""
     report = [row for row in rows if row["half"] == "report"]
@@ -107,13 +112,19 @@ Of the texts that were changed, with the share when the set was drawn:
 |---|---|---|---|
 {compared}
 
-Two sets of fresh answers, of prompts that stand in no other set, drawn when the rules were written. From what was wrong in the first something was learnt, the second was
-read last. They hold more questions of fact and fewer of the long technical prompts than the sets above:
+Three sets of fresh answers, drawn when the rules were written. From what was wrong in the first something was learnt before the second was read, and so on; the third was read last and
+is the hardest: all sources, fragments of base models and chit-chat with personas among them, targets .1 to .95. The first two hold more questions of fact and fewer of the long technical prompts
+than the sets above:
 
 | set | answers | changed now | A / B / C / D when first read | A / B / C / D now |
 |---|--:|--:|---|---|
 {_fresh_line(fresh, "fresh-1")}
 {_fresh_line(fresh, "fresh-2")}
+{_fresh_line(fresh, "fresh-3")}
+
+The third set by kind, when first read:
+
+{grades.table(_marked_first(fresh, "fresh-3"), "kind", lambda row: row["kind"])}
 
 {len({row["id"] for row in traps})} short answers of our own, each with one thing that invites a mistake (a condition, a negation, a quotation, sarcasm, emoji, a footnote, right-to-left script ...), at two targets each:
 
@@ -172,7 +183,7 @@ def _goals(
     languages: Sequence[bool],
 ) -> list[Goal]:
     report = [row for row in rows if row["half"] == "report"]
-    last = [row for row in fresh if row["half"] == "fresh-2"]
+    last = [row for row in fresh if row["half"] == "fresh-3"]
     foreign = [row for row in rows if row["kind"] == "other language"]
     low, high = interval(confidences, correlation, np.random.default_rng(SEED))
     times = long_times(served)

@@ -85,6 +85,19 @@ if (form) {
   });
 }
 
+/* Explanations: beside their term and inside the window. Escape puts them away; pointer, finger and Tab open them (the stylesheet's part). */
+const explain = (event) => {
+  const term = event.target.closest?.(".term");
+  if (!term) return;
+  if (event.type !== "scroll") term.classList.remove("away");
+  const tip = $(".tip", term), at = term.getBoundingClientRect(), above = at.bottom + tip.offsetHeight + 12 > innerHeight;
+  tip.style.left = `${Math.max(8, Math.min(at.left, innerWidth - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${above ? at.top - tip.offsetHeight - 4 : at.bottom + 4}px`;
+};
+for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, explain);
+addEventListener("scroll", () => { for (const term of $$(".term:is(:hover, :focus)")) explain({ target: term, type: "scroll" }); }, { passive: true, capture: true });
+addEventListener("keydown", (event) => { if (event.key === "Escape") for (const term of $$(".term:is(:hover, :focus)")) term.classList.add("away"); });
+
 /* Charts over time: their figures stand in the page, their colours in the stylesheet. */
 const plots = $$("[data-plot]");
 if (plots.length) {
@@ -98,7 +111,7 @@ if (plots.length) {
     ink: { stroke: css("--ink"), width: 1.25 },
     edge: { stroke: "transparent", width: 0 },
   });
-  const styles = { requests: ["line", "filled"], tokens: ["line", "accent", "ink"], fd: ["edge", "edge", "accent", "grey"], ece: ["edge", "edge", "accent", "grey"], cmfg: ["edge", "edge", "accent", "grey"] };
+  const styles = { requests: ["line", "filled"], tokens: ["line", "accent", "ink"], cost: ["line", "accent"], fd: ["edge", "edge", "accent", "grey"], ece: ["edge", "edge", "accent", "grey"], cmfg: ["edge", "edge", "accent", "grey"] };
   const drawn = [];
 
   const draw = (place) => {
@@ -107,12 +120,12 @@ if (plots.length) {
     const options = {
       width: place.clientWidth, height: 200, legend: { show: false }, cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
       scales: { y: { range: (_, low, high) => [0, high > 0 ? high * 1.12 : 1] } },
-      padding: [8, 8, 0, 0],
-      axes: [{ ...axis, grid: { show: false }, space: 70, size: 28, values: (_, stamps) => stamps.map((s, i) => {
+      padding: [8, 18, 0, 0],
+      axes: [{ ...axis, grid: { show: false }, space: 70, size: 28, incrs: [60, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2419200, 7257600, 31536000], values: (_, stamps) => stamps.map((s, i) => {
         const at = new Date(s * 1e3), day = at.toLocaleDateString(undefined, { day: "numeric", month: "short" });
         return at.getHours() || at.getMinutes() ? at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hour12: false }) : day;
       }) }, { ...axis, size: 52, space: 40, values: (_, numbers) => numbers.map(short) }],
-      series: [{}, ...styles[kind].map((name) => ({ ...look[name], spanGaps: true, points: { show: banded && name !== "edge", size: 5, fill: css("--paper") } }))],
+      series: [{}, ...styles[kind].map((name) => ({ ...look[name], spanGaps: true, points: { show: (banded || data[0].length < 3) && name !== "edge", size: 5, fill: css("--paper") } }))],
       bands: banded ? [{ series: [2, 1], fill: css("--wash") }] : [],
       hooks: { setCursor: [(plot) => tell(place, plot, banded)] },
     };

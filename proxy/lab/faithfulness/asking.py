@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated
 
@@ -14,12 +14,9 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.errors import UpstreamError
-from hedgerow.proxy.lab.faithfulness.rows import Answered, Told
-from hedgerow.proxy.protocols import Call
-from hedgerow.proxy.services.services import open_upstream
-from hedgerow.proxy.upstreams.answers import sample_of
+from hedgerow.proxy.lab.faithfulness.rows import Answered, Judged
+from hedgerow.proxy.lab.prompting import Ask, open_prompting
 
-Ask = Callable[[str], Awaitable[str]]
 CALLS = 2
 """Most calls that one row takes; an answer that punts takes one."""
 MAX_ANSWER_CHARS = 4000
@@ -79,35 +76,25 @@ async def open_judge(settings: Settings, route: Route) -> AsyncIterator[Ask]:
         ConfigError: the upstream cannot be opened.
     """
     name = route.judge.upstream or route.upstream
-    model = route.judge.model or route.model or ""
-    upstream = await open_upstream(name, settings.upstreams[name])
-
-    async def ask(prompt: str) -> str:
-        body = {"model": model, "temperature": 0.0, "messages": [{"role": "user", "content": prompt}]}
-        answer = await upstream.complete(Call("/chat/completions", body))
-        return sample_of(answer["choices"][0]).text
-
-    try:
+    async with open_prompting(name, settings.upstreams, route.judge.model or route.model or "") as ask:
         yield ask
-    finally:
-        await upstream.aclose()
 
 
-async def told_by(ask: Ask, row: Answered) -> Told:
+async def judged_by(ask: Ask, row: Answered) -> Judged:
     """What the judge finds of a row's answer.
 
     Raises:
         ProxyError: it could not be asked, or its reply cannot be read (`judge_nonsense`).
     """
-    found = read_assertions(await ask(_reading(row)))
-    if not found:
-        return Told((), (), ())
-    texts = tuple(text for text, _ in found)
+    asserted = read_assertions(await ask(_reading(row)))
+    if not asserted:
+        return Judged((), (), ())
+    texts = tuple(text for text, _ in asserted)
     others = tuple(dict.fromkeys(row.samples))
     verdicts = read_contradictions(await ask(_contradiction(row.question, texts, others)), len(texts), len(others))
     place = {other: i for i, other in enumerate(others)}
     table = tuple(tuple(of_one[place[sample]] for sample in row.samples) for of_one in verdicts)
-    return Told(texts, tuple(decisive for _, decisive in found), table)
+    return Judged(texts, tuple(decisive for _, decisive in asserted), table)
 
 
 def read_assertions(reply: str) -> list[tuple[str, float]]:
@@ -121,10 +108,10 @@ def read_assertions(reply: str) -> list[tuple[str, float]]:
         ([('It was Ada.', 0.7)], [])
     """
     try:
-        found = _READ.validate_python(_list_in(reply))
+        read = _READ.validate_python(_list_in(reply))
     except ValidationError as error:
         raise _nonsense("a list of assertions with their decisiveness from 0 to 1") from error
-    return [(one.assertion, one.decisiveness) for one in found[:MOST_ASSERTIONS]]
+    return [(one.assertion, one.decisiveness) for one in read[:MOST_ASSERTIONS]]
 
 
 def read_contradictions(reply: str, assertions: int, answers: int) -> list[tuple[bool, ...]]:
@@ -144,9 +131,9 @@ def read_contradictions(reply: str, assertions: int, answers: int) -> list[tuple
 
 
 def _list_in(reply: str) -> object:
-    found = _LIST.search(reply)
+    match = _LIST.search(reply)
     try:
-        return json.loads(found.group()) if found else None
+        return json.loads(match.group()) if match else None
     except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, or thousands of brackets
         return None
 

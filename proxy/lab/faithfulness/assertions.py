@@ -74,11 +74,11 @@ def assertions(answer: str, question: str = "") -> tuple[Assertion, ...]:
     if not any(says):
         return ()
     stripped = stripper.strip(answer).strip()
-    found = claims_of(stripped, question) if sum(says) > 1 else ()
-    if len(found) < 2 or len(sentences(stripped)) != len(parts):
+    claims = claims_of(stripped, question) if sum(says) > 1 else ()
+    if len(claims) < 2 or len(sentences(stripped)) != len(parts):
         said = " ".join(text for text, asserted in zip(bare, says, strict=True) if asserted)
         return (Assertion(said, _decisiveness(answer, language)),)
-    return _of_claims(found, [part.text for part in parts], says, language)
+    return _of_claims(claims, [part.text for part in parts], says, language)
 
 
 def _language(answer: str, question: str) -> str:
@@ -114,22 +114,22 @@ def _only_doubts(sentence: str, language: str) -> bool:
 
 
 def _of_claims(
-    found: Sequence[Claim], originals: Sequence[str], says: Sequence[bool], language: str
+    claims: Sequence[Claim], originals: Sequence[str], says: Sequence[bool], language: str
 ) -> tuple[Assertion, ...]:
     read = [_with_remarks(index, originals, says, language) for index in range(len(originals))]
     of_sentence: dict[int, list[Claim]] = {}
-    for claim in found:
+    for claim in claims:
         if claim.sentence is not None:
             of_sentence.setdefault(claim.sentence, []).append(claim)
-    told = []
-    for claim in found:
+    made = []
+    for claim in claims:
         if claim.sentence is None:
             worded = claim.text
         else:
             together = of_sentence[claim.sentence]
             worded = _worded(together.index(claim), len(together), originals[claim.sentence], read[claim.sentence])
-        told.append(Assertion(claim.statement, _decisiveness(worded, language), of_several=True))
-    return tuple(told)
+        made.append(Assertion(claim.statement, _decisiveness(worded, language), of_several=True))
+    return tuple(made)
 
 
 def _with_remarks(index: int, originals: Sequence[str], says: Sequence[bool], language: str) -> str:

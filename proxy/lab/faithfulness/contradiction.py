@@ -1,4 +1,4 @@
-"""Which other answers contradict an assertion, told in this process: by rules and words, or by rules and the shipped judge.
+"""Which other answers contradict an assertion, decided in this process: by rules and words, or by rules and the shipped judge.
 
 Contradiction is less than another meaning: "Honolulu" and "Hawaii" do not mean the same, and do not contradict. What a refusal says, or an answer that
 adds to the assertion or says it more coarsely, contradicts nothing (Yona, Aharoni & Geva 2024, equation 2 and appendix B).
@@ -27,15 +27,15 @@ _ADDS = frozenset({"veto:list", "veto:qualifier"})
 
 Table = list[tuple[bool, ...]]
 """For each assertion, whether each of the other answers contradicts it."""
-Tell = Callable[[str, Sequence[Assertion], Sequence[str]], Table]
+Compare = Callable[[str, Sequence[Assertion], Sequence[str]], Table]
 """(question, assertions of an answer, other answers) -> table."""
 
 
-def by_words(question: str, found: Sequence[Assertion], others: Sequence[str]) -> Table:
-    """Told by the rules, and by names and numbers where they leave it open."""
-    if found and found[0].of_several:
-        return disputed(question, [one.text for one in found], others)
-    return [_each(question, one.text, others, _by_names) for one in found]
+def by_words(question: str, asserted: Sequence[Assertion], others: Sequence[str]) -> Table:
+    """Decided by the rules, and by names and numbers where they leave it open."""
+    if asserted and asserted[0].of_several:
+        return disputed(question, [one.text for one in asserted], others)
+    return [_each(question, one.text, others, _by_names) for one in asserted]
 
 
 def _by_names(question: str, text: str, others: Sequence[str]) -> list[bool]:
@@ -44,17 +44,17 @@ def _by_names(question: str, text: str, others: Sequence[str]) -> list[bool]:
 
 
 class ByJudge:
-    """Told by the rules, and by the shipped judge where they leave it open; by words where the judge does not read the language. Blocks."""
+    """Decided by the rules, and by the shipped judge where they leave it open; by words where the judge does not read the language. Blocks."""
 
     def __init__(self, judge: LocalJudge) -> None:
         self._judge = judge
 
-    def __call__(self, question: str, found: Sequence[Assertion], others: Sequence[str]) -> Table:
-        """See `Tell`."""
-        texts = [one.text for one in found]
+    def __call__(self, question: str, asserted: Sequence[Assertion], others: Sequence[str]) -> Table:
+        """See `Compare`."""
+        texts = [one.text for one in asserted]
         if not all(reads(text, question) for text in (*texts, *others)):
-            return by_words(question, found, others)
-        if found and found[0].of_several:
+            return by_words(question, asserted, others)
+        if asserted and asserted[0].of_several:
             return [tuple(said is False for said in of.by) for of in read_claims(self._judge, question, texts, others)]
         return [_each(question, text, others, self._contradict) for text in texts]
 
@@ -68,17 +68,17 @@ class ByJudge:
 
 
 def _each(
-    question: str, text: str, others: Sequence[str], tell: Callable[[str, str, Sequence[str]], list[bool]]
+    question: str, text: str, others: Sequence[str], decide: Callable[[str, str, Sequence[str]], list[bool]]
 ) -> tuple[bool, ...]:
-    """Whether each other answer contradicts what an answer says as a whole; `tell` is asked about those that the rules leave open, each once."""
-    told: dict[str, bool | None] = {}
+    """Whether each other answer contradicts what an answer says as a whole; `decide` is asked about those that the rules leave open, each once."""
+    decided: dict[str, bool | None] = {}
     for other in others:
-        if other not in told:
-            told[other] = _by_rules(question, text, other)
-    open_ = [other for other, contradicts in told.items() if contradicts is None]
+        if other not in decided:
+            decided[other] = _by_rules(question, text, other)
+    open_ = [other for other, contradicts in decided.items() if contradicts is None]
     if open_:
-        told |= zip(open_, tell(question, text, open_), strict=True)
-    return tuple(bool(told[other]) for other in others)
+        decided |= zip(open_, decide(question, text, open_), strict=True)
+    return tuple(bool(decided[other]) for other in others)
 
 
 def _by_rules(question: str, text: str, other: str) -> bool | None:
@@ -101,12 +101,12 @@ def _leaves_open(judgement: Judgement, text: str, other: str) -> bool:
 def said_in(answer: str, question: str) -> str | None:
     """What an answer says without its words of confidence; None where it punts. One that cannot be read says its own words."""
     try:
-        found = assertions(answer, question)
+        asserted = assertions(answer, question)
     except Unread:
         return answer
-    if not found:
+    if not asserted:
         return None
-    return answer if found[0].of_several else found[0].text
+    return answer if asserted[0].of_several else asserted[0].text
 
 
 def _shares(question: str, a: str, b: str) -> bool:

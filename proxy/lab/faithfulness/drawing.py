@@ -155,12 +155,12 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
         InputError: a line is something else.
         OSError: it cannot be read.
     """
-    found = []
+    demonstrations = []
     for number, content in read_objects(path):
         pair = None if isinstance(content, BadRow) else (content.get("question"), content.get("answer"))
         if pair is None or not all(isinstance(text, str) and text for text in pair):
             raise InputError(f"{path}: line {number}: each line is an object with question and answer, both texts")
-        found.append((str(pair[0]), str(pair[1])))
-    if not found:
+        demonstrations.append((str(pair[0]), str(pair[1])))
+    if not demonstrations:
         raise InputError(f"{path}: contains no demonstration")
-    return found
+    return demonstrations

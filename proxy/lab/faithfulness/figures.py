@@ -94,14 +94,14 @@ class Gathered:
 
 def document(gathered: Gathered, *, resamples: int = 1000, seed: int = 0) -> Json:
     """Every figure by its name; `groups` where there are several, with `worst`, the lowest of them."""
-    found = figures(gathered.whole, resamples=resamples, seed=seed) | {"unread": gathered.unread}
+    whole = figures(gathered.whole, resamples=resamples, seed=seed) | {"unread": gathered.unread}
     if len(gathered.groups) < 2:
-        return found | {"groups": [], "worst": worst_of([found])}
+        return whole | {"groups": [], "worst": worst_of([whole])}
     groups: list[Json] = []
     for key in sorted(gathered.groups):
         names = {name: value for name, value in zip(GROUPED, key, strict=True) if value}
         groups.append(names | figures(gathered.groups[key], resamples=resamples, seed=seed))
-    return found | {"groups": groups, "worst": worst_of(groups)}
+    return whole | {"groups": groups, "worst": worst_of(groups)}
 
 
 def worst_of(groups: Sequence[Json]) -> Json:
@@ -113,7 +113,7 @@ def figures(columns: Columns, *, resamples: int, seed: int) -> Json:
     """One group; metrics are None where no answer asserts anything."""
     d, c, f = columns.arrays
     n = int(d.size)
-    found: Json = {
+    known: Json = {
         "n": n,
         "assertions": columns.assertions,
         "punts": columns.punts,
@@ -124,15 +124,15 @@ def figures(columns: Columns, *, resamples: int, seed: int) -> Json:
     }
     if not n:
         return (
-            found
+            known
             | dict.fromkeys([*METRICS, "cmfg_always_decisive"])
             | {"bins_filled": 0, "curve": [], "notes": notes(columns, 0)}
         )
     measured = faithfulness_figures(d, c, f, rng=np.random.default_rng(seed), resamples=resamples)
     for name in METRICS:
-        found |= _metric(name, getattr(measured, name), intervals=resamples > 0)
-    found |= {"cmfg_always_decisive": measured.cmfg_always_decisive, "bins_filled": measured.bins_filled}
-    return found | {"curve": _curve(d, c, f), "notes": notes(columns, measured.bins_filled)}
+        known |= _metric(name, getattr(measured, name), intervals=resamples > 0)
+    known |= {"cmfg_always_decisive": measured.cmfg_always_decisive, "bins_filled": measured.bins_filled}
+    return known | {"curve": _curve(d, c, f), "notes": notes(columns, measured.bins_filled)}
 
 
 def _metric(name: str, held: Interval | None, *, intervals: bool) -> Json:
@@ -157,21 +157,21 @@ def group_name(group: Json) -> str:
 
 def notes(columns: Columns, bins: int) -> list[str]:
     """What a reader of the figures should know."""
-    n, told = len(columns.decisiveness), list[str]()
+    n, said = len(columns.decisiveness), list[str]()
     if not n:
         return [
             f"No answer asserts anything ({columns.punts} punts): decisiveness, confidence and faithfulness are not defined."
         ]
     if n < FEW:
-        told.append(f"{n} answers are few: ten bins of confidence hold fewer than ten each.")
+        said.append(f"{n} answers are few: ten bins of confidence hold fewer than ten each.")
     if bins < 10:
-        told.append(
+        said.append(
             f"{10 - bins} of 10 bins of confidence hold no answer and are left out of cMFG; cmfg_always_decisive says what answers without a hedge would get."
         )
     if columns.one_sample:
-        told.append(f"{columns.one_sample} answers were held against one further answer: their confidence is 0 or 1.")
+        said.append(f"{columns.one_sample} answers were held against one further answer: their confidence is 0 or 1.")
     if columns.fewest != columns.most:
-        told.append(
+        said.append(
             f"Answers were held against {columns.fewest} to {columns.most} further ones: confidence is coarser where they are fewer."
         )
-    return told
+    return said

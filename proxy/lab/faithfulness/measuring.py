@@ -2,195 +2,120 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
 
-from hedgerow.proxy.clustering.local import LocalJudge, missing
 from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.errors import InputError, ProxyError
-from hedgerow.proxy.lab.collecting import Outcome, work_off
-from hedgerow.proxy.lab.datasets import BadRow
-from hedgerow.proxy.lab.faithfulness.asking import open_judge, told_by
+from hedgerow.proxy.lab import answers
+from hedgerow.proxy.lab.answers import UNWATCHED, Item, Looked, Pace
+from hedgerow.proxy.lab.collecting import Outcome
+from hedgerow.proxy.lab.faithfulness.asking import judged_by, open_judge
 from hedgerow.proxy.lab.faithfulness.assertions import Unread, assertions
-from hedgerow.proxy.lab.faithfulness.contradiction import ByJudge, Tell, by_words
+from hedgerow.proxy.lab.faithfulness.contradiction import ByJudge, Compare, by_words
 from hedgerow.proxy.lab.faithfulness.figures import Gathered
-from hedgerow.proxy.lab.faithfulness.rows import Answered, Measured, Told, parse_row, read_rows
-from hedgerow.proxy.lab.ledger import Ledger, read_ledger
+from hedgerow.proxy.lab.faithfulness.rows import Answered, Judged, Measured, parse_row, read_rows
+from hedgerow.proxy.lab.ledger import Ledger
+from hedgerow.proxy.lab.reading import shipped_judge
 from hedgerow.proxy.types import Json
 
-Teller = Callable[[Answered], Awaitable[Told]]
+Judge = Callable[[Answered], Awaitable[Judged]]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A row that is still to be measured."""
-
-    line: int
-    key: str
-    row: Answered
-
-
-def by_rules_and_words() -> Teller:
+def by_rules_and_words() -> Judge:
     """No model: the lexicon's reader, rules and words."""
-    return partial(_told, by_words)
+    return partial(_in_thread, by_words)
 
 
-def by_local_judge() -> Teller:
+def by_local_judge() -> Judge:
     """The lexicon's reader, and the shipped judge after the rules.
 
     Raises:
         InputError: it cannot run here.
     """
-    if (lacking := missing()) is not None:
-        raise InputError(f"--judge local: {lacking}")
-    return partial(_told, ByJudge(LocalJudge()))
+    return partial(_in_thread, ByJudge(shipped_judge()))
 
 
 @asynccontextmanager
-async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[Teller]:
-    """A language model reads both.
+async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[Judge]:
+    """A language model reads the assertions and says which of the further answers contradict them.
 
     Raises:
         ConfigError: the upstream cannot be opened.
     """
     async with open_judge(settings, route) as ask:
-        yield partial(told_by, ask)
+        yield partial(judged_by, ask)
 
 
-async def _told(tell: Tell, row: Answered) -> Told:
-    return await anyio.to_thread.run_sync(told_here, tell, row)
+async def _in_thread(compare: Compare, row: Answered) -> Judged:
+    return await anyio.to_thread.run_sync(judge_here, compare, row)
 
 
-def told_here(tell: Tell, row: Answered) -> Told:
+def judge_here(compare: Compare, row: Answered) -> Judged:
     """What is found of a row without a language model. Blocks.
 
     Raises:
         Unread: its answer cannot be read.
     """
-    found = assertions(row.answer, row.question)
-    if not found:
-        return Told((), (), ())
-    table = tell(row.question, found, row.samples)
-    return Told(tuple(one.text for one in found), tuple(one.decisiveness for one in found), tuple(table))
+    asserted = assertions(row.answer, row.question)
+    if not asserted:
+        return Judged((), (), ())
+    table = compare(row.question, asserted, row.samples)
+    return Judged(tuple(one.text for one in asserted), tuple(one.decisiveness for one in asserted), tuple(table))
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """What a first pass over the file finds.
-
-    Attributes:
-        rows: those that can be used.
-        left: of these, those that are neither measured nor in the ledger.
-        bad: the first rows at fault, and how many there are.
-    """
-
-    rows: int
-    left: int
-    bad: tuple[BadRow, ...]
-    n_bad: int
-
-
-SHOWN = 5
-
-
-def look(path: Path, kept: dict[str, Measured]) -> Looked:
+def look(path: Path, kept: Container[str]) -> Looked:
     """Read all rows once and keep none."""
-    rows = left = n_bad = 0
-    bad: list[BadRow] = []
-    for _, key, row in _keyed(path):
-        if isinstance(row, BadRow):
-            n_bad += 1
-            bad += [row] if len(bad) < SHOWN else []
-            continue
-        rows += 1
-        left += isinstance(row, Answered) and key not in kept
-    return Looked(rows, left, tuple(bad), n_bad)
+    return answers.look(read_rows(path), kept)
 
 
 def kept_in(path: Path | None) -> dict[str, Measured]:
     """What a ledger has already, by key.
 
     Raises:
-        LedgerError: it holds something else.
+        InputError: it holds something else.
     """
-    if path is None or not path.exists():
-        return {}
-    return {row["key"]: _measured(row) for row in read_ledger(path) if isinstance(row.get("key"), str)}
-
-
-def _measured(row: Json) -> Measured:
-    read = parse_row(row)
-    if not isinstance(read, Measured):
-        raise InputError("a kept row holds no figures; name another file with --out")
-    return read
+    return answers.kept_in(path, parse_row, Measured)
 
 
 async def measure(
-    path: Path,
-    teller: Teller,
-    kept: dict[str, Measured],
-    ledger: Ledger | None,
-    *,
-    concurrency: int = 1,
-    on_done: Callable[[], None] = lambda: None,
-    on_failure: Callable[[int, str], None] = lambda _line, _why: None,
+    path: Path, judge: Judge, kept: Mapping[str, Measured], ledger: Ledger | None, pace: Pace = UNWATCHED
 ) -> tuple[Gathered, Outcome]:
-    """Measure every row that is not kept; rows that fail are reported and left for the next time."""
+    """Measure every row that is not kept."""
     gathered = Gathered()
 
-    async def one(item: Item) -> None:
+    async def one(item: Item[Answered]) -> None:
         try:
-            told = await teller(item.row)
+            judged = await judge(item.row)
         except Unread as unread:
             gathered.unread += 1
-            on_failure(item.line, str(unread))
+            pace.on_failure(item.line, str(unread))
             return
-        measured = told.of(item.row)
+        measured = judged.of(item.row)
         if ledger is not None:
-            ledger.finish(item.key, _kept_row(measured, told))
+            ledger.finish(item.key, _kept_row(measured, judged))
         gathered.add(measured)
 
-    def failed(item: Item, failure: ProxyError) -> None:
-        on_failure(item.line, f"{failure.code}: {failure.message}")
-
-    items = _left(path, kept, gathered)
-    outcome = await work_off(items, one, concurrency=concurrency, on_done=on_done, on_failure=failed)
+    outcome = await answers.work_through(_left(path, kept, gathered), one, pace)
     return gathered, outcome
 
 
-def _left(path: Path, kept: dict[str, Measured], gathered: Gathered) -> Iterator[Item]:
+def _left(path: Path, kept: Mapping[str, Measured], gathered: Gathered) -> Iterator[Item[Answered]]:
     """The rows that are to be measured; those that were go straight to the figures."""
-    for line, key, row in _keyed(path):
+    for line, key, row in answers.keyed(read_rows(path)):
         if isinstance(row, Measured):
             gathered.add(row)
         elif isinstance(row, Answered):
             if key in kept:
-                gathered.add(kept[key].model_copy(update=row.told))
+                gathered.add(kept[key].model_copy(update=row.given))
             else:
                 yield Item(line, key, row)
 
 
-def _keyed(path: Path) -> Iterator[tuple[int, str, Answered | Measured | BadRow]]:
-    """Line, key and row. Equal rows have different keys: each of them counts."""
-    seen: Counter[bytes] = Counter()
-    for line, row in read_rows(path):
-        digest = b""
-        if isinstance(row, Answered):
-            said = json.dumps([row.question, row.answer, row.samples])
-            digest = hashlib.sha256(said.encode()).digest()[:12]
-            seen[digest] += 1
-        yield line, f"{digest.hex()}.{seen[digest]}", row
-
-
-def _kept_row(measured: Measured, told: Told) -> Json:
-    row: Json = {name: value for name, value in measured.told.items() if value not in ("", None)}
+def _kept_row(measured: Measured, judged: Judged) -> Json:
+    row: Json = {name: value for name, value in measured.given.items() if value not in ("", None)}
     row |= {"decisiveness": list(measured.decisiveness), "confidence": list(measured.confidence), "k": measured.k}
-    return row | {"punt": measured.punt, "assertions": list(told.texts)}
+    return row | {"punt": measured.punt, "assertions": list(judged.texts)}

@@ -43,18 +43,18 @@ def _place(answer: str, asked: set[str]) -> tuple[str, frozenset[str]] | None:
     words = _WORD.findall(answer[:400])
     if len(words) > MOST_WORDS:
         return None
-    found: set[str] = set()
+    places: set[str] = set()
     left: set[str] = set()
     at = 0
     while at < len(words):
         size = next((n for n in range(LONGEST, 0, -1) if _named(words[at : at + n])), 0)
         if size:
-            found.add(_named(words[at : at + size]))
+            places.add(_named(words[at : at + size]))
         elif at and (words[at][0].isupper() or words[at][0].isdigit()):
             left.add(words[at].lower())
         at += size or 1
-    found -= {place for inner in found for place in _around(inner)} | asked
-    return (found.pop(), frozenset(left - asked)) if len(found) == 1 else None
+    places -= {place for inner in places for place in _around(inner)} | asked
+    return (places.pop(), frozenset(left - asked)) if len(places) == 1 else None
 
 
 def _named(words: list[str]) -> str:
@@ -67,11 +67,11 @@ def _named(words: list[str]) -> str:
 
 def _around(place: str) -> list[str]:
     """The places that a place lies in, nearest first."""
-    found: list[str] = []
+    around: list[str] = []
     within = _gazetteer()[0]
-    while (place := within.get(place, "")) and place not in found:
-        found.append(place)
-    return found
+    while (place := within.get(place, "")) and place not in around:
+        around.append(place)
+    return around
 
 
 @cache

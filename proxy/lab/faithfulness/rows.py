@@ -11,16 +11,15 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Field,
     StrictBool,
-    StrictStr,
     ValidationError,
     model_validator,
 )
 
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.metrics import contradiction_confidence, faithfulness
-from hedgerow.proxy.lab.datasets import BadRow, Label, Text, read_objects
+from hedgerow.proxy.lab.answers import Share, WithSamples
+from hedgerow.proxy.lab.datasets import BadRow, Label, Text, parse_each, read_objects
 from hedgerow.proxy.types import Json
 
 WANTED = "each line is an object with answer (text) and samples (a list of texts: further answers to the same question), and, where they are known, question, model, prompt, dataset, split and correct"
@@ -28,16 +27,10 @@ GROUPED = ("model", "dataset", "prompt", "split")
 """What rows are grouped by."""
 
 
-def _text(item: object) -> object:
-    return item.get("text") if isinstance(item, dict) else item
-
-
 def _listed(value: object) -> object:
     return value if isinstance(value, list | tuple) else [value]
 
 
-SampleText = Annotated[StrictStr, BeforeValidator(_text)]
-Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
 Shares = Annotated[tuple[Share, ...], BeforeValidator(_listed)]
 
 
@@ -58,17 +51,13 @@ class _Row(BaseModel):
         return (self.model, self.dataset, self.prompt, self.split)
 
     @property
-    def told(self) -> Json:
-        """All of it by name."""
+    def given(self) -> Json:
+        """The groups and the label, by name."""
         return {name: getattr(self, name) for name in (*GROUPED, "correct")}
 
 
-class Answered(_Row):
+class Answered(_Row, WithSamples):
     """An answer, and further answers of the same model to the same question."""
-
-    question: Text = ""
-    answer: StrictStr
-    samples: Annotated[tuple[SampleText, ...], Field(min_length=1)]
 
 
 class Measured(_Row):
@@ -112,8 +101,8 @@ Row = Answered | Measured
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What was found of an answer's assertions: text, decisiveness, and which of the further answers contradict each."""
+class Judged:
+    """An answer's assertions: text, decisiveness, and which of the further answers contradict each."""
 
     texts: tuple[str, ...]
     decisiveness: tuple[float, ...]
@@ -122,7 +111,7 @@ class Told:
     def of(self, row: Answered) -> Measured:
         """The measured row."""
         return Measured(
-            **row.told,
+            **row.given,
             decisiveness=self.decisiveness,
             confidence=tuple(contradiction_confidence(of_one) for of_one in self.contradicted),
             punt=not self.texts,
@@ -162,11 +151,4 @@ def read_rows(path: Path) -> Iterator[tuple[int, Row | BadRow]]:
     Raises:
         OSError: the file cannot be read; or another of `hedgerow.proxy.lab.datasets.UNREADABLE`.
     """
-    for number, content in read_objects(path):
-        if isinstance(content, BadRow):
-            yield number, content
-            continue
-        try:
-            yield number, parse_row(content)
-        except ValueError as refused:
-            yield number, BadRow(number, str(refused))
+    return parse_each(read_objects(path), parse_row)

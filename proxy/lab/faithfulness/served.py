@@ -23,12 +23,12 @@ def document(spoken: SpokenAnswers, *, against: Against, resamples: int = 1000, 
     ) -> Json:
         return figures(_columns(*voice[name], punts), resamples=resamples, seed=seed)
 
-    found = measured(columns(spoken, against), SERVED, spoken.abstained) | {"unread": 0}
+    whole = measured(columns(spoken, against), SERVED, spoken.abstained) | {"unread": 0}
     groups: list[Json] = []
     for route in sorted({str(name) for name in spoken.route}):
-        told = columns(spoken.where(spoken.route == route), against)
-        groups += [{"route": route, "words": name} | measured(told, name) for name in VOICES if told[name][0].size]
-    return found | {"groups": groups, "worst": worst_of([group for group in groups if group["words"] == SERVED])}
+        voices = columns(spoken.where(spoken.route == route), against)
+        groups += [{"route": route, "words": name} | measured(voices, name) for name in VOICES if voices[name][0].size]
+    return whole | {"groups": groups, "worst": worst_of([group for group in groups if group["words"] == SERVED])}
 
 
 def _columns(decisive: NDArray[np.float64], confidence: NDArray[np.float64], punts: int) -> Columns:

@@ -48,9 +48,9 @@ class Gathered:
     unread: int = 0
     unasserting: int = 0
 
-    def add(self, found: Sequence[Sentence], several: int, unread: int = 0, unasserting: int = 0) -> None:
+    def add(self, sentences: Sequence[Sentence], several: int, unread: int = 0, unasserting: int = 0) -> None:
         """Take in the sentences of a row."""
-        self.sentences += found
+        self.sentences += sentences
         self.several += several
         self.unread += unread
         self.unasserting += unasserting
@@ -73,10 +73,10 @@ def document(gathered: Gathered, *, thresholds: Sequence[int] = THRESHOLDS, test
     }
 
 
-def split_by_response(told: Sequence[Sentence], test_share: float) -> list[Sentence]:
-    """A share of the responses of each dataset with a single split becomes its test split, told by their names alone."""
+def split_by_response(sentences: Sequence[Sentence], test_share: float) -> list[Sentence]:
+    """A share of the responses of each dataset with a single split becomes its test split, chosen by their names alone."""
     splits: defaultdict[str, set[str]] = defaultdict(set)
-    for sentence in told:
+    for sentence in sentences:
         splits[sentence.dataset].add(sentence.split)
     single = {dataset for dataset, names in splits.items() if len(names) == 1}
 
@@ -86,16 +86,16 @@ def split_by_response(told: Sequence[Sentence], test_share: float) -> list[Sente
         return int.from_bytes(digest[:4]) < test_share * OUT_OF
 
     if not test_share:
-        return list(told)
+        return list(sentences)
     return [
         replace(s, split="test" if is_test(s.dataset, s.response) else "train") if s.dataset in single else s
-        for s in told
+        for s in sentences
     ]
 
 
-def _model(name: str, told: Sequence[Sentence], thresholds: Sequence[int]) -> Json:
-    whole = corpus(MarkedSentence(s.marker, s.confidence, s.dataset or UNNAMED, s.response, s.split) for s in told)
-    responses = _responses(told)
+def _model(name: str, sentences: Sequence[Sentence], thresholds: Sequence[int]) -> Json:
+    whole = corpus(MarkedSentence(s.marker, s.confidence, s.dataset or UNNAMED, s.response, s.split) for s in sentences)
+    responses = _responses(sentences)
     accuracy = _by_dataset(responses, lambda of: of.correct, fmean)
     cmfg = _by_dataset(responses, lambda of: of, _cmfg)
     plain = whole.without(NO_MARKER)
@@ -108,11 +108,11 @@ def _model(name: str, told: Sequence[Sentence], thresholds: Sequence[int]) -> Js
     }
     return {
         "model": name,
-        "sentences": len(told),
+        "sentences": len(sentences),
         "responses": len(responses),
         "datasets": [_dataset(whole, i, responses, accuracy, cmfg) for i in range(len(whole.datasets))],
         "metrics": metrics,
-        "markers": _markers(whole, told, responses),
+        "markers": _markers(whole, sentences, responses),
         "rank_agreement": _agreement(whole, thresholds[0]),
         "notes": _notes(whole, thresholds[0]),
     }
@@ -140,9 +140,9 @@ class _Response:
         return (faithful,) if self.correct is None else (faithful, "right" if self.correct else "wrong")
 
 
-def _responses(told: Sequence[Sentence]) -> list[_Response]:
+def _responses(sentences: Sequence[Sentence]) -> list[_Response]:
     held: dict[tuple[str, str], _Response] = {}
-    for s in told:
+    for s in sentences:
         of = held.setdefault((s.dataset, s.response), _Response(s.dataset or UNNAMED))
         decisive = people_read(s.marker).decisiveness if s.decisiveness is None else s.decisiveness
         of.markers.append(s.marker)
@@ -185,12 +185,12 @@ def _dataset(
     }
 
 
-def _markers(whole: Corpus, told: Sequence[Sentence], responses: Sequence[_Response]) -> list[Json]:
+def _markers(whole: Corpus, sentences: Sequence[Sentence], responses: Sequence[_Response]) -> list[Json]:
     """Each marker with its MIC in each dataset, most frequent first; counts are of the sentences that MICs are estimated on."""
     mics, stable = whole.mics(), own_cd_mae(whole)
     kinds = Counter((of.dataset, marker, kind) for of in responses for marker in of.markers for kind in of.kinds)
     graded: defaultdict[str, list[bool]] = defaultdict(list)
-    for s in told:
+    for s in sentences:
         if s.correct is not None:
             graded[s.marker].append(s.correct)
 
@@ -203,14 +203,14 @@ def _markers(whole: Corpus, told: Sequence[Sentence], responses: Sequence[_Respo
         }
         count, people = int(sum(of.count[at] for of in mics)), people_read(marker).beta.mean
         together = float(sum(of.mean[at] * of.count[at] for of in mics if of.count[at]) / count) if count else None
-        told_of = {
+        figures = {
             "marker": marker,
             "count": count,
             "mic": together,
             "people": people,
             "own_cd_mae": stable.get(marker),
         }
-        return told_of | _right(graded.get(marker, [])) | {"datasets": of_datasets}
+        return figures | _right(graded.get(marker, [])) | {"datasets": of_datasets}
 
     rows = [row(at, marker) for at, marker in enumerate(whole.markers)]
     return sorted(rows, key=lambda of: (-of["count"], of["marker"]))
@@ -234,25 +234,25 @@ def _agreement(whole: Corpus, threshold: int) -> list[list[float | None]]:
 
 def _notes(whole: Corpus, threshold: int) -> list[str]:
     """What a reader of the figures should know."""
-    told = []
+    notes = []
     n, tested = len(whole.datasets), sum(test is not None for test in whole.test)
     counts = [of.count for of in whole.mics()]
     enough = int((np.array(counts) >= threshold).any(axis=0).sum()) if counts else 0
     if set(whole.markers) == {NO_MARKER}:
-        told.append("No sentence bears a marker: there is nothing but <no_hedge>.")
+        notes.append("No sentence bears a marker: there is nothing but <no_hedge>.")
     if enough < len(whole.markers):
-        told.append(
+        notes.append(
             f"{len(whole.markers) - enough} of {len(whole.markers)} markers appear fewer than {threshold} times in every dataset: they have no MIC at T = {threshold}."
         )
     if n == 1:
-        told.append("There is one dataset: CD-MAE, M-AvgCV, MRC, MAC and MCC compare datasets and are not defined.")
+        notes.append("There is one dataset: CD-MAE, M-AvgCV, MRC, MAC and MCC compare datasets and are not defined.")
     elif n == 2:
-        told.append("Through two datasets MAC and MCC are 1 or -1, whatever the figures are.")
+        notes.append("Through two datasets MAC and MCC are 1 or -1, whatever the figures are.")
     if tested < n:
-        told.append(
+        notes.append(
             f"{n - tested} of {n} datasets have a single split and do not count in ID-MAE and CD-MAE; --test-share splits them by response."
         )
-    return told
+    return notes
 
 
 METRIC_NAMES = tuple(MARKER_METRICS)

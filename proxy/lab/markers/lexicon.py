@@ -22,19 +22,19 @@ from hedgerow.proxy.types import Json
 UNSTABLE = 0.25
 """A marker's own CD-MAE from which it says nothing about another dataset: so far is a confidence drawn evenly from [0, 1] from its mean, on average."""
 LEAST_DATASETS = 2
-"""Datasets in which a marker needs a MIC: stability across datasets cannot be told from one."""
+"""Datasets in which a marker needs a MIC: one dataset says nothing about stability across datasets."""
 
 
-def own_cd_mae(whole: Corpus, threshold: int = THRESHOLDS[0]) -> dict[str, float]:
+def own_cd_mae(whole: Corpus) -> dict[str, float]:
     """CD-MAE of single markers: mean over ordered pairs of datasets D, D' of the mean of |MIC in D - confidence of its sentences in D'|.
 
-    Markers with a MIC (`threshold` sentences) in one dataset at most are missing. The sentences of D' are those of its test split; all, where it has a
+    Markers with a MIC (`THRESHOLDS[0]` sentences) in one dataset at most are missing. The sentences of D' are those of its test split; all, where it has a
     single split, which D never saw.
     """
-    mics = whole.matrix(threshold)
+    mics = whole.matrix(THRESHOLDS[0])
     tests = [train if test is None else test for train, test in zip(whole.train, whole.test, strict=True)]
     held = [_by_marker(part) for part in tests]
-    found = {}
+    stability = {}
     for at, marker in enumerate(whole.markers):
         in_ = [i for i in range(len(mics)) if not np.isnan(mics[i, at])]
         errors = [
@@ -43,8 +43,8 @@ def own_cd_mae(whole: Corpus, threshold: int = THRESHOLDS[0]) -> dict[str, float
             if at in held[other]
         ]
         if errors:
-            found[marker] = fmean(errors)
-    return found
+            stability[marker] = fmean(errors)
+    return stability
 
 
 def _by_marker(part: Part) -> dict[int, np.ndarray]:
@@ -54,20 +54,20 @@ def _by_marker(part: Part) -> dict[int, np.ndarray]:
     return dict(zip(markers.tolist(), np.split(part.confidence[order], starts[1:]), strict=True)) if order.size else {}
 
 
-def is_stable(row: Json, threshold: int = THRESHOLDS[0]) -> bool:
+def is_stable(row: Json) -> bool:
     """Whether a marker of the document has a place in the lexicon: a MIC in two datasets at least, and an own CD-MAE below `UNSTABLE`."""
-    enough = sum(of["count"] >= threshold for of in row["datasets"].values())
+    enough = sum(of["count"] >= THRESHOLDS[0] for of in row["datasets"].values())
     return enough >= LEAST_DATASETS and row["own_cd_mae"] is not None and bool(row["own_cd_mae"] < UNSTABLE)
 
 
-def own_lexicon(model: Json, told: Sequence[Sentence]) -> Lexicon:
+def own_lexicon(model: Json, sentences: Sequence[Sentence]) -> Lexicon:
     """The stable markers of a model of the document, from its sentences; the least confident first.
 
     The Beta of an entry has the mean of its MICs over datasets, each counting alike, and the spread of its sentences' confidences. Frames are those of the
     English entry of the same words: a marker without one is read and never written.
     """
     confidences: defaultdict[str, list[float]] = defaultdict(list)
-    for sentence in told:
+    for sentence in sentences:
         confidences[sentence.marker].append(sentence.confidence)
     stable = [row for row in model["markers"] if is_stable(row)]
     hedges = [_entry(model["model"], row, confidences[row["marker"]]) for row in stable]
@@ -98,10 +98,10 @@ def _beta(row: Json, confidences: Sequence[float]) -> Beta:
 
 
 def _basis(model: str, row: Json) -> str:
-    told = f"marker internal confidence of {model}: {row['count']} sentences of {len(row['datasets'])} datasets, own CD-MAE {row['own_cd_mae']:.2f}"
+    basis = f"marker internal confidence of {model}: {row['count']} sentences of {len(row['datasets'])} datasets, own CD-MAE {row['own_cd_mae']:.2f}"
     if row["graded"]:
-        told += f"; right {row['right']:.0%} of {row['graded']}"
-    return f"{told}; people read {row['people']:.2f}"
+        basis += f"; right {row['right']:.0%} of {row['graded']}"
+    return f"{basis}; people read {row['people']:.2f}"
 
 
 def _slug(marker: str) -> str:
@@ -110,7 +110,7 @@ def _slug(marker: str) -> str:
 
 def _unique(hedges: Sequence[Hedge]) -> tuple[Hedge, ...]:
     """Entries of different ids: of two markers that one English entry words, the first stays."""
-    found: dict[str, Hedge] = {}
+    kept: dict[str, Hedge] = {}
     for hedge in hedges:
-        found.setdefault(hedge.id, hedge)
-    return tuple(found.values())
+        kept.setdefault(hedge.id, hedge)
+    return tuple(kept.values())

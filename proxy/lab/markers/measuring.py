@@ -14,10 +14,10 @@ from hedgerow.lexicon import load
 from hedgerow.lexicon.text.claims import Claim
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.judged_support import read_claims
-from hedgerow.proxy.clustering.local import LocalJudge, missing, reads
+from hedgerow.proxy.clustering.local import LocalJudge, reads
 from hedgerow.proxy.clustering.support import borne_out
 from hedgerow.proxy.config import Route, Settings
-from hedgerow.proxy.errors import InputError, StepFailed, UpstreamError
+from hedgerow.proxy.errors import StepFailed, UpstreamError
 from hedgerow.proxy.lab import reading
 from hedgerow.proxy.lab.faithfulness.assertions import Assertion
 from hedgerow.proxy.lab.faithfulness.contradiction import ByJudge, by_words, said_in
@@ -27,8 +27,8 @@ from hedgerow.proxy.rewriting.template import asserts
 
 Verdicts = Sequence[Sequence[bool | None]]
 """For each sentence and each further answer: it bears it out, contradicts it, or neither (None)."""
-Tell = Callable[[str, Sequence[str], Sequence[str]], Verdicts]
-Teller = Callable[[Answered], Awaitable[MeasuredAnswer]]
+Compare = Callable[[str, Sequence[str], Sequence[str]], Verdicts]
+Judge = Callable[[Answered], Awaitable[MeasuredAnswer]]
 INCONSISTENT = {True: 0.0, None: 0.5, False: 1.0}
 """What each further answer adds to the inconsistency of a sentence: yes, n/a, no of appendix B.5."""
 
@@ -43,24 +43,22 @@ def confidence_of(verdicts: Sequence[bool | None]) -> float:
     return 1.0 - sum(INCONSISTENT[verdict] for verdict in verdicts) / len(verdicts)
 
 
-def by_rules_and_words() -> Teller:
+def by_rules_and_words() -> Judge:
     """No model."""
-    return partial(_in_thread, told_by_words)
+    return partial(_in_thread, verdicts_by_words)
 
 
-def by_local_judge() -> Teller:
+def by_local_judge() -> Judge:
     """The shipped judge, after the rules where an answer is one sentence.
 
     Raises:
         InputError: it cannot run here.
     """
-    if (lacking := missing()) is not None:
-        raise InputError(f"--judge local: {lacking}")
-    return partial(_in_thread, partial(told_by_judge, LocalJudge()))
+    return partial(_in_thread, partial(verdicts_by_judge, reading.shipped_judge()))
 
 
 @asynccontextmanager
-async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[Teller]:
+async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[Judge]:
     """A route's judge, asked once an answer.
 
     Raises:
@@ -70,13 +68,13 @@ async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[T
         yield partial(_asked, judging)
 
 
-async def _in_thread(tell: Tell, row: Answered) -> MeasuredAnswer:
-    return await anyio.to_thread.run_sync(_measured, tell, row)
+async def _in_thread(compare: Compare, row: Answered) -> MeasuredAnswer:
+    return await anyio.to_thread.run_sync(_measured, compare, row)
 
 
-def _measured(tell: Tell, row: Answered) -> MeasuredAnswer:
+def _measured(compare: Compare, row: Answered) -> MeasuredAnswer:
     originals, bare = asserting(row.answer)
-    return _of(row, originals, tell(row.question, bare, row.samples) if bare else [])
+    return _of(row, originals, compare(row.question, bare, row.samples) if bare else [])
 
 
 async def _asked(judging: reading.Judging, row: Answered) -> MeasuredAnswer:
@@ -85,13 +83,15 @@ async def _asked(judging: reading.Judging, row: Answered) -> MeasuredAnswer:
         return _of(row, [], [])
     claims = [Claim(text, "", 0, len(text), "sentence") for text in bare]
     try:
-        told = await judging.supporter_of(row.question).measure_claims(row.question, claims, row.samples, row.answer)
+        supports = await judging.supporter_of(row.question).measure_claims(
+            row.question, claims, row.samples, row.answer
+        )
     except StepFailed as failure:  # a route whose judge is strict
         raise UpstreamError(str(failure), code=failure.reason) from failure
-    for of in told:
+    for of in supports:
         if why := of.by.partition(":")[2]:
-            raise UpstreamError(f"the judge could not tell: {why}", code=why)
-    return _of(row, originals, [of.borne_out for of in told])
+            raise UpstreamError(f"the judge did not decide: {why}", code=why)
+    return _of(row, originals, [of.borne_out for of in supports])
 
 
 def asserting(answer: str) -> tuple[list[str], list[str]]:
@@ -120,11 +120,11 @@ def _of(row: Answered, originals: Sequence[str], verdicts: Verdicts) -> Measured
     return MeasuredAnswer(
         sentences=tuple(measured),
         unasserting=unasserting,
-        **{name: getattr(row, name) for name in ("model", "dataset", "response", "split", "correct")},
+        **row.given,
     )
 
 
-def told_by_words(question: str, said: Sequence[str], others: Sequence[str]) -> Verdicts:
+def verdicts_by_words(question: str, said: Sequence[str], others: Sequence[str]) -> Verdicts:
     """By the rules and words alone."""
     denied = by_words(question, _assertions(said), others)
     held = borne_out(question, said, others)
@@ -135,10 +135,10 @@ def _both(denied: Sequence[bool], held: Sequence[bool | None]) -> list[bool | No
     return [False if no else yes for no, yes in zip(denied, held, strict=True)]
 
 
-def told_by_judge(judge: LocalJudge, question: str, said: Sequence[str], others: Sequence[str]) -> Verdicts:
+def verdicts_by_judge(judge: LocalJudge, question: str, said: Sequence[str], others: Sequence[str]) -> Verdicts:
     """By the shipped judge; by words where it does not read the language. An answer of one sentence goes through the rules first."""
     if not all(reads(text, question) for text in (*said, *others)):
-        return told_by_words(question, said, others)
+        return verdicts_by_words(question, said, others)
     if len(said) > 1:
         return [of.by for of in read_claims(judge, question, said, others)]
     silent = [said_in(other, question) is None for other in others]

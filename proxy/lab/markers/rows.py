@@ -8,14 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictStr, ValidationError, model_validator
 
 from hedgerow.calibration.metrics.marker_table import NO_MARKER, Split
 from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.perception.markers import marker_of, standard
 from hedgerow.lexicon.perception.people import people_read
 from hedgerow.lexicon.text.language import language_of
-from hedgerow.proxy.lab.datasets import BadRow, Label, Text, read_objects
+from hedgerow.proxy.lab.answers import Share, WithSamples
+from hedgerow.proxy.lab.datasets import BadRow, Label, Text, parse_each, read_objects
+from hedgerow.proxy.types import Json
 
 WANTED = (
     "each line is a sentence {text or marker, confidence}, or an answer {question, answer, samples}; and, where they are known, "
@@ -32,14 +34,6 @@ def _name(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _text(item: object) -> object:
-    return item.get("text") if isinstance(item, dict) else item
-
-
-Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
-SampleText = Annotated[StrictStr, BeforeValidator(_text)]
-
-
 class _Row(BaseModel):
     """What every row may say."""
 
@@ -50,6 +44,11 @@ class _Row(BaseModel):
     response: Annotated[str, BeforeValidator(_name)] | None = None
     split: Annotated[Literal["train", "test"], BeforeValidator(_split)] = "train"
     correct: Label = None
+
+    @property
+    def given(self) -> Json:
+        """All of it by name."""
+        return {name: getattr(self, name) for name in _Row.model_fields}
 
 
 class MeasuredSentence(BaseModel):
@@ -72,7 +71,7 @@ class MeasuredSentence(BaseModel):
 
     @property
     def is_read(self) -> bool:
-        """Whether its markers can be told: it is given, or English. A sentence full of foreign names is, where an English marker stands in it."""
+        """Whether its marker can be read: it is given, or the sentence is English. One full of foreign names is, where an English marker stands in it."""
         return self.marker is not None or self.name != NO_MARKER or language_of(self.text or "") == "en"
 
     @cached_property
@@ -92,12 +91,8 @@ class MeasuredAnswer(_Row):
     unasserting: int = 0
 
 
-class Answered(_Row):
+class Answered(_Row, WithSamples):
     """An answer, and further answers of the same model to the same question."""
-
-    question: Text = ""
-    answer: StrictStr
-    samples: Annotated[tuple[SampleText, ...], Field(min_length=1)]
 
 
 Row = OneSentence | MeasuredAnswer | Answered
@@ -128,12 +123,12 @@ def sentences_of(row: OneSentence | MeasuredAnswer, line: int) -> tuple[list[Sen
     measured: tuple[MeasuredSentence, ...] = row.sentences if isinstance(row, MeasuredAnswer) else (row,)
     readable = [one for one in measured if one.is_read]
     response = row.response if row.response is not None else f"line {line}"
-    found = [
+    single = [
         Sentence(row.model, row.dataset, response, row.split, name, one.confidence, one.decisiveness, row.correct)
         for one in readable
         if (name := one.name) is not None
     ]
-    return found, len(readable) - len(found), len(measured) - len(readable)
+    return single, len(readable) - len(single), len(measured) - len(readable)
 
 
 def parse_row(content: Mapping[str, Any]) -> Row:
@@ -168,11 +163,4 @@ def read_rows(path: Path) -> Iterator[tuple[int, Row | BadRow]]:
     Raises:
         OSError: the file cannot be read; or another of `hedgerow.proxy.lab.datasets.UNREADABLE`.
     """
-    for number, content in read_objects(path):
-        if isinstance(content, BadRow):
-            yield number, content
-            continue
-        try:
-            yield number, parse_row(content)
-        except ValueError as refused:
-            yield number, BadRow(number, str(refused))
+    return parse_each(read_objects(path), parse_row)

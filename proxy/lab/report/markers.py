@@ -139,13 +139,13 @@ def _bands(points: Points, values: Sequence[float]) -> list[tuple[float, float, 
         if y > peak:
             peak, low, at = y, y, x
     edges = [0.0, *cuts, 1.0]
-    told = [(a, b, sum(a <= v < b or (b == 1.0 and v == 1.0) for v in values)) for a, b in pairwise(edges)]
-    return [band for band in told if band[2]]
+    bands = [(a, b, sum(a <= v < b or (b == 1.0 and v == 1.0) for v in values)) for a, b in pairwise(edges)]
+    return [band for band in bands if band[2]]
 
 
 def _violins(model: Json, threshold: int, sides: tuple[str, str], point: str) -> list[Violin]:
     """MICs of the sentences of each dataset, by what their responses are."""
-    found = []
+    violins = []
     for of in model["datasets"]:
         held = [
             cell
@@ -154,8 +154,8 @@ def _violins(model: Json, threshold: int, sides: tuple[str, str], point: str) ->
         ]
         curves = [_side(held, side) for side in sides]
         if any(curve for curve, _ in curves):
-            found.append(Violin(of["dataset"], curves[0][0], curves[1][0], curves[0][1], curves[1][1], of[point]))
-    return found
+            violins.append(Violin(of["dataset"], curves[0][0], curves[1][0], curves[0][1], curves[1][1], of[point]))
+    return violins
 
 
 def _side(held: Sequence[Json], side: str) -> tuple[Points, int]:

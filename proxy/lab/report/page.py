@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil, floor, log10
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from hedgerow.calibration.evaluation import Evaluation
+from hedgerow.proxy.lab.evaluating import metrics_of
 from hedgerow.proxy.monitoring import diagrams
 
 
 def render(evaluation: Evaluation, document: dict[str, Any]) -> str:
     """The page of an evaluation; `document` is what `hedgerow evaluate --json` prints."""
-    metrics = _metrics(document)
+    metrics = metrics_of(document)
     return (
         environment()
         .get_template("evaluation.html")
@@ -37,9 +39,28 @@ def render_experiment(runs: Sequence[tuple[dict[str, Any], Evaluation]]) -> str:
     for document, evaluation in runs:
         spaces = [(f"signal space, {name}", held) for name, held in document["signal_space"].items()]
         spaces.append(("linguistic space", document["linguistic_space"]))
-        tables = [(title, held, _metrics(held)) for title, held in spaces]
+        tables = [(title, held, metrics_of(held)) for title, held in spaces]
         shown.append({"document": document, "tables": tables, "reliability": _reliability(evaluation)})
     return environment().get_template("experiment.html").render(runs=shown)
+
+
+def render_comparison(document: dict[str, Any]) -> str:
+    """The page of what `hedgerow evaluate --compare --json` prints: intervals of all candidates in one picture, and one table."""
+    ends = [end for one in document["candidates"] for end in one["difference_interval"]]
+    low, high = min(ends), max(*ends, min(ends) + 1e-4)
+    return (
+        environment()
+        .get_template("comparison.html")
+        .render(document=document, low=low, high=high, ticks=_ticks(low, high))
+    )
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round values between two ends, 0 among them where it lies there."""
+    rough = (high - low) / 5.0
+    power = 10.0 ** floor(log10(rough))
+    step = power * next(factor for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= rough)
+    return [step * i for i in range(ceil(low / step), floor(high / step) + 1)]
 
 
 def environment() -> Environment:
@@ -51,10 +72,6 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _metrics(document: dict[str, Any]) -> dict[str, Any]:
-    return {name: held for name, held in document.items() if isinstance(held, dict) and "after" in held}
 
 
 def _reliability(evaluation: Evaluation) -> list[diagrams.Reliability]:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
 import structlog
 
+from hedgerow.calibration import Beta
 from hedgerow.proxy.errors import Overloaded, ProxyError, UpstreamRejected
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.pipeline.eligibility import answer_reason, offers_tools
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.result import Drawn, Run
-from hedgerow.proxy.pipeline.sampling.early_stopping import CalibratedMean, draw_until_settled
+from hedgerow.proxy.pipeline.sampling.early_stopping import Wanted, draw_in_batches, until_settled
 from hedgerow.proxy.pipeline.sampling.forms import (
     Accepted,
     Form,
@@ -29,10 +31,12 @@ from hedgerow.proxy.pipeline.sampling.forms import (
     sampling_body,
 )
 from hedgerow.proxy.pipeline.sampling.sharing import Arrived, key_of
+from hedgerow.proxy.pipeline.sampling.worth import Worth, worth_of
 from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.protocols import Upstream
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
+from hedgerow.proxy.upstreams.group import asked_at, one_answer
 
 log = structlog.get_logger(__name__)
 
@@ -70,16 +74,23 @@ async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Jso
         ProxyError: no answer could be drawn.
     """
     job, sampling, first = run.job, run.job.route.sampling, _first(run.job, pipeline, serving)
+    worth = await worth_of(job, pipeline) if sampling.adaptive is not None else None
     if offers_tools(job.chat):
-        await _Drawing(job, pipeline, run.arrived).if_text(first)
+        await _Drawing(job, pipeline, run.arrived, worth).if_text(first)
     elif serving is None and (sampling.share or sampling.cache is not None):
 
         def for_everybody(arrived: Arrived) -> Awaitable[None]:
-            return _Drawing(job, pipeline, arrived).all(first, serving)
+            return _Drawing(job, pipeline, arrived, worth).all(first, serving)
 
-        run.drawn_from(await pipeline.sharing.draw(key_of(job), for_everybody, run.arrived))
+        run.drawn_from(
+            await pipeline.sharing.draw(
+                key_of(job, asked_at(pipeline.upstream, settled=True)), for_everybody, run.arrived
+            )
+        )
     else:
-        await _Drawing(job, pipeline, run.arrived).all(first, serving)
+        await _Drawing(job, pipeline, run.arrived, worth).all(first, serving)
+    if worth is not None and run.result.drawn.source == "upstream":
+        run.learn(drawing=worth.record)
 
 
 def _first(job: Job, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> First | None:
@@ -94,8 +105,8 @@ def _first(job: Job, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -
 class _Drawing:
     """The answers to one request as they come; `arrived` receives each completion object."""
 
-    def __init__(self, job: Job, pipeline: RoutePipeline, arrived: Arrived) -> None:
-        self._job, self._pipeline, self._arrived = job, pipeline, arrived
+    def __init__(self, job: Job, pipeline: RoutePipeline, arrived: Arrived, worth: Worth | None) -> None:
+        self._job, self._pipeline, self._arrived, self._worth = job, pipeline, arrived, worth
         self._asking = _Asking(job, pipeline.upstream, pipeline.accepted, logprobs=pipeline.needs_logprobs)
         self._drawn = Drawn()
 
@@ -116,7 +127,7 @@ class _Drawing:
         n = self._job.route.sampling.n
         if first is None:
             await self.rest(n)
-        elif self._job.route.sampling.stop_early and serving is None:
+        elif self._job.route.sampling.in_batches and serving is None:
             await self.take_first(first)
             await self.rest(n - 1)
         else:
@@ -133,7 +144,7 @@ class _Drawing:
                 loop.call_soon_threadsafe(is_text.set)
 
             first = partial(self._asking.first, seen if DIALECTS[self._job.path].several else None)
-        if self._job.route.sampling.stop_early:
+        if self._job.route.sampling.in_batches:
             await self.take_first(first)
             if self._may_compare():
                 await self.rest(n - 1)
@@ -146,10 +157,14 @@ class _Drawing:
 
     async def rest(self, n: int) -> None:
         """Draw `n` answers, or fewer where more would hardly move the confidence."""
-        if not self._job.route.sampling.stop_early:
+        if not self._job.route.sampling.in_batches:
             return await self.more(n)
-        mean = _calibrated_mean(self._job, self._pipeline)
-        return await draw_until_settled(self._job, self.more, lambda: self._drawn, mean)
+        return await draw_in_batches(self._job, self.more, lambda: self._drawn, self._wanted())
+
+    def _wanted(self) -> Wanted:
+        if self._worth is not None:
+            return partial(self._worth.wanted, self._job.question)
+        return until_settled(self._job.route.sampling, _calibrated_mean(self._job, self._pipeline))
 
     async def _beside(self, first: First, n: int, is_text: asyncio.Event | None = None) -> None:
         """Draw `n` answers beside the first one, which counts as the first whenever it comes; if it must be text, from when it is.
@@ -187,7 +202,7 @@ class _Drawing:
             raise failures[0]
 
 
-def _calibrated_mean(job: Job, pipeline: RoutePipeline) -> CalibratedMean:
+def _calibrated_mean(job: Job, pipeline: RoutePipeline) -> Callable[[Beta], float]:
     """What a share of agreeing answers comes to: through the map where the map is one of shares, else as it is."""
     if job.route.signal != "semantic":
         return lambda share: share.mean
@@ -209,10 +224,16 @@ class _Asking:
         self._numbers: Iterator[int] = count(1)
 
     @property
+    def here(self) -> Job:
+        """The request as the member of a group has it that is asked now: each has a taste of its own."""
+        member = asked_at(self.upstream)
+        return replace(self.job, answered_by=member) if member else self.job
+
+    @property
     def form(self) -> Form:
         """The form to ask in."""
         first = first_choice(self.job, honours_n=self.upstream.honours_n, logprobs=self._logprobs)
-        return self.accepted.form(self.job) or first
+        return self.accepted.form(self.here) or first
 
     async def one(self, form: Form, on_text: Callable[[int, str], None] | None = None) -> Json:
         """One answer; read as it is written where `on_text` is to see it.
@@ -237,12 +258,12 @@ class _Asking:
             ProxyError: it did not come.
         """
         try:
-            return await self.one(self.form, on_text if self.accepted.streams(self.job) else None)
+            return await self.one(self.form, on_text if self.accepted.streams(self.here) else None)
         except UpstreamRejected as refusal:
             if not is_refusal(refusal):
                 raise
             answer = await draw_own_as_it_came(self.job, self.upstream)
-            self.accepted.learn_refused(self.job, refusal)
+            self.accepted.learn_refused(self.here, refusal)
             return answer
 
     async def several(self, form: Form, n: int) -> Json:
@@ -278,7 +299,8 @@ async def draw(
         ProxyError: no answer could be drawn at all, or the upstream takes nothing but the client's own call. Where some answers came, the
             shortfall is the caller's to judge.
     """
-    await _draw(_Asking(job, upstream, accepted or Accepted(), logprobs=logprobs), n, arrived, with_own)
+    asking = _Asking(job, one_answer(upstream), accepted or Accepted(), logprobs=logprobs)
+    await _draw(asking, n, arrived, with_own)
 
 
 async def _draw(asking: _Asking, n: int, arrived: Arrived, with_own: bool) -> None:
@@ -300,7 +322,7 @@ async def _draw(asking: _Asking, n: int, arrived: Arrived, with_own: bool) -> No
                 if not is_refusal(again):
                     raise
             else:
-                return asking.accepted.learn(asking.job, less)
+                return asking.accepted.learn(asking.here, less)
         if n:
             raise
 
@@ -319,7 +341,14 @@ async def draw_own_as_it_came(job: Job, upstream: Upstream) -> Json:
 def _tell_refused(asking: _Asking, form: Form, refusal: UpstreamRejected) -> None:
     route = asking.job.route
     ours = ", ".join(sorted(form.ours))
-    log.warning("upstream_refuses", route=route.name, upstream=route.upstream, status=refusal.status, fields=ours)
+    log.warning(
+        "upstream_refuses",
+        id=asking.job.id,
+        route=route.name,
+        upstream=route.upstream,
+        status=refusal.status,
+        fields=ours,
+    )
 
 
 async def _draw_as(asking: _Asking, form: Form, n: int, arrived: Arrived) -> None:
@@ -330,7 +359,14 @@ async def _draw_as(asking: _Asking, form: Form, n: int, arrived: Arrived) -> Non
         missing -= len(answer["choices"])
         if missing:
             route = asking.job.route
-            log.warning("upstream_ignores_n", route=route.name, upstream=route.upstream, asked=n, came=n - missing)
+            log.warning(
+                "upstream_ignores_n",
+                id=asking.job.id,
+                route=route.name,
+                upstream=route.upstream,
+                asked=n,
+                came=n - missing,
+            )
     if missing > 0:
         await _draw_in_parallel(asking, form, missing, arrived, tolerate_all=missing < n)
 
@@ -347,13 +383,13 @@ async def _draw_in_parallel(asking: _Asking, form: Form, n: int, arrived: Arrive
         except ProxyError as failure:
             failures.append(failure)
         else:
-            asking.accepted.learn_taken(asking.job)
+            asking.accepted.learn_taken(asking.here)
             arrived(answer)
 
     async with asyncio.TaskGroup() as group:
         first = group.create_task(one())
         if n > 1 and not tolerate_all:
-            known = asking.accepted.is_taken(asking.job)
+            known = asking.accepted.is_taken(asking.here)
             await asyncio.wait({first}, timeout=HEAD_START_S if known else None)
         refused = any(map(is_refusal, failures))
         for _ in range(0 if refused else n - 1):
@@ -362,4 +398,6 @@ async def _draw_in_parallel(asking: _Asking, form: Form, n: int, arrived: Arrive
         # what the client can act on comes first: a refusal over a full queue over a broken connection
         raise min(failures, key=lambda f: (not isinstance(f, UpstreamRejected), not isinstance(f, Overloaded)))
     if failures:
-        log.warning("samples_lost", route=asking.job.route.name, lost=len(failures), code=failures[0].code)
+        log.warning(
+            "samples_lost", id=asking.job.id, route=asking.job.route.name, lost=len(failures), code=failures[0].code
+        )

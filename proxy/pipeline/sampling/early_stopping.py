@@ -24,6 +24,7 @@ import structlog
 
 from hedgerow.calibration import Beta
 from hedgerow.proxy.clustering.clusterer import Comparisons
+from hedgerow.proxy.config import Sampling
 from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.pipeline.claims import claims_of, statements
 from hedgerow.proxy.pipeline.job import Job
@@ -117,13 +118,25 @@ def _beta_binomial(left: int, a: float, b: float) -> tuple[float, ...]:
     )
 
 
-async def draw_until_settled(
-    job: Job,
-    more: Callable[[int], Awaitable[None]],
-    drawn_so_far: Callable[[], Drawn],
-    calibrated_mean: CalibratedMean,
+Wanted = Callable[[int, Sequence[Sample]], int]
+"""How many more answers to draw now, by the answers drawn so far and those that agree with the draft; 0 = no more."""
+
+
+def until_settled(sampling: Sampling, calibrated_mean: CalibratedMean) -> Wanted:
+    """The rule of a route that stops early."""
+    first = min(max(sampling.min_n, sampling.batch), sampling.n)
+    rule = StoppingRule(sampling.n, first=first, batch=sampling.batch, tolerance=sampling.tolerance)
+
+    def wanted(drawn: int, agreeing: Sequence[Sample]) -> int:
+        return samples_wanted(rule, len(agreeing), drawn, calibrated_mean, _likelihood(agreeing))
+
+    return wanted
+
+
+async def draw_in_batches(
+    job: Job, more: Callable[[int], Awaitable[None]], drawn_so_far: Callable[[], Drawn], wanted: Wanted
 ) -> None:
-    """Draw with `more`. An answer that was asked for and did not come agrees with none.
+    """Draw with `more` as many answers as `wanted` says. An answer that was asked for and did not come agrees with none.
 
     Raises:
         ProxyError: no answer came at all. A later batch that fails ends the drawing.
@@ -133,31 +146,28 @@ async def draw_until_settled(
         return [sample for sample in drawn_so_far().samples if sample.text.strip()]
 
     sampling = job.route.sampling
-    first = min(max(sampling.min_n, sampling.batch), sampling.n)
-    rule = StoppingRule(sampling.n, first=first, batch=sampling.batch, tolerance=sampling.tolerance)
     comparisons = Comparisons(job.question)
-    drawn = largest = len(samples())
-    likelihood: float | None = None
+    agreeing = samples()
+    drawn = len(agreeing)
     is_long: bool | None = None
 
     def samples_left() -> int:
         if is_long:
             return max(0, min(sampling.batch, sampling.n - drawn, LONG_SAMPLES - drawn))
-        return samples_wanted(rule, largest, drawn, calibrated_mean, likelihood)
+        return wanted(drawn, agreeing)
 
-    while wanted := samples_left():
+    while asked := samples_left():
         try:
-            await more(wanted)
+            await more(asked)
         except ProxyError as failure:
             if not samples():
                 raise
-            log.warning("samples_lost", route=job.route.name, lost=wanted, code=failure.code)
+            log.warning("samples_lost", id=job.id, route=job.route.name, lost=asked, code=failure.code)
             return
-        drawn += wanted
+        drawn += asked
         if is_long is None and (came := samples()):
             is_long = await anyio.to_thread.run_sync(_is_long, job, came[0].text)
-        cluster = await _cluster(job, comparisons, samples())
-        largest, likelihood = len(cluster), _likelihood(cluster)
+        agreeing = await _cluster(job, comparisons, samples())
 
 
 def _is_long(job: Job, draft: str) -> bool:

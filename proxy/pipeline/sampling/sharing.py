@@ -36,6 +36,10 @@ class SampleCache(Protocol):
         """Keep a set."""
         ...
 
+    async def clear(self) -> None:
+        """Forget all sets."""
+        ...
+
     async def aclose(self) -> None:
         """Close connections."""
         ...
@@ -111,17 +115,24 @@ class Sharing:
             drawing.task.cancel()
             await asyncio.wait({drawing.task})
 
+    async def forget(self) -> None:
+        """Forget what the cache keeps: answers were erased, and nothing tells which sets they came from."""
+        if self._cache is not None:
+            await self._cache.clear()
+
     async def aclose(self) -> None:
         """Close the cache."""
         if self._cache is not None:
             await self._cache.aclose()
 
 
-def key_of(job: Job) -> str:
-    """The key of a job's sample set, in hex."""
+def key_of(job: Job, member: str = "") -> str:
+    """The key of a job's sample set, in hex; `member` is the one of a group that has to draw it."""
     sampling = job.route.sampling
     asked = {name: value for name, value in job.body.items() if name not in ("stream", "stream_options")}
     between_keys = sampling.cache is not None and sampling.cache.share_between_keys
     who = [] if between_keys else [job.headers.get(name) for name in IDENTITY]
+    who += [job.key.name] if job.key is not None and not between_keys else []
     parts = [job.route.name, job.path, job.model, asked, sampling.model_dump(exclude={"cache"}), job.route.signal, who]
+    parts += [member] if member else []
     return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -95,13 +95,13 @@ def events(answer: Json, pieces: Callable[[str], Iterable[str]], with_usage: boo
     choice = answer["choices"][0]
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
-    text = message.get("content") or choice.get("text") or ""
+    text = message.get("content") or choice.get("text")
     rest = _rest(message)
     thought = {name: rest.pop(name) for name in THOUGHTS if name in rest}
     yield sse.opening(answer)
     if thought:
         yield sse.message(answer, thought)
-    for piece in pieces(text):
+    for piece in pieces(text) if isinstance(text, str) else ():
         yield sse.content(answer, piece)
     if rest:
         yield sse.message(answer, rest)

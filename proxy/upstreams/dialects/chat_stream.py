@@ -8,7 +8,7 @@ from typing import Any
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
 from hedgerow.proxy.upstreams.assembling import Assembly
-from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream, short_id
+from hedgerow.proxy.upstreams.dialects.served import OnText, ServedStream, sendable, short_id
 
 
 class ServedChat(ServedStream):
@@ -24,10 +24,6 @@ class ServedChat(ServedStream):
     def response_id(self) -> str | None:
         """See `ServedStream`."""
         return short_id((self._assembly.first or {}).get("id"))
-
-    def _done(self) -> bytes:
-        self._assembly.done = True
-        return b""
 
     def _read(self, event: Json, raw: bytes) -> bytes:
         self._assembly.add(event)
@@ -62,7 +58,9 @@ class ServedChat(ServedStream):
 
     def completion(self) -> Json:
         """See `ServedStream`."""
-        return self._assembly.completion()
+        self._assembly.done = self.ended
+        with sendable():
+            return self._assembly.completion()
 
     def closing(self, pieces: Iterable[str], extra: Json, usage: Json | None) -> Iterator[bytes]:
         """See `ServedStream`; the chunk of the tokens is the upstream's own unless `usage` is to stand there."""

@@ -99,6 +99,7 @@ def _usage(answer: Json) -> Json | None:
         "prompt_tokens": prompt,
         "completion_tokens": usage.get("output_tokens"),
         "prompt_tokens_details": {"cached_tokens": cached},
+        "cache_creation_input_tokens": written,
     }
 
 

@@ -231,6 +231,6 @@ def error(status: int, body: Any) -> Any:
     message = said.get("message") if isinstance(said, dict) else said
     if not isinstance(message, str) or not message:
         return body
-    told = UpstreamRejected(status, b"", "application/json")
-    told.message = message
-    return messages.error(told)
+    rejected = UpstreamRejected(status, b"", "application/json")
+    rejected.message = message
+    return messages.error(rejected)

@@ -23,7 +23,6 @@ class ServedMessage(ServedStream):
         self._message: Json | None = None
         self._blocks: list[Json] = []
         self._pieces: list[dict[str, list[Any]]] = []
-        self._ended = False
 
     @property
     def response_id(self) -> str | None:
@@ -44,7 +43,7 @@ class ServedMessage(ServedStream):
             self._take_delta(event.get("delta"))
         elif kind == "message_delta":
             self._take_ending(event)
-        self._ended = self._ended or kind == "message_stop"
+        self.ended = kind == "message_stop"
         if kind == "content_block_stop" and self._blocks and self._blocks[-1].get("type") == "text":
             self._held.append((event, raw))
             return b""
@@ -76,7 +75,7 @@ class ServedMessage(ServedStream):
 
     def completion(self) -> Json:
         """See `ServedStream`."""
-        if self._message is None or not self._ended:
+        if self._message is None or not self.ended:
             raise broken_off()
         content = [_whole(block, pieces) for block, pieces in zip(self._blocks, self._pieces, strict=True)]
         return messages.completion(self._message | {"content": content})

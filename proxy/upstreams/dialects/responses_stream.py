@@ -22,7 +22,6 @@ class ServedResponse(ServedStream):
         super().__init__(on_text)
         self._held: list[tuple[Json, bytes]] = []
         self._response: Json | None = None
-        self._ended = False
 
     @property
     def response_id(self) -> str | None:
@@ -35,7 +34,7 @@ class ServedResponse(ServedStream):
             self._response = event["response"]
         if kind in ("error", "response.failed"):
             self.failed = True
-        self._ended = self._ended or kind in ENDS
+        self.ended = kind in ENDS
         if kind == TEXT_DONE:
             return self._flush([(event, raw)])
         if kind in ENDS or (self._held and kind in HELD):
@@ -50,7 +49,7 @@ class ServedResponse(ServedStream):
 
     def completion(self) -> Json:
         """See `ServedStream`."""
-        if self._response is None or not self._ended:
+        if self._response is None or not self.ended:
             raise broken_off()
         try:
             return responses.completion(self._response)

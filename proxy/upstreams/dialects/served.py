@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import orjson
 
@@ -11,6 +12,8 @@ from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
 
+MOST_BYTES = 64 * 1024 * 1024
+"""Most that is read of a stream: all of it is kept until its end."""
 OnText = Callable[[int, str], None]
 """Callback that receives the number of a choice and each piece of its text as it is written."""
 
@@ -20,27 +23,35 @@ class ServedStream(ABC):
 
     Attributes:
         failed: whether the upstream sent an error; the event went on to the client as it was.
+        ended: whether the answer said that it is complete. Whatever follows is no part of it.
     """
 
     def __init__(self, on_text: OnText | None = None) -> None:
-        self.failed = False
+        self.failed = self.ended = False
         self._on_text = on_text
         self._reader = sse.Reader()
+        self._size = 0
 
     def take(self, data: bytes) -> bytes:
         """Read what came; returns what may go on to the client now.
 
         Raises:
-            UpstreamError: an event is not JSON.
+            UpstreamError: an event is not JSON, or the stream is too long.
         """
+        self._size += len(data)
+        if self._size > MOST_BYTES:
+            raise UpstreamError(f"the upstream's stream is longer than {MOST_BYTES} bytes", code="upstream_broken")
         return b"".join(map(self._take_event, self._reader.feed(data)))
 
     def _take_event(self, raw: bytes) -> bytes:
         data = sse.data_of(raw)
         if not data:
             return raw  # a comment that keeps the connection open
+        if self.ended:
+            return b""
         if data == b"[DONE]":
-            return self._done()
+            self.ended = True  # the mark itself is ours to send
+            return b""
         try:
             event = orjson.loads(data)
         except orjson.JSONDecodeError as error:
@@ -49,11 +60,8 @@ class ServedStream(ABC):
         if not isinstance(event, dict) or event.get("error"):
             self.failed = True
             return raw
-        return self._read(event, raw)
-
-    def _done(self) -> bytes:
-        """`[DONE]` came. It is ours to send."""
-        return b""
+        with sendable():
+            return self._read(event, raw)
 
     @property
     @abstractmethod
@@ -81,6 +89,16 @@ class ServedStream(ABC):
             extra: fields of ours for the event that ends the answer.
             usage: what the answer is to say of the tokens spent; None: what the upstream says.
         """
+
+
+@contextmanager
+def sendable() -> Iterator[None]:
+    """Turn the fault of an event that was read and cannot be written again into the upstream's."""
+    try:
+        yield
+    except (orjson.JSONEncodeError, RecursionError) as error:
+        message = "the upstream's answer holds what cannot be sent again (nested too deeply, for one)"
+        raise UpstreamError(message, code="upstream_not_completion") from error
 
 
 def broken_off() -> UpstreamError:

@@ -35,7 +35,7 @@ def test_the_map_is_fitted_on_the_first_records_and_measured_on_the_others():
     np.testing.assert_array_equal(found.calibrated, apply_map(found.fitted.map, a[120:], b[120:]))
     assert found.before["expected_brier"] == pytest.approx(float(np.mean(expected_brier(a[120:], b[120:], y[120:]))))
     assert found.after["expected_brier"] < found.before["expected_brier"]
-    assert found.intervals_before == found.intervals_after == {}
+    assert found.changes == {}
 
 
 def test_what_happens_after_the_fit_does_not_move_it():
@@ -49,12 +49,13 @@ def test_every_metric_has_its_interval_and_every_resample_is_told():
     found = evaluate(
         *traffic(200), resamples=5, rng=np.random.default_rng(0), on_resample=lambda: ticks.append(1)
     )  # fmt: skip
-    assert set(found.intervals_before) == set(found.before)
-    assert set(found.intervals_after) == set(found.after)
-    assert len(ticks) == 5 * (len(found.before) + len(found.after))
-    for name, interval in found.intervals_after.items():
-        assert interval.estimate == found.after[name]
-        assert interval.low <= interval.high
+    assert set(found.changes) == set(found.before) == set(found.after)
+    assert len(ticks) == 5 * len(found.before)
+    for name, change in found.changes.items():
+        estimates = (change.before.estimate, change.after.estimate)
+        assert estimates == pytest.approx((found.before[name], found.after[name]), abs=1e-12)
+        assert change.difference.estimate == pytest.approx(found.after[name] - found.before[name])
+        assert all(interval.low <= interval.high for interval in (change.before, change.after, change.difference))
 
 
 class FirstRecord(np.random.Generator):
@@ -67,8 +68,8 @@ class FirstRecord(np.random.Generator):
 def test_a_metric_that_resamples_leave_undefined_has_a_value_and_no_interval():
     found = evaluate(*traffic(80), resamples=3, rng=FirstRecord(np.random.PCG64(0)))
     assert "auroc" in found.before
-    assert "auroc" not in found.intervals_before
-    assert "expected_brier" in found.intervals_before
+    assert "auroc" not in found.changes
+    assert "expected_brier" in found.changes
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, float("nan")])

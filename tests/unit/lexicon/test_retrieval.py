@@ -12,6 +12,7 @@ from hedgerow.calibration import Beta
 from hedgerow.calibration.wasserstein import quantile_nodes, w1_exact
 from hedgerow.lexicon import NO_HEDGE, Lexicon, LexiconError, Retriever, load
 from hedgerow.lexicon.hedges.quantiles import GRID_ERROR, crossings, query_nodes, w1_refined
+from hedgerow.lexicon.hedges.shortlisting import l1_search
 
 LEXICON = load()
 DIRECT = Retriever(LEXICON, shortlist=None)
@@ -24,6 +25,18 @@ FLAT = st.builds(Beta.from_mean, st.floats(0.0, 1.0), st.floats(1e-3, 0.5))
 def test_both_ways_rank_the_same(target: Beta) -> None:
     """A shortlist as long as the lexicon and one L1 search of the quantile vectors give one ranking."""
     assert DIRECT.nearest(target) == WHOLE.nearest(target)
+
+
+@given(st.integers(1, 40), st.sampled_from([1, 64]), st.integers(1, 50), st.integers(0, 99))
+def test_few_vectors_are_searched_as_many_are(n: int, dimensions: int, count: int, seed: int) -> None:
+    """numpy and FAISS find the same vectors at the same distances."""
+    rng = np.random.default_rng(seed)
+    vectors, query = rng.random((n, dimensions)), rng.random(dimensions)
+    few, apart = l1_search(vectors, faiss_from=n + 1)(query, count)
+    many, apart_too = l1_search(vectors, faiss_from=n)(query, count)
+    assert len(few) == min(n, count)
+    assert set(few.tolist()) == set(many.tolist())
+    assert sorted(apart) == pytest.approx(sorted(apart_too), rel=1e-5, abs=1e-6)
 
 
 @settings(max_examples=15, deadline=None)

@@ -173,6 +173,14 @@ def test_addresses_that_cannot_be_called_are_refused(tmp_path: Path, url: str) -
         load(_written(tmp_path, {"upstreams": {"u": {"provider": "openai", "base_url": url}}}))
 
 
+def test_an_address_with_a_password_is_refused_and_not_repeated(tmp_path: Path) -> None:
+    """It cannot be sent beside a key; the sentence says where keys belong."""
+    url = "https://user:hunter2@h/v1"
+    with pytest.raises(ConfigError, match="put the key into api_key") as refused:
+        load(_written(tmp_path, {"upstreams": {"u": {"provider": "openai", "base_url": url}}}))
+    assert "hunter2" not in str(refused.value)
+
+
 def _written(tmp_path: Path, changed: dict[str, Any]) -> Path:
     content: dict[str, Any] = {
         "upstreams": {"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}},

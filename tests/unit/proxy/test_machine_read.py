@@ -61,7 +61,7 @@ def test_the_forms_are_over_a_hundred_and_differ() -> None:
     assert (
         len({form["answer"] + form["system"] + form["user"] + str(form["more"]) for form in FORMATS})
         == len(FORMATS)
-        >= 160
+        >= 200
     )
 
 
@@ -86,6 +86,22 @@ def test_prose_is_for_people(answer: str) -> None:
     assert not is_machine_read(
         {"messages": [{"role": "user", "content": "What is the capital? Only one of them is right."}]}, answer
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "expected"),
+    [
+        ("Who launched Hubble?", "NASA", False),
+        ("What does the letter U stand for in the NATO alphabet?", "UNIFORM", False),
+        ("Which queue does it go to: BILLING or SALES?", "BILLING", True),
+        ("What is the sentiment of the review?", "POSITIVE", True),
+        ("What follows?", "ENTAILMENT", True),
+        ("Who measures the temperature of the sea?", "NOAA", False),
+        ("Route the request.", "BILLING", True),
+    ],
+)
+def test_an_abbreviation_that_answers_a_question_is_no_label(question: str, answer: str, expected: bool) -> None:
+    assert is_machine_read({"messages": [{"role": "user", "content": question}]}, answer) is expected
 
 
 @pytest.mark.parametrize("body", REQUESTS)

@@ -8,7 +8,8 @@ from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
 from hedgerow.calibration.regimes.audits import permute, worst_slice
 from hedgerow.calibration.regimes.direct import DirectEstimator
 from hedgerow.calibration.regimes.discovery import Columns, discover, mean_gap
-from hedgerow.calibration.regimes.features import find_centres, kernel, linear, squared_distances
+from hedgerow.calibration.regimes.features import find_centres, kernel, linear
+from hedgerow.calibration.regimes.smoothing import squared_distances
 
 
 def clusters(n, seed, shift=1.2, d=8):
@@ -69,7 +70,7 @@ def test_exchanged_labels_report_nothing_and_vary_less():
     worst = worst_slice(found, field, held, 0.05, rng, resamples=20)
     assert worst.low < worst.gap < worst.high
     assert worst.gap > 0.05
-    null = permute(estimator, train, held, found, worst, rng, sets=20)
+    null = permute(estimator, train, held, found, worst, rng.spawn(20))
     assert null.reported <= 1
     assert null.sd > null.null_sd.max()
     assert null.p_value == pytest.approx(1 / 21)

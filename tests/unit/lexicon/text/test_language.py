@@ -75,3 +75,13 @@ def test_a_formula_is_in_no_foreign_language(text: str) -> None:
 )  # fmt: skip
 def test_english_with_foreign_names_stays_english(text: str) -> None:
     assert known_language_of(text, "What is it called?") == "en"
+
+
+@pytest.mark.parametrize(
+    "name", ["Vincent van Gogh.", "Leonardo da Vinci.", "Otto von Bismarck", "Rio de Janeiro.", "José de San Martín."]
+)
+def test_a_name_with_small_words_takes_the_language_of_its_question(name: str) -> None:
+    """Painters, poets and cities are what people ask for; a sentence about one shows its own language."""
+    assert language_of(name, "Who or where was it?") == "en"
+    assert language_of(name, "Wer oder wo war das?") == "de"
+    assert language_of(f"Das ist {name}", "Who or where was it?") != "en"

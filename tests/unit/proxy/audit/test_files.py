@@ -6,10 +6,13 @@ import asyncio
 import gzip
 import json
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -80,7 +83,7 @@ def test_a_csv_is_imported_line_by_line(config: Path, tmp_path: Path) -> None:
     assert (told[names[1]]["kind"], told[names[1]]["actor"]) == ("import", "ada")
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "csv", "csv.gz", "parquet"])
 def test_an_export_is_read_back_by_evaluate(config: Path, tmp_path: Path, ending: str) -> None:
     """The same figures whichever form it takes."""
     if ending == "parquet":
@@ -301,3 +304,47 @@ def test_questions_and_drafts_are_exported_only_when_asked(config: Path, tmp_pat
     assert not any({"question", "draft"} & json.loads(line).keys() for line in out.read_text().splitlines())
     run(config, "audit", "export", out, "--text")
     assert all({"question", "draft"} <= json.loads(line).keys() for line in out.read_text().splitlines())
+
+
+def test_tables_have_moments_with_their_time_zone(config: Path, tmp_path: Path) -> None:
+    """The same instants in all three forms; seconds in JSON lines, as programs read them already."""
+    pytest.importorskip("pyarrow")
+    filled(config, 3)
+    for ending in ("jsonl", "csv", "parquet"):
+        run(config, "audit", "export", tmp_path / f"out.{ending}", "--text")
+    seconds = [json.loads(line)["created_at"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    parquet = pd.read_parquet(tmp_path / "out.parquet")
+    assert str(parquet["created_at"].dtype) == "datetime64[us, UTC]"
+    assert str(parquet["told_at"].dtype) == "datetime64[us, UTC]"
+    assert [moment.timestamp() for moment in parquet["created_at"]] == pytest.approx(seconds, abs=1e-6)
+    table = pd.read_csv(tmp_path / "out.csv")
+    assert [datetime.fromisoformat(moment).timestamp() for moment in table["created_at"]] == pytest.approx(
+        seconds, abs=1e-6
+    )
+    assert table.columns.tolist() == parquet.columns.tolist()
+    assert {"question", "draft"} <= set(table.columns)
+
+
+def test_the_recipes_for_duckdb_run(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every statement of the page, on an export; figures are those of the rows."""
+    pytest.importorskip("pyarrow")
+    filled(config, 300)
+    monkeypatch.chdir(tmp_path)
+    run(config, "audit", "export", "answers.parquet")
+    run(config, "audit", "export", "answers.jsonl")
+    page = (Path(__file__).parents[4] / "docs" / "audit.md").read_text(encoding="utf-8")
+    recipes = [block.partition("```")[0] for block in page.split("```sql\n")[1:]]
+    assert len(recipes) == 2
+    by_day, by_tenth = (duckdb.sql(recipe).pl() for recipe in recipes)
+    rows = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
+    assert by_day["answers"].sum() == 300
+    assert (by_day["fd"] * by_day["labelled"]).sum() == pytest.approx(sum(row["fd"] for row in rows))
+    tenths = np.minimum((10 * np.array([row["alpha"] / (row["alpha"] + row["beta"]) for row in rows])).astype(int), 9)
+    assert dict(zip(by_tenth["tenth"], by_tenth["answers"], strict=True)) == dict(
+        zip(*np.unique(tenths, return_counts=True), strict=True)
+    )
+    told = [
+        np.mean([row["correct"] for row, at in zip(rows, tenths, strict=True) if at == tenth])
+        for tenth in by_tenth["tenth"]
+    ]
+    assert by_tenth["accuracy"].to_list() == pytest.approx(told)

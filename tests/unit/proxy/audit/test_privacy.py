@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.privacy import hashed, kept, redact
+from tests.support.hostile import growth
 from tests.unit.proxy.audit.conftest import Store, entry
 
 SAID = Texts("My mail is ada@example.org.", "Ada's is ada@example.org.", None, None, ("ada@example.org", "none"))
@@ -68,10 +69,10 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
     assert redact(once) == once
 
 
-def test_redaction_takes_time_in_proportion() -> None:
-    """A hundred thousand characters of what looks like the beginning of everything; the suite's time limit is the test."""
-    for piece in ("1 2-", "a@", "a.", "0-", "AB12 ", ":a", "+1(", "sk-", "://a", "token"):
-        redact(piece * (100_000 // len(piece)))
+@pytest.mark.parametrize("piece", ["1 2-", "a@", "a.", "0-", "AB12 ", ":a", "+1(", "sk-", "://a", "token"])
+def test_redaction_takes_time_in_proportion(piece: str) -> None:
+    """Of what looks like the beginning of everything."""
+    assert growth(redact, lambda n: piece * (n // len(piece))).is_linear
 
 
 def test_the_four_ways() -> None:

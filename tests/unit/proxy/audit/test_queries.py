@@ -102,6 +102,32 @@ def test_the_last_bucket_ends_now(name: str, number: int) -> None:
     assert buckets.starts[-1] + buckets.seconds == pytest.approx(NOW)
 
 
+@pytest.mark.parametrize(
+    ("age", "seconds", "number"),
+    [(0.0, 60.0, 10), (40.0, 60.0, 10), (25 * 60.0, 60.0, 25), (3 * 3600.0, 900.0, 12), (40 * 3600.0, 10800.0, 14)],
+)
+def test_first_days_are_not_one_spike_at_the_end_of_a_week(age: float, seconds: float, number: int) -> None:
+    """The stretches begin with the first row and suit the time since; a first row older than the period changes nothing."""
+    buckets = figures.buckets_of("7d", NOW, NOW - age)
+    assert (buckets.seconds, buckets.number, buckets.begun) == (seconds, number, NOW - age)
+    assert buckets.starts[0] <= NOW - age
+    assert buckets.starts[-1] + buckets.seconds == pytest.approx(NOW)
+    whole = figures.buckets_of("7d", NOW, NOW - 8 * DAY)
+    assert (whole.seconds, whole.number, whole.begun) == (6 * 3600.0, 28, None)
+    years = figures.buckets_of("all", NOW, NOW - 4000 * DAY)
+    assert years.number <= figures.MOST_BUCKETS
+    assert years.name == "134 days"
+
+
+def test_stretches_of_quality_hold_verdicts_enough() -> None:
+    """All on one afternoon, they are split there; too few for two stretches are not drawn over time."""
+    moments = np.concatenate([[0.0], np.linspace(1000.0, 1001.0, 99)])
+    parts = figures.stretches(moments, 20)
+    assert len(parts) == 5
+    assert [int(figures.inside(moments, part).sum()) for part in parts] == [20] * 5
+    assert figures.stretches(moments[:39], 20) == []
+
+
 def test_an_estimate_needs_enough_verdicts_and_lies_in_its_interval(connection: sa.Connection) -> None:
     """Nineteen verdicts give none."""
     labelled = queries.labelled(connection, Period(None, NOW))

@@ -37,6 +37,22 @@ def test_many_writers_at_once_lose_nothing(store: Store) -> None:
     assert store.sql("SELECT count(*) FROM texts") == [500]
 
 
+def test_rows_with_different_columns_in_one_commit_keep_their_own_values(store: Store) -> None:
+    """Rows are inserted many at a time: none gets what another one said, and a column that a row leaves out is null."""
+    said = [
+        {"model": f"m{i}", "http_status": i} if i % 3 else {"http_status": i, "upstream": f"u{i}"} for i in range(150)
+    ]
+
+    async def work(opened: AuditStore) -> None:
+        for i, columns in enumerate(said):
+            opened.enqueue(entry(f"e{i}", **columns))
+
+    store.run(work)
+    for column in ("model", "upstream", "http_status"):
+        found = store.sql(f"SELECT {column} FROM answers ORDER BY http_status")
+        assert found == [columns.get(column) for columns in said]
+
+
 def test_a_reader_sees_what_was_handed_in_before(store: Store) -> None:
     """Rows that nobody waits for are found by the next question, with all that was told of them."""
 
@@ -64,7 +80,8 @@ def test_one_bad_row_does_not_take_the_others_with_it(store: Store, lines: Any) 
     assert [type(result) for result in results] == [type(None), type(None), StoreError, type(None)]
     assert sorted(store.sql("SELECT id FROM answers")) == ["a", "b", "c"]
     assert store.lost == [1]
-    assert lines.of("audit_write_failed")
+    (told,) = lines.of("audit_write_failed")
+    assert (told["rows"], told["ids"]) == (1, ["a"])
 
 
 def test_what_clients_and_upstreams_send_never_breaks_a_row(store: Store) -> None:
@@ -79,3 +96,12 @@ def test_what_clients_and_upstreams_send_never_breaks_a_row(store: Store) -> Non
     assert (len(found["model"]), len(found["response_id"])) == (256, 128)
     assert found["tokens_answer"] == 2**31 - 1
     assert store.lost == []
+
+
+def test_an_id_that_no_answer_can_have_is_unknown(store: Store) -> None:
+    """A NUL, which PostgreSQL takes in no text: that is not a store out of order."""
+
+    async def work(opened: AuditStore) -> tuple[object, int]:
+        return await opened.get("a\0b"), await opened.erase("a\0b", actor="me")
+
+    assert store.run(work) == (None, 0)

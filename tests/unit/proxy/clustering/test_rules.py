@@ -105,3 +105,23 @@ def test_a_german_question_with_was_does_not_ask_for_a_yes() -> None:
     assert (
         judge_pair("Was Mozart born in Graz?", "He was born in Salzburg.", "He was not born in Salzburg.").same is False
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "a", "b", "same"),
+    [
+        (
+            "What is the largest planet in the solar system?",
+            "Jupiter is the largest planet in the solar system.",
+            "The largest planet in the solar system is Jupiter.",
+            True,
+        ),
+        ("Who is the father of Luke?", "Vader is the father of Luke.", "The father of Luke is Vader.", True),
+        ("Who is the father of Luke?", "Vader is the father of Luke.", "Luke is the father of Vader.", False),
+        ("Are all dogs animals?", "All dogs are animals.", "All animals are dogs.", False),
+    ],
+)
+def test_what_is_asked_for_may_stand_on_either_side(question: str, a: str, b: str, same: bool) -> None:
+    """Not so where the question's own words change places."""
+    assert judge_pair(question, a, b).same is same
+    assert judge_pair(question, b, a).same is same

@@ -160,11 +160,17 @@ def test_two_processes_do_not_pay_for_the_same_questions(tmp_path: Path) -> None
         Ledger(tmp_path / "out.jsonl", {"n": 1})
 
 
-def test_the_cost_is_shown_before_anything_is_spent(tmp_path: Path, upstream: Upstream, collect: Any) -> None:
-    """Calls and tokens, then a question; "n" spends nothing."""
+def test_the_cost_is_shown_before_anything_is_spent(
+    tmp_path: Path, upstream: Upstream, config: Path, collect: Any
+) -> None:
+    """Calls, tokens and dollars, then a question; "n" spends nothing."""
     shown = collect(write(tmp_path / "q.jsonl", questions(5)), typed="n\n", code=1).stderr
     assert "5 to ask: 5 calls for 20 answers" in shown
-    assert "1,000 tokens of answers" in shown
+    assert "1,000 tokens of answers: what that costs is not known, m has no price" in shown
+    prices = {"models": [{"model": "m", "prompt": 0, "completion": 2000}]}
+    config.write_text(yaml.safe_dump(yaml.safe_load(config.read_text()) | {"prices": prices}))
+    shown = collect(tmp_path / "q.jsonl", typed="n\n", code=1).stderr
+    assert "1,000 tokens of answers: about $2.00 by the prices of the configuration" in shown
     assert upstream.calls == []
 
 
@@ -202,7 +208,7 @@ def test_questions_without_an_answer_are_asked_on_request(tmp_path: Path, upstre
     upstream.default = says("Here.")
     collect(write(tmp_path / "q.jsonl", [{"question": "Where?"}]), "--unlabelled")
     assert rows_of(tmp_path / "out.jsonl")[0]["correct"] is None
-    assert "1 rows without a label" in run("fit", "--data", tmp_path / "out.jsonl", code=2).stderr
+    assert "1 row without a label" in run("fit", "--data", tmp_path / "out.jsonl", code=2).stderr
 
 
 def test_answers_without_text_are_no_samples(tmp_path: Path, upstream: Upstream, collect: Any) -> None:

@@ -50,7 +50,8 @@ def experiment(tmp_path: Path, upstream: Upstream) -> Path:
 def test_from_questions_to_a_report(experiment: Path, upstream: Upstream) -> None:
     """Both spaces with every figure, in three forms that say the same; a second run asks nobody anything."""
     shown = run(experiment, typed="y\n").stderr
-    assert f"mine on rivers: {RIVERS} questions to ask, {5 * RIVERS} answers to draw" in shown
+    assert f"mine on rivers: {RIVERS} questions to ask, {5 * RIVERS} answers to draw, about" in shown
+    assert "what that costs is not known, m has no price" in shown
     out = experiment.parent / "experiment"
     (held,) = json.loads((out / "report.json").read_text())["runs"]
     signal, linguistic = held["signal_space"]["semantic"], held["linguistic_space"]
@@ -75,6 +76,30 @@ def _figures(document: Any) -> Any:
     for held in document["runs"]:
         held["signal_space"]["semantic"].pop("provenance")  # its date
     return document
+
+
+def test_it_says_what_it_will_spend_before_it_asks(experiment: Path, upstream: Upstream) -> None:
+    """Answers, grades of a judge and rewordings of an editor, each at its own model's price."""
+    config = experiment.parent / "config.yaml"
+    settings = yaml.safe_load(config.read_text())
+    settings["routes"][0]["rewriting"] = {"rewriter": "llm", "model": "editor"}
+    settings["prices"] = {"models": [{"model": "m", "prompt": 1000, "completion": 1000}]}
+    settings["prices"]["models"].append({"model": "gpt-judge", "prompt": 100, "completion": 0})
+    config.write_text(yaml.safe_dump(settings))
+    rivers = {"name": "rivers", "path": "rivers.jsonl", "grader": "judge"}
+    judge = {"upstream": "scripted", "model": "gpt-judge"}
+    experiment.write_text(
+        yaml.safe_dump(yaml.safe_load(experiment.read_text()) | {"questions": [rivers], "judge": judge})
+    )
+    drawn, graded, worded, *_ = run(experiment, code=1, typed="n\n").stderr.splitlines()
+    prompts = RIVERS * (len("Which river is number 10?") // 4)
+    spent = float(drawn.partition("about $")[2].partition(" ")[0].replace(",", ""))
+    assert spent == pytest.approx((prompts + RIVERS * 5 * 50) / 1000, rel=0.02)
+    assert f"{RIVERS} answers to grade" in graded
+    assert f"about ${RIVERS * 300 * 100 / 1e6:.2f} by the prices of the configuration" in graded
+    assert f"{RIVERS // 2} answers to reword" in worded
+    assert "what that costs is not known, editor has no price" in worded
+    assert not upstream.calls
 
 
 def test_it_goes_on_where_the_upstream_died(experiment: Path, upstream: Upstream) -> None:

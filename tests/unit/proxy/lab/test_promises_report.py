@@ -165,3 +165,10 @@ def test_a_route_that_promises_nothing_has_no_report(written: tuple[Path, Path],
     assert done.exit_code == 2
     assert "promises nothing" in done.output
     assert not (tmp_path / "x.html").exists()
+
+
+def test_a_report_that_cannot_be_written_says_so(written: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "no" / "report.html"
+    done = CliRunner().invoke(app, ["certify", "report", "-o", str(out), "--config", str(written[1])])
+    assert (done.exit_code, type(done.exception)) == (2, SystemExit)
+    assert f"{out}: cannot be written: No such file or directory" in done.output

@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.grading.alias import contains_gold
-from hedgerow.proxy.lab.datasets import BadRow, Measured, read_objects, read_rows
+from hedgerow.proxy.lab.datasets import BadRow, read_objects
 from hedgerow.proxy.lab.measuring import ExactClusterer, cluster_by_key, fold, measure
+from hedgerow.proxy.lab.rows import Measured, read_rows
 from hedgerow.proxy.signals.semantic import SemanticSignal
 
 DATA = Path(__file__).parents[5] / "shared" / "data" / "samples"
@@ -98,7 +99,7 @@ def test_an_audit_export_is_read_raw_and_only_where_signal_and_outcome_are_known
         {"id": "a", "signal": "semantic", "alpha": 5.0, "beta": 5.0, "raw": {"alpha": 9.0, "beta": 1.0}, "label": True},
         {"id": "b", "signal": "token", "alpha": 9.0, "beta": 1.0, "correct": 0},
         {"id": "c", "alpha": 9.0, "beta": 1.0, "correct": None},
-        {"id": "d", "alpha": 0.0, "beta": 1.0, "correct": 1},
+        {"id": "d", "alpha": 0.0, "beta": 0.0, "correct": 1},
     ]
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, content)).encode()))
@@ -164,13 +165,14 @@ def test_published_figures_of_recorded_answers_come_out_again(name, expected, tm
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ({"id": 1, "p": 0.7, "label": 1}, "expected 'samples', or 'cluster_ids', or 'alpha' and 'beta'. Found: 'id', 'p', 'label'"),
+        ({"id": 1, "sure": 0.7, "label": 1}, "no confidence, and no answers to measure it on: expected one of 'confidence', 'probability', 'prob', 'p', "
+         "'counts', 'alpha' and 'beta', or 'samples', 'responses', 'generations', 'completions', 'cluster_ids', 'semantic_ids'. Found: 'id', 'sure', 'label'"),
         ({"samples": ["a", {"text": 3}], "label": 1}, "'samples', item 2, 'text': expected a text, found a number"),
         ({"samples": [{"text": "a", "logprob_mean": "x"}], "label": 1}, "'logprob_mean': expected a finite number, found a text"),
         ({"samples": ["a"], "cluster_ids": [1, 2], "label": 1}, "2 cluster_ids for 1 samples"),
         ({"samples": ["a"]}, "nothing says which answer is right"),
         ({"alpha": True, "beta": 1, "label": 1}, "'alpha': expected a finite number, found true or false"),
-        ({"alpha": 1, "beta": 1, "label": "yes"}, "'correct': expected true, false, 1, 0 or null, found a text"),
+        ({"alpha": 1, "beta": 1, "label": "perhaps"}, "'correct': expected true, false, 1, 0 or null, found a text"),
     ],
 )  # fmt: skip
 def test_a_row_that_cannot_be_used_says_what_was_expected_and_what_was_found(row, reason, tmp_path):
@@ -202,9 +204,9 @@ REFUSED = [
     ("[" * 100_000, "nested too deeply"),
     ("3", "not a JSON object"),
     ({"samples": ["a", "b"], "cluster_ids": [0], "correct": True}, "1 cluster_ids for 2 samples"),
-    ({"alpha": 1, "beta": 2}, "expected 'correct' or 'label'"),
+    ({"alpha": 1, "beta": 2}, "expected a label: one of 'correct', 'label', 'is_correct', 'y'. Found: 'alpha', 'beta'"),
     ({"cluster_ids": [0, 0]}, "beside 'cluster_ids' without 'samples'"),
-    ({"answers": ["a"]}, "Found: 'answers'"),
+    ({"replies": ["a"]}, "Found: 'replies'"),
     ({}, "Found: nothing"),
     ({"samples": ["a"]}, "nothing says which answer is right"),
     ({"samples": ["a", 3], "gold": "a"}, "'samples', item 2: expected"),
@@ -260,3 +262,65 @@ def test_the_report_of_a_fit_has_a_table_by_tenths(tmp_path):
     printed = run(*options, "--version", "two").stdout
     assert "by tenths of the answers" in printed
     assert printed.count("20   0.800") == 5
+
+
+def test_every_figure_that_a_map_makes_worse_is_flagged(tmp_path):
+    """Labels that change after the fit: the map that fitted them is worse than none."""
+    rng, harm = np.random.default_rng(2), []
+    for i in range(400):
+        p = float(rng.uniform(0.05, 0.95))
+        harm.append({"confidence": round(p, 3), "label": int(rng.random() < (p**6 if i < 120 else p))})
+    data, page = write(tmp_path / "d.jsonl", harm), tmp_path / "r.html"
+    options = ("evaluate", "--data", data, "--map", "isotonic", "--resamples", 100)
+    document = json.loads(run(*options, "--json", "--html", page).stdout)
+    worse = [
+        name
+        for name, held in document.items()
+        if isinstance(held, dict) and held.get("worse") and held.get("beyond_noise")
+    ]
+    assert {"expected_brier", "smooth_ece"} <= set(worse)
+    assert document["worse"] == len(worse)
+    held = document["expected_brier"]
+    assert held["difference"] == pytest.approx(held["after"] - held["before"])
+    assert 0 < held["difference_interval"][0] < held["difference"] < held["difference_interval"][1]
+    assert '<b class="worse">worse</b>' in page.read_text()
+    assert run(*options).stdout.count("worse") >= len(worse)
+    assert "worse is" in run(*options, "--fail-if", "worse > 0", code=1).stderr
+
+
+def test_all_maps_and_signals_are_ranked_in_one_table_and_one_picture(tmp_path):
+    """Log-probabilities beside the answers bring the token signal and the combination in."""
+    rng, content = np.random.default_rng(3), []
+    for row in rows(160):
+        samples = [{**sample, "logprob_mean": -float(rng.uniform(0.05, 2))} for sample in row["samples"]]
+        content.append({**row, "samples": samples})
+    data, page = write(tmp_path / "d.jsonl", content), tmp_path / "c.html"
+    document = json.loads(run("evaluate", "--data", data, "--compare", "--json", "--html", page).stdout)
+    found = [(one["signal"], one["map"]) for one in document["candidates"]]
+    assert len(found) + len(document["failed"]) == 24
+    assert {signal for signal, _ in found} == {"semantic", "token", "combined"}
+    scores = [one["brier"] for one in document["candidates"]]
+    assert scores == sorted(scores)
+    verdicts = {(one["signal"], one["map"]): one["verdict"] for one in document["candidates"]}
+    assert verdicts["token", "identity"] == "worse"
+    html = page.read_text()
+    assert not any(word in html for word in ("http://", "https://", "<script", "src=", "nan"))
+    assert html.count("<circle") == len(found)
+    printed = run("evaluate", "--data", data, "--compare").stdout
+    assert "reference" in printed
+    assert "leave out --compare" in run("evaluate", "--data", data, "--compare", "--fail-if", "n > 1", code=2).stderr
+
+
+def test_a_fit_shows_intervals_and_the_list_of_maps_its_figures(tmp_path):
+    data, folder = write(tmp_path / "d.jsonl", rows()), tmp_path / "maps"
+    printed = run("fit", "--data", data, "--folder", folder, "--version", "one").stdout
+    assert "; cross-validation)" in next(line for line in printed.splitlines() if "smooth_ece" in line)
+    run("fit", "--data", data, "--folder", folder, "--version", "two", "--map", "isotonic")
+    listed = run("maps", "list", "--folder", folder).stdout.splitlines()
+    held = json.loads(run("maps", "show", "one", "--folder", folder).stdout)["provenance"]["cross_validation"][
+        "smooth_ece"
+    ]
+    assert f"{held['before']:.3f} -> {held['after']:.3f}" in next(line for line in listed if line.startswith("one"))
+    differing = run("maps", "diff", "one", "two", "--folder", folder).stdout.splitlines()
+    assert differing[0] == "raw mean -> calibrated mean by one, by two"
+    assert max(map(len, differing)) < 130

@@ -102,8 +102,8 @@ def test_a_question_stands_on_one_side_with_all_its_answers_and_order_can_count(
             "899 of 900 rows have an embedding",
         ),
         (lambda content: [*content, {"text": "x", "confidence": 2, "correct": True}], "line 901: 'confidence'"),
-        (lambda content: [*content, {"text": "x", "confidence": 0.5}], "line 901: expected 'correct'"),
-        (lambda content: [*content, {"confidence": 0.5, "correct": True}], "line 901: expected 'text'"),
+        (lambda content: [*content, {"text": "x", "confidence": 0.5}], "line 901: expected a label: one of 'correct'"),
+        (lambda content: [*content, {"confidence": 0.5, "correct": True}], "line 901: expected the question"),
         (lambda content: [row | {"confidence": 0.7} for row in content], "nothing can be learned"),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.spoken import SpokenAnswers
 from hedgerow.proxy.monitoring.faithful import OWN, PLAIN, SERVED, over_time, voices
 
@@ -49,7 +48,7 @@ def test_against_the_raw_confidence():
 def test_words_that_drift_from_the_confidence_show_over_time():
     confidence = np.tile((np.arange(50) + 0.5) / 50, 8)
     served = np.concatenate([confidence[:200], np.ones(200)])
-    chart = over_time(said(served, confidence, own=np.ones(400), times=np.arange(400)), Period(0.0, 399.0))["cmfg"]
+    chart = over_time(said(served, confidence, own=np.ones(400), times=np.arange(400)))["cmfg"]
     times, low, high, of_served, own = chart
     assert len(times) == 10
     assert min(of_served[:5]) > 0.9
@@ -59,4 +58,4 @@ def test_words_that_drift_from_the_confidence_show_over_time():
 
 
 def test_a_period_without_answers_has_no_chart():
-    assert over_time(said([], []), Period(0.0, 10.0)) == {"cmfg": []}
+    assert over_time(said([], [])) == {"cmfg": []}

@@ -147,16 +147,14 @@ def test_a_route_without_a_map_is_grey(tmp_path: Path) -> None:
 
 def test_the_metrics_tell_what_was_found_and_forget_what_is_gone() -> None:
     """A figure without data is absent rather than zero."""
-    from prometheus_client import generate_latest
-
     metrics = Metrics()
-    metrics.tell_health(RouteHealth("r", "on", "yellow", ("x",), "m", smooth_ece=0.125, alarms=("outcomes",)))
-    text = generate_latest(metrics.registry).decode()
+    metrics.set_health(RouteHealth("r", "on", "yellow", ("x",), "m", smooth_ece=0.125, alarms=("outcomes",)))
+    text = metrics.exposition().decode()
     assert 'hedgerow_smooth_ece{route="r"} 0.125' in text
     assert 'hedgerow_route_yellow{route="r"} 1.0' in text
     assert 'hedgerow_drift_alarm{kind="outcomes",route="r"} 1.0' in text
-    metrics.tell_health(RouteHealth("r", "on", "grey", (), None))
-    text = generate_latest(metrics.registry).decode()
+    metrics.set_health(RouteHealth("r", "on", "grey", (), None))
+    text = metrics.exposition().decode()
     assert "hedgerow_smooth_ece{" not in text
     assert 'hedgerow_drift_alarm{kind="outcomes",route="r"} 0.0' in text
 

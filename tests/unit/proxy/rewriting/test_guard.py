@@ -122,7 +122,9 @@ def test_behind_an_adversary_stands_the_template(
     request = _request(draft)
     template = TemplateRewriter()
     done = anyio.run(lambda: reword(request, rewriters=[EditorRewriter(ask), template], guard=GUARD))
-    if done.rewriter == "llm":
+    if done.rewriter == "closing":  # a list: nobody is asked
+        assert done.text.startswith(draft)
+    elif done.rewriter == "llm":
         assert FACTS.check_sync(request, Rewrite(done.text, None)).accepted
     else:
         assert done.text in {draft, template.rewrite_sync(request).text} or done.rewriter == "template"

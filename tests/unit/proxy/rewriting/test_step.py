@@ -418,3 +418,22 @@ def test_a_note_that_closed_the_last_answer_is_not_written_again() -> None:
     assert set(notes) <= {note.text for note in written().notes}
     third = _reword(replace(_request("It is Oslo.", 0.1), said=f"{first} {second} {written().notes[1].text}")).text
     assert third.startswith("It is Oslo. ")
+
+
+@pytest.mark.parametrize(
+    ("draft", "mean", "note"),
+    [
+        ("1. Maine\n2. Vermont\n3. Ohio", 0.55, "Parts of this answer are uncertain; please verify them."),
+        ("The members were:\n\n- George\n- Roy\n", 0.4, "Much of this answer is uncertain; please verify it."),
+        ("1. Maine\n2. Vermont\n3. Ohio", 0.8, None),
+        ("It is Maine. For comparison:\n- Vermont is smaller.", 0.55, None),
+        ("Follow these steps:\n1. Preheat the oven.\n2. Whisk the eggs.", 0.4, None),
+        ("We divide:\n- 12 by 3\n- 8 by 2\n\nTherefore, it is 4.", 0.55, None),
+    ],
+)
+def test_a_list_in_doubt_gets_a_note_and_no_item_a_hedge(draft: str, mean: float, note: str | None) -> None:
+    done = anyio.run(lambda: reword(_request(draft, mean), rewriters=[TEMPLATE], guard=GUARD))
+    assert ("\n\nP" in done.text or "\n\nM" in done.text) == (note is not None)
+    if note is not None:
+        assert done.text == f"{draft.rstrip()}\n\n{note}"
+        assert (done.status, done.rewriter) == ("hedged", "closing")

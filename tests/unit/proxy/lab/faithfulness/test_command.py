@@ -184,7 +184,7 @@ def test_a_row_at_fault_is_named_by_its_line_and_skipped_when_asked(tmp_path: Pa
     data = write(tmp_path / "a.jsonl", [answered("It was {}.", 5), line, answered("It was {}.", 7)])
     failed = run("faithfulness", "--data", data, code=2)
     assert f"line 2: {why}" in failed.stderr
-    assert "1 rows cannot be used; --skip-bad continues without them" in failed.stderr
+    assert "1 row cannot be used; --skip-bad continues without them" in failed.stderr
     assert figures(data, "--skip-bad")["n"] == 2
 
 
@@ -238,7 +238,7 @@ def test_what_was_measured_is_kept_and_not_measured_again(tmp_path: Path, monkey
     def never(*_: object) -> Any:
         raise AssertionError("measured again")
 
-    monkeypatch.setattr(measuring, "told_here", never)
+    monkeypatch.setattr(measuring, "judge_here", never)
     write(data, [answered("It was {}.", 5, correct=True), answered("It was {}.", 5), answered("Probably {}.", 9)])
     again = figures(data, "--out", out, "--resamples", 0)
     assert again == first | {"accuracy": 1.0}
@@ -288,7 +288,7 @@ def test_a_judge_says_its_price_first_reads_both_and_is_never_paid_twice(
     upstream.enqueue(says(reading), says(verdicts), says("[]"), says("Hm."))
     failed = run(*judge, "--yes", code=1)
     assert "line 3: judge_nonsense: the judge's reply is not a list of assertions" in failed.stderr
-    assert "1 rows could not be measured yet" in failed.stderr
+    assert "1 row could not be measured yet" in failed.stderr
     assert json.loads(failed.stdout)["n"] == 1
     sent = upstream.calls[0]
     assert (sent["model"], sent["temperature"]) == ("judge-1", 0.0)
@@ -297,7 +297,7 @@ def test_a_judge_says_its_price_first_reads_both_and_is_never_paid_twice(
     upstream.calls.clear()
     upstream.enqueue(says(reading), says('["nnn"]'))
     done = run(*judge, "--yes")
-    assert "2 rows are measured already; 1 to measure: 2 calls" in done.stderr
+    assert "2 rows measured already; 1 to measure: 2 calls" in done.stderr
     assert len(upstream.calls) == 2
     found = json.loads(done.stdout)
     assert (found["n"], found["punts"], found["decisiveness"]) == (2, 1, pytest.approx(0.4))

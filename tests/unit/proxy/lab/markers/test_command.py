@@ -177,7 +177,7 @@ def test_kept_sentences_are_read_again(tmp_path):
         ([sentence("It was Rome.", float("nan"))], "line 1: 'confidence'"),
         ([sentence(7, 0.5)], "line 1: 'text': input should be a valid string"),
         ([sentence("It was Rome.", 0.5, split="dev")], "line 1: 'split'"),
-        ([sentence("It was Rome.", 0.5, correct="yes")], "line 1: 'correct'"),
+        ([sentence("It was Rome.", 0.5, correct="perhaps")], "line 1: 'correct'"),
         ([{"marker": "&&&", "confidence": 0.5}], "nothing to read"),
         ([{"answer": "Rome.", "samples": []}], "line 1: 'samples': is empty: confidence needs one further answer at least"),
         ([{"answer": "Rome.", "samples": [3]}], "line 1: 'samples.0'"),
@@ -313,7 +313,7 @@ def test_a_language_model_says_its_price_first_and_is_never_paid_twice(tmp_path,
     failed = run(*judge, "--yes", "--json")
     assert failed.exit_code == 1
     assert "line 2: judge_nonsense" in failed.stderr
-    assert "1 answers could not be measured yet" in failed.stderr
+    assert "1 answer could not be measured yet" in failed.stderr
     assert json.loads(failed.stdout)["models"][0]["markers"][0]["mic"] == pytest.approx(0.5)
     upstream.calls.clear()
     upstream.enqueue(says('["ccs"]'))
@@ -345,7 +345,7 @@ def test_the_shipped_judge_compares(tmp_path):
     data, out = write(tmp_path / "a.jsonl", ANSWERS[:1]), tmp_path / "kept.jsonl"
     result = run("--data", data, "--judge", "local", "--out", out, "--thresholds", "1", "--json")
     assert result.exit_code == 0, result.output
-    assert "1 answers to measure, 3 comparisons" in result.stderr
+    assert "1 answer to measure, 3 comparisons" in result.stderr
     assert json.loads(result.stdout)["models"][0]["markers"][0]["mic"] == pytest.approx(2 / 3, abs=1e-5)
     assert "now it is 'none'" in run("--data", data, "--out", out).stderr
 

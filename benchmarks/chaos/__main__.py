@@ -1,0 +1,179 @@
+"""`make chaos`: `python -m benchmarks.chaos [--rounds 3] [--store sqlite] [--write]`.
+
+A proxy for the tables of faults and abuse, a fresh one for each fault of the process, one more for its memory; on SQLite and on PostgreSQL.
+Ends with 1 where anything was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from benchmarks.chaos.load import Tally, count_faults, count_leaks, held, run_abuses, run_faults, tags, warm
+from benchmarks.chaos.memory import Memory, measure
+from benchmarks.chaos.processes import (
+    AWAY,
+    FULL,
+    FULL_ALL,
+    KILLED,
+    REPLACED,
+    Load,
+    away,
+    full,
+    killed,
+    leaving,
+    replaced,
+    small_disk,
+)
+from benchmarks.chaos.report import kinds, of_memory, of_store, write
+from benchmarks.chaos.serving import Proxy, proxy
+from benchmarks.chaos.traces import collecting
+from benchmarks.chaos.upstream import Upstream, listening
+from tests.support.postgres import Cluster, Missing, cluster
+
+STORES = ("SQLite", "PostgreSQL")
+POSTGRES_BYTES = 256 * 1024 * 1024
+"""A cluster of PostgreSQL takes some 60 MB before it has a row."""
+MOST_GROWTH = 0.05
+"""Most that a process may hold more after all requests than after the first thousand."""
+
+
+class Run:
+    """One run of everything on one kind of store."""
+
+    def __init__(self, folder: Path, server: Cluster | None, names: Iterator[str]) -> None:
+        self.tally, self.notes = Tally(), list[str]()
+        self.spans = 0
+        folder.chmod(0o755)  # PostgreSQL runs as a user of its own
+        self._folder, self._server, self._names, self._number = folder, server, names, 0
+
+    @asynccontextmanager
+    async def proxy(
+        self, *, disk: Path | None = None, spool: Path | None = None, server: Cluster | None = None
+    ) -> AsyncIterator[tuple[Proxy, Upstream]]:
+        """A fresh proxy on a fresh store, traced."""
+        self._number += 1
+        folder = self._folder / str(self._number)
+        folder.mkdir()
+        server = server or self._server
+        url = server.database() if server is not None else f"sqlite:///{disk or folder}/audit.db"
+        async with (
+            listening(Upstream()) as upstream,
+            collecting() as traces,
+            proxy(folder, upstream.url, url, traces.url) as running,
+        ):
+            if spool is not None:
+                await running.stop()
+                running.settings["audit"]["spool"] = str(spool)
+                await running.start()
+            await warm(running, self._names)
+            yield running, upstream
+            count_faults(running, self.tally)
+            self.spans += traces.received
+
+    def load(self, running: Proxy, upstream: Upstream, section: str) -> Load:
+        """Clients for one section of the report."""
+        print(f"  {time.strftime('%H:%M:%S')} {section}", flush=True)
+        return Load(running, upstream, self.tally, section, self._names)
+
+    async def tables(self, rounds: int) -> None:
+        """Faults of the upstream in every way, and abuse by clients."""
+        async with self.proxy() as (running, upstream):
+            before = await held(running)
+            for turn in range(rounds):
+                print(f"  {time.strftime('%H:%M:%S')} round {turn + 1}", flush=True)
+                await run_faults(running, upstream, self.tally, self._names)
+            await run_abuses(running, upstream, self.tally, times=1)
+            await count_leaks(running, self.tally, before)
+
+    async def processes(self) -> None:
+        """Faults of the process, of its disk and of its files."""
+        async with self.proxy() as (running, upstream):
+            await killed(running, self.load(running, upstream, KILLED))
+        async with self.proxy() as (running, upstream):
+            go, come = leaving(self._server, running.settings["audit"]["url"])
+            await away(self.load(running, upstream, AWAY), go, come)
+        async with self.proxy() as (running, upstream):
+            await replaced(running, self.load(running, upstream, REPLACED))
+        try:
+            await self._full_disks()
+        except PermissionError as error:
+            self.notes.append(f"Full disks were not tried: {error}.")
+
+    async def _full_disks(self) -> None:
+        if self._server is None:
+            for section, shared in ((FULL, False), (FULL_ALL, True)):
+                with small_disk(self._folder / section) as disk:
+                    async with self.proxy(disk=disk, spool=disk / "spool" if shared else None) as (running, upstream):
+                        await full(running, self.load(running, upstream, section), disk)
+            return
+        with small_disk(self._folder / FULL, POSTGRES_BYTES) as disk, cluster(parent=disk) as server:
+            async with self.proxy(server=server) as (running, upstream):
+                await full(running, self.load(running, upstream, FULL), disk, server.ensure)
+
+    async def memory(self) -> Memory:
+        """Resident memory over many requests."""
+        async with self.proxy() as (running, upstream):
+            return await measure(running, upstream, self._names)
+
+
+async def on_store(store: str, rounds: int, names: Iterator[str]) -> Run:
+    """The tables and the faults of processes on one kind of store."""
+    print(store, flush=True)
+    with tempfile.TemporaryDirectory(prefix="hedgerow-chaos-") as folder, contextlib.ExitStack() as stack:
+        run = Run(Path(folder), stack.enter_context(cluster()) if store == "PostgreSQL" else None, names)
+        await run.tables(rounds)
+        await run.processes()
+    if not run.spans:
+        run.notes.append("No span reached the collector.")
+    return run
+
+
+async def everything(stores: list[str], rounds: int, *, with_memory: bool) -> tuple[dict[str, str], bool]:
+    """The measured parts of the page, and whether anything was found."""
+    names, parts, found = tags(), {"kinds": kinds()}, False
+    for store in stores:
+        run = await on_store(store, rounds, names)
+        parts[store] = of_store(run.tally, run.notes)
+        found = found or bool(run.tally.found)
+        print(parts[store], *run.tally.examples, sep="\n", flush=True)
+    if with_memory:
+        with tempfile.TemporaryDirectory(prefix="hedgerow-chaos-") as folder:
+            memory = await Run(Path(folder), None, names).memory()
+        parts["memory"] = of_memory(memory)
+        found = found or memory.growth > MOST_GROWTH
+        print(parts["memory"])
+    return parts, found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="how often each fault is shown in each way, on each store"
+    )
+    parser.add_argument("--store", choices=["sqlite", "postgresql", "both", "none"], default="both")
+    parser.add_argument(
+        "--without-memory", action="store_true", help="leave out the 23,000 requests that measure memory"
+    )
+    parser.add_argument("--write", action="store_true", help="put what was measured into docs/reliability.md")
+    options = parser.parse_args()
+    stores = [store for store in STORES if options.store in ("both", store.lower())]
+    try:
+        parts, found = asyncio.run(everything(stores, options.rounds, with_memory=not options.without_memory))
+    except Missing as missing:
+        sys.exit(f"{missing}; `--store sqlite` does without")
+    if options.write:
+        for part, text in parts.items():
+            write(part, text)
+    return int(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

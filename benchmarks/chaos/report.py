@@ -1,0 +1,78 @@
+"""What `make chaos` found, as the page docs/reliability.md has it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+
+from benchmarks import ROOT
+from benchmarks.chaos.abuse import ABUSES
+from benchmarks.chaos.checks import HANG, STATUS, TEXT
+from benchmarks.chaos.faults import FAULTS, Wire
+from benchmarks.chaos.load import ABUSE, DESCRIPTORS, FAULT, LOST, TASKS, WHOLE, Tally
+from benchmarks.chaos.memory import FIRST, Memory
+from benchmarks.chaos.processes import AWAY, FULL, FULL_ALL, KILLED, REPLACED
+from benchmarks.chaos.rules import WAYS
+
+DOCUMENT = ROOT / "docs" / "reliability.md"
+KINDS = {
+    HANG: "hangs",
+    STATUS: "wrong statuses",
+    LOST: "lost rows",
+    TEXT: "unchecked texts",
+    TASKS: "leaked tasks",
+    DESCRIPTORS: "leaked descriptors",
+    FAULT: "faults of ours",
+}
+PROCESS_FAULTS = (KILLED, AWAY, FULL, FULL_ALL, REPLACED)
+
+
+def of_store(tally: Tally, notes: Sequence[str]) -> str:
+    """What was found on one kind of store."""
+    head = (
+        f"{tally.requests.total():,} requests: {len(FAULTS)} kinds of upstream fault, {len(ABUSES)} kinds of abuse and "
+        f"{sum(tally.requests[section] > 0 for section in PROCESS_FAULTS)} of process faults, with Python {platform.python_version()}; every request was traced."
+    )
+    return "\n".join([head, "", *_table(tally), *(["", *notes] if notes else [])])
+
+
+def of_memory(memory: Memory) -> str:
+    """How much a process holds."""
+    return (
+        f"Resident after {FIRST:,} requests {memory.after_first:.0f} MB, after {memory.off:,} passed on and {memory.calibrated:,} calibrated "
+        f"{memory.after_all:.0f} MB: {memory.growth:+.1%} (goal: at most +5 %)."
+    )
+
+
+def kinds() -> str:
+    """The tables of faults and abuses, by name."""
+    faults = (
+        f"- **{wire.value}**: {', '.join(fault.name for fault in FAULTS if fault.wire is wire)}"
+        for wire in Wire
+        if any(fault.wire is wire for fault in FAULTS)
+    )
+    text = "\n".join([*faults, "", f"Abuse: {', '.join(abuse.name for abuse in ABUSES)}."])
+    return text.replace("<", "&lt;").replace("|", "&#124;")
+
+
+def _table(tally: Tally) -> list[str]:
+    sections = [*(way.name for way in WAYS), ABUSE, *PROCESS_FAULTS, WHOLE]
+    header = ["", "requests", *KINDS.values()]
+    rows = [
+        [
+            section,
+            f"{tally.requests[section] or '':,}" if tally.requests[section] else "",
+            *(str(tally.found[(section, kind)]) for kind in KINDS),
+        ]
+        for section in sections
+        if tally.requests[section] or section == WHOLE
+    ]
+    return [f"| {' | '.join(row)} |" for row in (header, ["---", *["---:"] * (len(header) - 1)], *rows)]
+
+
+def write(part: str, text: str) -> None:
+    """Put a measured part into its place on the page."""
+    begin, end = f"<!-- measured by benchmarks.chaos: {part} -->", "<!-- end -->"
+    head, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(begin)
+    tail = rest.partition(end)[2]
+    DOCUMENT.write_text(f"{head}{begin}\n\n{text}\n\n{end}{tail}", encoding="utf-8")

@@ -1,0 +1,209 @@
+"""Which signal and which map? All of them on the same answers, each answer calibrated by a map that did not see it, compared pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.calibration.arrays import FloatArray, beta_sample
+from hedgerow.calibration.errors import CalibrationError, RangeError
+from hedgerow.calibration.fitting import HeldOutError, MeasuredBy, out_of_fold, random_folds
+from hedgerow.calibration.maps.base import map_class
+from hedgerow.calibration.metrics.bootstrap import Interval
+from hedgerow.calibration.metrics.table import Betas
+from hedgerow.calibration.summary import summarise
+
+SHOWN = ("smooth_ece", "generalised_ece", "faithfulness_divergence", "auroc")
+"""Figures of each candidate beside its Brier score."""
+Pair = tuple[str, str]
+"""A signal and a kind of map."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Raw confidences of one signal, shape (n,) each; `measured_by` as of `fit_map`."""
+
+    alpha: FloatArray
+    beta: FloatArray
+    measured_by: MeasuredBy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A signal with a kind of map.
+
+    Attributes
+    ----------
+    brier : float
+        Mean of (calibrated mean - outcome)^2, in [0, 1]; lower is better. What the candidates are ranked by: it is proper, so that neither
+        caution nor boldness is rewarded, and it counts discrimination between right and wrong answers as well as calibration.
+    figures : Mapping[str, float]
+        The metrics of `SHOWN` that the data allow.
+    difference : Interval
+        Its Brier score minus that of the reference; nominally, the intervals of all candidates hold together in 95 of 100 cases. Below 0 = better.
+    """
+
+    signal: str
+    kind: str
+    brier: float
+    figures: Mapping[str, float]
+    difference: Interval
+
+    @property
+    def verdict(self) -> str:
+        """`better` or `worse` than the reference, beyond noise; else `even`."""
+        return "better" if self.difference.high < 0.0 else "worse" if self.difference.low > 0.0 else "even"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Candidates from best to worst.
+
+    Attributes
+    ----------
+    reference : tuple[str, str]
+        The signal and the kind that all are compared with.
+    n, folds : int
+        Answers measured, and parts that they were dealt into.
+    failed : Mapping[tuple[str, str], str]
+        What could not be learned, and why.
+    """
+
+    reference: Pair
+    n: int
+    folds: int
+    accuracy: float
+    candidates: tuple[Candidate, ...]
+    failed: Mapping[Pair, str]
+
+
+def compare(
+    signals: Mapping[str, Signal],
+    correct: FloatArray,
+    *,
+    kinds: Sequence[str],
+    reference: Pair,
+    folds: int = 5,
+    resamples: int = 2000,
+    rng: np.random.Generator,
+    on_candidate: Callable[[], None] = lambda: None,
+) -> Comparison:
+    """Rank signals and kinds of maps by the Brier score of answers that each map did not see.
+
+    Parameters
+    ----------
+    signals : Mapping[str, Signal]
+        By name; all of the same answers in the same order.
+    correct : ndarray, shape (n,)
+        0 or 1.
+    kinds : Sequence[str]
+        Names in `hedgerow.calibration.maps.KINDS`.
+    reference : tuple[str, str]
+        One of the signals and one of the kinds: chosen before the answers are looked at, such as what `hedgerow fit` learns by default.
+        Intervals around the difference to the best would flatter it, for it was chosen by the same answers.
+    folds, resamples : int
+        >= 2; folds are dealt once, the same for all.
+    rng : numpy.random.Generator
+        Source of the resamples.
+    on_candidate : callable, optional
+        Called after each candidate.
+
+    Raises
+    ------
+    CalibrationError
+        If the reference is not among them or cannot be learned on these answers.
+    RangeError, ShapeError
+        If a value is out of range or the shapes do not fit together.
+
+    Notes
+    -----
+    **Source**: losses of pooled held-out answers and their plain variance, Bayle, Bayle, Janson & Mackey, Cross-validation Confidence Intervals
+    for Test Error, NeurIPS 2020: they hold for the mean error of the maps learned on the folds, where no single answer moves a map by
+    much. Intervals of all differences together: estimate -+ c s_j with s_j the standard error over paired bootstrap resamples and c the 95 %
+    quantile of their largest |deviation| / s_j, Romano & Wolf, Econometrica 73 (2005), without their steps. **Deviates**: none. Simulated, they hold together in 87 to 88 %.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> agree = rng.integers(1, 10, 400).astype(float)
+    >>> right = (rng.random(400) < (agree / 10) ** 3).astype(float)
+    >>> ranked = compare({"semantic": Signal(agree, 10 - agree)}, right, kinds=("identity", "platt"), reference=("semantic", "platt"), rng=rng)
+    >>> [(one.kind, one.verdict) for one in ranked.candidates]
+    [('platt', 'even'), ('identity', 'worse')]
+    """
+    if reference[0] not in signals or reference[1] not in kinds:
+        raise RangeError(f"the reference {' with '.join(reference)} is not among what is compared")
+    columns = {name: beta_sample(signal.alpha, signal.beta, correct) for name, signal in signals.items()}
+    fold = random_folds(*columns[reference[0]], folds)
+    held, failed = _held_out(signals, columns, kinds, fold, folds, on_candidate)
+    if reference in failed:
+        raise CalibrationError(f"{' with '.join(reference)}: {failed[reference]}")
+    y = columns[reference[0]][2][fold < folds]
+    losses = np.stack([(alpha / (alpha + beta) - y) ** 2 for alpha, beta in held.values()], axis=1)
+    intervals = together(losses - losses[:, [list(held).index(reference)]], resamples=resamples, rng=rng)
+    rows = zip(held.items(), losses.mean(axis=0), intervals, strict=True)
+    candidates = [
+        Candidate(*pair, float(brier), _figures(betas, y), interval) for (pair, betas), brier, interval in rows
+    ]
+    candidates.sort(key=lambda one: one.brier)
+    return Comparison(reference, y.size, folds, float(y.mean()), tuple(candidates), failed)
+
+
+def _held_out(
+    signals: Mapping[str, Signal],
+    columns: Mapping[str, tuple[FloatArray, FloatArray, FloatArray]],
+    kinds: Sequence[str],
+    fold: NDArray[np.int64],
+    folds: int,
+    on_candidate: Callable[[], None],
+) -> tuple[dict[Pair, Betas], dict[Pair, str]]:
+    """Calibrated confidences of each candidate, every answer's by a map that did not see it; and what could not be learned, with the reason."""
+    held, failed = dict[Pair, Betas](), dict[Pair, str]()
+    for name, signal in signals.items():
+        for kind in kinds:
+            try:
+                _, held[name, kind] = out_of_fold(map_class(kind).learn, columns[name], fold, folds, signal.measured_by)
+            except HeldOutError as error:
+                failed[name, kind] = str(error)
+            on_candidate()
+    return held, failed
+
+
+def _figures(betas: Betas, correct: FloatArray) -> dict[str, float]:
+    figures = summarise(*betas, correct)
+    return {name: figures[name] for name in SHOWN if name in figures}
+
+
+def together(
+    values: NDArray[np.float64], *, resamples: int, rng: np.random.Generator, level: float = 0.95
+) -> list[Interval]:
+    """Means of columns with intervals that hold all together; columns of one value alone have an interval of no width.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, m)
+        One row an answer.
+    resamples : int
+        >= 2.
+    rng : numpy.random.Generator
+        Source of the resamples.
+    level : float
+        In (0, 1).
+
+    Notes
+    -----
+    **Source**: as of `compare`.
+    """
+    n, m = values.shape
+    means = values.mean(axis=0)
+    deviations = np.empty((resamples, m))
+    for i in range(resamples):
+        deviations[i] = rng.multinomial(n, np.full(n, 1.0 / n)) @ values / n - means
+    errors = np.sqrt((deviations**2).mean(axis=0))
+    moving = errors > 1e-15
+    widest = np.abs(deviations[:, moving] / errors[moving]).max(axis=1, initial=0.0)
+    reach = float(np.quantile(widest, level)) * np.where(moving, errors, 0.0)
+    return [Interval(float(e), float(e - r), float(e + r)) for e, r in zip(means, reach, strict=True)]

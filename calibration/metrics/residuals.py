@@ -1,0 +1,92 @@
+"""Intervals for calibration errors that are L1 norms of a residual, smoothed or summed in bins: percentiles of their resamples would lie too high."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.calibration.arrays import FloatArray
+from hedgerow.calibration.metrics.bootstrap import Interval, require_resampling
+
+
+class Residual(Protocol):
+    """Outcomes minus confidences of a sample, as a function or as sums in bins: a mean, whose L1 norm is the error."""
+
+    estimate: float
+    """The error of the sample."""
+    n: int
+    """Records in the sample."""
+
+    def distance(self, chosen: NDArray[np.int64]) -> float:
+        """L1 distance to the residual of a resample, given by the indices of its records."""
+
+
+def norm_interval(
+    residual: Residual,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    resamples: int = 200,
+    on_resample: Callable[[], None] | None = None,
+) -> Interval:
+    """The error with an interval that covers, also where the confidences are well calibrated.
+
+    Notes
+    -----
+    **Source**: ours. A norm is at least 0 on every sample: noise can only raise it, resamples raise it again, and percentiles of them lie above
+    the truth of a calibrated map. The residual itself is a mean and has no bias: with D the L1 distance between that of a resample and
+    that of the data, |estimate - truth| <= D by the triangle inequality, so the estimate plus and minus the `level` quantile of D covers.
+    """
+    distances = _distances([residual], rng, level, resamples, on_resample)
+    return _within(residual, float(np.quantile(distances, level)))
+
+
+def norm_change(
+    before: Residual,
+    after: Residual,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    resamples: int = 200,
+    on_resample: Callable[[], None] | None = None,
+) -> tuple[Interval, Interval, Interval]:
+    """The errors of two confidences of the same records, and the second minus the first, each with an interval that covers.
+
+    Notes
+    -----
+    **Source**: ours. Each estimate lies within its D of the truth (`norm_interval`), so their difference lies within the sum of both, whose quantile
+    is taken over the same resamples. The interval is wide: where both confidences err alike, it does not know that they do.
+    """
+    distances = _distances([before, after], rng, level, resamples, on_resample)
+    change, reach = after.estimate - before.estimate, float(np.quantile(distances.sum(axis=1), level))
+    one, other = (
+        _within(residual, float(np.quantile(column, level)))
+        for residual, column in zip((before, after), distances.T, strict=True)
+    )
+    return one, other, Interval(change, change - reach, change + reach)
+
+
+def _within(residual: Residual, reach: float) -> Interval:
+    return Interval(residual.estimate, max(0.0, residual.estimate - reach), min(1.0, residual.estimate + reach))
+
+
+def _distances(
+    residuals: Sequence[Residual],
+    rng: np.random.Generator,
+    level: float,
+    resamples: int,
+    on_resample: Callable[[], None] | None,
+) -> FloatArray:
+    """How far the residuals of resamples lie, shape (resamples, residuals)."""
+    require_resampling(level, resamples)
+    distances = np.empty((resamples, len(residuals)))
+    n = residuals[0].n
+    for i in range(resamples):
+        chosen = rng.integers(0, n, n)
+        distances[i] = [residual.distance(chosen) for residual in residuals]
+        if on_resample is not None:
+            on_resample()
+    return distances

@@ -1,0 +1,82 @@
+"""The entries of a lexicon of one's own, as the reader needs them: their wordings, at their own Betas, before those of the shipped lexicon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hedgerow.calibration import Beta
+from hedgerow.lexicon.hedges.entries import NO_HEDGE, Lexicon
+from hedgerow.lexicon.hedges.loading import load
+from hedgerow.lexicon.hedges.offered import own_entries
+from hedgerow.lexicon.perception.cues import Cue, find_cues
+from hedgerow.lexicon.perception.translated import Book, Wording, check_language, find_wordings
+from hedgerow.lexicon.text.language import function_words, negations
+from hedgerow.lexicon.text.words import Token
+
+_EDGES = frozenset({"and", "although", "but", "though"})
+"""Conjunctions that may be missing at the ends of an English wording."""
+_ARTICLES = frozenset({"a", "an", "the"})
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What a lexicon says otherwise than the shipped one of its language.
+
+    Attributes
+    ----------
+    language : str
+    book : Book
+        Wordings of its own entries.
+    plain : Beta
+        The confidence perceived in a plain assertion: of its own `no-hedge`, else of the shipped one.
+    """
+
+    language: str
+    book: Book
+    plain: Beta
+
+    @classmethod
+    def of(cls, lexicon: Lexicon) -> Own | None:
+        """Of a lexicon; None where it has no entry of its own.
+
+        Raises
+        ------
+        LexiconError
+            If its language cannot be read.
+        """
+        check_language(lexicon.language)
+        mine = own_entries(lexicon)
+        if not mine:
+            return None
+        denying = lexicon.negations or negations(lexicon.language)
+        common = function_words(lexicon.language)
+        plain = lexicon.get(NO_HEDGE) or load(language=lexicon.language)[NO_HEDGE]
+        book = Book.of(mine.values(), denying, lexicon.edges or _EDGES, common)
+        return cls(lexicon.language, book, plain.beta)
+
+    def find(self, tokens: Sequence[Token], cues: Sequence[Cue]) -> tuple[list[Wording], list[Cue]]:
+        """The own wordings of an English sentence, and the cues that stand beside them.
+
+        A wording gives way to a cue that modifies it ("very likely" is not the own "likely"); one whose words the grammar of cues knows counts only
+        where that sees a cue ("may" is not the month).
+        """
+        words = [token.word for token in tokens]
+        kept = [
+            wording
+            for wording in find_wordings(tokens, self.book)
+            if _stands(wording, words, [cue for cue in cues if _meet(wording, cue)], tokens)
+        ]
+        return kept, [cue for cue in cues if not any(_meet(wording, cue) for wording in kept)]
+
+
+def _meet(wording: Wording, cue: Cue) -> bool:
+    return wording.first <= cue.last and cue.first <= wording.last
+
+
+def _stands(wording: Wording, words: Sequence[str], met: Sequence[Cue], tokens: Sequence[Token]) -> bool:
+    if met and wording.hedge is None:
+        return False  # the grammar of cues reads a negation better
+    if not met:
+        return not find_cues(tokens[wording.first : wording.last + 1])
+    return _ARTICLES.issuperset(words[min(cue.first for cue in met) : wording.first])

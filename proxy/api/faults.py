@@ -1,0 +1,75 @@
+"""What our own endpoints and pages answer where something is wrong: one sentence, in the form of the API's errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from hedgerow.proxy.errors import Internal, NotFound, ProxyError, StoreError
+
+log = structlog.get_logger(__name__)
+
+OF_THE_API = frozenset(
+    [
+        "assistants",
+        "audio",
+        "batches",
+        "chat",
+        "completions",
+        "embeddings",
+        "files",
+        "fine_tuning",
+        "images",
+        "messages",
+        "models",
+        "moderations",
+        "realtime",
+        "rerank",
+        "responses",
+        "threads",
+        "uploads",
+        "vector_stores",
+    ]
+)
+"""How paths of the API begin, for clients whose base URL lacks its `/v1`."""
+
+
+async def _proxy_error(_request: Request, error: Any) -> Response:
+    raw = getattr(error, "raw_body", None)
+    if raw is not None:
+        return Response(raw, error.status, media_type=getattr(error, "content_type", None))
+    return JSONResponse(error.body(), error.status)
+
+
+async def _store_error(_request: Request, error: Any) -> Response:
+    log.error("audit_unavailable", error=str(error))
+    return JSONResponse(Internal("the audit store is not available", code="store_unavailable").body(), 503)
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    """The last resort: whatever was not foreseen is a 500 and a line with its cause."""
+    log.error("request_fault", path=request.url.path, exc_info=error)
+    return JSONResponse(Internal("something went wrong inside the proxy; the operator's log says what").body(), 500)
+
+
+async def _unknown_path(request: Request, error: Exception) -> Response:
+    status = getattr(error, "status_code", 404)
+    path = request.url.path
+    message = f"there is no {request.method} {path} here"
+    if path.split("/")[1] in OF_THE_API:
+        message += f"; the API lies under /v1: set the client's base URL to {request.base_url}v1"
+    return JSONResponse(NotFound(message, code="unknown_path").body(), status)
+
+
+HANDLERS: Mapping[Any, Any] = {
+    ProxyError: _proxy_error,
+    StoreError: _store_error,
+    Exception: _fault,
+    404: _unknown_path,
+    405: _unknown_path,
+}
+"""By exception or status."""

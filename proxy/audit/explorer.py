@@ -1,0 +1,202 @@
+"""The request explorer's rows: what a filter chooses, newest first, page by page.
+
+Two steps: an index that holds every filtered column (`ix_answers_counted`) gives the ids, then those few rows are read. Pages follow each other by
+moment and id, so that a later page costs no more than the first and rows that come in meanwhile shift nothing. Texts have no index:
+a search reads those of so many newest candidates and says how far back it came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from hedgerow.proxy.audit.engine import Connection
+from hedgerow.proxy.audit.tables import answers, texts, verdicts
+from hedgerow.proxy.types import Json
+
+Judged = Literal["right", "wrong", "any", "none"]
+PAGE = 50
+EXPORT_PAGE = 1000
+"""Rows of one page of a list, and of an export."""
+TEXTS_READ = 5000
+"""Candidates whose texts one page of a search reads."""
+MAX_TEXT = 200
+"""Longest text that is searched for, characters."""
+SHOWN_CHARS = 300
+"""Of a question or an answer in a list."""
+
+
+_INDICES_ONLY = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off"
+"""For the transaction: PostgreSQL would rather read a quarter of the table's pages for a common key than the one index that has it all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which requests; None does not restrict, "" means that there is none.
+
+    Attributes:
+        least, most: of the calibrated mean, in [0, 1]; either leaves out requests without a confidence.
+        judged: by the current verdict; "right" from a half on.
+        text: part of the question or of an answer, where texts are kept readable; letters in either case.
+        since, until: seconds since 1970, UTC.
+    """
+
+    route: str | None = None
+    key: str | None = None
+    model: str | None = None
+    status: str | None = None
+    arm: str | None = None
+    least: float | None = None
+    most: float | None = None
+    judged: Judged | None = None
+    text: str | None = None
+    since: float | None = None
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Between two rows of the list: everything older than this moment and id comes after it."""
+
+    created_at: float
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.created_at!r}_{self.id}"
+
+    @classmethod
+    def read(cls, text: str) -> Place | None:
+        """The place that `str` wrote; None for anything else."""
+        moment, _, name = text.partition("_")
+        try:
+            return cls(float(moment), name) if name else None
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows of a list.
+
+    Attributes:
+        after: where the next page begins; None where nothing is left.
+        read_back_to: how far back a search of texts came before it had read its share; None where it did not stop for that.
+    """
+
+    rows: list[Json]
+    after: Place | None
+    read_back_to: float | None = None
+
+
+def requests(
+    connection: Connection, chosen: Filter, after: Place | None = None, size: int = PAGE, *, whole: bool = False
+) -> Page:
+    """A page of requests, newest first: the columns of `LISTED`; `whole` does not shorten their texts."""
+    weighs = connection.dialect.name == "postgresql"
+    if weighs:
+        connection.exec_driver_sql(_INDICES_ONLY)
+    wanted = _chosen(chosen, after, weighs=weighs)
+    last: Place | None = None
+    if chosen.text:
+        read_last = connection.execute(wanted.offset(TEXTS_READ - 1).limit(1)).first()
+        last = Place(*read_last) if read_last is not None else None
+        wanted = _saying(wanted.limit(TEXTS_READ).subquery(), chosen.text)
+    page = wanted.limit(size + 1).subquery()
+    rows = [dict(row) for row in connection.execute(_listed(page, whole)).mappings()]
+    if len(rows) > size:
+        rows = rows[:size]
+        return Page(rows, Place(rows[-1]["created_at"], rows[-1]["id"]))
+    return Page(rows, last, None if last is None else last.created_at)
+
+
+def _chosen(chosen: Filter, after: Place | None, *, weighs: bool) -> sa.Select[Any]:
+    """Moment and id of what the filter chooses without its text, newest first.
+
+    PostgreSQL weighs indices by what it knows of the values (`weighs`). SQLite, without statistics, would take an index of one column and look
+    into the table for each of its rows: there every column is an expression, so that the index that holds them all is read, and nothing else.
+    """
+    a = answers.c
+    statement = sa.select(a.created_at, a.id).order_by(a.created_at.desc(), a.id.desc())
+    for name in ("route", "key", "model", "status", "arm"):
+        if (value := getattr(chosen, name)) is not None:
+            statement = statement.where(_is(a[name], value, weighs=weighs))
+    if chosen.since is not None:
+        statement = statement.where(a.created_at >= chosen.since)
+    if chosen.until is not None:
+        statement = statement.where(a.created_at <= chosen.until)
+    mean = a.alpha / (a.alpha + a.beta)
+    if chosen.least is not None:
+        statement = statement.where(mean >= chosen.least)
+    if chosen.most is not None:
+        statement = statement.where(mean <= chosen.most)
+    if chosen.judged is not None:
+        statement = statement.where(_judged(chosen.judged))
+    if after is not None:
+        statement = statement.where(sa.tuple_(a.created_at, a.id) < (after.created_at, after.id))
+    return statement
+
+
+def _is(column: sa.ColumnElement[Any], value: str, *, weighs: bool) -> sa.ColumnElement[bool]:
+    if weighs:
+        return column == value if value else column.is_(None)
+    return sa.func.coalesce(column, "") == value
+
+
+def _judged(judged: Judged) -> sa.ColumnElement[bool]:
+    v = verdicts.c
+    current = sa.exists().where(v.answer_id == answers.c.id, v.current)
+    if judged in ("any", "none"):
+        return current if judged == "any" else ~current
+    return current.where(v.correct >= 0.5 if judged == "right" else v.correct < 0.5)
+
+
+def _saying(candidates: sa.Subquery, text: str) -> sa.Select[Any]:
+    """The candidates whose readable texts hold a text."""
+    t = texts.c
+    said = sa.or_(*(column.icontains(text, autoescape=True) for column in (t.question, t.answer, t.draft, t.served)))
+    return (
+        sa.select(candidates.c.created_at, candidates.c.id)
+        .join(texts, t.answer_id == candidates.c.id)
+        .join(answers, answers.c.id == candidates.c.id)
+        .where(answers.c.store_text.in_(("full", "redacted")), said)
+        .order_by(candidates.c.created_at.desc(), candidates.c.id.desc())
+    )
+
+
+def _listed(page: sa.Subquery, whole: bool) -> sa.Select[Any]:
+    a, v, t = answers.c, verdicts.c, texts.c
+
+    def text(column: sa.ColumnElement[str]) -> sa.ColumnElement[Any]:
+        shown = column if whole else sa.func.substr(column, 1, SHOWN_CHARS)
+        return sa.case((a.store_text != "hashed", shown))
+
+    columns = {
+        "confidence": a.alpha / (a.alpha + a.beta),
+        "raw_confidence": a.raw_alpha / (a.raw_alpha + a.raw_beta),
+        "tokens": a.tokens_answer + a.tokens_samples + a.tokens_rewrite + a.tokens_escalation,
+        "correct": v.correct,
+        "verdict_kind": v.kind,
+        "fd": v.fd,
+        "question": text(t.question),
+        "answer": text(sa.func.coalesce(t.served, t.answer, t.draft)),
+    }
+    selected = (columns[name].label(name) if name in columns else a[name] for name in LISTED)
+    return (
+        sa.select(*selected)
+        .select_from(page)
+        .join(answers, a.id == page.c.id)
+        .outerjoin(verdicts, sa.and_(v.answer_id == a.id, v.current))
+        .outerjoin(texts, t.answer_id == a.id)
+        .order_by(page.c.created_at.desc(), page.c.id.desc())
+    )
+
+
+LISTED = {
+    "id": "text", "created_at": "float", "route": "text", "key": "text", "model": "text", "mode": "text", "arm": "text",
+    "status": "text", "reason": "text", "http_status": "int", "confidence": "float", "raw_confidence": "float", "hedge": "text",
+    "map_id": "text", "tokens": "int", "duration_ms": "float", "correct": "float", "verdict_kind": "text", "fd": "float",
+    "question": "text", "answer": "text",
+}  # fmt: skip
+"""The columns of a list, and what they hold; `answer` is what the client got."""

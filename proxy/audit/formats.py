@@ -1,0 +1,176 @@
+"""Rows as files, batch by batch: CSV, JSON Lines, Parquet. Moments are seconds since 1970 in JSON Lines, and times in UTC in the tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import orjson
+
+from hedgerow.proxy.errors import InputError
+
+Row = Mapping[str, Any]
+MOMENT = "moment"
+"""The kind of a column of seconds since 1970."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class Form(Protocol):
+    """One file in the making.
+
+    Attributes:
+        content_type: of the whole file.
+    """
+
+    content_type: str
+
+    def batch(self, rows: Sequence[Row]) -> bytes:
+        """The bytes of some more rows."""
+
+    def end(self) -> bytes:
+        """The last bytes."""
+
+
+class Jsonl:
+    """One JSON object a line."""
+
+    content_type = "application/jsonl"
+
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        self._columns = columns
+
+    def batch(self, rows: Sequence[Row]) -> bytes:
+        """See `Form`."""
+        return b"".join(orjson.dumps({name: row[name] for name in self._columns}) + b"\n" for row in rows)
+
+    def end(self) -> bytes:
+        """See `Form`."""
+        return b""
+
+
+class Csv:
+    """A line of names, then one line a row; nulls are empty.
+
+    A text that a spreadsheet would take for a formula begins with an apostrophe: what users wrote must not run there.
+    """
+
+    content_type = "text/csv; charset=utf-8"
+
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        self._columns, self._moments = columns, _moments(columns)
+        self._named = False
+
+    def batch(self, rows: Sequence[Row]) -> bytes:
+        """See `Form`."""
+        lines = io.StringIO()
+        writer = csv.writer(lines)
+        if not self._named:
+            writer.writerow(self._columns)
+            self._named = True
+        for row in _with_times(rows, self._moments):
+            writer.writerow([_written(row[name]) for name in self._columns])
+        return lines.getvalue().encode("utf-8")
+
+    def end(self) -> bytes:
+        """See `Form`."""
+        return b"" if self._named else self.batch(())
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _moments(columns: Mapping[str, str]) -> list[str]:
+    return [name for name, kind in columns.items() if kind == MOMENT]
+
+
+def _with_times(rows: Sequence[Row], moments: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows with times in UTC for seconds since 1970."""
+    return [{**row, **{name: _time(row[name]) for name in moments}} for row in rows]
+
+
+def _time(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+class _Sink(io.RawIOBase):
+    """Takes what is written, to be fetched piece by piece."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces: list[bytes] = []
+        self._written = 0
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Keep it until it is fetched."""
+        self._pieces.append(bytes(data))
+        self._written += len(self._pieces[-1])
+        return len(self._pieces[-1])
+
+    def tell(self) -> int:
+        """How much was written."""
+        return self._written
+
+    def taken(self) -> bytes:
+        """What was written since the last call."""
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)
+
+
+class Parquet:
+    """A row group a batch; an empty column keeps its kind."""
+
+    content_type = "application/vnd.apache.parquet"
+
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        kinds = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
+        kinds[MOMENT] = pa.timestamp("us", tz="UTC")
+        self._moments = _moments(columns)
+        self._schema = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
+        self._table = pa.Table
+        self._sink = _Sink()
+        self._writer = pq.ParquetWriter(self._sink, self._schema, compression="zstd")
+
+    def batch(self, rows: Sequence[Row]) -> bytes:
+        """See `Form`."""
+        if rows:
+            self._writer.write_table(self._table.from_pylist(_with_times(rows, self._moments), schema=self._schema))
+        return self._sink.taken()
+
+    def end(self) -> bytes:
+        """See `Form`."""
+        self._writer.close()
+        return self._sink.taken()
+
+
+_FORMS: dict[str, type[Jsonl | Csv | Parquet]] = {"csv": Csv, "jsonl": Jsonl, "parquet": Parquet}
+
+
+def forms() -> list[str]:
+    """The formats that can be written here; Parquet needs the extra `parquet`."""
+    return [name for name in _FORMS if name != "parquet" or find_spec("pyarrow") is not None]
+
+
+def form_of(name: str, columns: Mapping[str, str]) -> Form:
+    """A file of these columns, which are "text", "float", "int", "bool" or `MOMENT`.
+
+    Raises:
+        InputError: there is no such format, or it cannot be written here.
+    """
+    if name not in forms():
+        wanted = "needs the extra `parquet`: pip install 'hedgerow[parquet]'" if name in _FORMS else "is not a format"
+        raise InputError(f"{name!r} {wanted}; there is {', '.join(forms())}")
+    return _FORMS[name](columns)

@@ -1,0 +1,43 @@
+"""Rows into a file that other tools read: JSON lines, CSV, Parquet."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import IO, Literal, cast
+
+from hedgerow.proxy.audit.formats import form_of
+from hedgerow.proxy.types import Json
+
+Form = Literal["jsonl", "csv", "parquet"]
+_AT_A_TIME = 20_000
+"""Rows in memory, and in a row group of Parquet."""
+
+
+def ending_of(out: Path) -> Form:
+    """The form that a file's ending asks for; JSON lines where it asks for none."""
+    if ".parquet" in out.suffixes[-2:]:
+        return "parquet"
+    return "csv" if ".csv" in out.suffixes[-2:] else "jsonl"
+
+
+def write_rows(out: Path, form: Form, rows: Iterator[Json], columns: Mapping[str, str]) -> int:
+    """Write these columns of rows, whose kinds `form_of` names, and say how many rows; a name that ends in .gz packs the file.
+
+    Raises:
+        InputError: the form cannot be written here.
+        OSError: the file cannot be written.
+    """
+    made, written = form_of(form, columns), 0
+    with _open(out) as file:
+        while batch := list(islice(rows, _AT_A_TIME)):
+            file.write(made.batch(batch))
+            written += len(batch)
+        file.write(made.end())
+    return written
+
+
+def _open(out: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(out, "wb")) if out.suffix == ".gz" else out.open("wb")

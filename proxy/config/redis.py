@@ -1,0 +1,30 @@
+"""A client of the Redis server that a key of the configuration names. Nothing is asked of the server yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hedgerow.proxy.errors import ConfigError
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+TIMEOUT_S = 1.0
+"""Longest wait for an answer."""
+
+
+def redis_client(section: str, url: str) -> Redis:
+    """The client for `section`, such as "sampling.cache".
+
+    Raises:
+        ConfigError: the client library is not installed, or the address is none.
+    """
+    try:
+        from redis.asyncio import from_url
+    except ImportError as error:
+        raise ConfigError(f"{section}.store is 'redis', which needs the library redis (extra `redis`)") from error
+    try:
+        client: Redis = from_url(url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)
+    except ValueError as error:
+        raise ConfigError(f"{section}.url: {error}") from error
+    return client

@@ -1,0 +1,149 @@
+"""Signing in at an OpenID Connect provider. Authlib does the protocol (state, nonce, PKCE, the ID token and its keys); who somebody is, and what they may
+do, is read from the ID token here.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hedgerow.proxy.api.access import services_of
+from hedgerow.proxy.config.access import Oidc
+from hedgerow.proxy.dashboard import visitor as visitors
+from hedgerow.proxy.dashboard.render import page
+from hedgerow.proxy.dashboard.visitor import Who
+from hedgerow.proxy.gateway.access import RANKS
+from hedgerow.proxy.types import Role
+
+log = structlog.get_logger(__name__)
+
+STATE_COOKIE = "hedgerow_sign_in"
+"""What is remembered of a visitor between going to the provider and coming back; it goes to no other address."""
+STATE_S = 600
+TIMEOUT_S = 10.0
+"""Longest that the provider may take to answer."""
+PROVIDER_FAILED = "The identity provider did not answer as it should. Try again; the log says what happened."
+
+
+class Provider:
+    """The provider as configured, with what it says of itself, until the configuration changes."""
+
+    def __init__(self) -> None:
+        self._settings: Oidc | None = None
+        self._client: Any = None
+
+    async def go(self, request: Request) -> Response:
+        """Send a visitor to the provider."""
+        settings = services_of(request).settings.access.oidc
+        if settings is None:
+            return page("missing.html", status=404, visitor=None, here="", what="No identity provider is configured.")
+        request.scope["session"] = {"next": target_of(request.query_params.get("next"))}
+        try:
+            response: Response = await self._of(settings).authorize_redirect(
+                request, f"{settings.public_url}/sign-in/oidc/back"
+            )
+        except Exception as error:  # noqa: BLE001 # of three libraries and a network: each says what could not be had
+            return _failed(error)
+        _remember(response, settings, request.scope["session"])
+        return response
+
+    async def back(self, request: Request) -> Response:
+        """Take in whoever comes back from the provider."""
+        services = services_of(request)
+        if (settings := services.settings.access.oidc) is None:
+            return page("missing.html", status=404, visitor=None, here="", what="No identity provider is configured.")
+        session = request.scope["session"] = _remembered(request, settings)
+        try:
+            token = await self._of(settings).authorize_access_token(request)
+        except Exception as error:  # noqa: BLE001 # as above, and whatever is wrong with an ID token
+            return _failed(error)
+        claims: Mapping[str, Any] = token.get("userinfo") or {}
+        name, role = _name(claims, settings), role_of(claims, settings)
+        if not name or role is None:
+            log.warning("sign_in_refused", name=name)
+            message = f"You are signed in as {name or 'nobody'}, who has no role here. Ask an operator for one."
+            return page("refused.html", status=403, message=message, visitor=None)
+        log.info("signed_in", name=name, role=role)
+        response = page("signed_in.html", visitor=None, target=target_of(session.get("next")))
+        visitors.open_session(response, request, services, Who("oidc", name, role))
+        response.delete_cookie(STATE_COOKIE, path="/sign-in")
+        return response
+
+    def _of(self, settings: Oidc) -> Any:
+        """Authlib's client of the provider."""
+        if self._settings != settings:
+            from authlib.integrations.starlette_client import OAuth
+
+            self._settings, self._client = (
+                settings,
+                OAuth().register(
+                    "provider",
+                    client_id=settings.client_id,
+                    client_secret=settings.client_secret.get_secret_value(),
+                    server_metadata_url=settings.issuer.rstrip("/") + "/.well-known/openid-configuration",
+                    client_kwargs={
+                        "scope": " ".join(settings.scopes),
+                        "code_challenge_method": "S256",
+                        "timeout": TIMEOUT_S,
+                    },
+                ),
+            )
+        return self._client
+
+
+def target_of(wanted: str | None) -> str:
+    """Where to go after signing in: a page of ours."""
+    ours = wanted is not None and wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
+    return wanted if wanted is not None and ours else "/dashboard"
+
+
+def role_of(claims: Mapping[str, Any], settings: Oidc) -> Role | None:
+    """The highest role of somebody's groups; None where they have none."""
+    held: Any = claims
+    for part in settings.roles_claim.split("."):
+        held = held.get(part) if isinstance(held, Mapping) else None
+    groups = [held] if isinstance(held, str) else held if isinstance(held, list) else []
+    roles = [settings.roles[group] for group in groups if isinstance(group, str) and group in settings.roles]
+    return max(roles, key=RANKS.index, default=settings.default_role)
+
+
+def _name(claims: Mapping[str, Any], settings: Oidc) -> str:
+    """What somebody is recorded as; "" where the provider does not say who it is."""
+    name = claims.get(settings.name_claim) or claims.get("sub")
+    return name[:64] if isinstance(name, str) else ""
+
+
+def _failed(error: Exception) -> Response:
+    log.error("sign_in_failed", error=type(error).__name__, why=getattr(error, "error", None))
+    return page("refused.html", status=502, message=PROVIDER_FAILED, visitor=None)
+
+
+def _remember(response: Response, settings: Oidc, session: Mapping[str, Any]) -> None:
+    """Sent back by the browser from the provider's site: such a cookie cannot be SameSite=Strict."""
+    packed = base64.urlsafe_b64encode(orjson.dumps(session)).decode()
+    value, secure = f"{packed}.{_sign(packed, settings)}", settings.public_url.startswith("https:")
+    response.set_cookie(
+        STATE_COOKIE, value, max_age=STATE_S, path="/sign-in", httponly=True, samesite="lax", secure=secure
+    )
+
+
+def _remembered(request: Request, settings: Oidc) -> dict[str, Any]:
+    """What was remembered; nothing where it was not written by us."""
+    packed, _, signature = request.cookies.get(STATE_COOKIE, "").rpartition(".")
+    if not hmac.compare_digest(signature.encode(), _sign(packed, settings).encode()):
+        return {}
+    session: dict[str, Any] = orjson.loads(base64.urlsafe_b64decode(packed))
+    return session
+
+
+def _sign(packed: str, settings: Oidc) -> str:
+    key = settings.client_secret.get_secret_value().encode()
+    return hmac.new(key, b"sign-in " + packed.encode(), hashlib.sha256).hexdigest()

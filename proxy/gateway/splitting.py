@@ -1,0 +1,52 @@
+"""Which arm of a split route a request belongs to: by lot, and always the same for whatever stays together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from hedgerow.proxy.config import Mode, Route
+from hedgerow.proxy.config.routes import Split
+from hedgerow.proxy.pipeline.job import Job, user_of
+from hedgerow.proxy.types import KEY_HEADERS, Json
+
+
+def arm_of(route: Route, split: Split, job: Job, body: Json) -> Mode:
+    """The arm. A hash of the route's name and of what stays together is the lot: no table, the same in every process."""
+    kind, value = _together(split.by, job.headers, job, body)
+    lot = hashlib.sha256(b"\0".join((route.name.encode(), kind.encode(), value))).digest()
+    return "on" if int.from_bytes(lot[:8]) < split.on * 2**64 else split.rest
+
+
+def _together(by: str, headers: Mapping[str, str], job: Job, body: Json) -> tuple[str, bytes]:
+    """What stays in one arm: its kind, and which one it is."""
+    if by.startswith("header:"):
+        found = headers.get(by.partition(":")[2].lower())
+    else:
+        found = {"user": user_of(body), "key": _key(headers, job), "conversation": None}[by]
+    if found:
+        return by, found.encode("utf-8", "replace")
+    parts = (_key(headers, job), user_of(body), _opening(body))
+    return "conversation", "\0".join(part or "" for part in parts).encode("utf-8", "replace")
+
+
+def _key(headers: Mapping[str, str], job: Job) -> str | None:
+    """The name of the named key, else the first key that was sent."""
+    return job.key.name if job.key else next((headers[name] for name in KEY_HEADERS if name in headers), None)
+
+
+def _opening(body: Json) -> str:
+    """What a conversation begins with: its id where the client names one, else the first words of the user."""
+    named = body.get("conversation")
+    if isinstance(named, dict):
+        named = named.get("id")
+    if isinstance(named, str) and named:
+        return named
+    said = next((body[name] for name in ("messages", "input", "prompt") if body.get(name)), None)
+    if isinstance(said, list):
+        of_user = (part for part in said if isinstance(part, dict) and part.get("role") == "user")
+        said = next((part.get("content") for part in of_user), said[0])
+    if isinstance(said, list):
+        texts = (part.get("text") for part in said if isinstance(part, dict))
+        said = "\n".join(text for text in texts if isinstance(text, str))
+    return said if isinstance(said, str) else ""

@@ -1,0 +1,150 @@
+"""Recorded answers, each with further answers to the same question: read twice, measured one at a time. What was measured is kept in a ledger under
+keys by which the same file finds it again, so that no judge is paid for it twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Generic, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, Field, StrictStr
+
+from hedgerow.proxy.errors import InputError, ProxyError
+from hedgerow.proxy.lab.collecting import Outcome, work_off
+from hedgerow.proxy.lab.datasets import BadRow, Text
+from hedgerow.proxy.lab.ledger import read_ledger
+from hedgerow.proxy.types import Json
+
+SHOWN = 5
+"""Rows at fault that are kept with their reasons; the others are counted."""
+
+
+def _text(item: object) -> object:
+    return item.get("text") if isinstance(item, dict) else item
+
+
+Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
+SampleText = Annotated[StrictStr, BeforeValidator(_text)]
+
+
+class WithSamples(BaseModel):
+    """What every row of an answer holds that is to be measured: the answer, and at least one further answer of the same model."""
+
+    question: Text = ""
+    answer: StrictStr
+    samples: Annotated[tuple[SampleText, ...], Field(min_length=1)]
+
+
+Row = TypeVar("Row")
+Measured = TypeVar("Measured")
+Answered = TypeVar("Answered", bound=WithSamples)
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Generic[Answered]):
+    """An answer that is still to be measured."""
+
+    line: int
+    key: str
+    row: Answered
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a first pass over the rows finds.
+
+    Attributes:
+        rows: those that can be used.
+        left: of these, answers that are neither measured nor kept.
+        bad: the first rows at fault.
+        n_bad: how many there are.
+    """
+
+    rows: int
+    left: int
+    bad: tuple[BadRow, ...]
+    n_bad: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many answers are measured at once, and who is told: after each, and of each that could not be (line, why)."""
+
+    concurrency: int = 1
+    on_done: Callable[[], None] = lambda: None
+    on_failure: Callable[[int, str], None] = lambda _line, _why: None
+
+
+UNWATCHED = Pace()
+
+
+def keyed(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, str, Row]]:
+    """Line, key and row; "" for a row that is not to be measured. Equal answers have different keys: each of them counts."""
+    seen: Counter[bytes] = Counter()
+    for line, row in rows:
+        key = ""
+        if isinstance(row, WithSamples):
+            said = json.dumps([row.question, row.answer, row.samples])
+            digest = hashlib.sha256(said.encode()).digest()[:12]
+            seen[digest] += 1
+            key = f"{digest.hex()}.{seen[digest]}"
+        yield line, key, row
+
+
+def look(
+    rows: Iterable[tuple[int, object]], kept: Container[str], see: Callable[[WithSamples, bool], None] | None = None
+) -> Looked:
+    """Read all rows once and keep none; `see` gets each answer, and whether it is left to be measured."""
+    usable = left = n_bad = 0
+    bad: list[BadRow] = []
+    for _, key, row in keyed(rows):
+        if isinstance(row, BadRow):
+            n_bad += 1
+            bad += [row] if len(bad) < SHOWN else []
+            continue
+        usable += 1
+        if isinstance(row, WithSamples):
+            left += key not in kept
+            if see is not None:
+                see(row, key not in kept)
+    return Looked(usable, left, tuple(bad), n_bad)
+
+
+def kept_in(path: Path | None, parse: Callable[[Json], object], kind: type[Measured]) -> dict[str, Measured]:
+    """The measured rows of a ledger by key; none where there is no file.
+
+    Raises:
+        LedgerError: it holds something else than rows.
+        InputError: a row of it is not a measured one.
+    """
+    if path is None or not path.exists():
+        return {}
+    return {
+        row["key"]: _measured(path, parse, kind, row) for row in read_ledger(path) if isinstance(row.get("key"), str)
+    }
+
+
+def _measured(path: Path, parse: Callable[[Json], object], kind: type[Measured], row: Json) -> Measured:
+    try:
+        read = parse(row)
+    except ValueError as refused:
+        raise InputError(f"{path}: a kept row cannot be used ({refused}); name another file with --out") from refused
+    if not isinstance(read, kind):
+        raise InputError(f"{path}: a kept row holds nothing that was measured; name another file with --out")
+    return read
+
+
+async def work_through(
+    items: Iterable[Item[Answered]], measure: Callable[[Item[Answered]], Awaitable[None]], pace: Pace
+) -> Outcome:
+    """Measure every item; one that fails is reported and left for the next time."""
+
+    def failed(item: Item[Answered], failure: ProxyError) -> None:
+        pace.on_failure(item.line, f"{failure.code}: {failure.message}")
+
+    return await work_off(items, measure, concurrency=pace.concurrency, on_done=pace.on_done, on_failure=failed)

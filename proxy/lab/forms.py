@@ -1,0 +1,121 @@
+"""One form for the rows that people have: fields under the names that we use, cells of a table as what they hold.
+
+Every reader of labelled answers calls `in_one_form` first, so that a name or a spelling that one command takes is taken by all.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hedgerow.proxy.types import Json
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "question": ("question", "prompt", "problem", "query", "text"),
+    "gold": ("gold", "answer", "answers", "golden_answers", "correct answers", "target", "reference"),
+    "wrong": ("wrong", "incorrect answers"),
+    "choices": ("choices", "options"),
+    "samples": ("samples", "responses", "generations", "completions"),
+    "correct": ("correct", "label", "is_correct", "y"),
+    "confidence": ("confidence", "probability", "prob", "p"),
+    "counts": ("counts",),
+    "alpha": ("alpha",),
+    "beta": ("beta",),
+    "raw_alpha": ("raw_alpha",),
+    "raw_beta": ("raw_beta",),
+    "cluster_ids": ("cluster_ids", "semantic_ids"),
+    "id": ("id",),
+    "dataset": ("dataset",),
+}
+"""Under which names a row may hold each part, in upper or lower case. The first that holds something is taken."""
+_NUMBERS = ("confidence", "alpha", "beta", "raw_alpha", "raw_beta")
+_LISTS = ("samples", "gold", "wrong", "choices", "cluster_ids", "counts")
+_NUMBERED = re.compile(r"(?:sample|response|generation|completion)[_ ]?(\d{1,4})", re.IGNORECASE)
+_LONGEST = 1_000_000
+"""Characters of a cell that is read as a list."""
+_SHOWN = 12
+
+WORDS: Mapping[str, float] = {
+    **dict.fromkeys(("1", "1.0", "true", "yes", "right", "correct"), 1.0),
+    **dict.fromkeys(("0", "0.0", "false", "no", "wrong", "incorrect"), 0.0),
+}
+"""How labels are written, in lower case."""
+
+
+def in_one_form(content: Mapping[str, Any]) -> Json:
+    """The row under our names, with lists and numbers where a table holds texts; fields of other names stay as they are.
+
+    A part that is there under a name and holds nothing is None; one that is not there is missing.
+    """
+    by_name = {str(name).strip().lower(): name for name in content}
+    form = {str(name): value for name, value in content.items()}
+    for part, names in NAMES.items():
+        held = [content[by_name[name]] for name in names if name in by_name]
+        if held:
+            form[part] = _value(part, next((value for value in held if value not in (None, "")), None))
+    form["gold_name"] = next((by_name[name] for name in NAMES["gold"] if content.get(by_name.get(name, ""))), "")
+    if form.get("samples") is None and (numbered := _numbered(content)):
+        form["samples"] = numbered
+    return form
+
+
+def _value(part: str, value: Any) -> Any:
+    if part == "correct":
+        return label_of(value)
+    if part == "counts" and isinstance(value, str) and ":" in value:
+        return [_number(count) for count in value.split(":")]
+    if part in _NUMBERS:
+        return _number(value)
+    return _list(value) if part in _LISTS else value
+
+
+def label_of(value: object) -> object:
+    """A label as True or False where it is written in one of the ways that people write one; else as it is."""
+    if isinstance(value, str):
+        value = WORDS.get(value.strip().lower(), value)
+    return bool(value) if isinstance(value, int | float) and value in (0, 1) else value
+
+
+def _number(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def _list(value: object) -> object:
+    """A list that a cell holds as JSON or as Python writes one; else the value as it is."""
+    if not isinstance(value, str) or not value.lstrip().startswith("[") or len(value) > _LONGEST:
+        return value
+    for read in (json.loads, ast.literal_eval):
+        try:
+            read_as = read(value.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        return read_as if isinstance(read_as, list) else value
+    return value
+
+
+def _numbered(content: Mapping[str, Any]) -> list[Any]:
+    """The cells of columns such as `sample_1`, `sample_2`, in the order of their numbers, empty ones left out."""
+    cells = {
+        int(match[1]): value for name, value in content.items() if (match := _NUMBERED.fullmatch(str(name).strip()))
+    }
+    return [cells[number] for number in sorted(cells) if cells[number] not in (None, "")]
+
+
+def names_of(part: str) -> str:
+    """The names that are looked for, for a message: 'gold', 'answer', ..."""
+    return ", ".join(repr(name) for name in NAMES[part])
+
+
+def found_in(content: Iterable[str]) -> str:
+    """The names that a row has, for a message."""
+    names = [repr(name[:40]) for name in content]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"Found: {', '.join(names[:_SHOWN]) or 'nothing'}{more}"

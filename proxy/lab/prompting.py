@@ -1,0 +1,34 @@
+"""A language model that is asked one prompt at a time, without randomness: what judges of recorded answers ask."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from hedgerow.proxy.config import Upstream as UpstreamSettings
+from hedgerow.proxy.protocols import Call
+from hedgerow.proxy.services.services import open_upstream
+from hedgerow.proxy.upstreams.answers import sample_of
+
+Ask = Callable[[str], Awaitable[str]]
+"""The text that answers a prompt; a `ProxyError` where the model cannot be asked."""
+
+
+@asynccontextmanager
+async def open_prompting(name: str, upstreams: Mapping[str, UpstreamSettings], model: str) -> AsyncIterator[Ask]:
+    """Open one of these upstreams for as long as its model is asked.
+
+    Raises:
+        ConfigError: the upstream cannot be opened.
+    """
+    upstream = await open_upstream(name, upstreams)
+
+    async def ask(prompt: str) -> str:
+        body = {"model": model, "temperature": 0.0, "messages": [{"role": "user", "content": prompt}]}
+        answer = await upstream.complete(Call("/chat/completions", body))
+        return sample_of(answer["choices"][0]).text
+
+    try:
+        yield ask
+    finally:
+        await upstream.aclose()

@@ -1,0 +1,111 @@
+"""What today's maps would have said of older answers whose outcome is known, beside what was said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow.calibration import ActiveMap, Beta
+from hedgerow.calibration.maps.base import apply_map
+from hedgerow.calibration.metrics import faithfulness_divergence, smooth_ece
+from hedgerow.proxy.audit.queries import Floats, LabelledAnswers
+from hedgerow.proxy.config import Route
+from hedgerow.proxy.monitoring.figures import MIN_VERDICTS
+from hedgerow.proxy.types import Json
+
+Maps = Mapping[str, Mapping[str, ActiveMap]]
+"""The active maps by route and model; "" stands for every other model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Of confidences against outcomes; lower is better. `divergence` in nats, the others in [0, 1]."""
+
+    divergence: float
+    brier: float
+    smooth_ece: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hindsight:
+    """Labelled answers that were worded with another map than today's, or with none.
+
+    Attributes:
+        answers: how many there are.
+        versions: the maps of today, by name.
+        said, today: what was said, and what today's maps make of the same raw confidences.
+    """
+
+    answers: int
+    versions: Sequence[str]
+    said: Scores
+    today: Scores
+
+
+def hindsight(labelled: LabelledAnswers, maps: Maps, routes: Sequence[Route]) -> Hindsight | None:
+    """The comparison over all of these routes; None with fewer than `MIN_VERDICTS` such answers."""
+    chosen, alpha, beta, versions = [], [], [], set[str]()
+    for route in routes:
+        for model, active in _by_model(labelled, maps.get(route.name, {}), route):
+            older = (labelled.route == route.name) & (labelled.model == model) & (labelled.map_id != active.version)
+            older &= labelled.signal == route.signal
+            if not older.any():
+                continue
+            a, b = apply_map(active.map, labelled.raw[0][older], labelled.raw[1][older])
+            chosen.append(np.flatnonzero(older))
+            alpha.append(a)
+            beta.append(b)
+            versions.add(str(active.version))
+    if sum(map(len, chosen)) < MIN_VERDICTS:
+        return None
+    rows = np.concatenate(chosen)
+    said = (labelled.calibrated[0][rows], labelled.calibrated[1][rows])
+    today = (np.concatenate(alpha), np.concatenate(beta))
+    correct = labelled.correct[rows]
+    return Hindsight(rows.size, sorted(versions), _scores(*said, correct), _scores(*today, correct))
+
+
+def _by_model(
+    labelled: LabelledAnswers, maps: Mapping[str, ActiveMap], route: Route
+) -> Sequence[tuple[str, ActiveMap]]:
+    """Each model among the route's answers with its map of today, where it has one."""
+    models = {str(model) for model in labelled.model[labelled.route == route.name] if model is not None}
+    active_maps = [(model, map_today(maps, model)) for model in sorted(models)]
+    return [(model, active) for model, active in active_maps if active is not None]
+
+
+def map_today(maps: Mapping[str, ActiveMap], model: str | None) -> ActiveMap | None:
+    """The active map of a model among those of its route; None where there is none."""
+    active = maps.get(model or "", maps.get(""))
+    return active if active is not None and active.version is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """What today's map says of one answer's raw confidence."""
+
+    version: str
+    calibrated: Beta
+
+
+def today_of(row: Json, maps: Maps, routes: Sequence[Route]) -> Today | None:
+    """The same of one audit row; None where it has no raw confidence, was worded with that map, or there is none for its signal."""
+    route = next((route for route in routes if route.name == row["route"]), None)
+    if route is None or row["raw_alpha"] is None or row["signal"] != route.signal:
+        return None
+    active = map_today(maps.get(route.name, {}), row["model"])
+    if active is None or active.version is None or active.version == row["map_id"]:
+        return None
+    alpha, beta = apply_map(active.map, [row["raw_alpha"]], [row["raw_beta"]])
+    return Today(active.version, Beta(float(alpha[0]), float(beta[0])))
+
+
+def _scores(alpha: Floats, beta: Floats, correct: Floats) -> Scores:
+    mean = alpha / (alpha + beta)
+    return Scores(
+        divergence=float(np.mean(faithfulness_divergence(alpha, beta, correct))),
+        brier=float(np.mean((mean - correct) ** 2)),
+        smooth_ece=smooth_ece(mean, np.round(correct)),
+    )

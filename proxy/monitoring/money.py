@@ -1,0 +1,102 @@
+"""What answers cost in a stretch of time, and what a route in shadow would cost if it were on. Pure computation over the audit's tallies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, log10
+
+import numpy as np
+
+from hedgerow.proxy.audit.queries import Tally
+from hedgerow.proxy.monitoring.figures import DAY, HOUR, Buckets
+from hedgerow.proxy.types import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """What calibrated requests of routes in shadow cost a day, in dollars: as plain answers, and were their routes on."""
+
+    plain: float
+    on: float
+
+    @property
+    def sentence(self) -> str:
+        """For people.
+
+        >>> Projection(17.9, 41.17).sentence
+        'On would cost 2.3 times plain: $41.17 a day in place of $17.90.'
+        """
+        return f"On would cost {self.on / self.plain:.1f} times plain: {dollars(self.on)} a day in place of {dollars(self.plain)}."
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """What calibrated requests cost, in dollars, where it is known.
+
+    Attributes:
+        answers: the answers, as plain calls would have cost.
+        calibration: further samples, judges, rewriting and stronger models.
+        unpriced: answers with a confidence whose cost is not known.
+        projection: None where nothing with a known cost was in shadow.
+    """
+
+    answers: float
+    calibration: float
+    unpriced: int
+    projection: Projection | None = None
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return self.answers + self.calibration
+
+    def to_json(self) -> Json:
+        """As `hedgerow audit summary --json` has it."""
+        would = self.projection
+        return {
+            "answers": self.answers,
+            "calibration": self.calibration,
+            "unpriced_answers": self.unpriced,
+            "projection": would and {"plain_a_day": would.plain, "on_a_day": would.on, "times": would.on / would.plain},
+        }
+
+
+def money(counted: Sequence[Tally], buckets: Buckets) -> Money:
+    """The money of what was counted."""
+    answers, calibration = _sums(counted)
+    return Money(answers, calibration, sum(tally.unpriced for tally in counted), _projected(counted, buckets))
+
+
+def over_time(counted: Sequence[Tally], buckets: Buckets) -> list[list[float]]:
+    """Dollars by time, as columns for the chart: answers, and what calibration took besides."""
+    spent = np.zeros((2, buckets.number))
+    for tally in counted:
+        spent[:, min(tally.bucket, buckets.number - 1)] += tally.costs
+    return [buckets.starts, *spent.tolist()] if spent.any() else []
+
+
+def _projected(counted: Sequence[Tally], buckets: Buckets) -> Projection | None:
+    shadow = [tally for tally in counted if tally.mode == "shadow"]
+    plain, calibration = _sums(shadow)
+    if not plain:
+        return None
+    began = buckets.starts[min(min(tally.bucket, buckets.number - 1) for tally in shadow)]
+    days = max(buckets.period.until - began, HOUR) / DAY
+    return Projection(plain / days, (plain + calibration) / days)
+
+
+def _sums(counted: Sequence[Tally]) -> tuple[float, float]:
+    return sum(tally.costs[0] for tally in counted), sum(tally.costs[1] for tally in counted)
+
+
+def dollars(amount: float) -> str:
+    """An amount with cents, or as many decimals as small amounts need.
+
+    >>> dollars(1234.5), dollars(0.25), dollars(0.001234), dollars(0.0)
+    ('$1,234.50', '$0.25', '$0.0012', '$0')
+    """
+    if amount <= 0:
+        return "$0"
+    decimals = 2 if amount >= 0.1 else min(9, 1 - floor(log10(amount)))
+    return f"${amount:,.{decimals}f}"

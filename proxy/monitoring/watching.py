@@ -1,0 +1,71 @@
+"""Maps and promises of all routes, examined by one process for all that share a store; the others read what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+from pydantic import TypeAdapter, ValidationError
+
+from hedgerow.calibration import ActiveMap
+from hedgerow.proxy.audit import leases
+from hedgerow.proxy.audit.operators import Engine
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.monitoring import drift, promises
+from hedgerow.proxy.monitoring.arms import Comparison, compare
+from hedgerow.proxy.monitoring.drift import RouteHealth
+from hedgerow.proxy.monitoring.promises import RoutePromises
+from hedgerow.proxy.types import Standing
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """How the map of each route does that may calibrate, the promises of each that makes any, and both arms of each that is split."""
+
+    health: dict[str, RouteHealth]
+    promises: dict[str, RoutePromises]
+    arms: dict[str, Comparison]
+
+
+_REPORT = TypeAdapter(Watched)
+
+
+def examine(
+    engine: Engine,
+    settings: Settings,
+    active: Mapping[str, Mapping[str, ActiveMap]],
+    standing: Mapping[str, Standing],
+) -> Watched:
+    """Examine every route now, raise new alarms, and leave the report for the other processes.
+
+    Args:
+        active: each route's maps by model.
+        standing: by route that promises something, the certificate that its answers are served by, or why there is none.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    report = Watched(
+        drift.examine(engine, settings, active),
+        promises.examine(engine, settings, standing),
+        compare(engine, [route for route in settings.routes if route.split]),
+    )
+    leases.publish(engine, "drift", _REPORT.dump_json(report).decode())
+    return report
+
+
+def reported(engine: Engine) -> Watched | None:
+    """What the process whose turn it is found last; None before its first report, and where another version of the proxy wrote it.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    report = leases.published(engine, "drift")
+    try:
+        return _REPORT.validate_json(report) if report is not None else None
+    except ValidationError:
+        log.warning("drift_report_of_another_version")
+        return None

@@ -1,0 +1,82 @@
+"""Drawing by worth: the active adaptive map says, from the question and the answers so far, whether further ones are worth their price.
+
+A share of the requests is drawn in full by lot, whatever the map says, so that the map can be fitted again and checked on answers that it did not choose;
+the probability of that lot stands in the audit. What cannot be decided is drawn in full too, and says why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from hedgerow.proxy.pipeline.job import Job
+from hedgerow.proxy.pipeline.placing import ADAPTIVE, Answered
+from hedgerow.proxy.pipeline.steps import RoutePipeline
+from hedgerow.proxy.types import Drawing, Sample
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hedgerow.calibration.maps.adaptive import AdaptiveMap
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """How one request is drawn.
+
+    Attributes:
+        record: what the field and the audit say of it.
+        map: the adaptive map; None where all answers are drawn.
+        embedding: of the question; None where the counts alone decide.
+        budget: most answers.
+        batch: most answers drawn at a time.
+    """
+
+    record: Drawing
+    map: AdaptiveMap | None
+    embedding: NDArray[np.float32] | None
+    budget: int
+    batch: int
+
+    def wanted(self, question: str, drawn: int, agreeing: Sequence[Sample]) -> int:
+        """How many more answers to draw now; 0 = no more."""
+        left = self.budget - drawn
+        if self.map is None or left <= 0:
+            return max(0, left)
+        if not agreeing:
+            return 1
+        context = Answered.of(agreeing).context(self.map, question, self.embedding)
+        wanted = self.map.wanted(len(agreeing), max(drawn, len(agreeing)), left, context, self.record.price)
+        return min(wanted, self.batch)
+
+
+async def worth_of(job: Job, pipeline: RoutePipeline) -> Worth:
+    """How this request is drawn, by its route's settings, the active map, its question and its lot."""
+    sampling = job.route.sampling
+    asked = sampling.adaptive
+    if asked is None:
+        raise ValueError("the route does not draw by worth")
+    active = pipeline.active_map(job.model)
+    full = _lot(job.id) < asked.full_share
+    propensity = asked.full_share if full else 1.0 - asked.full_share
+    if active.map.kind != ADAPTIVE or job.route.signal != "semantic":
+        why = "no adaptive map is active for the signal semantic: all answers are drawn"
+        return Worth(Drawing(sampling.n, 0.0, False, 1.0, why), None, None, sampling.n, sampling.batch)
+    made = cast("AdaptiveMap", active.map)
+    price = made.price if asked.price is None else asked.price
+    if not made.pays(price):
+        why = f"price {price:g} of map {active.version} was no better than a fixed number of answers: all are drawn"
+        return Worth(Drawing(sampling.n, price, False, 1.0, why), None, None, sampling.n, sampling.batch)
+    if full:
+        return Worth(Drawing(sampling.n, price, True, propensity, None), None, None, sampling.n, sampling.batch)
+    embedding, why_not = await pipeline.placer.embedding(active, job.question)
+    record = Drawing(min(sampling.n, made.budget), price, False, propensity, why_not)
+    return Worth(record, made, embedding, record.of, sampling.batch)
+
+
+def _lot(name: str) -> float:
+    """A number in [0, 1) that the request's id draws."""
+    return int.from_bytes(hashlib.sha256(f"full\0{name}".encode()).digest()[:8], "big") / 2.0**64

@@ -1,0 +1,218 @@
+"""Counting use against limits: in this process, or in Redis for all that share one.
+
+A window is a stretch of the clock: of 60 seconds the minute, of 86,400 the day in UTC. What is asked for together is taken together or not at all, and in
+one step, so that no number of simultaneous requests gets more than a limit allows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import structlog
+
+from hedgerow.proxy.config.access import Counting
+from hedgerow.proxy.config.redis import redis_client
+
+log = structlog.get_logger(__name__)
+
+LEASE_S = 900
+"""Redis: seconds after which a place that was never given back (its process died) is free again."""
+DOWN_S = 1.0
+"""Redis: seconds for which a server that did not answer is not asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a request wants of a limit.
+
+    Attributes:
+        name: what is counted, e.g. "key:search:requests".
+        amount: how much; 0 only looks.
+        limit: most that there may be, with this.
+        window_s: seconds of the window; 0 stands for places, which are taken until they are given back.
+    """
+
+    name: str
+    amount: int
+    limit: int
+    window_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What came of it.
+
+    Attributes:
+        at: when, in seconds since 1970: what is given back or added later goes to the window of this moment.
+        refused: the index of the first ask that does not fit; None where all were taken.
+        used: by ask, what is used of its limit now.
+    """
+
+    at: float
+    refused: int | None
+    used: Sequence[int]
+
+
+class Counters(Protocol):
+    """Counts of use, by name and window."""
+
+    async def take(self, asks: Sequence[Ask], ticket: str) -> Taken:
+        """Count all of it, or nothing where a part does not fit. `ticket` tells the places apart."""
+        ...
+
+    async def add(self, name: str, amount: int, window_s: int, at: float) -> None:
+        """Count what is known only now, or give back what was not used (negative), in the window of a moment."""
+        ...
+
+    async def leave(self, name: str, ticket: str) -> None:
+        """Give a place back."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        ...
+
+
+class MemoryCounters:
+    """Counts of this process. One number a name: that of a window that is over is of no use."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, int], tuple[int, int]] = {}
+        self._places: dict[str, set[str]] = {}
+
+    async def take(self, asks: Sequence[Ask], ticket: str) -> Taken:
+        """See `Counters`. Nothing is awaited between looking and counting."""
+        now = time.time()
+        used = [self._used(ask, now) for ask in asks]
+        refused = next((i for i, ask in enumerate(asks) if used[i] + ask.amount > ask.limit), None)
+        if refused is not None:
+            return Taken(now, refused, used)
+        for ask, before in zip(asks, used, strict=True):
+            if ask.window_s:
+                self._counts[ask.name, ask.window_s] = int(now // ask.window_s), before + ask.amount
+            elif ask.amount:
+                self._places.setdefault(ask.name, set()).add(ticket)
+        return Taken(now, None, [before + ask.amount for ask, before in zip(asks, used, strict=True)])
+
+    def _used(self, ask: Ask, now: float) -> int:
+        if not ask.window_s:
+            return len(self._places.get(ask.name, ()))
+        window, count = self._counts.get((ask.name, ask.window_s), (-1, 0))
+        return count if window == int(now // ask.window_s) else 0
+
+    async def add(self, name: str, amount: int, window_s: int, at: float) -> None:
+        """See `Counters`. A window that is over counts no more."""
+        wanted = int(at // window_s)
+        window, count = self._counts.get((name, window_s), (wanted, 0))
+        if window == wanted:
+            self._counts[name, window_s] = window, count + amount
+
+    async def leave(self, name: str, ticket: str) -> None:
+        """See `Counters`."""
+        places = self._places.get(name, set())
+        places.discard(ticket)
+        if not places:
+            self._places.pop(name, None)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+_TAKE = """
+local now, lease, ticket = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local used, refused = {}, 0
+for i, key in ipairs(KEYS) do
+  local amount, limit, keep = tonumber(ARGV[3 * i + 1]), tonumber(ARGV[3 * i + 2]), tonumber(ARGV[3 * i + 3])
+  if keep == 0 then
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+    used[i] = redis.call('ZCARD', key)
+  else
+    used[i] = tonumber(redis.call('GET', key) or '0')
+  end
+  if refused == 0 and used[i] + amount > limit then refused = i end
+end
+if refused > 0 then return {refused, unpack(used)} end
+for i, key in ipairs(KEYS) do
+  local amount, keep = tonumber(ARGV[3 * i + 1]), tonumber(ARGV[3 * i + 3])
+  if amount > 0 and keep == 0 then
+    redis.call('ZADD', key, now + lease, ticket)
+    redis.call('PEXPIRE', key, lease)
+  elseif amount > 0 then
+    redis.call('INCRBY', key, amount)
+    redis.call('PEXPIRE', key, keep)
+  end
+  used[i] = used[i] + amount
+end
+return {0, unpack(used)}
+"""
+"""Looks at all counts and takes all or nothing, as one step of the server."""
+
+
+class RedisCounters:
+    """Counts of all processes that use one server, under "hedgerow:count:<name>:<window>".
+
+    A server that does not answer refuses nobody: limits protect models from too much use, and must not take them away. The log says so.
+
+    Raises:
+        ConfigError: the client library is not installed, or the address is none.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._redis = redis_client("access.counting", url)
+        self._take: Any = self._redis.register_script(_TAKE)
+        self._down_until = 0.0
+
+    async def take(self, asks: Sequence[Ask], ticket: str) -> Taken:
+        """See `Counters`."""
+        now = time.time()
+        names = [_place(ask.name, ask.window_s, now) for ask in asks]
+        arguments: list[Any] = [round(now * 1000), LEASE_S * 1000, ticket]
+        for ask in asks:
+            arguments += [ask.amount, ask.limit, 2000 * ask.window_s]
+        answer = await self._ask(self._take, names, arguments)
+        if answer is None:
+            return Taken(now, None, [0] * len(asks))
+        return Taken(now, answer[0] - 1 if answer[0] else None, answer[1:])
+
+    async def add(self, name: str, amount: int, window_s: int, at: float) -> None:
+        """See `Counters`."""
+        place = _place(name, window_s, at)
+        await self._ask(self._redis.incrby, place, amount)
+        await self._ask(self._redis.pexpire, place, 2000 * window_s)
+
+    async def leave(self, name: str, ticket: str) -> None:
+        """See `Counters`."""
+        await self._ask(self._redis.zrem, _place(name, 0, 0.0), ticket)
+
+    async def _ask(self, command: Any, *arguments: Any) -> Any:
+        """The server's answer; None where it has none, or had none a moment ago."""
+        from redis.exceptions import RedisError
+
+        if time.monotonic() < self._down_until:
+            return None
+        try:
+            return await command(*arguments)
+        except (RedisError, OSError) as error:
+            self._down_until = time.monotonic() + DOWN_S
+            log.error("counting_unreachable", error=type(error).__name__)
+            return None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._redis.aclose()
+
+
+def _place(name: str, window_s: int, at: float) -> str:
+    return f"hedgerow:count:{name}:{int(at // window_s) if window_s else 'places'}"
+
+
+def open_counters(settings: Counting) -> Counters:
+    """Counters as configured.
+
+    Raises:
+        ConfigError: the client library is not installed, or the address is none.
+    """
+    return MemoryCounters() if settings.url is None or settings.store == "memory" else RedisCounters(settings.url)

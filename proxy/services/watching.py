@@ -1,0 +1,75 @@
+"""The drift watcher of a serving process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import anyio.to_thread
+import structlog
+
+from hedgerow.proxy.audit import leases
+from hedgerow.proxy.config.lazy import load_object
+from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.services.reload import POLL_S, ConfigReloader
+
+log = structlog.get_logger(__name__)
+
+EXAMINE = "hedgerow.proxy.monitoring.watching:examine"
+REPORTED = "hedgerow.proxy.monitoring.watching:reported"
+_BUSY_SHARE = 20.0
+"""Examining routes takes at most one part in so many of the time."""
+_TURNS = 3
+"""A process that has not examined anything for so many pauses has lost its turn."""
+
+
+async def watch(reloader: ConfigReloader) -> None:
+    """Examine maps and promises every `drift.every_s` seconds, or show what the process found whose turn it is. Where no route calibrates,
+    the mathematics is never imported.
+    """
+    while True:
+        if not reloader.services.steps:
+            await asyncio.sleep(POLL_S)
+            continue
+        pause = reloader.services.settings.drift.every_s
+        try:
+            if await _is_ours(reloader, _TURNS * pause):
+                pause = await _take_turn(reloader, pause)
+            else:
+                await _show(reloader)
+        except StoreError as error:
+            log.error("drift_not_watched", error=str(error))
+        await asyncio.sleep(pause)
+
+
+async def _take_turn(reloader: ConfigReloader, pause: float) -> float:
+    """Examine everything; returns the seconds until this process's next turn, for which it keeps the duty."""
+    await anyio.to_thread.run_sync(load_object, EXAMINE)  # importing the mathematics, once, is no measure of the work
+    started = time.perf_counter()
+    await examine(reloader)
+    pause = max(pause, _BUSY_SHARE * (time.perf_counter() - started))
+    await _is_ours(reloader, _TURNS * pause)
+    return pause
+
+
+async def examine(reloader: ConfigReloader) -> None:
+    """Examine every route's map for drift and its promises now, whoever's turn it is; raise new alarms and keep the report.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    work = await anyio.to_thread.run_sync(load_object, EXAMINE)
+    arguments = (reloader.services.settings, reloader.active_maps(), reloader.standing())
+    reloader.keep(await anyio.to_thread.run_sync(work, reloader.audit.engine, *arguments))
+
+
+async def _is_ours(reloader: ConfigReloader, seconds: float) -> bool:
+    audit = reloader.audit
+    return await anyio.to_thread.run_sync(leases.take, audit.engine, "drift", audit.writer.id, seconds)
+
+
+async def _show(reloader: ConfigReloader) -> None:
+    read = await anyio.to_thread.run_sync(load_object, REPORTED)
+    report = await anyio.to_thread.run_sync(read, reloader.audit.engine)
+    if report is not None:
+        reloader.keep(report)

@@ -1,0 +1,1 @@
+"""What answers cost, and how much may be spent: prices, estimates, budgets."""

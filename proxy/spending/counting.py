@@ -1,0 +1,199 @@
+"""Where spending is counted: in the audit's database, or in Redis where that counts the use of keys too."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, Protocol
+from uuid import uuid4
+
+import anyio.to_thread
+
+from hedgerow.proxy.audit import budgets
+from hedgerow.proxy.audit.budgets import FORGETTING, LEASE_S, Ask, Spent, Standing, Taken
+from hedgerow.proxy.audit.store import AuditStore
+from hedgerow.proxy.config.access import Counting
+from hedgerow.proxy.config.redis import redis_client
+from hedgerow.proxy.errors import StoreError
+
+TIMEOUT_S = 2.0
+"""Longest that a request waits for its budgets to be looked up."""
+KEPT_S = 2 * 86_400
+"""Redis: seconds for which a day's count is kept."""
+
+
+class Spending(Protocol):
+    """Counts of what is spent in a day, for all processes that share them."""
+
+    async def take(self, asks: Sequence[Ask], day: str) -> Taken:
+        """See `budgets.take`.
+
+        Raises:
+            StoreError: it cannot be counted just now.
+        """
+        ...
+
+    async def settle(self, spent: Sequence[Spent]) -> None:
+        """See `budgets.settle`.
+
+        Raises:
+            StoreError: it cannot be counted just now.
+        """
+        ...
+
+    async def standing(self, names: Sequence[str], day: str) -> list[Standing]:
+        """See `budgets.standing`.
+
+        Raises:
+            StoreError: it cannot be read just now.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        ...
+
+
+class AuditSpending:
+    """In the audit's database. One transaction at a time: they would only wait for each other there."""
+
+    def __init__(self, store: AuditStore) -> None:
+        self._store, self._holder = store, uuid4().hex
+        self._turn = asyncio.Lock()
+
+    async def take(self, asks: Sequence[Ask], day: str) -> Taken:
+        """See `Spending`."""
+        if self._store.down:
+            raise StoreError("The audit store is down.")
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                await self._turn.acquire()
+        except TimeoutError as error:
+            raise StoreError("The audit store is too slow to count in.") from error
+        try:
+            return await anyio.to_thread.run_sync(budgets.take, self._store.engine, self._holder, asks, day)
+        finally:
+            self._turn.release()
+
+    async def settle(self, spent: Sequence[Spent]) -> None:
+        """See `Spending`."""
+        async with self._turn:
+            await anyio.to_thread.run_sync(budgets.settle, self._store.engine, self._holder, spent)
+
+    async def standing(self, names: Sequence[str], day: str) -> list[Standing]:
+        """See `Spending`."""
+        return await anyio.to_thread.run_sync(budgets.standing, self._store.engine, names, day)
+
+    async def aclose(self) -> None:
+        """The store is closed by whoever opened it."""
+
+
+_TAKE = """
+local now, lease, keep, holder = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local used, held, amounts, refused = {}, {}, {}, 0
+for i, key in ipairs(KEYS) do
+  local guess, least, limit = tonumber(ARGV[3 * i + 2]), tonumber(ARGV[3 * i + 3]), ARGV[3 * i + 4]
+  local spent, all, largest = 0, redis.call('HGETALL', key), 0
+  local holds, seen = {}, {}
+  for n = 1, #all, 2 do
+    local kind, name, value = string.sub(all[n], 1, 1), string.sub(all[n], 2), tonumber(all[n + 1])
+    if kind == 'u' then spent = value elseif kind == 'l' then largest = value
+    elseif kind == 'h' then holds[name] = value elseif kind == 's' then seen[name] = value end
+  end
+  local now_held = 0
+  for name, value in pairs(holds) do if (seen[name] or 0) > now - lease then now_held = now_held + value end end
+  amounts[i] = math.max(least, largest > 0 and largest or guess)
+  used[i], held[i] = tostring(spent + now_held), tostring(amounts[i])
+  local fits = limit == '' or spent + now_held + amounts[i] <= tonumber(limit) or (largest == 0 and now_held <= 0 and spent + least <= tonumber(limit))
+  if refused == 0 and not fits then refused = i end
+end
+if refused == 0 then
+  for i, key in ipairs(KEYS) do
+    redis.call('HINCRBYFLOAT', key, 'h' .. holder, amounts[i])
+    redis.call('HSET', key, 's' .. holder, now)
+    redis.call('EXPIRE', key, keep)
+  end
+end
+return {refused, used, held}
+"""
+_SETTLE = """
+local now, keep, holder, forgetting = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+for i, key in ipairs(KEYS) do
+  local held, spent, passed = tonumber(ARGV[3 * i + 2]), tonumber(ARGV[3 * i + 3]), ARGV[3 * i + 4] == '1'
+  redis.call('HINCRBYFLOAT', key, 'h' .. holder, -held)
+  redis.call('HINCRBYFLOAT', key, 'u', spent)
+  local largest = tonumber(redis.call('HGET', key, 'l') or '0')
+  if spent > 0 and not passed then redis.call('HSET', key, 'l', math.max(spent, forgetting * largest)) end
+  redis.call('HSET', key, 's' .. holder, now)
+  redis.call('EXPIRE', key, keep)
+end
+"""
+"""The same steps as in the database, each one step of the server."""
+
+
+class RedisSpending:
+    """In Redis under "hedgerow:spent:<name>:<day>": u and l are what was used and the dearest request, h and s what a process holds and when it did.
+
+    Raises:
+        ConfigError: the client library is not installed, or the address is none.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._redis = redis_client("access.counting", url)
+        self._take: Any = self._redis.register_script(_TAKE)
+        self._settle: Any = self._redis.register_script(_SETTLE)
+        self._holder = uuid4().hex
+
+    async def take(self, asks: Sequence[Ask], day: str) -> Taken:
+        """See `Spending`."""
+        arguments: list[Any] = [time.time(), LEASE_S, KEPT_S, self._holder]
+        for ask in asks:
+            arguments += [ask.guess, ask.least, "" if ask.limit is None else ask.limit]
+        refused, used, held = await self._run(self._take([_place(ask.name, day) for ask in asks], arguments))
+        spent = [float(value) for value in used]
+        return Taken(spent, refused=refused - 1) if refused else Taken(spent, [float(value) for value in held])
+
+    async def settle(self, spent: Sequence[Spent]) -> None:
+        """See `Spending`."""
+        arguments: list[Any] = [time.time(), KEPT_S, self._holder, FORGETTING]
+        for one in spent:
+            arguments += [one.held, one.spent, int(one.passed)]
+        await self._run(self._settle([_place(one.name, one.day) for one in spent], arguments))
+
+    async def standing(self, names: Sequence[str], day: str) -> list[Standing]:
+        """See `Spending`."""
+        return [_read(await self._run(self._redis.hgetall(_place(name, day)))) for name in names]
+
+    async def _run(self, call: Awaitable[Any]) -> Any:
+        from redis.exceptions import RedisError
+
+        try:
+            return await call
+        except (RedisError, OSError) as error:
+            raise StoreError(f"Spending cannot be counted in Redis: {type(error).__name__}.") from error
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._redis.aclose()
+
+
+def _read(kept: Mapping[bytes, bytes]) -> Standing:
+    """A count as it is kept: the first letter of a field is its kind, the rest names the process."""
+    values = {name.decode(): float(value) for name, value in kept.items()}
+    since = time.time() - LEASE_S
+    held = (value for name, value in values.items() if name[0] == "h" and values.get("s" + name[1:], 0.0) > since)
+    return Standing(values.get("u", 0.0), sum(held), values.get("l", 0.0))
+
+
+def _place(name: str, day: str) -> str:
+    return f"hedgerow:spent:{name}:{day}"
+
+
+def open_spending(settings: Counting, store: AuditStore) -> Spending:
+    """Where spending is counted: beside the use of keys if that is in Redis, else in the audit.
+
+    Raises:
+        ConfigError: the client library is not installed, or the address is none.
+    """
+    return AuditSpending(store) if settings.store != "redis" or settings.url is None else RedisSpending(settings.url)

@@ -1,0 +1,66 @@
+"""What tokens cost: the price of a model, and the cost of calls by it. A model without a price has no cost, never a guessed one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from hedgerow.proxy.config import ModelPrice
+from hedgerow.proxy.config import Prices as PriceSettings
+from hedgerow.proxy.spending import tables
+from hedgerow.proxy.spending.tables import Price
+from hedgerow.proxy.types import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """The prices of a configuration.
+
+    Attributes:
+        own: the configuration's, tried in order.
+        listed: a function from a model's name to its price in the packaged tables.
+    """
+
+    own: Sequence[ModelPrice] = ()
+    listed: Callable[[str], Price | None] = lambda _name: None
+
+    def of(self, *names: str) -> Price | None:
+        """The price of a model by any of its names, the likeliest first; None where there is none."""
+        for one in self.own:
+            if any(fnmatchcase(name.lower(), one.model.lower()) for name in names):
+                return Price(one.prompt, one.completion, one.cached, one.written, one.reasoning, "the configuration")
+        return next((price for name in names if (price := self.listed(name)) is not None), None)
+
+    def cost(self, usage: Usage, asked: str) -> float | None:
+        """Dollars for one call; None where its model has no price, or the upstream did not say how many tokens it took.
+
+        Args:
+            usage: the call's tokens, with the model that answered.
+            asked: the model that was asked for, should the upstream call it otherwise.
+        """
+        price = self.of(usage.model or asked, asked) if usage.total else None
+        return None if price is None else price.of(usage)
+
+    def costs(self, spent: Mapping[str, Sequence[Usage]], asked: str) -> dict[str, float | None]:
+        """Dollars by purpose: 0 where nothing was asked, None where the cost of any call is not known."""
+        return {purpose: total([self.cost(usage, asked) for usage in calls]) for purpose, calls in spent.items()}
+
+
+NO_PRICES = Prices()
+
+
+def total(costs: Sequence[float | None]) -> float | None:
+    """The sum; None where a part is not known.
+
+    >>> total([0.25, 0.5]), total([]), total([0.25, None])
+    (0.75, 0.0, None)
+    """
+    known = [cost for cost in costs if cost is not None]
+    return sum(known, 0.0) if len(known) == len(costs) else None
+
+
+def open_prices(settings: PriceSettings) -> Prices:
+    """The prices that a configuration asks for. Reads the tables' files, once a process: not on an event loop."""
+    packaged = tables.packaged() if settings.tables else ()
+    return Prices(settings.models, lambda name: next(filter(None, (table.find(name) for table in packaged)), None))

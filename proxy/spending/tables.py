@@ -1,0 +1,165 @@
+"""Price tables: the one in LiteLLM's package where that is installed, read as a file, and the short one that is shipped with Hedgerow.
+
+Names are matched as providers and people write them: with or without their maker ("openai/gpt-4o"), with or without a date
+("gpt-4o-2024-08-06"), in any case. Nothing else is guessed: a name that merely begins alike is another model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from hedgerow.proxy.types import Usage
+
+SHIPPED = Path(__file__).with_name("prices.json")
+LITELLM = "model_prices_and_context_window_backup.json"
+"""The table's file in LiteLLM's package. The package itself is never imported for it: that takes more than a second."""
+MAKERS = {
+    "anthropic": "",
+    "google": "gemini/",
+    "gemini": "gemini/",
+    "openai": "",
+    "mistral": "mistral/",
+    "mistralai": "mistral/",
+    "deepseek": "deepseek/",
+    "x-ai": "xai/",
+    "xai": "xai/",
+}
+"""Before a slash, who made and sells a model, and how LiteLLM's table begins its name."""
+_VERSION = re.compile(r"[-@](?:20\d\d-\d\d-\d\d|20\d{6}|\d{4}|00\d|latest)$")
+_LONG = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
+_FIELDS = {
+    "prompt": "input_cost_per_token",
+    "completion": "output_cost_per_token",
+    "cached": "cache_read_input_token_cost",
+    "written": "cache_creation_input_token_cost",
+    "reasoning": "output_cost_per_reasoning_token",
+}
+_GENERATING = ("chat", "completion", "responses")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars per million tokens of one model, as its provider lists them for ordinary calls.
+
+    Attributes:
+        cached: of prompt tokens read from the provider's cache; None: as `prompt`.
+        written: of prompt tokens written into it; None: as `prompt`.
+        reasoning: of tokens thought and not said; None: as `completion`.
+        source: who says so.
+        longer: prices of calls whose prompts have more tokens than this, largest number first.
+    """
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+    written: float | None = None
+    reasoning: float | None = None
+    source: str = ""
+    longer: tuple[tuple[int, Price], ...] = ()
+
+    def of(self, usage: Usage) -> float:
+        """Dollars for one call."""
+        for tokens, price in self.longer:
+            if usage.prompt > tokens:
+                return price.of(usage)
+        cached = self.prompt if self.cached is None else self.cached
+        written = self.prompt if self.written is None else self.written
+        reasoning = self.completion if self.reasoning is None else self.reasoning
+        fresh = max(0, usage.prompt - usage.cached - usage.written)
+        read = fresh * self.prompt + usage.cached * cached + usage.written * written
+        return (read + max(0, usage.completion - usage.reasoning) * self.completion + usage.reasoning * reasoning) / 1e6
+
+
+class Table:
+    """Prices by model name."""
+
+    def __init__(self, prices: Mapping[str, Price]) -> None:
+        self._prices: dict[str, Price] = {}
+        for name in sorted(prices):  # of several versions the newest stands for the name without one
+            self._prices[undated(name.lower())] = prices[name]
+        self._prices |= {name.lower(): price for name, price in prices.items()}
+
+    def find(self, name: str) -> Price | None:
+        """The price of a model by the name that it is called; None where there is none."""
+        return next((self._prices[spelt] for spelt in spellings(name) if spelt in self._prices), None)
+
+
+def undated(name: str) -> str:
+    """A name without the date or number of its version.
+
+    >>> undated("gpt-4o-2024-08-06"), undated("claude-opus-4-5-20251101"), undated("mistral-large-2512"), undated("gpt-4o-mini")
+    ('gpt-4o', 'claude-opus-4-5', 'mistral-large', 'gpt-4o-mini')
+    """
+    return _VERSION.sub("", name)
+
+
+def spellings(name: str) -> Iterator[str]:
+    """How a table may spell a model's name, the likeliest first. Fine-tuned models ("ft:gpt-4o:...") cost what their kind does."""
+    name = name.lower()
+    if name.startswith("ft:"):
+        name = ":".join(name.split(":")[:2])
+    maker, slash, rest = name.partition("/")
+    names = [name]
+    if slash and maker in MAKERS:
+        names.append(MAKERS[maker] + rest)
+    elif not slash:
+        names += [prefix + name for prefix in sorted(set(MAKERS.values())) if prefix]
+    for each in names:
+        yield each
+        yield undated(each)
+
+
+@lru_cache(maxsize=1)
+def packaged() -> tuple[Table, ...]:
+    """The tables that are there, in the order in which they are asked; read once a process."""
+    litellm = _of_litellm()
+    return (*(() if litellm is None else (Table(litellm),)), Table(shipped()))
+
+
+def shipped() -> dict[str, Price]:
+    """The table that comes with Hedgerow."""
+    content = orjson.loads(SHIPPED.read_bytes())
+    source = f"{content['source']}, {content['date']}"
+    return {name: _shipped(entry, source) for name, entry in content["models"].items()}
+
+
+def _shipped(entry: dict[str, Any], source: str) -> Price:
+    longer = {int(tokens): _shipped(price, source) for tokens, price in entry.pop("longer", {}).items()}
+    return Price(**entry, source=source, longer=tuple(sorted(longer.items(), reverse=True)))
+
+
+def _of_litellm() -> dict[str, Price] | None:
+    """LiteLLM's own table, by its names; None where the package is not installed, or has none."""
+    spec = find_spec("litellm")  # finds the package, and does not import it
+    file = Path(spec.origin).with_name(LITELLM) if spec is not None and spec.origin else None
+    if file is None or not file.exists():
+        return None
+    source = f"LiteLLM {metadata.version('litellm')}"
+    return {
+        name: price for name, entry in orjson.loads(file.read_bytes()).items() if (price := of_entry(entry, source))
+    }
+
+
+def of_entry(entry: dict[str, Any], source: str) -> Price | None:
+    """The price in an entry of LiteLLM's table; None where it is not of a model that writes text, by the token."""
+    base = _per_million(entry, "")
+    if entry.get("mode") not in _GENERATING or not {"prompt", "completion"} <= base.keys():
+        return None
+    steps = sorted({int(match[1]) for field in entry if (match := _LONG.fullmatch(field))}, reverse=True)
+    longer = tuple((1000 * k, Price(**base | _per_million(entry, f"_above_{k}k_tokens"), source=source)) for k in steps)
+    return replace(Price(**base, source=source), longer=longer)
+
+
+def _per_million(entry: dict[str, Any], suffix: str) -> dict[str, Any]:
+    """Dollars per million tokens, for those kinds that the entry prices."""
+    dollars = {name: entry.get(field + suffix) for name, field in _FIELDS.items()}
+    return {name: round(1e6 * value, 9) for name, value in dollars.items() if isinstance(value, int | float)}

@@ -1,0 +1,253 @@
+"""Several upstreams under one name: who answers a request, and who does where that one fails before its answer has begun.
+
+All calls of one answer go to one member, so that its samples are drawn from one model. `one_answer` gives what makes them: it settles on the
+first member that answers, and moves the whole answer on where one does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from hedgerow.proxy.config import GroupUpstream
+from hedgerow.proxy.errors import ProxyError
+from hedgerow.proxy.protocols import Call, RawCall, Relay, Tunnels, Upstream
+from hedgerow.proxy.types import Completion, Json
+from hedgerow.proxy.upstreams.answers import renamed
+from hedgerow.proxy.upstreams.circuits import Watched
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """One upstream of a group, with the models that it is asked for in place of others."""
+
+    upstream: Watched
+    models: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """As in the configuration."""
+        return self.upstream.name
+
+    def model(self, asked: object) -> str:
+        """The model in place of the one that is asked for; "" where it is the same."""
+        return self.models.get(asked if isinstance(asked, str) else "", self.models.get("*", ""))
+
+    async def complete(self, call: Call, *, patient: bool) -> Completion:
+        """The answer to a call, marked as this member's."""
+        model = self.model(call.body.get("model"))
+        body = call.body | {"model": model} if model else call.body
+        answer = await self.upstream.complete(replace(call, body=body, patient=patient))
+        marked = answer if isinstance(answer, Completion) else Completion(answer)
+        marked.upstream, marked.model = self.name, model
+        return marked
+
+    def raw(self, call: RawCall) -> RawCall:
+        """A request for text as this member gets it: as it came, but for the model."""
+        model = self.model(call.request.get("model")) if call.request else ""
+        if not call.request or not model:
+            return call
+        headers = [pair for pair in call.headers if pair[0] != "content-encoding"]
+        return replace(call, headers=headers, body=renamed(call.request, model))
+
+
+class Group:
+    """Members that share requests by weight, and those that are asked where no member answers.
+
+    Args:
+        name: as in the configuration.
+        settings: which upstreams, and how.
+        upstreams: all that are named, by name.
+    """
+
+    def __init__(self, name: str, settings: GroupUpstream, upstreams: Mapping[str, Watched]) -> None:
+        self.name = name
+        members = {each: Member(upstreams[each], settings.models.get(each, {})) for each in settings.names}
+        self.members = tuple(members.values())
+        self._turns = tuple(members[each] for each in turns(settings.members))
+        self._turn = -1
+        self.honours_n = all(member.upstream.honours_n for member in self.members)
+        if isinstance(first := self.members[0].upstream, Tunnels):
+            self.tunnel = first.tunnel
+
+    def choose(self, tried: Collection[Member] = ()) -> Member | None:
+        """Who is asked now: the member whose turn it is, else one whose circuit lets requests through; None where all that could be were
+        tried. Where every circuit is open the one whose turn it is is asked all the same.
+        """
+        self._turn = (self._turn + 1) % len(self._turns)
+        first = self._turns[self._turn]
+        if first in tried or not first.upstream.circuit.admits:
+            left = (member for member in self.members if member not in tried and member.upstream.circuit.admits)
+            chosen = next(left, None if tried else first)
+        else:
+            chosen = first
+        if chosen is not None:
+            chosen.upstream.circuit.take()
+        return chosen
+
+    def has_others(self, tried: Collection[Member]) -> bool:
+        """Whether anybody else could be asked."""
+        return any(member not in tried and member.upstream.circuit.admits for member in self.members)
+
+    async def complete(self, call: Call) -> Json:
+        """See `Upstream`. A call that stands for itself; the member that it names is the only one that is asked."""
+        named = next((member for member in self.members if member.name == call.member), None)
+        if named is not None:
+            return await named.complete(call, patient=call.patient)
+        return await OneAnswer(self).complete(call)
+
+    @asynccontextmanager
+    async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
+        """See `Upstream`. What generates no text goes to the first member: files and batches lie there, and embeddings of two models must not mix."""
+        if call.request is None:
+            async with self.members[0].upstream.relay(call) as reply:
+                yield replace(reply, upstream=self.members[0].name)
+        else:
+            async with OneAnswer(self).relay(call) as reply:
+                yield reply
+
+    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+        """See `Upstream`. Its members name theirs."""
+        return []
+
+    async def aclose(self) -> None:
+        """Close the members; for whoever opened them for this group alone."""
+        for member in self.members:
+            await member.upstream.aclose()
+
+
+class OneAnswer:
+    """A group as it answers one request. It has settled when a call has succeeded, or a relayed answer has begun; from then on nothing moves.
+
+    A relayed answer is the client's: while one is on its way, it alone decides, and other calls wait for it.
+    """
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._tried: list[Member] = []
+        self._member = group.choose() or group.members[0]
+        self._is_settled = False
+        self._relaying: asyncio.Event | None = None
+
+    @property
+    def honours_n(self) -> bool:
+        """See `Upstream`."""
+        return self._member.upstream.honours_n
+
+    @property
+    def member(self) -> str:
+        """Who is asked now."""
+        return self._member.name
+
+    @property
+    def settled_on(self) -> str:
+        """The member that answers; "" as long as that is open."""
+        return self._member.name if self._is_settled else ""
+
+    async def complete(self, call: Call) -> Json:
+        """See `Upstream`."""
+        while True:
+            member = self._member
+            patient = self._is_settled or not self._group.has_others([*self._tried, member])
+            try:
+                answer = await member.complete(call, patient=patient)
+            except ProxyError as error:
+                if not member.upstream.moves_on(error):
+                    raise
+                await self._relayed()
+                if self._member is member:  # nobody has moved the answer meanwhile
+                    if self._is_settled and patient:
+                        raise
+                    if not self._is_settled and not self._move(error.code, call.id):
+                        raise
+            else:
+                await self._relayed()
+                if self._member is member:
+                    self._is_settled = True
+                    return answer
+
+    async def _relayed(self) -> None:
+        """Wait until it is known who answers the client."""
+        if self._relaying is not None:
+            await self._relaying.wait()
+
+    @asynccontextmanager
+    async def relay(self, call: RawCall) -> AsyncIterator[Relay]:
+        """See `Upstream`."""
+        decided = self._relaying = asyncio.Event()
+        try:
+            while True:
+                member = self._member
+                try:
+                    async with member.upstream.relay(member.raw(call)) as reply:
+                        leaves = member.upstream.moves_on_from(reply.status)
+                        if not leaves or not self._move(f"status_{reply.status}", call.id):
+                            self._is_settled = True
+                            decided.set()
+                            model = member.model(call.request.get("model")) if call.request else ""
+                            yield replace(reply, upstream=member.name, model=model)
+                            return
+                except ProxyError as error:
+                    if self._is_settled or not member.upstream.moves_on(error) or not self._move(error.code, call.id):
+                        raise
+        finally:
+            decided.set()
+
+    def _move(self, code: str, request: str) -> bool:
+        """Move the answer on to another member; False where there is none."""
+        left, self._tried = self._member, [*self._tried, self._member]
+        chosen = self._group.choose(self._tried)
+        if chosen is None:
+            return False
+        self._member = chosen
+        left.upstream.counting.moved(left.name)
+        log.warning(
+            "upstream_fallback", id=request, group=self._group.name, upstream=left.name, to=chosen.name, code=code
+        )
+        return True
+
+    async def models(self, headers: Mapping[str, str]) -> list[Json]:
+        """See `Upstream`."""
+        return await self._group.models(headers)
+
+    async def aclose(self) -> None:
+        """Nothing: the members belong to the group."""
+
+
+def turns(weights: Mapping[str, int]) -> Sequence[str]:
+    """The order in which names take turns, each as often as its weight says and as evenly as that allows.
+
+    >>> turns({"a": 3, "b": 1}), turns({"a": 2, "b": 2})
+    (['a', 'a', 'b', 'a'], ['a', 'b'])
+    """
+    divisor = math.gcd(*weights.values())
+    shares = {name: weight // divisor for name, weight in weights.items()}
+    total, credit, order = sum(shares.values()), dict.fromkeys(shares, 0), []
+    for _ in range(total):
+        for name, share in shares.items():
+            credit[name] += share
+        chosen = max(credit, key=lambda name: credit[name])
+        credit[chosen] -= total
+        order.append(chosen)
+    return order
+
+
+def one_answer(upstream: Upstream) -> Upstream:
+    """The upstream for all calls of one answer: where it is a group, one that settles on a member."""
+    return OneAnswer(upstream) if isinstance(upstream, Group) else upstream
+
+
+def asked_at(upstream: Upstream, *, settled: bool = False) -> str:
+    """The member of a group that is asked for an answer, or, where that must be `settled`, that gives it; "" for anything else than one answer of
+    a group.
+    """
+    if not isinstance(upstream, OneAnswer):
+        return ""
+    return upstream.settled_on if settled else upstream.member

@@ -1,0 +1,127 @@
+"""Comparisons of maps and signals: held-out losses and paired intervals, against scikit-learn and scipy."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+
+from hedgerow.calibration.comparison import Signal, compare, together
+from hedgerow.calibration.errors import CalibrationError, RangeError
+from hedgerow.calibration.fitting import fit_map, random_folds
+from hedgerow.calibration.metrics.smooth import smooth_ece_interval
+from hedgerow.calibration.metrics.table import METRICS, paired
+
+
+def traffic(n=500, seed=0):
+    """Twenty answers a question, unanimous ones left out, right less often than they agree."""
+    rng = np.random.default_rng(seed)
+    agree = rng.integers(1, 20, n).astype(np.float64)
+    return agree, 20 - agree, (rng.random(n) < (agree / 20) ** 2).astype(np.float64)
+
+
+def ranked(comparison):
+    return {(one.signal, one.kind): one for one in comparison.candidates}
+
+
+def test_held_out_brier_scores_are_those_of_scikit_learn():
+    """Plain logistic regression on the log-odds, on the same folds."""
+    a, b, y = traffic()
+    found = compare(
+        {"semantic": Signal(a, b)},
+        y,
+        kinds=("identity", "platt"),
+        reference=("semantic", "identity"),
+        rng=np.random.default_rng(0),
+    )
+    split = PredefinedSplit(random_folds(a, b, y, 5))
+    logits = np.log(a / b)[:, None]
+    p = cross_val_predict(LogisticRegression(C=np.inf, tol=1e-10), logits, y, cv=split, method="predict_proba")[:, 1]
+    assert ranked(found)["semantic", "platt"].brier == pytest.approx(brier_score_loss(y, p), abs=1e-6)
+    assert ranked(found)["semantic", "identity"].brier == pytest.approx(brier_score_loss(y, a / 20))
+    difference = ranked(found)["semantic", "platt"].difference
+    assert difference.estimate == pytest.approx(brier_score_loss(y, p) - brier_score_loss(y, a / 20), abs=1e-6)
+    assert [one.kind for one in found.candidates] == ["platt", "identity"]
+    assert ranked(found)["semantic", "platt"].verdict == "better"
+
+
+def test_an_interval_alone_is_that_of_scipy_and_many_together_are_wider():
+    values = np.random.default_rng(1).normal(0.02, 0.1, (400, 1))
+    (alone,) = together(values, resamples=4000, rng=np.random.default_rng(0))
+    theirs = stats.bootstrap(
+        (values[:, 0],), np.mean, n_resamples=4000, method="percentile", rng=np.random.default_rng(0)
+    ).confidence_interval
+    assert (alone.low, alone.high) == pytest.approx((theirs.low, theirs.high), abs=5e-4)
+    others = np.random.default_rng(2).normal(0.0, 0.1, (400, 9))
+    many = together(np.hstack([values, others, np.zeros((400, 1))]), resamples=2000, rng=np.random.default_rng(0))
+    assert many[0].high - many[0].low > 1.25 * (alone.high - alone.low)
+    assert (many[-1].low, many[-1].high) == (0.0, 0.0)
+
+
+def test_a_paired_interval_is_that_of_scipy():
+    a, b, y = traffic()
+    fitted = fit_map("platt", a[:150], b[:150], y[:150], folds=0).map
+    mean = fitted.means(a / 20)
+    found = paired(
+        "expected_brier", (a, b), (20 * mean, 20 * (1 - mean)), y, rng=np.random.default_rng(0), resamples=2000
+    )
+    metric = METRICS["expected_brier"]
+    theirs = stats.bootstrap(
+        (a, 20 * mean, y), lambda raw, new, right: metric(new, 20 - new, right) - metric(raw, 20 - raw, right),
+        n_resamples=2000, method="percentile", paired=True, vectorized=False, rng=np.random.default_rng(1),
+    ).confidence_interval  # fmt: skip
+    assert (found.difference.low, found.difference.high) == pytest.approx((theirs.low, theirs.high), abs=2e-3)
+    unpaired = (found.before.high - found.before.low) + (found.after.high - found.after.low)
+    assert found.difference.high - found.difference.low < 0.8 * unpaired
+
+
+@pytest.mark.parametrize("name", ["smooth_ece", "ece_equal_width", "ece_equal_mass"])
+def test_calibration_errors_of_points_have_estimates_of_the_metric_and_intervals_around_them(name):
+    """Percentiles of resamples would lie above the error of a calibrated confidence."""
+    a, b, y = traffic()
+    p = (a / 20) ** 2
+    calibrated = 20 * p, 20 * (1 - p)
+    found = paired(name, (a, b), calibrated, y, rng=np.random.default_rng(0), resamples=100)
+    assert found.before.estimate == pytest.approx(METRICS[name](a, b, y))
+    assert found.after.estimate == pytest.approx(METRICS[name](*calibrated, y))
+    assert found.difference.estimate == pytest.approx(found.after.estimate - found.before.estimate)
+    assert found.after.low <= 0.01  # the truth is 0
+    assert found.difference.low < found.difference.estimate < found.difference.high < 0.0
+    if name == "smooth_ece":
+        alone = smooth_ece_interval(a / 20, y, rng=np.random.default_rng(0), resamples=100)
+        assert (found.before.low, found.before.high) == (alone.low, alone.high)
+
+
+def test_what_cannot_be_learned_is_named_and_a_reference_must_be_learned():
+    a, b, y = traffic()
+    signals = {"semantic": Signal(a, b), "turned": Signal(b, a)}
+    options = {"kinds": ("platt", "identity"), "rng": np.random.default_rng(0)}
+    found = compare(signals, y, reference=("semantic", "platt"), **options)
+    assert list(found.failed) == [("turned", "platt")]
+    assert found.candidates[-1].signal == "turned"
+    with pytest.raises(CalibrationError, match="turned with platt"):
+        compare(signals, y, reference=("turned", "platt"), **options)
+    with pytest.raises(RangeError, match="not among what is compared"):
+        compare(signals, y, reference=("token", "platt"), **options)
+
+
+def test_a_learned_signal_is_measured_without_the_fold():
+    """A signal that reads its own labels looks perfect where it has seen them; held out, it is worth nothing."""
+    a, b, y = traffic()
+    noise = np.random.default_rng(3).permutation(19 * np.arange(500) / 499 + 0.5)
+
+    def remembered(chosen):
+        return np.where(chosen, 1 + 18 * y, noise), np.where(chosen, 19 - 18 * y, 20 - noise)
+
+    seen = remembered(np.full(500, True))
+    signals = {"semantic": Signal(a, b), "memory": Signal(*seen, remembered)}
+    found = compare(signals, y, kinds=("isotonic",), reference=("semantic", "isotonic"), rng=np.random.default_rng(0))
+    assert [(one.signal, one.verdict) for one in found.candidates] == [("semantic", "even"), ("memory", "worse")]
+
+
+def test_a_fit_keeps_the_interval_of_what_it_changes():
+    a, b, y = traffic()
+    held = fit_map("platt", a, b, y, resamples=100).provenance.cross_validation["generalised_ece"]
+    assert held["change_low"] < held["after"] - held["before"] < held["change_high"] < 0.0
+    assert fit_map("platt", a, b, y).provenance.cross_validation["generalised_ece"].keys() == {"before", "after"}
