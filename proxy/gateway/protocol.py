@@ -34,13 +34,14 @@ class Together:
             self._held = data
             self._loop.call_soon(self._flush)
         else:
-            self._transport.writelines((self._held, data))
-            self._held = None
+            held, self._held = self._held, None
+            if not self.is_closing():
+                self._transport.writelines((held, data))
 
     def _flush(self) -> None:
-        if self._held is not None:
+        if self._held is not None and not self.is_closing():  # a client that left in the meantime gets nothing
             self._transport.write(self._held)
-            self._held = None
+        self._held = None
 
     def close(self) -> None:
         """Send what is held, then close."""

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import orjson
@@ -23,20 +23,23 @@ IDEMPOTENCY = "idempotency-key"
 _HALF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def _random_words() -> Iterator[str]:
-    """Yield 64 random bits in hex. The system is asked in bulk: each call lets other threads run, which costs more than the bits."""
-    while True:
+_words: list[str] = []
+
+
+def _random_word() -> str:
+    """64 random bits in hex. The system is asked in bulk: each call lets other threads run, which costs more than the bits."""
+    try:
+        return _words.pop()  # one step of the interpreter: event loops in several threads share the list
+    except IndexError:
         bulk = os.urandom(8 * 512).hex()
-        for start in range(0, len(bulk), 16):
-            yield bulk[start : start + 16]
-
-
-_words = _random_words()
+        word, *further = (bulk[start : start + 16] for start in range(0, len(bulk), 16))
+        _words.extend(further)
+        return word
 
 
 def new_id() -> str:
     """An audit id: sorts by time, cannot be guessed."""
-    return f"hr_{time.time_ns() // 1_000_000:011x}{next(_words)}"
+    return f"hr_{time.time_ns() // 1_000_000:011x}{_random_word()}"
 
 
 @dataclass(frozen=True, slots=True)

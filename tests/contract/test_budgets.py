@@ -200,7 +200,7 @@ def test_64_connections_spend_no_more_than_one_request_too_many(
             return await asyncio.gather(*asks)
 
     answers = asyncio.run(flood())
-    assert {answer.status_code for answer in answers} == {200}
+    assert [answer.text for answer in answers if answer.status_code != 200] == []
     more = [ask(address, 1000 + i) for i in range(40) for address in addresses if not time.sleep(0.05)]
     spent_in_all = sum(_spent(answer) for answer in (*answers, *more))
     assert hard - CALL < spent_in_all <= hard

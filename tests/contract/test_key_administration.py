@@ -15,9 +15,10 @@ from typer.testing import CliRunner
 
 from hedgerow.proxy.audit import keys, operators
 from hedgerow.proxy.cli import app
-from tests.contract.test_keys import ASK, at, recorded, status_soon
+from tests.contract.test_keys import ASK, at, recorded, rows, status_soon
 from tests.support.keys import new_key, on_store
 from tests.support.upstream import Upstream, says
+from tests.support.waiting import until
 
 ADMIN: Any = {"authorization": "Bearer the admin key"}
 WITH_ADMIN: Any = {"server": {"admin_key": "the admin key"}}
@@ -172,7 +173,7 @@ def test_a_keys_life_by_the_command_line(serve: Any, upstream: Upstream, store_u
     status_soon(lambda: ask(second), 200)
     assert ask(secret).status_code == 200
     run("change", "search", "--requests-per-minute", "0", "--expires", "never")
-    recorded(store_url, 3)
+    until(lambda: [row for row in rows(store_url) if row.key == "search"], lambda found: len(found) >= 3)
     line = run("list").stdout
     assert "search  active  team web  routes test" in line
     assert f"…{second[-4:]}" in line

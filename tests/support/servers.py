@@ -24,7 +24,7 @@ def serving(app: Any, *, lifespan: str = "off") -> Iterator[str]:
         app,
         lifespan=lifespan,
         log_config=None,
-        log_level="critical",
+        log_level="error",
         loop="uvloop",
         http=Http11,
         ws=Tunnel,

@@ -70,12 +70,11 @@ def test_every_part_has_a_page_that_names_its_commit():
     assert all(text.startswith("# ") for text in pages.values())
 
 
-def test_every_goal_of_a_page_stands_in_the_summary_within_a_page():
+def test_every_goal_of_a_page_stands_in_the_summary():
     summary = document.SUMMARY.read_text(encoding="utf-8")
     rows = [row for text in document.pages().values() for row in goals.rows(text)]
     assert rows
     assert all(row.split("|")[1].strip() in summary for row in rows)
-    assert len(summary.splitlines()) <= 84
 
 
 def test_every_picture_of_a_page_is_there():

@@ -78,3 +78,19 @@ def test_what_was_written_before_the_end_is_sent() -> None:
 
     sent = asyncio.run(work())
     assert (sent.calls, sent.closed) == ([b"head"], True)
+
+
+def test_what_is_held_for_a_client_that_left_is_dropped() -> None:
+    """Its connection closed before the loop's turn ended: nothing is written to it, and nothing is raised."""
+
+    async def work() -> list[bytes]:
+        sent = Sent()
+        together = Together(sent, asyncio.get_running_loop())
+        together.write(b"head")
+        sent.close()
+        together.write(b"body")
+        together.write(b"more")
+        await asyncio.sleep(0)
+        return sent.calls
+
+    assert asyncio.run(work()) == []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from hedgerow.proxy.errors import BadRequest, UpstreamError
 from hedgerow.proxy.gateway.shadow import served_text
 from hedgerow.proxy.pipeline.eligibility import draft_reason, request_reason
-from hedgerow.proxy.pipeline.job import check, decoded, last_message
+from hedgerow.proxy.pipeline.job import check, decoded, last_message, new_id
 from hedgerow.proxy.rewriting import natural_pieces
 from hedgerow.proxy.types import Sample
 from hedgerow.proxy.upstreams import sse
@@ -121,3 +123,15 @@ def test_a_relayed_stream_is_read_back() -> None:
     """As an upstream sends it."""
     data = b"".join(sse.event(chunk) for chunk in stream_chunks("It is Oslo.")) + sse.DONE
     assert served_text(CHAT, b": keep-alive\n\n" + data) == ("It is Oslo.", "chatcmpl-streamed")
+
+
+def test_event_loops_in_several_threads_get_ids_of_their_own() -> None:
+    """No id twice and nothing raised, however often the threads take turns."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            ids = [each for part in threads.map(lambda _: [new_id() for _ in range(3_000)], range(8)) for each in part]
+    finally:
+        sys.setswitchinterval(before)
+    assert len(set(ids)) == 24_000
