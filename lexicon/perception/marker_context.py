@@ -18,16 +18,21 @@ _COMPARING = word_set("more less equally as how")
 _EVIDENCE = word_set("evidence research study studies data records record reports report sources source statistics stats findings results history literature experts analysis analyses surveys this these it that which")  # fmt: skip
 _POINTING = word_set("this these it that which")
 _ASKED_FOR = word_set(
-    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment"
+    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description"
 )
 KNOWING = word_set("information context knowledge access data details record records memory recollection")
 TELLING = word_set(
-    "answer determine confirm verify say tell know recall remember identify ascertain find predict pinpoint"
+    "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee"
 )
+_KNOWN = word_set("determined known confirmed verified ascertained")
 _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge")
-GIVING = word_set("provide give offer")
+GIVING = word_set("provide give offer find")
 _WANTING = word_set("want wish like prefer choose begin proceed verify assume note")
 _REPORTING = word_set("last widely generally commonly often currently now sometimes usually long")
+_ABLE = word_set("feel hear sense smell see taste afford")
+"""What somebody "could" do rather than what may be: "I could feel it"."""
+_SKIPPED = word_set("also even then ( * _ ` \" “ ‘")
+"""Between a modal and its verb."""
 _OPENING_A_CLAUSE = word_set(
     ", the this that these those it he she they we i you there a an every each no not if in some my his her their our its"
 )
@@ -68,6 +73,8 @@ def _is_predicate(words: Sequence[str], cue: Cue) -> bool:
     if _word(words, at) in BE and _word(words, at - 1) in _OTHERS:
         return False
     before, after = _word(words, cue.first - 1), _word(words, cue.last + 1)
+    if before == "," and not _OTHERS.isdisjoint(words[: cue.first]):
+        return False  # "she wandered on, unsure of what was real"
     return before in BE | {"", ",", "(", "seems", "seem", "seemed", "feel", "feels", "felt"} or after in {
         "to",
         "that",
@@ -81,6 +88,10 @@ def _sure(words: Sequence[str], cue: Cue) -> bool:
     head, before, after = _head(words, cue), _before(words, cue), _word(words, cue.last + 1)
     if after == "to":
         return head in {"sure", "certain"} and before in BE - {"be"}
+    if before == "be" and not _word(words, _index_before(words, cue) - 1).isalpha():
+        return False  # "Be sure that it is shut."
+    if before == "and" and head == "confident":
+        return "am" in words[: cue.first] and after in _OPENING_A_CLAUSE | {"that"}
     if before not in BE | {"feel", "felt", "", ",", "but", "seem", "seems"}:
         return False
     subject = _word(words, _index_before(words, cue) - 1)
@@ -134,13 +145,13 @@ def _possible(words: Sequence[str], cue: Cue) -> bool:
 def _modal(words: Sequence[str], cue: Cue) -> bool:
     """As in "it may be": not "you may want to", "May I", "could you", "he could not read"."""
     head, before = _head(words, cue), _word(words, cue.first - 1)
-    after = next((word for word in words[cue.last + 1 : cue.last + 4] if word not in {"also", "even", "then"}), "")
+    after = next((word for word in words[cue.last + 1 : cue.last + 4] if word not in _SKIPPED), "")
     if not after.isalpha() or (words[-1] == "?" and words[0] in _WH | {"which"}):
         return False
     if after in _WANTING and before in {"you", "we", "one", "i"} and head != "could":
         return False
     if head == "may":
-        return bool(cue.first) and before not in {"we", "one"}
+        return bool(cue.first) and (before not in {"we", "one"} or after in {"be", "have", "see", "need", "not"})
     if head == "might":
         advice = before == "you" and _word(words, cue.first - 2) in _WH
         return not advice and words[cue.last + 1 : cue.last + 3] != ["as", "well"]
@@ -153,8 +164,8 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         return False
     return not (
         before in _WH | {"if", "so", "wish"}
-        or not {"so", "than"}.isdisjoint(words[max(0, cue.first - 3) : cue.first])
-        or after in {"you", "i", "we", "no", "hardly", "barely", "never", "only", "see", "hear", "afford"}
+        or not {"so", "than", "if", "until", "once"}.isdisjoint(words[max(0, cue.first - 4) : cue.first])
+        or after in _ABLE | {"you", "i", "we", "no", "hardly", "barely", "never", "only"}
         or (after == "not" and _word(words, cue.last + 2) not in {"be", "have"})
     )
 
@@ -168,7 +179,9 @@ def _think(words: Sequence[str], cue: Cue) -> bool:
     head, before, after = _head(words, cue), _before(words, cue), _word(words, cue.last + 1)
     if after in {"of", "about", "in"}:
         return False
-    if head == "believe" and not {"can", "could"}.isdisjoint(words[max(0, cue.first - 2) : cue.last]):
+    if head == "assumed" and before not in SUBJECT:
+        return False  # what a calculation takes as given
+    if head in {"believe", "imagine"} and not {"can", "could"}.isdisjoint(words[max(0, cue.first - 2) : cue.last]):
         return False
     if head == "assuming":
         return _word(words, cue.first - 1) == "am"
@@ -221,6 +234,8 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
     if head in {"suggested", "indicated"} and _word(words, cue.last + 1) != "that":
         return not {"have", "has"}.isdisjoint(words[max(0, cue.first - 2) : cue.first]) and before in _EVIDENCE
     if head.startswith("suggest"):
+        if before in {"that", "which"}:  # "a bearing that suggests resolve" is no evidence
+            return _word(words, cue.first - 2) in _EVIDENCE | {","}
         earlier = words[max(0, cue.first - 20) : cue.first] if before == "and" else ()
         return before in _EVIDENCE or not (_EVIDENCE - _POINTING).isdisjoint(earlier)
     if head.startswith("indicate"):
@@ -239,12 +254,16 @@ def _appears(words: Sequence[str], cue: Cue, before: str) -> bool:
     after = _word(words, cue.last + 1)
     if _word(words, cue.first - 1) == "can" or (_head(words, cue) == "appear" and before in {"that", "which"}):
         return False
+    if after == "that" and before != "it":
+        return False  # "a form appears that asks for it"
     likewise = after == "as" and _word(words, cue.last + 2) in {"if", "though"}
     return after in {"to", "that", "likely", "very"} or before == "it" or likewise
 
 
 def _chance(words: Sequence[str], cue: Cue) -> bool:
     """As in "there is a good chance that": not "a chance to win"."""
+    if any(word[0].isdigit() or word == "in" for word in words[max(0, cue.last - 2) : cue.last]):
+        return False  # worked out: "a 7.7% chance", "a one in six chance"
     leads = words[max(0, cue.first - 4) : cue.first]
     return "there" in leads or "be" in leads[-2:]
 
@@ -265,6 +284,12 @@ def _idiom(words: Sequence[str], cue: Cue) -> bool:
     before, after = _before(words, cue), _word(words, cue.last + 1)
     if phrase.endswith("know"):
         return before not in _OTHERS
+    if phrase == "not aware":
+        return before in {"am"}
+    if phrase in {"coin toss", "coin flip", "toss up"}:
+        return _word(words, cue.first - 2) in BE  # "it is a coin toss", not the tossing of a coin
+    if phrase in {"in theory", "in principle"}:
+        return _word(words, cue.first - 1) not in {"used", "made", "change", "course"}
     if phrase in {"said to", "believed to", "thought to", "bound to"}:
         return before in BE | _REPORTING | {","} and after not in {"the", "a", "himself", "herself", "her", "him"}
     if phrase in {"for certain", "for sure", "with certainty"}:
@@ -308,10 +333,12 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
             start = _inability(words, index)
             if start is not None and (word not in GIVING or _within(words, index, _ASKED_FOR)):
                 yield start, index
+        elif word in _KNOWN and words[max(0, index - 3) : index] == ["can", "not", "be"]:
+            yield index - 3, index
         elif word == "have" and _word(words, index - 1) == "not":
             own = not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
             end = _within(words, index, KNOWING) if own else None
-            if end is not None and words[end - 1] != "to":
+            if end is not None and words[end - 1] not in {"to", "personal"}:
                 yield index - 1, end
 
 
@@ -321,10 +348,9 @@ def _inability(words: Sequence[str], index: int) -> int | None:
     if words[to].endswith("ly"):
         to -= 1
     before = words[max(0, to - 1) : to + 1]
-    if before in (["can", "not"], ["unable", "to"]) and (verb in TELLING or verb in GIVING):
-        return to - 1
-    if before == ["could", "not"] and _word(words, to - 2) in SUBJECT and verb in TELLING:
-        return to - 1
+    own = not (SUBJECT | {"one"}).isdisjoint(words[max(0, to - 4) : to])
+    if before in (["can", "not"], ["could", "not"], ["unable", "to"]) and (verb in TELLING or verb in GIVING):
+        return to - 1 if own else None
     if _word(words, to) != "to":
         return None
     if before in (["hard", "to"], ["difficult", "to"]):
