@@ -31,7 +31,7 @@ _WANTING = word_set("want wish like prefer choose begin proceed verify assume no
 _REPORTING = word_set("last widely generally commonly often currently now sometimes usually long")
 _ABLE = word_set("feel hear sense smell see taste afford")
 """What somebody "could" do rather than what may be: "I could feel it"."""
-_SKIPPED = word_set("also even then ( * _ ` \" “ ‘")
+_SKIPPED = word_set('also even then ( * _ ` " “ ‘')
 """Between a modal and its verb."""
 _OPENING_A_CLAUSE = word_set(
     ", the this that these those it he she they we i you there a an every each no not if in some my his her their our its"

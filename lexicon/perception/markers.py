@@ -132,7 +132,11 @@ class _Found:
 def _epistemic(tokens: Sequence[Token], words: Sequence[str]) -> list[_Found]:
     """The cues that are markers, and what says that the writer does not know, in order."""
     bare = len(words) <= BARE + 1 and all(word.isalpha() or word == "." for word in words)
-    cues = [cue for cue in find_cues(tokens, _book()) if cue.base not in {"asked", "either"} and (bare or counts(words, cue))]
+    cues = [
+        cue
+        for cue in find_cues(tokens, _book())
+        if cue.base not in {"asked", "either"} and (bare or counts(words, cue))
+    ]
     found = [_Found(cue.first, cue.last, _name_of(words, cue)) for cue in cues]
     taken = {index for of in found for index in range(of.first, of.last + 1)}
     for first, last in not_knowing(words):

@@ -42,9 +42,9 @@ def section(data: Path) -> str:
             "The metrics are those of Liu & Cohan, appendix B.9 (`hedgerow markers`).",
             "### Spotting",
             spotting_table(),
-            "Sentences of chat models that one reader marked (`tests/data/lexicon/markers.jsonl`, Apache-2.0, MIT and CC BY 4.0 sources), drawn for words that "
-            "are markers in one sentence and none in the next. *Held out*: no rule was mended by its faults. A marker counts as found where the spans overlap. "
-            "The reader of the sentences wrote the rules.",
+            "Sentences of answers that one reader marked by a written guide (`tests/data/lexicon/markers.md`: what is a marker, what is none, how the sentences were drawn). *Tuned on*: the rules were mended by their faults; 408 of them "
+            "were held out until then, with a precision of .887 and a recall of .934. *Held out*: 130 sentences with *may*, *might* or *could*, 227 with another word that may be a marker and 40 others, by chance, from other prompts; marked before the spotter met them, "
+            "and no rule was mended by them. A marker counts as found where the spans overlap; intervals are Wilson's, 95 %. The reader wrote the rules too.",
             "### Metrics of recorded models",
             metrics_table(models),
             "T = 10, with `<no_hedge>` but where it says otherwise; half of the responses of each dataset are its test split. gpt-5-mini: its hedged answers to SimpleQA, topics as datasets; its "
@@ -81,7 +81,10 @@ def spotting_table() -> str:
     lines = ["| | sentences | markers | precision | recall |", "|---|---|---|---|---|"]
     for half, title in (("tuned", "tuned on"), ("held", "held out")):
         hit, spans, got, there, sentences = measured()[half]
-        lines.append(f"| {title} | {sentences:,} | {there:,} | {hit / spans:.3f} | {got / there:.3f} |")
+        shares = " | ".join(
+            f"{of.value:.3f} ({of.low:.3f} to {of.high:.3f})" for of in (_share(hit, spans), _share(got, there))
+        )
+        lines.append(f"| {title} | {sentences:,} | {there:,} | {shares} |")
     return "\n".join(lines)
 
 
@@ -99,7 +102,7 @@ def goals_of() -> list[goals.Goal]:
     """The goals of the part."""
     hit, spans, got, there, _ = measured()["held"]
     speed = per_second()
-    closes = "rules for the contexts named in docs/markers.md, then a reader that was not their author"
+    closes = "telling what somebody could do from what could be so, in past and story; then a reader that was not the author of the rules"
     return [
         goals.Goal("precision of spotting, held out >= .97", _share(hit, spans), 0.97, True, closes),
         goals.Goal("recall of spotting, held out >= .98", _share(got, there), 0.98, True, closes),
