@@ -248,7 +248,7 @@ class MapRegistry:
         except (FileNotFoundError, NotADirectoryError):
             text = self._shared.read(version) if self._shared is not None else None
             if text is not None:
-                return f"map {version} of the shared store", text
+                return f"map {version} in the audit store", text
             also = " or in the audit store" if self._shared is not None else ""
             raise MapFileError(
                 f"there is no map {version} in {path.parent}{also}; `hedgerow maps list` lists them"
@@ -272,7 +272,7 @@ class MapRegistry:
             return str(path)
         if path.exists() or not self._shared.add(version, text):
             raise MapFileError(f"map {version} exists already; stored maps are never overwritten")
-        return f"map {version} of the shared store"
+        return f"map {version} in the audit store"
 
     def activate(self, version: str, *, route: str | None = None, model: str | None = None) -> None:
         """Make a stored version the active one of its signal for a route, a model, both, or (neither given) as the default.

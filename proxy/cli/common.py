@@ -168,6 +168,12 @@ def write_file(path: Path, text: str) -> None:
         stop(f"{path}: cannot be written: {error.strerror}")
 
 
+def write_page(path: Path, page: str) -> None:
+    """Write a report as a page, and say where it is, on standard error: standard output is for figures."""
+    write_file(path, page)
+    typer.echo(f"Report written to {path}", err=True)
+
+
 def progress_bar(*columns: ProgressColumn) -> Progress:
     """Progress bars on standard error that leave nothing behind."""
     from rich.console import Console

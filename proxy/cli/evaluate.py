@@ -16,7 +16,7 @@ from hedgerow.calibration.evaluation import Evaluation
 from hedgerow.calibration.evaluation import evaluate as run
 from hedgerow.calibration.maps import DEFAULT, MapName
 from hedgerow.calibration.metrics.table import METRICS
-from hedgerow.proxy.cli.common import On, SkipBad, advancing, one_sentence, readable, stop, write_file
+from hedgerow.proxy.cli.common import On, SkipBad, advancing, one_sentence, readable, stop, write_page
 from hedgerow.proxy.cli.conditions import parse_conditions
 from hedgerow.proxy.cli.records import Clusters, Signal, load_records, report_records
 from hedgerow.proxy.lab.datasets import read_objects
@@ -86,8 +86,7 @@ def evaluate(
     for condition in conditions:
         condition.value(document, known)  # a key that is not there is a mistake, whatever else happens
     if html is not None:
-        write_file(html, render(evaluation, document))
-        typer.echo(f"{html} is written.", err=True)
+        write_page(html, render(evaluation, document))
     typer.echo(json.dumps(document, indent=2)) if as_json else _print_table(document)
     for condition in conditions:
         condition.check(document, known)
@@ -182,8 +181,7 @@ def _compare(
         )
     document = comparison_document(comparison, data.name, clusters)
     if html is not None:
-        write_file(html, render_comparison(document))
-        typer.echo(f"{html} is written.", err=True)
+        write_page(html, render_comparison(document))
     typer.echo(json.dumps(document, indent=2)) if as_json else _print_comparison(document)
 
 

@@ -48,7 +48,8 @@ def run(
         with place(on) as where:
             runs = asyncio.run(_run_all(settings, [replace(case, place=where) for case in cases]))
         written = write_report(experiment.out, runs)
-    typer.echo("\n".join(map(str, written)))
+    for path in written:
+        typer.echo(f"Report written to {path}", err=True)
 
 
 def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:

@@ -26,7 +26,7 @@ from hedgerow.proxy.cli.common import (
     one_sentence,
     readable,
     stop,
-    write_file,
+    write_page,
 )
 from hedgerow.proxy.cli.conditions import parse_conditions
 from hedgerow.proxy.cli.faithfulness_drawing import ToDraw, draw_to, prompts_of
@@ -193,7 +193,7 @@ def _confirm(way: Way, looked: Looked) -> None:
 def _show(figures: Json, *, as_json: bool, report: Path | None) -> None:
     """Print a document and write its page."""
     if report is not None:
-        write_file(report, render(figures))
+        write_page(report, render(figures))
     if as_json:
         typer.echo(json.dumps(figures, indent=2, allow_nan=False))
     else:

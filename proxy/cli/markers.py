@@ -29,6 +29,7 @@ from hedgerow.proxy.cli.common import (
     readable,
     stop,
     write_file,
+    write_page,
 )
 from hedgerow.proxy.cli.judging import Judge, RouteName, Way, check, judging, paced
 from hedgerow.proxy.cli.store import open_audit
@@ -131,7 +132,7 @@ def markers(
         gathered, thresholds=at, test_share=test_share
     )
     if report is not None:
-        write_file(report, render(figures))
+        write_page(report, render(figures))
     if lexicon is not None:
         _write_lexicon(lexicon, figures, gathered)
     typer.echo(json.dumps(figures, indent=2, allow_nan=False)) if as_json else _print(figures)

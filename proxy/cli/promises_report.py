@@ -11,7 +11,7 @@ import typer
 from hedgerow.proxy.audit.certificates import StoredCertificates
 from hedgerow.proxy.audit.operators import states
 from hedgerow.proxy.audit.store import hash_key
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, calibrating_route, one_sentence, stop, write_file
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, calibrating_route, one_sentence, stop, write_page
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.promises_report import document, page
 from hedgerow.proxy.outcomes import Uncovered
@@ -43,7 +43,7 @@ def report(
         if issued is None:
             stop(f"{why.rstrip('.')}; hedgerow certify list lists what is stored")
         content = document(engine, chosen, issued, key, datetime.now(UTC))
-    write_file(out, page(content))
+    write_page(out, page(content))
     for promise in content["promises"]:
         typer.echo(promise["line"])
-    typer.echo(f"{out}: {'signed' if key else 'not signed: audit.hash_key is not set'}")
+    typer.echo("signed" if key else "not signed: audit.hash_key is not set")

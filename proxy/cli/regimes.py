@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, On, SkipBad, one_sentence, progress_bar, write_file
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, On, SkipBad, one_sentence, progress_bar, write_page
 from hedgerow.proxy.cli.conditions import parse_conditions
 from hedgerow.proxy.cli.questions import embedded, labelled_rows, report_left_out
 from hedgerow.proxy.lab.regimes import ESTIMATORS, Options, steps_of, study, to_document
@@ -71,7 +71,7 @@ def regimes(
     for condition in conditions:
         condition.value(document, _KNOWN)  # a key that is not there is a mistake, whatever else happens
     if report is not None:
-        write_file(report, render_regimes(made, document))
+        write_page(report, render_regimes(made, document))
     typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
     for condition in conditions:
         condition.check(document, _KNOWN)

@@ -29,6 +29,12 @@ _WRAPPER = re.compile(
 _OPENER = re.compile(
     r"^(?:it|this|that|he|she|they|there)(?:'s| is| was| are| were)\s+(?:called\s+|known as\s+)?(?!not\b|no\b|n't)"
 )
+# "the bigger one", "the first one which": a pronoun, no number; "the number one" and "the player one" count
+_PRONOUN = re.compile(
+    r"\b((?:the|this|that) (?!(?:numb|chapt|quart|play|tow)er\b)(?:[a-z]+(?:er|est)|first|second|third|last|next|same|other|only|right|wrong|left|"
+    r"big|small|large|little|long|short|old|new|young|good|bad|red|blue|green|black|white)) one"
+    r"(?=\s*(?:$|[.,;:!?)]|(?:that|which|who|with|in|on|of|is|was|are|were)\b))"
+)
 _DOTS = re.compile(r"\b([a-z])\.(?=\s?[a-z]\b|\s|$|,)")
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d\d?)-(\d\d?)(?:[t ]\d\d:\d\d(?::\d\d)?z?)?\b")
 _SLASH_DATE = re.compile(r"\b(\d\d?)/(\d\d?)/(\d{4})\b")
@@ -200,7 +206,7 @@ def tokenise(answer: str) -> list[str]:
     """Folded words, numbers in one spelling, and the signs that separate items."""
     text = fold(answer).strip(" \t\n\r*_`\"'#>.“”")
     text = _WRAPPER.sub("", text).strip(" \t\n*_`\"'.:“”")
-    text = _OPENER.sub("", text)
+    text = _PRONOUN.sub(r"\1", _OPENER.sub("", text))
     text = text.rpartition("=")[2].strip() or text
     text = _DOTS.sub(r"\1 ", text) if "." in text else text
     if any(c.isdigit() for c in text):

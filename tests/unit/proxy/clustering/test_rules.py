@@ -125,3 +125,14 @@ def test_what_is_asked_for_may_stand_on_either_side(question: str, a: str, b: st
     """Not so where the question's own words change places."""
     assert judge_pair(question, a, b).same is same
     assert judge_pair(question, b, a).same is same
+
+
+def test_one_is_a_number_only_where_something_is_counted():
+    """ "The bigger one" names a thing that the question gave; "the number one" and "one moon" count."""
+    which = "Which is bigger, the sun or the moon?"
+    assert not judge_pair(which, "The sun is the bigger one.", "The moon is the bigger one.").same
+    assert judge_pair(which, "The sun is the bigger one.", "The sun.").same
+    assert not judge_pair("Which of them is older?", "The first one.", "The second one.").same
+    assert judge_pair("Which of them is older?", "The first one.", "The first.").same
+    assert judge_pair("How many moons does Earth have?", "It has one.", "1").same
+    assert judge_pair("What is their place?", "The number one.", "number 1").same

@@ -53,6 +53,7 @@ def test_from_questions_to_a_report(experiment: Path, upstream: Upstream) -> Non
     assert f"mine on rivers: {RIVERS} questions to ask, {5 * RIVERS} answers to draw, about" in shown
     assert "what that costs is not known, m has no price" in shown
     out = experiment.parent / "experiment"
+    assert f"Report written to {out / 'report.html'}" in shown
     (held,) = json.loads((out / "report.json").read_text())["runs"]
     signal, linguistic = held["signal_space"]["semantic"], held["linguistic_space"]
     assert (signal["n"], signal["n_fitted"], linguistic["n"]) == (30, 30, 30)

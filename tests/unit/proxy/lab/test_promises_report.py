@@ -61,6 +61,7 @@ def written(tmp_path: Path) -> tuple[Path, Path]:
     assert done.exit_code == 0, done.output
     assert "Promise 'plain answers wrong at most 5 %'" in done.output
     assert "signed" in done.output
+    assert f"Report written to {out}" in done.stderr
     return out, config
 
 

@@ -47,7 +47,9 @@ def write(path, content):
 
 def test_evaluate_prints_json_and_a_page_that_needs_nothing_else(tmp_path):
     data, page = write(tmp_path / "d.jsonl", rows()), tmp_path / "r.html"
-    document = json.loads(run("evaluate", "--data", data, "--json", "--html", page, "--resamples", 20).stdout)
+    done = run("evaluate", "--data", data, "--json", "--html", page, "--resamples", 20)
+    assert f"Report written to {page}" in done.stderr
+    document = json.loads(done.stdout)
     assert (document["n"], document["n_fitted"]) == (140, 60)
     assert document["generalised_ece"]["after"] < document["generalised_ece"]["before"]
     assert {"before", "after"} <= set(document["smooth_ece"]) & set(document["faithfulness_divergence"])
@@ -295,7 +297,9 @@ def test_all_maps_and_signals_are_ranked_in_one_table_and_one_picture(tmp_path):
         samples = [{**sample, "logprob_mean": -float(rng.uniform(0.05, 2))} for sample in row["samples"]]
         content.append({**row, "samples": samples})
     data, page = write(tmp_path / "d.jsonl", content), tmp_path / "c.html"
-    document = json.loads(run("evaluate", "--data", data, "--compare", "--json", "--html", page).stdout)
+    done = run("evaluate", "--data", data, "--compare", "--json", "--html", page)
+    assert f"Report written to {page}" in done.stderr
+    document = json.loads(done.stdout)
     found = [(one["signal"], one["map"]) for one in document["candidates"]]
     assert len(found) + len(document["failed"]) == 24
     assert {signal for signal, _ in found} == {"semantic", "token", "combined"}

@@ -47,7 +47,9 @@ def quick(path, *more, code=0):
 
 def test_it_prints_figures_regimes_in_words_and_a_page_that_needs_nothing_else(tmp_path):
     data, page = write(tmp_path / "d.jsonl", rows()), tmp_path / "r.html"
-    document = json.loads(quick(data, "--json", "--report", page).stdout)
+    done = quick(data, "--json", "--report", page)
+    assert f"Report written to {page}" in done.stderr
+    document = json.loads(done.stdout)
     assert set(document["brier"]) == {"raw", "platt", "isotonic", "local"}
     assert document["brier"]["local"] < document["brier"]["platt"] - 0.01
     assert document["worst_group_gap"]["local"] < 0.6 * document["worst_group_gap"]["platt"]

@@ -152,7 +152,9 @@ def test_answers_of_which_none_asserts_anything(tmp_path: Path) -> None:
     assert found["notes"] == [
         "No answer asserts anything (3 punts): decisiveness, confidence and faithfulness are not defined."
     ]
-    assert "undefined" in run("faithfulness", "--data", data, "--report", tmp_path / "r.html").stdout
+    done = run("faithfulness", "--data", data, "--report", tmp_path / "r.html")
+    assert "undefined" in done.stdout
+    assert f"Report written to {tmp_path / 'r.html'}" in done.stderr
     failed = run("faithfulness", "--data", data, "--fail-if", "cmfg < .7", code=1)
     assert "cmfg is not defined here" in failed.stderr
 

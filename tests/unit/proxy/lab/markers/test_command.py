@@ -220,6 +220,7 @@ def test_a_lexicon_of_the_model_itself(two_datasets, tmp_path):
     out, page = tmp_path / "own.json", tmp_path / "own.html"
     result = run("--data", two_datasets, "--lexicon", out, "--report", page)
     assert result.exit_code == 0, result.output
+    assert f"Report written to {page}" in result.stderr
     own = load(str(out))
     assert own["probably"].beta.mean == pytest.approx(0.8, abs=1e-3)
     assert own["probably"].frames == load()["probably"].frames
