@@ -40,7 +40,7 @@ def test_a_pair_is_compared_in_linear_time(name):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_nine_answers_are_grouped_in_linear_time(name):
-    assert growth(lambda text: cluster_by_rules("Where?", _nine(text)), lambda n: HOSTILE[name](n // 8)).is_linear
+    assert growth(lambda text: cluster_by_rules("Where?", _nine(text)), lambda n: HOSTILE[name](n // 2)).is_linear
 
 
 @pytest.mark.parametrize("name", ["figures", "different words", "amounts", "short sentences"])
@@ -59,7 +59,7 @@ def test_long_answers_are_the_same_where_their_words_are():
 @pytest.mark.parametrize("name", HOSTILE)
 def test_nine_answers_support_claims_in_linear_time(name):
     assert growth(
-        lambda text: support("Where?", [text[:1000], text], _nine(text)), lambda n: HOSTILE[name](n // 8)
+        lambda text: support("Where?", [text[:1000], text], _nine(text)), lambda n: HOSTILE[name](n // 2)
     ).is_linear
 
 
