@@ -142,7 +142,13 @@ def _hedges(result: Result, console: Console) -> None:
         return
     _heading(console, "Hedges", "perceived nearest to the calibrated confidence, by 1-Wasserstein distance (W1)")
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
-    for column, justify in (("W1", "right"), ("phrase", "left"), ("perceived as", "left"), ("read by", "left")):
+    for column, justify in (
+        ("", "left"),
+        ("W1", "right"),
+        ("phrase", "left"),
+        ("perceived as", "left"),
+        ("read by", "left"),
+    ):
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
     for match in result.hedges:
         hedge = match.hedge
@@ -150,8 +156,11 @@ def _hedges(result: Result, console: Console) -> None:
         phrase = hedge.phrase or "(no hedge)"
         source = f"{hedge.readers} people" if hedge.readers else SOURCES[hedge.source]
         perceived = f"mean {hedge.beta.mean:.3f}  Beta({hedge.beta.alpha:.3g}, {hedge.beta.beta:.3g})"
-        table.add_row(f"{match.distance:.4f}", f"[bold green]{phrase}[/]" if used else phrase, perceived, source)
+        mark, shown = ("[bold green]▸[/]", f"[bold green]{phrase}[/]") if used else ("", phrase)
+        table.add_row(mark, f"{match.distance:.4f}", shown, perceived, source)
     console.print(table)
+    if result.rewording is not None and result.rewording.rewriter == "closing":
+        console.print("none of these is written: a note follows the answer", style="dim")
 
 
 def _wording(result: Result, console: Console) -> None:
@@ -159,7 +168,8 @@ def _wording(result: Result, console: Console) -> None:
     why = f" ({result.reason})" if result.reason else ""
     _heading(console, "Answer", f"{result.status}{why}")
     shown: list[tuple[str, RenderableType, str]] = [("draft", Text(result.draft or ""), "dim")]
-    shown.append(("answer", Text(result.text or "", style="bold"), "green"))
+    believed = f", which a reader believes {read.mean:.0%}" if (read := result.perceived_confidence) else ""
+    shown.append((f"answer{believed}", Text(result.text or "", style="bold"), "green"))
     for title, text, style in shown:
         console.print(Panel(text, title=title, title_align="left", border_style=style))
 

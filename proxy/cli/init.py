@@ -34,6 +34,11 @@ routes:
 audit:
   url: sqlite:///var/audit.db
 """
+_EMBEDDED = """    provider: embedded
+
+prices:
+  models:
+    - { model: "smollm2-*", prompt: 0, completion: 0 }  # it runs here"""
 _SERVER = """    provider: openai
     base_url: {url}
     {key}"""
@@ -60,7 +65,7 @@ def init(
             'Address of your model\'s server ("embedded" for a small model here)', "https://api.openai.com/v1"
         )
     if base_url == "embedded":
-        upstream = "    provider: embedded"
+        upstream = _EMBEDDED
     else:
         if key_variable is None:
             question = "Environment variable that holds its key (empty: each client sends its own)"

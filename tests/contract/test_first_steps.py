@@ -51,6 +51,12 @@ def test_two_answers_make_a_configuration(monkeypatch: pytest.MonkeyPatch) -> No
     assert "exists already" in again.stderr
 
 
+def test_the_embedded_model_costs_nothing() -> None:
+    assert run("init", "--base-url", "embedded").exit_code == 0
+    (price,) = load(Path("config.yaml")).prices.models
+    assert (price.prompt, price.completion) == (0, 0)
+
+
 def test_who_is_asked_may_try_it_at_once(upstream: Upstream) -> None:
     """The new configuration is taken through the doctor's questions."""
     upstream.default = says("Canberra")

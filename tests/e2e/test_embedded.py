@@ -138,5 +138,16 @@ def test_ask_draws_the_method(tmp_path: Path) -> None:
     """`hedgerow ask`: samples, confidence, hedges, answer and times, in the terminal."""
     command = [sys.executable, "-m", "hedgerow.proxy.cli", "ask", "What is the capital of France?"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
-    for part in ("Samples", "10 answers", "Confidence", "calibrated", "Hedges", "W1", "draft", "Milliseconds", "Paris"):
+    for part in (
+        "Samples",
+        "10 answers",
+        "Confidence",
+        "calibrated",
+        "Hedges",
+        "W1",
+        "draft",
+        "a reader believes",
+        "Milliseconds",
+        "Paris",
+    ):
         assert part in done.stdout
