@@ -27,6 +27,15 @@ TELLING = word_set(
 _KNOWN = word_set("determined known confirmed verified ascertained")
 _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge")
 GIVING = word_set("provide give offer find")
+NOT_KNOWING = (
+    KNOWING
+    | TELLING
+    | GIVING
+    | _KNOWN
+    | _HARD_TO
+    | word_set("can could not unable able hard difficult impossible possible to have be")
+)
+"""What stands in the name of a marker by which the writer does not know: "not have information", whatever information it is."""
 _WANTING = word_set("want wish like prefer choose begin proceed verify assume note")
 _REPORTING = word_set("last widely generally commonly often currently now sometimes usually long")
 _ABLE = word_set("feel hear sense smell see taste afford")

@@ -16,11 +16,22 @@ from typing import Any
 from hedgerow.calibration.metrics.marker_table import NO_MARKER
 from hedgerow.lexicon.hedges.loading import DATA
 from hedgerow.lexicon.perception.cues import BARE, Cue, Vocabulary, find_cues, vocabulary
-from hedgerow.lexicon.perception.marker_context import BE, GIVING, KNOWING, SUBJECT, TELLING, counts, not_knowing
+from hedgerow.lexicon.perception.marker_context import (
+    BE,
+    GIVING,
+    KNOWING,
+    NOT_KNOWING,
+    SUBJECT,
+    TELLING,
+    counts,
+    not_knowing,
+)
 from hedgerow.lexicon.perception.spotting import check_length
 from hedgerow.lexicon.text.sentences import sentence_spans
 from hedgerow.lexicon.text.words import Token, straight, tokenize, word_set
 
+SEVERAL = "<several>"
+"""Stands where one marker is kept of a text that bears more."""
 GAP = 3
 """How many words on the next cue may begin for both to be one marker, where only glue stands between."""
 _OWN = frozenset({"think", "know", "guess", "suspect", "bet", "recall"})
@@ -141,7 +152,7 @@ def _epistemic(tokens: Sequence[Token], words: Sequence[str]) -> list[_Found]:
     taken = {index for of in found for index in range(of.first, of.last + 1)}
     for first, last in not_knowing(words):
         if taken.isdisjoint(range(first, last + 1)):
-            found.append(_Found(first, last, _name(words[first : last + 1])))
+            found.append(_Found(first, last, _name_within(words, first, last)))
     return sorted(found, key=lambda of: of.first)
 
 
@@ -156,7 +167,7 @@ def _merged(words: Sequence[str], found: Sequence[_Found]) -> Iterator[_Found]:
             groups.append([of])
     for group in groups:
         first, last = group[0].first, group[-1].last
-        yield group[0] if len(group) == 1 else _Found(first, last, _name(words[first : last + 1]))
+        yield group[0] if len(group) == 1 else _Found(first, last, _name_within(words, first, last))
 
 
 def _name_of(words: Sequence[str], cue: Cue) -> str:
@@ -165,7 +176,12 @@ def _name_of(words: Sequence[str], cue: Cue) -> str:
     if cue.base in _OWN and head in _VERBS and words[cue.first] not in {"best", "educated", "wild"}:
         owner = "my" if "my" in words[max(0, cue.first - 2) : cue.first] else "I"
         return f"{owner} {'do not ' if cue.symbol.startswith('neg') else ''}{head}"
-    return _name(words[cue.first : cue.last + 1], whole=cue.base == "idiom")
+    return _name_within(words, cue.first, cue.last, whole=cue.base == "idiom")
+
+
+def _name_within(words: Sequence[str], first: int, last: int, *, whole: bool = False) -> str:
+    """The name of a range of words. None but words of the vocabulary stand in it, so that a name tells nothing else of its text."""
+    return _name([word for word in words[first : last + 1] if word in _sayable()], whole=whole)
 
 
 def _name(words: Sequence[str], *, whole: bool = False) -> str:
@@ -199,6 +215,23 @@ def _valued(values: tuple[float | None, float | None]) -> tuple[float, float]:
     """Both states of a word count as a cue here; what stands around it decides."""
     plain, negated = values
     return (0.0 if plain is None else plain, 0.0 if negated is None else negated)
+
+
+@cache
+def _sayable() -> frozenset[str]:
+    book = _book()
+    idiomatic = {word for entries in book.idioms.values() for phrase, _ in entries for word in phrase}
+    groups = (
+        book.bases,
+        book.quantified,
+        book.negations,
+        book.factors,
+        book.quantities,
+        book.glue,
+        idiomatic,
+        NOT_KNOWING,
+    )
+    return frozenset().union(*groups)
 
 
 @cache

@@ -88,6 +88,30 @@ def spoken(connection: Connection, period: Period, route: str | None = None) -> 
     )
 
 
+@dataclass(frozen=True, slots=True)
+class MarkerSums:
+    """Answers of one route whose drafts bore one marker (`<several>`: more), and their raw confidences summed, and squared and summed."""
+
+    route: str
+    marker: str
+    answers: int
+    total: float
+    squares: float
+
+
+def marker_sums(connection: Connection, period: Period, route: str | None = None) -> list[MarkerSums]:
+    """Of a period, by route and marker; answers whose marker was not read (rows from before schema 0011, other languages) are left out."""
+    a = answers.c
+    mean = a.raw_alpha / (a.raw_alpha + a.raw_beta)
+    statement = (
+        sa.select(a.route, a.own_marker, sa.func.count(), sa.func.sum(mean), sa.func.sum(mean * mean))
+        .where(a.own_marker.is_not(None), a.route.is_not(None), period.holds(a.created_at), *of_route(route))
+        .group_by(a.route, a.own_marker)
+        .order_by(a.route, a.own_marker)
+    )
+    return [MarkerSums(name, marker, int(n), *sums) for name, marker, n, *sums in connection.execute(statement)]
+
+
 def export_wordings(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> Iterator[Json]:
     """Answers whose texts are stored, oldest first, each twice: in the model's own words and as they were served, with the other answers drawn: what
     `hedgerow faithfulness --data` reads. Hashed texts are left out.

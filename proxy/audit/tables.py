@@ -84,6 +84,11 @@ answers = sa.Table(
     sa.Column(
         "cost_calibration", sa.Float, comment="US dollars, of samples, judge, rewriting and escalation; null: not known"
     ),
+    sa.Column(
+        "own_marker",
+        sa.String(64),
+        comment="the draft's one epistemic marker; <no_hedge>, <several>; null: not English, or no confidence",
+    ),
     sa.Index("ix_answers_route_created_at", "route", "created_at"),
     sa.Index(
         "ix_answers_counted",

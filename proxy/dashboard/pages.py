@@ -33,7 +33,7 @@ from hedgerow.proxy.dashboard.render import page, rendered
 from hedgerow.proxy.dashboard.request_view import of_row
 from hedgerow.proxy.dashboard.visitor import Visitor
 from hedgerow.proxy.errors import StoreError
-from hedgerow.proxy.monitoring import faithful, figures, money
+from hedgerow.proxy.monitoring import faithful, figures, markers, money
 from hedgerow.proxy.monitoring.arms import Comparison, comparison
 from hedgerow.proxy.monitoring.drift import RouteHealth
 from hedgerow.proxy.monitoring.hindsight import Hindsight, Today, hindsight, today_of
@@ -109,6 +109,7 @@ class Overview:
     claims: figures.ClaimFigures
     claim_diagrams: list[Any]
     faithful: dict[str, faithful.Voice]
+    markers: list[markers.MarkerDrift]
     surprises: list[Json]
     alarms: list[Json]
     complete: bool
@@ -194,6 +195,7 @@ def overview(
         claims=figures.claim_figures(claims),
         claim_diagrams=figures.diagrams(claims),
         faithful=faithful.voices(said),
+        markers=markers.drift_of_markers(connection, buckets.period, route),
         surprises=queries.surprises(connection, buckets.period, route, limit=3),
         alarms=[alarm for alarm in alarms if route in (None, alarm["route"])],
         complete=labelled.complete,

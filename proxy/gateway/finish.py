@@ -160,7 +160,7 @@ def _figures(result: Result, response_id: str | None) -> Row:
     if (perceived := result.perceived_confidence) is not None:
         row |= {"perceived_alpha": perceived.alpha, "perceived_beta": perceived.beta}
     if (own := result.own) is not None:
-        row |= {"own_alpha": own.alpha, "own_beta": own.beta}
+        row |= {"own_alpha": own.alpha, "own_beta": own.beta, "own_marker": result.own_marker}
     if result.rewording is not None:
         row |= {"hedge": result.rewording.hedge, "rewriter": result.rewording.rewriter}
     return row

@@ -151,6 +151,7 @@ class Result:
         served_agrees: whether that means the same as the draft.
         perceived: perceived confidence of the final words, where nothing was reworded.
         own: perceived confidence of the draft's own words, before any rewording.
+        own_marker: the standardised name of their one epistemic marker, `<no_hedge>` or `<several>`; None where they are not English.
         relayed: tokens of an answer that was sent on as it came, where they are counted: for a named key's limits or for a budget.
         asked: tokens of each call that compared answers or asked about them.
         costs: dollars by purpose, as `spent` has them; None where one of the calls has no price. Empty until the work has ended.
@@ -178,6 +179,7 @@ class Result:
     served_agrees: bool | None = None
     perceived: Beta | None = None
     own: Beta | None = None
+    own_marker: str | None = None
     relayed: Usage = NO_TOKENS
     asked: tuple[Usage, ...] = ()
     costs: Mapping[str, float | None] = field(default_factory=dict)

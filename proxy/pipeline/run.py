@@ -16,6 +16,7 @@ import anyio.to_thread
 import structlog
 
 from hedgerow.calibration import Beta
+from hedgerow.lexicon.perception.markers import SEVERAL, marker_of
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.errors import Internal, ProxyError, StepFailed, UpstreamTimeout
 from hedgerow.proxy.outcomes import Reason, Status
@@ -86,6 +87,7 @@ async def ended(run: Run, work: Coroutine[Any, Any, None], reader: Reader = perc
             raise failure from (None if failure is error else error)
     run.learn(perceived=await _perceived(run.result, reader))
     run.learn(own=await _own(run.result, reader))
+    run.learn(own_marker=await _own_marker(run.result))
 
 
 async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> None:
@@ -170,6 +172,13 @@ async def _own(result: Result, reader: Reader) -> Beta | None:
     if result.text == result.draft and (known := result.perceived_confidence) is not None:
         return known
     return await _read(reader, result.draft, result.job.question)
+
+
+async def _own_marker(result: Result) -> str | None:
+    """The epistemic marker of the draft's own words, where these were read; None in other languages than English."""
+    if result.own is None or result.draft is None or language_of(result.draft, result.job.question) != "en":
+        return None
+    return await aside(len(result.draft), marker_of, result.draft) or SEVERAL
 
 
 async def _read(reader: Reader, text: str, question: str) -> Beta | None:

@@ -78,6 +78,15 @@ def test_any_text_is_read(text):
         end = marker.end
 
 
+@pytest.mark.parametrize(("text", "name"), [
+    ("I do not have Smith's private information.", "not have information"), ("I doubt that Anna is unlikely to win.", "doubt that is unlikely"),
+    ("It is impossible for Anna to say who won.", "impossible for to say"),
+])  # fmt: skip
+def test_a_name_holds_no_other_word_of_its_text(text, name):
+    """Audits keep names where they keep no texts."""
+    assert marker_of(text) == name
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_spotting_is_linear(name):
     """What a broken model repeats costs no more than ordinary text of that length."""

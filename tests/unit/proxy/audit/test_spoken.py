@@ -9,7 +9,7 @@ import pytest
 
 from hedgerow.proxy.audit import spoken as module
 from hedgerow.proxy.audit.queries import Period
-from hedgerow.proxy.audit.spoken import spoken
+from hedgerow.proxy.audit.spoken import marker_sums, spoken
 from tests.unit.proxy.audit.conftest import Store, entry
 
 SURE = {"raw_alpha": 8.0, "raw_beta": 2.0, "alpha": 6.0, "beta": 4.0}
@@ -47,3 +47,25 @@ def test_of_too_many_answers_the_newest_are_read(store: Store, monkeypatch: pyte
     store.write(*(entry(f"a{i}", created_at=float(i), **SURE, **heard) for i in range(3)))
     found = read(store, Period(None, 9.0), None)
     assert (found.created_at.tolist(), found.complete) == ([2.0, 1.0], False)
+
+
+def test_confidences_are_summed_by_route_and_marker(store: Store) -> None:
+    sure, half = {"raw_alpha": 9.0, "raw_beta": 1.0}, {"raw_alpha": 5.0, "raw_beta": 5.0}
+    store.write(
+        entry("a", created_at=1.0, **sure, own_marker="probably"),
+        entry("b", created_at=2.0, **half, own_marker="probably"),
+        entry("c", created_at=2.0, **half, own_marker="<no_hedge>", route="other"),
+        entry("d", created_at=2.0, **sure),
+        entry("e", created_at=9.0, **sure, own_marker="probably"),
+    )
+
+    def sums(*arguments: Any) -> Any:
+        found = store.run(lambda opened: opened.read(lambda connection: marker_sums(connection, *arguments)))
+        return [(of.route, of.marker, of.answers, of.total, of.squares) for of in found]
+
+    assert sums(Period(None, 5.0)) == [
+        ("other", "<no_hedge>", 1, pytest.approx(0.5), pytest.approx(0.25)),
+        ("r", "probably", 2, pytest.approx(1.4), pytest.approx(0.81 + 0.25)),
+    ]
+    assert sums(Period(2.0, 9.0), "r") == [("r", "probably", 2, pytest.approx(1.4), pytest.approx(0.81 + 0.25))]
+    assert sums(Period(20.0, 30.0)) == []

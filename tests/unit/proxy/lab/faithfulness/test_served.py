@@ -56,6 +56,9 @@ def test_what_was_served_is_measured_beside_the_plain_answer_and_the_models_own_
     assert "Do the words mean it?" in shown
     assert "Do the words mean it?" in httpx.get(f"{address}/dashboard/routes/test").text
     assert f"{ours['cmfg']:.2f}" in shown
+    assert "What the model means by its own hedges" in shown
+    assert ">no hedge<" in shown  # 28 answers; four with "perhaps" are too few
+    assert ">perhaps<" not in shown
 
 
 def test_stored_texts_are_exported_and_measured_by_contradiction(
