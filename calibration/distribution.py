@@ -36,12 +36,6 @@ def means(alpha: ArrayLike, beta: ArrayLike) -> FloatArray:
     return a / (a + b)
 
 
-def concentrations(alpha: ArrayLike, beta: ArrayLike) -> FloatArray:
-    """Sums alpha + beta, > 0; higher = surer of the mean. (torch uses the word for each parameter.)"""
-    a, b = _betas(alpha, beta)
-    return a + b
-
-
 def variances(alpha: ArrayLike, beta: ArrayLike) -> FloatArray:
     """Variance, in (0, 1/4): m (1 - m) / (k + 1), the factors taken without subtraction.
 

@@ -31,7 +31,7 @@ USED = 0.5
 """Share of what a process can do that it is meant to do at the peak."""
 SHARES = (0.01, 0.1, 1.0)
 """Of the requests that are calibrated; the others pass on."""
-SAMPLES, PROMPT_TOKENS, ANSWER_TOKENS = 10, 200, 50
+SAMPLES, ANSWER_TOKENS = 10, 50
 MODEL = "gpt-5-mini"
 ROWS = 20_000
 

@@ -46,45 +46,51 @@ class Metrics:
         if self.shared is not None:
             self._all = MultiProcessCollector(None, self.shared)  # type: ignore[no-untyped-call]
         self._now: list[tuple[Gauge, Callable[[], float]]] = []
-        self._promises_counting: dict[str, set[str]] = {}
-        self._requests = self._counter(
-            "requests", "Requests by what became of them.", "route", "mode", "status", "reason"
-        )
-        self.step_seconds = Histogram(
-            "hedgerow_step_seconds",
-            "Time of one step of the pipeline.",
-            ("route", "step"),
-            buckets=(0.0001, 0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60),
-            registry=self.registry,
-        )
-        self.tokens = self._counter("tokens", "Tokens spent, by purpose.", "route", "purpose")
-        self.refused_rewrites = self._counter(
-            "refused_rewrites", "Rewrites that the guard or a rewriter refused.", "route", "attempt"
-        )
-        self.audit_rows_lost = self._counter("audit_rows_lost", "Audit rows that could not be written.")
-        self.verdicts = self._counter("verdicts", "Verdicts on answers recorded.", "route", "kind")
-        self.claim_verdicts = self._counter("claim_verdicts", "Verdicts on single claims recorded.", "route", "kind")
-        self.ungraded = self._counter(
-            "ungraded_answers", "Answers chosen for the grader that got no verdict from it.", "route"
-        )
-        self.background_failures = self._counter(
-            "background_failures", "Failures of work beside the requests, and jobs that the shutdown cut off.", "task"
-        )
-        self._health = {name: self._gauge(name, text, "route") for name, text in _HEALTH.items()}
+        self._count_requests()
+        self._count_verdicts()
+        self._watch_routes()
         self._count_promises()
         self._count_arms()
         self._count_keys()
         self._count_money()
         self._count_upstreams()
-        self._alarm = self._gauge("drift_alarm", "1 while an alarm stands.", "route", "kind")
+        self._count_audit()
 
+    def _count_requests(self) -> None:
+        self.under_way = 0
+        in_flight = self._gauge(
+            "requests_in_flight", "Requests for an upstream that are being answered.", mode="livesum"
+        )
+        self._now.append((in_flight, lambda: self.under_way))
         self._ends: dict[tuple[str, str, str, str], tuple[Counter, Histogram]] = {}
-        self._request_seconds = Histogram(
-            "hedgerow_request_seconds",
+        self._requests = self._counter(
+            "requests", "Requests by what became of them.", "route", "mode", "status", "reason"
+        )
+        self._request_seconds = self._histogram(
+            "request_seconds",
             "Time from a request's arrival until its audit row.",
-            ("route", "mode"),
+            *("route", "mode"),
             buckets=(0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60),
-            registry=self.registry,
+        )
+        self.step_seconds = self._histogram(
+            "step_seconds",
+            "Time of one step of the pipeline.",
+            *("route", "step"),
+            buckets=(0.0001, 0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60),
+        )
+        self.tokens = self._counter("tokens", "Tokens spent, by purpose.", "route", "purpose")
+        self.refused_rewrites = self._counter(
+            "refused_rewrites", "Rewrites that the guard or a rewriter refused.", "route", "attempt"
+        )
+        self.background_failures = self._counter(
+            "background_failures", "Failures of work beside the requests, and jobs that the shutdown cut off.", "task"
+        )
+
+    def _count_verdicts(self) -> None:
+        self.verdicts = self._counter("verdicts", "Verdicts on answers recorded.", "route", "kind")
+        self.claim_verdicts = self._counter("claim_verdicts", "Verdicts on single claims recorded.", "route", "kind")
+        self.ungraded = self._counter(
+            "ungraded_answers", "Answers chosen for the grader that got no verdict from it.", "route"
         )
         self.settled_divergence = self._divergence(
             "settled_divergence_nats",
@@ -94,17 +100,19 @@ class Metrics:
             "settled_claim_divergence_nats",
             "Faithfulness Divergence of each verdict on a single claim, by whose confidence: raw or calibrated.",
         )
+
+    def _watch_routes(self) -> None:
+        self._health = {name: self._gauge(name, text, "route") for name, text in _HEALTH.items()}
+        self._alarm = self._gauge("drift_alarm", "1 while an alarm stands.", "route", "kind")
+
+    def _count_audit(self) -> None:
+        self.audit_rows_lost = self._counter("audit_rows_lost", "Audit rows that could not be written.")
         self._audit_queue_batches = self._gauge(
             "audit_queue_batches", "Batches of audit rows that wait to be written.", mode="livesum"
         )
         self._audit_spooled_rows = self._gauge(
             "audit_spooled_rows", "Audit rows that wait in the spool while the store is down.", mode="livesum"
         )
-        self.under_way = 0
-        in_flight = self._gauge(
-            "requests_in_flight", "Requests for an upstream that are being answered.", mode="livesum"
-        )
-        self._now.append((in_flight, lambda: self.under_way))
 
     def ended(self, route: str, mode: str, status: str, reason: str, seconds: float) -> None:
         """Count a request by what became of it, and how long it took."""
@@ -169,6 +177,7 @@ class Metrics:
         return name
 
     def _count_promises(self) -> None:
+        self._promises_counting: dict[str, set[str]] = {}
         self.promised = self._counter(
             "promised_answers",
             "Calibrated answers of routes with promises: covered, or why not every promise covers them.",
@@ -201,17 +210,15 @@ class Metrics:
         self.upstreams = _Upstreams(calls, moved, is_open)
 
     def _count_arms(self) -> None:
-        self._arm_mean = Gauge(
-            "hedgerow_arm_mean",
+        self._arm_mean = self._gauge(
+            "arm_mean",
             "Mean of a split route's arm: divergence in nats, feedback as a share, tokens and US dollars an answer.",
-            ("route", "arm", "figure"),
-            registry=self.registry,
+            *("route", "arm", "figure"),
         )
-        self._arm_difference = Gauge(
-            "hedgerow_arm_difference",
+        self._arm_difference = self._gauge(
+            "arm_difference",
             "Bounds of the arm `on` less the other one, at 95 %, valid at every look.",
-            ("route", "figure", "end"),
-            registry=self.registry,
+            *("route", "figure", "end"),
         )
 
     def follow(self, store: AuditStore) -> None:
@@ -232,9 +239,12 @@ class Metrics:
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"hedgerow_{name}", text, labels, registry=self.registry)
 
+    def _histogram(self, name: str, text: str, *labels: str, buckets: Sequence[float]) -> Histogram:
+        return Histogram(f"hedgerow_{name}", text, labels, buckets=buckets, registry=self.registry)
+
     def _divergence(self, name: str, text: str) -> Histogram:
         nats = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10)
-        return Histogram(f"hedgerow_{name}", text, ("route", "confidence"), buckets=nats, registry=self.registry)
+        return self._histogram(name, text, "route", "confidence", buckets=nats)
 
     def _gauge(
         self, name: str, text: str, *labels: str, mode: Literal["livesum", "mostrecent"] = "mostrecent"

@@ -27,7 +27,6 @@ SETS = {
     "llama13b": "TriviaQA, LLaMA-13B",
 }
 SEEDS = (0, 1, 2)
-DEFINITIONS: Mapping[str, Draft] = {"first": "first", "served": "largest"}
 FEW = (100, 167, 250, 600)
 AIMS = (2.2, 3.0, 5.0)
 """Mean numbers of answers that prices are chosen for, on the questions that were learned from."""

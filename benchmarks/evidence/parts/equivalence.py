@@ -200,7 +200,13 @@ Pairs without a question, so the prior works outside what it was fitted on.
 
 {claims()}
 
-### AUROC of the largest cluster's share (rules alone)
+{_signals(data)}
+"""
+
+
+def _signals(data: Path) -> str:
+    """What the clusters are worth as signals, what they cost, and when to stop."""
+    return f"""### AUROC of the largest cluster's share (rules alone)
 
 "Surface" calls a draft right where it holds a gold answer word by word. That calls "Doctor Zhivago" wrong where the gold answer is
 "Dr Zhivago", and so punishes every cluster that rightly holds both. "Meaning" adds the right answers that the gold lists lack, written by
@@ -226,5 +232,4 @@ llama13b:
 
 gemma2 (semantic signal alone):
 
-{table(data, "gemma2")}
-"""
+{table(data, "gemma2")}"""

@@ -97,30 +97,32 @@ def draw(lexicon: Lexicon) -> None:
 
 def section(data: Path) -> str:
     """Markdown."""
-    from tests.unit.lexicon.test_spotting import measured
-
     lexicon = load()
     draw(lexicon)
-    perceived, predicted = np.array(list(held_out_survey(data, model().spread).values())).T
-    perceived_by_rule, placed, by_rule = unseen_survey(data)
-    seen = unseen(data)
-    bench = seen.benchmark
-    level = np.array(levels(data))[bench]
-    tied, shuffled = by_level(seen.perceived[bench], level)
-    spots = measured()
-    texts = rated(data).texts
-    argued = assertiveness.table(data, np.array([perceive(text).beta.mean for text in texts]))
-    table = "\n".join(
-        f"| {h.phrase or '(no hedge)'} | {h.beta.mean:.3f} | {h.beta.concentration:.1f} | {h.readers:,} | {h.basis} |"
-        for h in sorted(lexicon, key=lambda h: h.beta.mean) if h.source == "people"
-    )  # fmt: skip
     return f"""## Lexicon
 
 {len(lexicon)} English hedges: {sum(h.source == "people" for h in lexicon)} measured on people, the others modelled by what was measured.
 
 ![Betas by phrase](lexicon-betas.svg)
 
-### Perceived confidence, on phrases the model had not seen
+{_perception(data)}
+
+{_assertiveness(data)}
+
+{_spotting()}
+
+{_entries(lexicon)}
+"""
+
+
+def _perception(data: Path) -> str:
+    perceived, predicted = np.array(list(held_out_survey(data, model().spread).values())).T
+    perceived_by_rule, placed, by_rule = unseen_survey(data)
+    seen = unseen(data)
+    bench = seen.benchmark
+    level = np.array(levels(data))[bench]
+    tied, shuffled = by_level(seen.perceived[bench], level)
+    return f"""### Perceived confidence, on phrases the model had not seen
 
 All rows with the same words of confidence stay in one fold, and no benchmark row is in any training set. Intervals: 95 %, bootstrap over phrases.
 
@@ -150,9 +152,13 @@ far from the level asked for had been discarded. Inside a level hardly anything 
 round numbers, as language models do, leaves ties. The mark for survey phrases is reached by the shipped vocabulary alone, which had seen them: whoever
 cannot know where a word stands misses it by more.
 
-Of two survey phrases the model puts {ordered(perceived, predicted):.1%} in the order of their means ({ordered(perceived_by_rule, placed):.1%} with positions estimated, {ordered(perceived_by_rule, by_rule):.1%} with nothing seen); single people agree with the majority's order 92.3 % of the time.
+Of two survey phrases the model puts {ordered(perceived, predicted):.1%} in the order of their means ({ordered(perceived_by_rule, placed):.1%} with positions estimated, {ordered(perceived_by_rule, by_rule):.1%} with nothing seen); single people agree with the majority's order 92.3 % of the time."""
 
-### Assertiveness of whole texts
+
+def _assertiveness(data: Path) -> str:
+    texts = rated(data).texts
+    argued = assertiveness.table(data, np.array([perceive(text).beta.mean for text in texts]))
+    return f"""### Assertiveness of whole texts
 
 {len(texts)} texts rated by people (Ghafouri et al.); Gemini 2.0 Flash is reported at .68 and .66.
 
@@ -164,18 +170,28 @@ Of two survey phrases the model puts {ordered(perceived, predicted):.1%} in the 
 leaves single hedged sentences to the local reader, so that it perceives the survey phrases above as that one does. Its row is measured with whole sources
 held out of the ratings that it is fitted on; the link from ratings to confidence, which hardly moves an order, saw all of them, and the equal shares of
 hedges and whole were chosen on these folds among a few. The probes are not shipped: much of what they know is which kind of source a text is from, and it
-goes when whole sources are held out. Embeddings keep more of it than words do.
+goes when whole sources are held out. Embeddings keep more of it than words do."""
 
-### Spotting
+
+def _spotting() -> str:
+    from tests.unit.lexicon.test_spotting import measured
+
+    spots = measured()
+    return f"""### Spotting
 
 Over 312 sentences written for the purpose and marked by hand (they were looked at while the rules were made): precision
-{spots["precision"]:.3f}, recall {spots["recall"]:.3f}, exact boundaries {spots["exact"]:.3f}.
+{spots["precision"]:.3f}, recall {spots["recall"]:.3f}, exact boundaries {spots["exact"]:.3f}."""
 
-### Entries measured on people
+
+def _entries(lexicon: Lexicon) -> str:
+    table = "\n".join(
+        f"| {h.phrase or '(no hedge)'} | {h.beta.mean:.3f} | {h.beta.concentration:.1f} | {h.readers:,} | {h.basis} |"
+        for h in sorted(lexicon, key=lambda h: h.beta.mean) if h.source == "people"
+    )  # fmt: skip
+    return f"""### Entries measured on people
 
 Moments by survey, pooled with a random source effect.
 
 | phrase | mean | concentration | readings | surveys |
 |---|---|---|---|---|
-{table}
-"""
+{table}"""
