@@ -122,13 +122,8 @@ def compare(
     Notes
     -----
     Intervals of all differences together: estimate -+ c s_j with s_j the standard error over paired bootstrap resamples and c the 95 % quantile of
-    their largest |deviation| / s_j, Romano & Wolf, Econometrica 73 (2005), without their steps. Their width is then corrected for what the resamples
-    cannot show: answers are learned from in one fold and measured in another. Where two maps are about as good, the difference of
-    their scores is a sum over pairs of answers, and each pair stands in it twice, once with either answer measured; taking the answers for independent
-    counts half of that variance (spread of an isotonic map 1.4 times what is assumed, simulated). **Source**: the corrected variance of Nadeau & Bengio,
-    Inference for the Generalization Error, Machine Learning 52 (2003), section 3: (1/K + n_test/n_train) S^2 in place of S^2/K, so sqrt(1 + K/(K - 1)) times as
-    wide. **Deviates**: S^2 is estimated from the losses of single answers, not from the K means of folds, which are few. Where
-    the maps differ much the intervals are wider than they need to be; docs/evidence/intervals.md has how often they hold.
+    their largest |deviation| / s_j, Romano & Wolf, Econometrica 73 (2005), without their steps; s_j is widened by `shared_training`.
+    docs/evidence/intervals.md has how often they hold.
 
     Examples
     --------
@@ -149,8 +144,7 @@ def compare(
     y = columns[reference[0]][2][fold < folds]
     losses = np.stack([(alpha / (alpha + beta) - y) ** 2 for alpha, beta in held.values()], axis=1)
     differences = losses - losses[:, [list(held).index(reference)]]
-    shared = math.sqrt(1.0 + folds / (folds - 1.0))
-    intervals = together(differences, resamples=resamples, rng=rng, widen=shared)
+    intervals = together(differences, resamples=resamples, rng=rng, widen=shared_training(folds))
     rows = zip(held.items(), losses.mean(axis=0), intervals, strict=True)
     candidates = [
         Candidate(*pair, float(brier), _figures(betas, y), interval) for (pair, betas), brier, interval in rows
@@ -182,6 +176,23 @@ def _held_out(
 def _figures(betas: Betas, correct: FloatArray) -> dict[str, float]:
     figures = summarise(*betas, correct)
     return {name: figures[name] for name in SHOWN if name in figures}
+
+
+def shared_training(folds: int) -> float:
+    """How much wider than for independent answers the standard error of a cross-validated difference is taken to be: > 1; 1.5 for 5 folds.
+
+    Notes
+    -----
+    An answer is measured in one fold and learned from in the others. Where two maps are about as good, the difference of their scores is a sum
+    over pairs of answers, and each pair stands in it twice, once with either answer measured; taking the answers for independent counts half of
+    that variance. **Source**: the corrected variance of Nadeau & Bengio, Inference for the Generalization Error, Machine Learning 52 (2003), section 3:
+    (1/K + n_test/n_train) S^2 in place of S^2/K. **Deviates**: S^2 is estimated from single answers, not from the means of K folds, which are few.
+    Where the maps differ much, the result is wider than it need be.
+
+    >>> shared_training(5)
+    1.5
+    """
+    return math.sqrt(1.0 + folds / (folds - 1.0))
 
 
 def together(

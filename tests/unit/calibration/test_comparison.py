@@ -42,6 +42,9 @@ def test_held_out_brier_scores_are_those_of_scikit_learn():
     assert ranked(found)["semantic", "identity"].brier == pytest.approx(brier_score_loss(y, a / 20))
     difference = ranked(found)["semantic", "platt"].difference
     assert difference.estimate == pytest.approx(brier_score_loss(y, p) - brier_score_loss(y, a / 20), abs=1e-6)
+    # Nadeau & Bengio 2003: 1/5 + 1/4 in place of 1/5 of the variance
+    plain = 1.96 * np.std((p - y) ** 2 - (a / 20 - y) ** 2, ddof=1) / np.sqrt(y.size)
+    assert (difference.high - difference.low) / 2 == pytest.approx(np.sqrt((1 / 5 + 1 / 4) / (1 / 5)) * plain, rel=0.06)
     assert [one.kind for one in found.candidates] == ["platt", "identity"]
     assert ranked(found)["semantic", "platt"].verdict == "better"
 
