@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import sqlalchemy as sa
 
 from hedgerow.calibration.promises.certificate import Certificate, CertificateError
@@ -72,21 +70,13 @@ class StoredCertificates:
         Raises:
             CertificateError: what is stored is not a certificate.
         """
-        return [Certificate.from_json(content) for content in self._contents(route)]
-
-    def latest(self, route: str, map_id: str | None) -> Certificate | None:
-        """The newest certificate of a route for the map it uses (None: uncalibrated) whose seal is valid; None where there is none.
-
-        One for another map says nothing about the confidences of this one, whatever it promises.
-        """
-        for content in self._contents(route):
-            try:
-                certificate = Certificate.from_json(content)
-            except CertificateError:
-                continue  # `verify` names it; here it is as good as none
-            if certificate.map_id == map_id and certificate.check_seal(self._key) == "valid":
-                return certificate
-        return None
+        c = certificates.c
+        wanted = sa.select(c.content).order_by(c.seq.desc())
+        if route is not None:
+            wanted = wanted.where(c.route.in_(("", route)))
+        with transaction(self._engine) as connection:
+            contents = connection.execute(wanted).scalars().all()
+        return [Certificate.from_json(content) for content in contents]
 
     def verify(self) -> list[str]:
         """What is wrong with the chain, one clause a fault, oldest first; empty where nothing is.
@@ -116,14 +106,6 @@ class StoredCertificates:
                 faults.append(f"certificate {name}: the one before it was replaced")
             expected, before = seq + 1, certificate.seal
         return faults
-
-    def _contents(self, route: str | None) -> Sequence[str]:
-        c = certificates.c
-        wanted = sa.select(c.content).order_by(c.seq.desc())
-        if route is not None:
-            wanted = wanted.where(c.route.in_(("", route)))
-        with transaction(self._engine) as connection:
-            return connection.execute(wanted).scalars().all()
 
 
 def _seal_of(content: str) -> str:
