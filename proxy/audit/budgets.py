@@ -1,7 +1,8 @@
 """What was spent today, counted in the audit's database for all processes that share it.
 
-Each process has rows of its own: what its requests have spent, and what is held for those that are under way. The part of a process that died
-is free again after `LEASE_S`.
+Each process has a row of its own with all that its requests have spent, and each request under way has one with what is held for it. Both can be
+written twice with the same effect: a process whose write may have failed, or not, writes it again. What nobody gives back is free after `LEASE_S`:
+the request's process died, or never learnt that something was held.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.tables import spending
 
 LEASE_S = 900.0
-"""Seconds without a sign of life after which nothing is held for a process any more."""
+"""Seconds after which nothing is held for a request any more."""
 FORGETTING = 0.9
 """How fast the memory of a dear request fades, with each that comes after it."""
 KEPT_DAYS = 40
@@ -48,27 +49,29 @@ class Taken:
 
     Attributes:
         used: by ask, what was spent or held before.
-        held: by ask, what is held for the request now; empty where one does not fit.
-        refused: the index of that one.
+        refused: the index of an ask that does not fit; None where all do, and are held.
     """
 
     used: Sequence[float]
-    held: Sequence[float] = ()
     refused: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a request has spent in the end of what was held for it.
+    """What a request has spent in the end, in the place of what was held for it.
 
     Attributes:
-        passed: it was passed on plain, for which nothing is held; what it took says nothing of the next calibrated request.
+        ticket: the request's, whose hold ends; "" where nothing is known to be held.
+        spent: by this request.
+        total: by all requests of its process on that day, this one included: what the process has counted, however often it is written.
+        passed: it was passed on plain; what it took says nothing of the next calibrated request.
     """
 
     name: str
     day: str
-    held: float
+    ticket: str
     spent: float
+    total: float
     passed: bool = False
 
 
@@ -104,7 +107,7 @@ def amount_of(ask: Ask, count: Standing) -> float:
     return max(ask.least, count.largest or ask.guess)
 
 
-def take(engine: sa.Engine, holder: str, asks: Sequence[Ask], day: str) -> Taken:
+def take(engine: sa.Engine, ticket: str, asks: Sequence[Ask], day: str) -> Taken:
     """Hold what a request is taken to need, of all counts or of none: as much as the dearest of the last ones, which fades.
 
     Raises:
@@ -118,14 +121,13 @@ def take(engine: sa.Engine, holder: str, asks: Sequence[Ask], day: str) -> Taken
         refused = next((i for i, ask in enumerate(asks) if not fits(ask, counts[i])), None)
         if refused is not None:
             return Taken(used, refused=refused)
-        amounts = [amount_of(ask, count) for ask, count in zip(asks, counts, strict=True)]
-        for ask, amount in zip(asks, amounts, strict=True):
-            _count(connection, holder, Spent(ask.name, day, -amount, 0.0), now)
-        return Taken(used, amounts)
+        for ask, count in zip(asks, counts, strict=True):
+            _insert(connection, ask.name, day, ticket, now, held=amount_of(ask, count))
+        return Taken(used)
 
 
 def settle(engine: sa.Engine, holder: str, spent: Sequence[Spent]) -> None:
-    """Count what was spent, in the place of what was held.
+    """Count what requests of one process have spent, in the place of what was held for them. Doing it again changes nothing more.
 
     Raises:
         StoreError: the store cannot be written.
@@ -133,6 +135,8 @@ def settle(engine: sa.Engine, holder: str, spent: Sequence[Spent]) -> None:
     with transaction(engine, "write") as connection:
         _wait_for_turn(connection)
         for one in spent:
+            if one.ticket:
+                connection.execute(sa.delete(spending).where(_row(one.name, one.day, one.ticket)))
             _count(connection, holder, one, time.time())
 
 
@@ -157,14 +161,12 @@ def _standing(connection: sa.Connection, name: str, day: str, now: float) -> Sta
 
 def _count(connection: sa.Connection, holder: str, one: Spent, now: float) -> None:
     s = spending.c
-    mine = (s.name == one.name) & (s.day == one.day) & (s.holder == holder)
     largest = sa.case((s.largest * FORGETTING > one.spent, s.largest * FORGETTING), else_=one.spent)
     changed = connection.execute(
         sa.update(spending)
-        .where(mine)
+        .where(_row(one.name, one.day, holder))
         .values(
-            used=s.used + one.spent,
-            held=s.held - one.held,
+            used=sa.case((s.used > one.total, s.used), else_=one.total),
             largest=s.largest if one.passed or not one.spent else largest,
             seen_at=now,
         )
@@ -173,17 +175,28 @@ def _count(connection: sa.Connection, holder: str, one: Spent, now: float) -> No
         return
     oldest = today(now - timedelta(days=KEPT_DAYS).total_seconds())
     connection.execute(sa.delete(spending).where(s.day < oldest))
-    connection.execute(
-        sa.insert(spending).values(
-            name=one.name,
-            day=one.day,
-            holder=holder,
-            used=one.spent,
-            held=-one.held,
-            largest=0.0 if one.passed else one.spent,
-            seen_at=now,
-        )
-    )
+    largest_yet = 0.0 if one.passed else one.spent
+    _insert(connection, one.name, one.day, holder, now, used=one.total, largest=largest_yet)
+
+
+def _row(name: str, day: str, holder: str) -> sa.ColumnElement[bool]:
+    s = spending.c
+    return (s.name == name) & (s.day == day) & (s.holder == holder)
+
+
+def _insert(
+    connection: sa.Connection,
+    name: str,
+    day: str,
+    holder: str,
+    now: float,
+    *,
+    used: float = 0.0,
+    held: float = 0.0,
+    largest: float = 0.0,
+) -> None:
+    row = {"name": name, "day": day, "holder": holder, "used": used, "held": held, "largest": largest}
+    connection.execute(sa.insert(spending).values(**row, seen_at=now))
 
 
 def _wait_for_turn(connection: sa.Connection) -> None:

@@ -71,7 +71,7 @@ def _charge(services: Services, result: Result) -> None:
     """Count against its budgets what a request has spent; of an answer that was passed on, what the upstream says that it took."""
     job, budgets = result.job, services.budgets
     passed = NO_TOKENS if result.relayed.estimated else result.relayed
-    if budgets.holds(job.id):
+    if budgets.awaits(job.id):
         work = budgets.settle(job.id, _paid(services, result, passed))
     elif passed.total and job.route.name in services.steps and services.settings.budgets:
         name, spent = job.key.name if job.key is not None else "", _paid(services, result, passed)

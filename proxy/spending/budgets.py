@@ -18,7 +18,7 @@ from hedgerow.proxy.config import Budget
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.spending.counting import Spending
+from hedgerow.proxy.spending.counting import KEPT_S, Spending
 from hedgerow.proxy.spending.prices import Prices
 from hedgerow.proxy.types import Usage
 
@@ -88,7 +88,8 @@ class Budgets:
 
     def __init__(self, spending: Spending, metrics: Metrics) -> None:
         self._spending, self._metrics = spending, metrics
-        self._held: dict[str, tuple[str, Sequence[tuple[_Count, float]]]] = {}
+        self._under_way: dict[str, tuple[str, str, Sequence[_Count]]] = {}
+        self._totals: dict[tuple[str, str], float] = {}
         self._unsettled: list[Spent] = []
         self._settling = False
         self._announced: set[tuple[str, str, str]] = set()
@@ -111,35 +112,47 @@ class Budgets:
         asks = [Ask(count.name, guess[count.unit], least[count.unit], count.hard) for count in counts]
         day = today(time.time())
         try:
-            taken = await self._spending.take(asks, day)
+            taken = await self._spending.take(ticket, asks, day)
         except StoreError as error:
             log.error("budget_unknown", route=route, key=key, error=str(error))
-            return self._unknown(counts, route, key)
+            allowed = self._unknown(counts, route, key)
+            if allowed.reason is None:
+                self._under_way[ticket] = day, "", counts
+            return allowed
         if taken.refused is not None:
             count = counts[taken.refused]
             self._announce(count, "hard", day, taken.used[taken.refused], route, key)
             return Allowed(Reason.OVER_BUDGET)
-        self._held[ticket] = day, list(zip(counts, taken.held, strict=True))
+        self._under_way[ticket] = day, ticket, counts
         over = [c for c, used in zip(counts, taken.used, strict=True) if c.soft is not None and used >= c.soft]
         for count in over:
             self._announce(count, "soft", day, taken.used[counts.index(count)], route, key)
         return Allowed(samples=_fewest(over))
 
-    def holds(self, ticket: str) -> bool:
-        """Whether something is held for a request."""
-        return ticket in self._held
+    def awaits(self, ticket: str) -> bool:
+        """Whether a request is calibrated, and has still to be settled."""
+        return ticket in self._under_way
 
     async def settle(self, ticket: str, spent: Amounts) -> None:
         """Count what a request has spent in the end. What cannot be counted now is counted with the next one."""
-        day, held = self._held.pop(ticket, ("", ()))
-        self._unsettled += [Spent(count.name, day, amount, spent[count.unit]) for count, amount in held]
+        day, hold, counts = self._under_way.pop(ticket, ("", "", ()))
+        self._unsettled += [self._spent(count, day, hold, spent) for count in counts]
         await self._settle()
 
     async def count_passed(self, budgets: Sequence[Budget], route: str, key: str, spent: Amounts) -> None:
         """Count what an answer has cost that was passed on plain."""
         day, counts = today(time.time()), counts_of(budgets, route, key)
-        self._unsettled += [Spent(count.name, day, 0.0, spent[count.unit], passed=True) for count in counts]
+        self._unsettled += [self._spent(count, day, "", spent, passed=True) for count in counts]
         await self._settle()
+
+    def _spent(self, count: _Count, day: str, hold: str, spent: Amounts, *, passed: bool = False) -> Spent:
+        """A request's part of a count, with the total of this process, of which it is a part from now on."""
+        place, amount = (count.name, day), spent[count.unit]
+        if place not in self._totals:
+            kept_since = today(time.time() - KEPT_S)
+            self._totals = {place: total for place, total in self._totals.items() if place[1] >= kept_since}
+        self._totals[place] = self._totals.get(place, 0.0) + amount
+        return Spent(*place, hold, amount, self._totals[place], passed)
 
     async def standing(
         self, budgets: Sequence[Budget], routes: Sequence[str], keys: Sequence[str]
@@ -239,13 +252,14 @@ def _today(count: _Count, standing: Standing) -> BudgetToday:
 
 
 def _together(spent: Sequence[Spent]) -> list[Spent]:
-    """The same, with what was passed on summed up by count and day."""
-    passed: dict[tuple[str, str], Spent] = {}
+    """The same, in one entry for all of a count and day that end no hold: with the last total, which is the largest."""
+    merged: dict[tuple[str, str, bool], Spent] = {}
     for one in spent:
-        if one.passed:
-            before = passed.get((one.name, one.day))
-            passed[one.name, one.day] = one if before is None else replace(one, spent=before.spent + one.spent)
-    return [*(one for one in spent if not one.passed), *passed.values()]
+        if not one.ticket:
+            kind = one.name, one.day, one.passed
+            before = merged.get(kind)
+            merged[kind] = one if before is None else replace(one, spent=max(before.spent, one.spent))
+    return [*(one for one in spent if one.ticket), *merged.values()]
 
 
 def _tighter(one: float | None, other: float | None) -> float | None:

@@ -26,8 +26,8 @@ KEPT_S = 2 * 86_400
 class Spending(Protocol):
     """Counts of what is spent in a day, for all processes that share them."""
 
-    async def take(self, asks: Sequence[Ask], day: str) -> Taken:
-        """See `budgets.take`.
+    async def take(self, ticket: str, asks: Sequence[Ask], day: str) -> Taken:
+        """See `budgets.take`. Where this fails, or is cancelled, something may be held nevertheless: it is free again after `LEASE_S`.
 
         Raises:
             StoreError: it cannot be counted just now.
@@ -62,7 +62,7 @@ class AuditSpending:
         self._store, self._holder = store, uuid4().hex
         self._turn = asyncio.Lock()
 
-    async def take(self, asks: Sequence[Ask], day: str) -> Taken:
+    async def take(self, ticket: str, asks: Sequence[Ask], day: str) -> Taken:
         """See `Spending`."""
         if self._store.down:
             raise StoreError("The audit store is down.")
@@ -72,7 +72,7 @@ class AuditSpending:
         except TimeoutError as error:
             raise StoreError("The audit store is too slow to count in.") from error
         try:
-            return await anyio.to_thread.run_sync(budgets.take, self._store.engine, self._holder, asks, day)
+            return await anyio.to_thread.run_sync(budgets.take, self._store.engine, ticket, asks, day)
         finally:
             self._turn.release()
 
@@ -90,50 +90,49 @@ class AuditSpending:
 
 
 _TAKE = """
-local now, lease, keep, holder = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
-local used, held, amounts, refused = {}, {}, {}, 0
+local now, lease, keep, ticket = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local used, amounts, refused = {}, {}, 0
 for i, key in ipairs(KEYS) do
   local guess, least, limit = tonumber(ARGV[3 * i + 2]), tonumber(ARGV[3 * i + 3]), ARGV[3 * i + 4]
   local spent, all, largest = 0, redis.call('HGETALL', key), 0
-  local holds, seen = {}, {}
+  local holds, since = {}, {}
   for n = 1, #all, 2 do
     local kind, name, value = string.sub(all[n], 1, 1), string.sub(all[n], 2), tonumber(all[n + 1])
-    if kind == 'u' then spent = value elseif kind == 'l' then largest = value
-    elseif kind == 'h' then holds[name] = value elseif kind == 's' then seen[name] = value end
+    if kind == 'u' then spent = spent + value elseif kind == 'l' then largest = value
+    elseif kind == 'h' then holds[name] = value elseif kind == 's' then since[name] = value end
   end
   local now_held = 0
-  for name, value in pairs(holds) do if (seen[name] or 0) > now - lease then now_held = now_held + value end end
+  for name, value in pairs(holds) do if (since[name] or 0) > now - lease then now_held = now_held + value end end
   amounts[i] = math.max(least, largest > 0 and largest or guess)
-  used[i], held[i] = tostring(spent + now_held), tostring(amounts[i])
+  used[i] = tostring(spent + now_held)
   local fits = limit == '' or spent + now_held + amounts[i] <= tonumber(limit) or (largest == 0 and now_held <= 0 and spent + least <= tonumber(limit))
   if refused == 0 and not fits then refused = i end
 end
 if refused == 0 then
   for i, key in ipairs(KEYS) do
-    redis.call('HINCRBYFLOAT', key, 'h' .. holder, amounts[i])
-    redis.call('HSET', key, 's' .. holder, now)
+    redis.call('HSET', key, 'h' .. ticket, amounts[i], 's' .. ticket, now)
     redis.call('EXPIRE', key, keep)
   end
 end
-return {refused, used, held}
+return {refused, used}
 """
 _SETTLE = """
-local now, keep, holder, forgetting = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local keep, holder, forgetting = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 for i, key in ipairs(KEYS) do
-  local held, spent, passed = tonumber(ARGV[3 * i + 2]), tonumber(ARGV[3 * i + 3]), ARGV[3 * i + 4] == '1'
-  redis.call('HINCRBYFLOAT', key, 'h' .. holder, -held)
-  redis.call('HINCRBYFLOAT', key, 'u', spent)
+  local ticket, spent, total, passed = ARGV[4 * i], tonumber(ARGV[4 * i + 1]), tonumber(ARGV[4 * i + 2]), ARGV[4 * i + 3] == '1'
+  if ticket ~= '' then redis.call('HDEL', key, 'h' .. ticket, 's' .. ticket) end
+  local counted = tonumber(redis.call('HGET', key, 'u' .. holder) or '0')
+  redis.call('HSET', key, 'u' .. holder, math.max(counted, total))
   local largest = tonumber(redis.call('HGET', key, 'l') or '0')
   if spent > 0 and not passed then redis.call('HSET', key, 'l', math.max(spent, forgetting * largest)) end
-  redis.call('HSET', key, 's' .. holder, now)
   redis.call('EXPIRE', key, keep)
 end
 """
-"""The same steps as in the database, each one step of the server."""
+"""The same steps as in the database, each one step of the server. One whose answer is late may have been done."""
 
 
 class RedisSpending:
-    """In Redis under "hedgerow:spent:<name>:<day>": u and l are what was used and the dearest request, h and s what a process holds and when it did.
+    """In Redis under "hedgerow:spent:<name>:<day>": u is what a process has used, l the dearest request, h and s what a request holds and since when.
 
     Raises:
         ConfigError: the client library is not installed, or the address is none.
@@ -145,20 +144,19 @@ class RedisSpending:
         self._settle: Any = self._redis.register_script(_SETTLE)
         self._holder = uuid4().hex
 
-    async def take(self, asks: Sequence[Ask], day: str) -> Taken:
+    async def take(self, ticket: str, asks: Sequence[Ask], day: str) -> Taken:
         """See `Spending`."""
-        arguments: list[Any] = [time.time(), LEASE_S, KEPT_S, self._holder]
+        arguments: list[Any] = [time.time(), LEASE_S, KEPT_S, ticket]
         for ask in asks:
             arguments += [ask.guess, ask.least, "" if ask.limit is None else ask.limit]
-        refused, used, held = await self._run(self._take([_place(ask.name, day) for ask in asks], arguments))
-        spent = [float(value) for value in used]
-        return Taken(spent, refused=refused - 1) if refused else Taken(spent, [float(value) for value in held])
+        refused, used = await self._run(self._take([_place(ask.name, day) for ask in asks], arguments))
+        return Taken([float(value) for value in used], refused - 1 if refused else None)
 
     async def settle(self, spent: Sequence[Spent]) -> None:
         """See `Spending`."""
-        arguments: list[Any] = [time.time(), KEPT_S, self._holder, FORGETTING]
+        arguments: list[Any] = [KEPT_S, self._holder, FORGETTING]
         for one in spent:
-            arguments += [one.held, one.spent, int(one.passed)]
+            arguments += [one.ticket, one.spent, one.total, int(one.passed)]
         await self._run(self._settle([_place(one.name, one.day) for one in spent], arguments))
 
     async def standing(self, names: Sequence[str], day: str) -> list[Standing]:
@@ -179,11 +177,12 @@ class RedisSpending:
 
 
 def _read(kept: Mapping[bytes, bytes]) -> Standing:
-    """A count as it is kept: the first letter of a field is its kind, the rest names the process."""
+    """A count as it is kept: the first letter of a field is its kind, the rest names the process or the request."""
     values = {name.decode(): float(value) for name, value in kept.items()}
     since = time.time() - LEASE_S
     held = (value for name, value in values.items() if name[0] == "h" and values.get("s" + name[1:], 0.0) > since)
-    return Standing(values.get("u", 0.0), sum(held), values.get("l", 0.0))
+    used = (value for name, value in values.items() if name[0] == "u")
+    return Standing(sum(used), sum(held), values.get("l", 0.0))
 
 
 def _place(name: str, day: str) -> str:
