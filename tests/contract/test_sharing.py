@@ -150,6 +150,31 @@ def test_a_cache_in_redis(serve: Any, client_of: Any, upstream: Upstream, redis_
     assert len(upstream.calls) == 1
 
 
+def test_equal_requests_at_once_at_two_proxies_draw_once(
+    serve: Any, client_of: Any, upstream: Upstream, redis_url: str
+) -> None:
+    """Each waits for the one that was first, which alone is told the tokens of the samples."""
+    released = threading.Event()
+
+    async def held(_request: Any, body: Any) -> JSONResponse:
+        await asyncio.to_thread(released.wait, 60)
+        return JSONResponse(completion(*["Canberra.", "Sydney."] * (body["n"] // 2)))
+
+    upstream.default = held
+    cache = {"store": "redis", "url": redis_url, "ttl_s": 60}
+    addresses = [serve(sampling={"cache": cache}) for _ in range(2)]
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(_ask, client_of(address)) for address in addresses * 2]
+        for address in addresses:
+            until(lambda at=address: "hedgerow_requests_in_flight 2.0" in httpx.get(f"{at}/metrics").text)  # type: ignore[misc]
+        released.set()
+        told = [one.result().model_extra["hedgerow"] for one in asked]
+    assert len(upstream.calls) == 1
+    assert sorted(one.get("samples_from", "upstream") for one in told) == ["shared"] * 3 + ["upstream"]
+    assert sum(one["usage"]["samples"]["completion_tokens"] > 0 for one in told) == 1
+    assert all(one["clusters"] == [5, 5] for one in told)
+
+
 def test_a_cache_out_of_reach_is_a_miss(serve: Any, client_of: Any, upstream: Upstream, lines: Any) -> None:
     """The request is answered, and the log says why nothing was kept."""
     pytest.importorskip("redis")
@@ -158,4 +183,4 @@ def test_a_cache_out_of_reach_is_a_miss(serve: Any, client_of: Any, upstream: Up
         port = free.getsockname()[1]
     cache = {"store": "redis", "url": f"redis://127.0.0.1:{port}/0"}
     assert _ask(client_of(serve(sampling={"cache": cache}))).model_extra["hedgerow"]["status"] == "hedged"
-    assert len(lines.of("sample_cache_unreachable")) == 2
+    assert len(lines.of("sample_cache_unreachable")) == 3  # looked for, its turn asked for, kept

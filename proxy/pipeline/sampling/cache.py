@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from collections import OrderedDict
+from collections.abc import AsyncIterator
 
 import orjson
 import structlog
@@ -14,6 +17,12 @@ from hedgerow.proxy.types import Completion, Json
 log = structlog.get_logger(__name__)
 _PLACE = "hedgerow:samples:2:"
 """How keys in Redis begin, with the version of what is kept."""
+_DRAWING = "hedgerow:drawing:2:"
+"""The same, of keys that say that a process draws the set."""
+DRAWING_S = 5.0
+"""Redis: longest that a process which died while it drew keeps others waiting. One that lives says so three times as often."""
+POLL_S = 0.1
+"""Redis: seconds between two looks at a set that another process draws."""
 
 
 class MemoryCache:
@@ -40,6 +49,11 @@ class MemoryCache:
         while len(self._kept) > self._max_entries:
             self._kept.popitem(last=False)
 
+    @contextlib.asynccontextmanager
+    async def turn(self, _key: str) -> AsyncIterator[list[Json] | None]:
+        """No other process has these sets."""
+        yield None
+
     async def clear(self) -> None:
         """Forget all sets."""
         self._kept.clear()
@@ -49,7 +63,8 @@ class MemoryCache:
 
 
 class RedisCache:
-    """Sets in Redis under "hedgerow:samples:2:<key>", which expire there. They hold the texts of answers.
+    """Sets in Redis under "hedgerow:samples:2:<key>", which expire there. They hold the texts of answers. "hedgerow:drawing:2:<key>" is there while a
+    process draws the set.
 
     Raises:
         ConfigError: the client library is not installed, or the address is none.
@@ -57,7 +72,7 @@ class RedisCache:
 
     def __init__(self, url: str, ttl_s: float) -> None:
         self._redis = redis_client("sampling.cache", url)
-        self._ttl_ms = max(1, round(1000 * ttl_s))
+        self._ttl_ms = _ms(ttl_s)
 
     async def get(self, key: str) -> list[Json] | None:
         """The set, if it is there; a store that cannot be reached has none."""
@@ -79,6 +94,49 @@ class RedisCache:
         except (RedisError, OSError) as error:
             log.warning("sample_cache_unreachable", error=type(error).__name__)
 
+    @contextlib.asynccontextmanager
+    async def turn(self, key: str) -> AsyncIterator[list[Json] | None]:
+        """The set that another process was drawing, once it is there. None: it is ours to draw, and others wait for us, because nobody drew it, or
+        whoever did failed or died, or the store cannot be reached.
+
+        The lock has no owner: one that outlived its process's silence and was taken by another costs a set drawn twice, and nothing else.
+        """
+        from redis.exceptions import RedisError
+
+        lock, mine, data = f"{_DRAWING}{key}", None, None
+        try:
+            mine = await self._redis.set(lock, b"", nx=True, px=_ms(DRAWING_S))
+            while True:  # even who may draw looks: the set may have come since it was missed
+                data, drawing = await self._redis.mget(f"{_PLACE}{key}", lock)
+                if mine or data is not None or drawing is None:
+                    break
+                await asyncio.sleep(POLL_S)
+        except (RedisError, OSError) as error:
+            log.warning("sample_cache_unreachable", error=type(error).__name__)
+        keeping = asyncio.ensure_future(self._keep(lock)) if mine else None
+        try:
+            yield _loaded(data) if data is not None else None
+        finally:
+            if keeping is not None:
+                keeping.cancel()
+                await asyncio.wait({keeping})
+                await self._end(lock)
+
+    async def _keep(self, lock: str) -> None:
+        """Show others again and again that the set is being drawn."""
+        from redis.exceptions import RedisError
+
+        while True:
+            await asyncio.sleep(DRAWING_S / 3)
+            with contextlib.suppress(RedisError, OSError):
+                await self._redis.pexpire(lock, _ms(DRAWING_S))
+
+    async def _end(self, lock: str) -> None:
+        from redis.exceptions import RedisError
+
+        with contextlib.suppress(RedisError, OSError):  # it ends by itself
+            await self._redis.unlink(lock)
+
     async def clear(self) -> None:
         """Delete all sets, whichever process keeps them; where the store cannot be reached they expire."""
         from redis.exceptions import RedisError
@@ -92,6 +150,10 @@ class RedisCache:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._redis.aclose()
+
+
+def _ms(seconds: float) -> int:
+    return max(1, round(1000 * seconds))
 
 
 def _dumped(answers: list[Json]) -> bytes:

@@ -1,4 +1,5 @@
-"""Requests that are equal share their samples: those under way at once, and, where a route keeps a cache, those of a little later.
+"""Requests that are equal share their samples: those under way at once, and, where a route keeps a cache, those of a little later. Where that cache is
+shared by several processes, so are the samples of requests under way at once.
 
 Equal means equal in everything that reaches the model: route, path, the request's own fields, the route's sampling, and the
 client's key and organisation unless the route shares between keys. What a client reads is drawn for it as long as anybody waits.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -36,6 +38,10 @@ class SampleCache(Protocol):
         """Keep a set."""
         ...
 
+    def turn(self, key: str) -> AbstractAsyncContextManager[list[Json] | None]:
+        """Wait while another process draws the set. Within it: that set; None where it is ours to draw and others wait for us."""
+        ...
+
     async def clear(self) -> None:
         """Forget all sets."""
         ...
@@ -47,9 +53,9 @@ class SampleCache(Protocol):
 
 @dataclass(slots=True)
 class _Drawing:
-    """Answers that are being drawn, who receives them, and the task that draws."""
+    """Answers that are being drawn, who receives them, and the task that draws: it says whether they came from another process."""
 
-    task: asyncio.Task[None]
+    task: asyncio.Task[Source]
     answers: list[Json] = field(default_factory=list)
     listeners: list[Arrived] = field(default_factory=list)
 
@@ -72,19 +78,19 @@ class Sharing:
                 arrived(answer)
             return "cache"
         drawing = self._under_way.get(key)
-        source: Source = "shared" if drawing else "upstream"
+        joined = drawing is not None
         if drawing is None:
             drawing = self._start(key, work)
         for answer in drawing.answers:
             arrived(answer)
         drawing.listeners.append(arrived)
         try:
-            await asyncio.shield(drawing.task)
+            source = await asyncio.shield(drawing.task)
         finally:
             drawing.listeners.remove(arrived)
             if not drawing.listeners:
                 await self._give_up(key, drawing)
-        return source
+        return "shared" if joined else source
 
     def _start(self, key: str, work: Work) -> _Drawing:
         drawing: _Drawing
@@ -94,10 +100,18 @@ class Sharing:
             for listener in drawing.listeners:
                 listener(answer)
 
-        async def run() -> None:
-            await work(spread)
-            if self._cache is not None:
-                await self._cache.put(key, drawing.answers)
+        async def run() -> Source:
+            if self._cache is None:
+                await work(spread)
+                return "upstream"
+            async with self._cache.turn(key) as drawn_elsewhere:
+                if drawn_elsewhere is None:
+                    await work(spread)
+                    await self._cache.put(key, drawing.answers)
+                    return "upstream"
+            for answer in drawn_elsewhere:
+                spread(answer)
+            return "shared"
 
         drawing = _Drawing(asyncio.ensure_future(run()))
         self._under_way[key] = drawing
