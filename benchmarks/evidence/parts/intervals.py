@@ -61,7 +61,7 @@ def section(_data: Path) -> str:
             "",
             "**Why the correction.** An answer is measured in one fold and learned from in the four others. Where two maps are about as good, the difference of their scores is a sum "
             "over pairs of answers, in which each pair stands twice, once with either of them measured. Who takes the answers for independent counts half of that variance. Spread of the "
-            "difference over the lives, as a multiple of the mean uncorrected standard error (1 where it is right, at most 1.41 = sqrt 2 by this reckoning; the corrected one is 1.5 times as wide):",
+            "difference over the lives, as a multiple of the mean uncorrected standard error (1 where it is right, 1.41 = sqrt 2 to be expected of equally good maps; the corrected one is 1.5 times as wide):",
             "",
             "| traffic | answers | " + " | ".join(KINDS[1:]) + " |",
             "|---|---|" + "---|" * len(KINDS[1:]),
