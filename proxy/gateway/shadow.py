@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import anyio.to_thread
 import structlog
 
@@ -11,12 +13,14 @@ from hedgerow.proxy.gateway.finish import finish
 from hedgerow.proxy.gateway.pass_through import call_for, is_counted, send_on
 from hedgerow.proxy.gateway.relayed import Copy, completion_of
 from hedgerow.proxy.outcomes import Reason, Status
+from hedgerow.proxy.pipeline.eligibility import measures_choices
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.run import calibrate
 from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.services.services import Services
-from hedgerow.proxy.types import Usage
+from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import sample_of
+from hedgerow.proxy.upstreams.dialects.served import short_id
 
 log = structlog.get_logger(__name__)
 
@@ -31,50 +35,67 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
     async with pipeline.upstream.relay(call_for(exchange, run.job, body, readable=True)) as reply:
         run.answered(reply.upstream, reply.model)
         await send_on(exchange, reply, copy=copy.take)
-    served, response_id = None, None
+    served: Json | None = None
     run.end(Status.FAILED, Reason.NO_TEXT)
     if exchange.status == 200:
         try:
-            served, response_id = await anyio.to_thread.run_sync(served_text, run.job.path, copy.data)
+            served = await anyio.to_thread.run_sync(served_answer, run.job.path, copy.data)
             run.end(Status.PASSED, Reason.NO_TEXT)
         except UpstreamError as error:
             run.end(Status.FAILED, error.code)
     relayed = await copy.usage(run.job, len(body)) if is_counted(services, run.job) else Usage()
-    if served is None:
+    text = served_text(served)
+    choices = served if measures_choices(run.job) else None
+    if text is None and choices is None:
         run.learn(relayed=relayed)
         await finish(services, exchange, run.result, http_status=exchange.status)
         return
     exchange.recorded = True
-    beside = Run(run.job, served)
-    beside.learn(relayed=relayed)
-    work = _work(services, pipeline, beside, exchange.status, response_id)
+    beside = Run(run.job, text)
+    if choices is None or relayed.estimated:  # else the tokens of the choices are counted as those of the samples
+        beside.learn(relayed=relayed)
+    work = _work(services, pipeline, beside, exchange.status, short_id((served or {}).get("id")), choices)
     services.start(work, name=f"shadow-{run.job.id}")
 
 
 async def _work(
-    services: Services, pipeline: RoutePipeline, run: Run, http_status: int | None, response_id: str | None
+    services: Services,
+    pipeline: RoutePipeline,
+    run: Run,
+    http_status: int | None,
+    response_id: str | None,
+    choices: Json | None,
 ) -> None:
-    """The shadow's work, after the client has its answer."""
+    """The shadow's work, after the client has its answer. Where that holds `choices` enough to be the samples, nothing more is drawn."""
     try:
-        await calibrate(run, pipeline)
+        await calibrate(run, pipeline, None if choices is None else _arrived(choices))
     except ProxyError as error:
         log.warning("shadow_failed", id=run.job.id, route=run.job.route.name, code=error.code)
     await finish(services, None, run.result, http_status=http_status, response_id=response_id)
 
 
-def served_text(path: str, data: bytes | None) -> tuple[str | None, str | None]:
-    """The text of an answer as it was relayed, whole or as a stream, and its id; None where it has none, or is too long for a copy.
+def _arrived(completion: Json) -> asyncio.Future[Json]:
+    done: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+    done.set_result(completion)
+    return done
+
+
+def served_answer(path: str, data: bytes | None) -> Json | None:
+    """The completion object of an answer as it was relayed, whole or as a stream; None where it is something else, or too long for a copy.
 
     Raises:
         UpstreamError: it is a stream that broke off, or that an error ended.
     """
     if data is None:
-        return None, None
+        return None
     try:
-        completion = completion_of(path, data)
+        return completion_of(path, data)
     except UpstreamError as error:
         if error.code == Reason.UPSTREAM_BROKEN:
             raise
-        return None, None
-    name = completion.get("id")
-    return sample_of(completion["choices"][0]).text or None, name[:128] if isinstance(name, str) else None
+        return None
+
+
+def served_text(completion: Json | None) -> str | None:
+    """What the first choice of an answer says; None where it says nothing."""
+    return None if completion is None else sample_of(completion["choices"][0]).text or None

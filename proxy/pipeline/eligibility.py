@@ -117,7 +117,7 @@ def measures_choices(job: Job) -> bool:
     words = isinstance(prompt, str) or (
         bool(prompt) and isinstance(prompt, list) and all(isinstance(p, str) for p in prompt)
     )
-    ours = job.mode == "on" and DIALECTS[job.path].several
+    ours = DIALECTS[job.path].several
     as_said = not (body.get("echo") or body.get("suffix") or body.get("best_of") or asks_for_structure(job.chat))
     return ours and signal and words and as_said and isinstance(n, int | float) and max(2, sampling.min_n) <= n
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import openai
 import pytest
 from starlette.responses import JSONResponse
 
+from tests.contract.test_budgets import spent
 from tests.contract.test_failures import rows_of
 from tests.support.upstream import Upstream, completion, says, sse_response, stream_chunks
+from tests.support.waiting import until
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
 UNSURE = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.")
@@ -142,6 +145,38 @@ def test_prompts_in_a_stream_have_samples_of_their_own(serve: Any, client_of: An
     assert "".join(choice.text for chunk in read for choice in chunk.choices) == "".join(texts)
     assert [choice.index for chunk in read for choice in chunk.choices if choice.finish_reason] == list(range(6))
     assert [one["agreeing"] for one in read[-1].model_extra["hedgerow"]["choices"]] == [2, 2, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_shadow_measures_the_choices_that_were_served(
+    serve: Any, upstream: Upstream, tmp_path: Any, stream: bool
+) -> None:
+    """Byte for byte the upstream's, no header, no further call; the tokens count once against a budget."""
+    upstream.default = streams(*UNSURE) if stream else says(*UNSURE)
+    ask = {"model": "m", "messages": ASK, "n": 5, "stream": stream, "stream_options": {"include_usage": True}}
+    direct = httpx.post(f"{upstream.url}/chat/completions", json=ask)
+    address = serve(mode="shadow", settings={"budgets": [{"hard": 1000}]})
+    reply = httpx.post(f"{address}/v1/chat/completions", json=ask)
+    assert reply.content == direct.content
+    assert not [name for name in reply.headers if name.startswith("x-hedgerow")]
+    (row,) = rows_of(tmp_path, 1)
+    assert len(upstream.calls) == 2
+    assert (row["mode"], row["status"], row["reason"]) == ("shadow", "plain", "several_choices")
+    assert (row["samples"], row["clusters"], row["raw_alpha"], row["raw_beta"]) == (5, 3, 3.0, 2.0)
+    assert row["response_id"] == ("chatcmpl-streamed" if stream else "chatcmpl-scripted")
+    assert until(lambda: spent(tmp_path).get("tokens:*:*") == (22.0, 0.0))
+
+
+def test_shadow_passes_too_few_choices_and_broken_streams(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
+    """Two choices say too little; five that break off are no samples."""
+    chunks = [stream_chunks("")[0] | {"choices": [{"index": i, "delta": {"content": "Can"}}]} for i in range(5)]
+    upstream.enqueue(says(*UNSURE), lambda *_: sse_response(chunks))
+    address = serve(mode="shadow")
+    for ask in ({"n": 2}, {"n": 5, "stream": True}):
+        httpx.post(f"{address}/v1/chat/completions", json={"model": "m", "messages": ASK} | ask)
+    few, broken = rows_of(tmp_path, 2)
+    assert (few["status"], few["reason"], few["alpha"]) == ("passed", "several_choices", None)
+    assert (broken["status"], broken["reason"], broken["alpha"]) == ("failed", "upstream_broken", None)
 
 
 def test_choices_that_call_tools_pass_whole(serve: Any, client_of: Any, upstream: Upstream) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.proxy.errors import BadRequest, UpstreamError
-from hedgerow.proxy.gateway.shadow import served_text
+from hedgerow.proxy.gateway.shadow import served_answer, served_text
 from hedgerow.proxy.pipeline.eligibility import draft_reason, request_reason
 from hedgerow.proxy.pipeline.job import check, decoded, last_message, new_id
 from hedgerow.proxy.rewriting import natural_pieces
@@ -100,7 +100,7 @@ def test_a_stream_says_what_the_object_says(text: str, finish: str) -> None:
     assert deltas[0]["role"] == "assistant"
     assert [e["choices"][0]["finish_reason"] for e in events if e["choices"]][-1] == finish
     assert events[-1]["usage"] == answer["usage"]
-    assert served_text(CHAT, stream)[0] == (text or None)
+    assert served_text(served_answer(CHAT, stream)) == (text or None)
 
 
 @pytest.mark.parametrize(
@@ -109,20 +109,22 @@ def test_a_stream_says_what_the_object_says(text: str, finish: str) -> None:
 )
 def test_a_copy_that_holds_no_text_is_no_answer(data: bytes) -> None:
     """Shadow then says `no_text` instead of comparing with nothing."""
-    assert served_text(CHAT, data)[0] is None
+    assert served_text(served_answer(CHAT, data)) is None
 
 
 @pytest.mark.parametrize("data", [b"data: {", b"data: [DONE]", b'data: {"choices": [{"delta": {"content": "a"}}]}'])
 def test_a_copy_of_a_broken_stream_is_said_to_be_one(data: bytes) -> None:
     """It is not taken for an answer without text."""
     with pytest.raises(UpstreamError):
-        served_text(CHAT, data)
+        served_answer(CHAT, data)
 
 
 def test_a_relayed_stream_is_read_back() -> None:
     """As an upstream sends it."""
     data = b"".join(sse.event(chunk) for chunk in stream_chunks("It is Oslo.")) + sse.DONE
-    assert served_text(CHAT, b": keep-alive\n\n" + data) == ("It is Oslo.", "chatcmpl-streamed")
+    answer = served_answer(CHAT, b": keep-alive\n\n" + data)
+    assert answer is not None
+    assert (served_text(answer), answer["id"]) == ("It is Oslo.", "chatcmpl-streamed")
 
 
 def test_event_loops_in_several_threads_get_ids_of_their_own() -> None:
