@@ -72,9 +72,9 @@ def _delta(answer: Json, index: int, delta: Json, finish_reason: str | None = No
     return choice | ({"delta": delta} if is_chat(answer) else {"text": delta.get("content", "")})
 
 
-def opening(answer: Json, index: int = 0) -> bytes:
-    """The first chunk: the role, and no text yet."""
-    return event(_chunk(answer, [_delta(answer, index, {"role": "assistant", "content": ""})]))
+def opening(answer: Json, index: int = 0, *, has_text: bool = True) -> bytes:
+    """The first chunk: the role, and no text yet; null where none will come, as in an answer that calls tools."""
+    return event(_chunk(answer, [_delta(answer, index, {"role": "assistant", "content": "" if has_text else None})]))
 
 
 def content(answer: Json, text: str, index: int = 0) -> bytes:

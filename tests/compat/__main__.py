@@ -1,23 +1,22 @@
 """Run every client direct and through the proxy, and every program of docs/clients.md: `python -m tests.compat .compat/openai-2 .compat/openai-3`.
 
-Each folder is an environment: a virtual environment with node_modules. The table goes into docs/clients.md with `--write`.
+Each folder is an environment: a virtual environment with node_modules. The tables go into docs/clients.md with `--write`.
 """
 
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import structlog
-
-from tests.compat.environments import CLIENTS, KNOWN, Environment
-from tests.compat.running import MODES, Outcome, everywhere, good, places, verdict
+from tests.compat.environments import BOTH, KNOWN, Environment
+from tests.compat.running import MODES, Outcome, everywhere, faults, good, places, verdict
 from tests.compat.snippets import PAGE, fault, snippets
 
-BEGIN, END = "<!-- made by python -m tests.compat --write -->", "<!-- end -->"
+MADE, END = "made by python -m tests.compat --write -->", "<!-- end -->"
 Rows = dict[tuple[str, str], dict[str, Outcome]]
+Lines = dict[tuple[str, str], str]
 
 
 def feature(name: str, seen: Outcome) -> str:
@@ -28,33 +27,43 @@ def feature(name: str, seen: Outcome) -> str:
     return f"standard tests ({', '.join(f'{n} {outcome}' for outcome, n in counts.items())})"
 
 
-HEAD = [
-    "| client | version | what it does | " + " | ".join(MODES) + " | shows it in |",
-    "|---" * (len(MODES) + 4) + "|",
-]
+def cells(seen: Mapping[str, Outcome], where: Iterable[str]) -> list[str]:
+    """The cells of a client in the columns of a table; a dash where it was not run."""
+    return [verdict(place, seen["direct"], seen[place]) if place in seen else "–" for place in where]
 
 
-def lines(rows: Rows) -> dict[tuple[str, str], str]:
-    """The line of each client that was run, by the name and the version that stand in it."""
+def in_modes(rows: Rows) -> Lines:
+    """The lines of the first table, by the name and the version that stand in them."""
     shown, made = snippets(), {}
     for (client, version), seen in rows.items():
-        cells = [verdict(mode, seen["direct"], seen[mode]) for mode in MODES]
         features = ", ".join(feature(name, seen["direct"]) for name in seen["direct"] if name != "status")
         where = shown[client].where if client in shown else ""
         name = KNOWN[client].name
-        made[name, version] = f"| {name} | {version} | {features} | {' | '.join(cells)} | {where} |"
+        made[name, version] = f"| {name} | {version} | {features} | {' | '.join(cells(seen, MODES))} | {where} |"
     return made
 
 
+def beyond(rows: Rows) -> Lines:
+    """The lines of the second table."""
+    named = {(KNOWN[client].name, version): seen for (client, version), seen in rows.items() if KNOWN[client].beyond}
+    return {key: f"| {' | '.join([*key, *cells(seen, BOTH)])} |" for key, seen in named.items()}
+
+
 def write(rows: Rows) -> None:
-    """Put what was run into the table of the document; the lines of clients that were not run stay as they are."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    old, after = rest.split(END)
-    kept = {} if HEAD[0] not in old else {_key(line): line for line in old.strip().splitlines()[2:]}
+    """Put what was run into the tables of the document; the lines of clients that were not run stay as they are."""
+    _merge("modes", ["client", "version", "what it does", *MODES, "shows it in"], in_modes(rows))
+    _merge("beyond", ["client", "version", *BOTH], beyond(rows))
+
+
+def _merge(name: str, columns: Sequence[str], lines: Lines) -> None:
+    head = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    begin = f"<!-- {name}: {MADE}"
+    before, rest = PAGE.read_text(encoding="utf-8").split(begin)
+    old, _, after = rest.partition(END)
+    kept = {} if head[0] not in old else {_key(line): line for line in old.strip().splitlines()[2:]}
     order = [client.name for client in KNOWN.values()]
-    merged = sorted((kept | lines(rows)).items(), key=lambda item: (order.index(item[0][0]), item[0][1]))
-    PAGE.write_text(before + "\n".join([BEGIN, *HEAD, *(line for _, line in merged), END]) + after, encoding="utf-8")
+    merged = sorted((kept | lines).items(), key=lambda item: (order.index(item[0][0]), item[0][1]))
+    PAGE.write_text(before + "\n".join([begin, *head, *(line for _, line in merged), END]) + after, encoding="utf-8")
 
 
 def _key(line: str) -> tuple[str, str]:
@@ -65,40 +74,38 @@ def _key(line: str) -> tuple[str, str]:
 def run(environments: list[Environment], only: list[str]) -> tuple[Rows, int]:
     """Every client of every environment, each version once; how many faults there were."""
     rows: Rows = {}
-    faults = 0
-    with places() as found:
+    wrongs = 0
+    with faults() as logged, places() as found:
         for client in only:
             versions = {version: e for e in environments if (version := e.version(client)) is not None}
             if not versions:
                 print(f"{client}: not run, it is not installed")
             for version, environment in versions.items():
-                seen = rows[client, version] = everywhere(CLIENTS / client, environment, found)
-                cells = [verdict(mode, seen["direct"], seen[mode]) for mode in MODES]
+                seen = rows[client, version] = everywhere(client, environment, found)
+                said = cells(seen, [place for place in seen if place != "direct"])
                 told = snippets().get(client)
                 wrong = told and fault(told, environment, found["on"])
-                faults += sum(not good(cell) for cell in cells) + bool(wrong)
-                print(
-                    f"{client} {version}: {' | '.join(cells)} | {wrong or ('the program of the document runs' if told else '')}",
-                    flush=True,
-                )
-    return rows, faults
+                wrongs += sum(not good(cell) for cell in said) + bool(wrong) + len(logged)
+                program = wrong or ("the program of the document runs" if told else "")
+                print(f"{client} {version}: {' | '.join(said)} | {program}", *logged, sep="\n  logged: ", flush=True)
+                logged.clear()
+    return rows, wrongs
 
 
 def main() -> int:
-    """Run them all; 1 where one of them saw what it must not see."""
+    """Run them all; 1 where one of them saw what it must not see, or a proxy logged an error."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "environments", nargs="*", type=Path, help="folders that hold a virtual environment and node_modules"
     )
     parser.add_argument("--only", nargs="*", default=list(KNOWN), help="file names of clients")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/clients.md")
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/clients.md")
     chosen = parser.parse_args()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     environments = [Environment.at(folder) for folder in chosen.environments] or [Environment.own()]
-    rows, faults = run(environments, chosen.only)
+    rows, wrongs = run(environments, chosen.only)
     if chosen.write:
         write(rows)
-    return 1 if faults else 0
+    return 1 if wrongs else 0
 
 
 if __name__ == "__main__":

@@ -21,26 +21,38 @@ class Client:
     package: str = ""
     since: int = 0
     """The least minor version that can run it."""
+    beyond: tuple[str, ...] = ()
+    """Where it is run besides the four modes."""
+    leaves: bool = False
+    """Whether it leaves its streams before they end."""
 
 
+CHAT_ALONE = ("chat alone, off", "chat alone, on")
+"""Before an upstream that speaks chat alone, whatever the client asks."""
+CALLS = ("calls: ask", "calls: escalate")
+"""On a route that does something about calls of tools on which the answers disagree."""
+BOTH = CHAT_ALONE + CALLS
 KNOWN = {
-    "openai_python.py": Client("openai (Python)", "openai"),
-    "anthropic_python.py": Client("anthropic (Python)", "anthropic"),
-    "openai_agents.py": Client("openai-agents", "openai-agents"),
-    "pydantic_ai_.py": Client("pydantic-ai", "pydantic-ai-slim"),
-    "pydantic_ai_anthropic.py": Client("pydantic-ai with anthropic", "pydantic-ai-slim", since=68),
+    "openai_python.py": Client("openai (Python)", "openai", beyond=BOTH),
+    "anthropic_python.py": Client("anthropic (Python)", "anthropic", beyond=BOTH),
+    "openai_agents.py": Client("openai-agents", "openai-agents", beyond=BOTH),
+    "pydantic_ai_.py": Client("pydantic-ai", "pydantic-ai-slim", beyond=CHAT_ALONE),
+    "pydantic_ai_anthropic.py": Client("pydantic-ai with anthropic", "pydantic-ai-slim", since=68, beyond=CHAT_ALONE),
     "instructor_.py": Client("instructor", "instructor"),
-    "langchain_.py": Client("langchain-openai", "langchain-openai"),
-    "langchain_standard.py": Client("langchain-tests", "langchain-tests"),
+    "langchain_.py": Client("langchain-openai", "langchain-openai", beyond=BOTH),
+    "langchain_standard.py": Client("langchain-tests", "langchain-tests", beyond=CHAT_ALONE),
     "llama_index_.py": Client("llama-index", "llama-index-llms-openai"),
     "dspy_.py": Client("DSPy", "dspy"),
     "litellm_.py": Client("LiteLLM", "litellm"),
     "llm_.py": Client("llm", "llm"),
-    "openai_node.mjs": Client("openai (Node)", "openai"),
-    "ai_sdk.mjs": Client("AI SDK", "ai"),
-    "anthropic_node.mjs": Client("anthropic (Node)", "@anthropic-ai/sdk"),
+    "openai_node.mjs": Client("openai (Node)", "openai", beyond=BOTH),
+    "ai_sdk.mjs": Client("AI SDK", "ai", beyond=BOTH),
+    "anthropic_node.mjs": Client("anthropic (Node)", "@anthropic-ai/sdk", beyond=CHAT_ALONE),
     "Jdk.java": Client("JDK HttpClient"),
     "curl.sh": Client("curl"),
+    "leaving_openai.py": Client("openai (Python), leaving", "openai", leaves=True),
+    "leaving_openai.mjs": Client("openai (Node), leaving", "openai", leaves=True),
+    "leaving_ai_sdk.mjs": Client("AI SDK, leaving", "ai", leaves=True),
 }
 COMMANDS = {".py": "python", ".mjs": "node", ".java": "java", ".sh": "bash"}
 

@@ -3,9 +3,11 @@ on their turn."""
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import re
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -18,6 +20,11 @@ from tests.support.upstream import sse_response, stream_chunks
 Json = dict[str, Any]
 NAMES = ("Canberra",) * 7 + ("Sydney", "Melbourne", "Perth")
 """What ten answers in a row say: seven of ten agree, so that an answer by agreement has the confidence 0.7."""
+STRONGER = "Hobart"
+"""What a stronger model says."""
+PATIENCE_S = 120
+SLOWLY = "slowly"
+"""A question with this word gets the beginning of a stream, and nothing more until its client has left."""
 SAMPLED_AT = 0.917
 """The temperature that tells a proxy's samples from a client's own calls: the samples of a shadow route come when they come, and must not change what the
 client is answered next."""
@@ -25,9 +32,16 @@ HEADERS = {"x-request-id": "req_scripted", "x-ratelimit-remaining-requests": "99
 
 
 class Provider:
-    """An ASGI application. `reset` begins anew, so that every client meets the same provider; ids of answers never come again."""
+    """An ASGI application. `reset` begins anew, so that every client meets the same provider; ids of answers never come again.
 
-    def __init__(self) -> None:
+    Args:
+        names: what answers say in turn.
+        doubts_calls: whether the arguments of calls differ as texts do.
+        chat_alone: whether it knows neither Responses nor Messages.
+    """
+
+    def __init__(self, names: Sequence[str] = NAMES, *, doubts_calls: bool = False, chat_alone: bool = False) -> None:
+        self._names, self._doubts_calls, self._chat_alone = names, doubts_calls, chat_alone
         self._turn = 0
         self._ids = count(1)
 
@@ -43,6 +57,9 @@ class Provider:
         data = await request.body()
         if request.headers.get("content-encoding") == "gzip":
             data = gzip.decompress(data)
+        if SLOWLY.encode() in data:
+            await _begin_and_wait(request.url.path, json.loads(data), receive, send)
+            return
         try:
             body = json.loads(data) if request.method == "POST" else {}
             answer = self._answer(request.url.path, {**body})
@@ -57,9 +74,9 @@ class Provider:
             texts = self._texts(body, _number(body))
             choices = [{"index": i, "finish_reason": "stop", "logprobs": None, "text": t} for i, t in enumerate(texts)]
             return _json(self._completion(choices) | {"object": "text_completion"})
-        if path.endswith("/responses"):
+        if path.endswith("/responses") and not self._chat_alone:
             return self._response(body)
-        if path.endswith("/messages"):
+        if path.endswith("/messages") and not self._chat_alone:
             return self._message(body)
         if path.endswith("/embeddings"):
             data = [{"object": "embedding", "index": 0, "embedding": [0.5]}]
@@ -69,23 +86,34 @@ class Provider:
         return _json({"error": {"message": f"nothing at {path}", "type": "invalid_request_error", "code": None}}, 404)
 
     def _texts(self, body: Json, n: int) -> list[str]:
+        schema, names = _schema(body), self._in_turn(body, n)
+        return [f"{name}." if schema is None else json.dumps(instance(schema, schema, name)) for name in names]
+
+    def _in_turn(self, body: Json, n: int) -> list[str]:
         is_sample = body.get("temperature") == SAMPLED_AT
         start = self._turn if is_sample else 0  # a client's own call is the first of its ten
         self._turn = start + n
-        names = [NAMES[(start + i) % len(NAMES)] for i in range(n)]
-        schema = _schema(body)
-        return [f"{name}." if schema is None else json.dumps(instance(schema, schema, name)) for name in names]
+        return [self._names[(start + i) % len(self._names)] for i in range(n)]
+
+    def _calls(self, body: Json, asked: str, n: int = 1) -> list[tuple[str, Json]]:
+        """The tool that is called and its arguments, once for each answer; nothing where none is called."""
+        tool = _tool(body, asked)
+        if tool is None:
+            return []
+        schema = tool.get("parameters") or tool.get("input_schema") or {}
+        quoted = re.search(r"'([^']+)'", asked)
+        if quoted or not self._doubts_calls:
+            names = [quoted[1] if quoted else self._names[0]] * n
+        else:
+            names = self._in_turn(body, n)
+        return [(tool["name"], instance(schema, schema, name)) for name in names]
 
     def _chat(self, body: Json) -> Response:
         head = {"id": f"chatcmpl-{next(self._ids)}"}
-        call = _call(body, _last(body.get("messages")))
-        if call is None:
-            said = [{"role": "assistant", "content": text} for text in self._texts(body, _number(body))]
-        else:
-            function = {"name": call[0], "arguments": json.dumps(call[1])}
-            calls = [{"id": "call_1", "type": "function", "function": function}]
-            said = [{"role": "assistant", "content": None, "tool_calls": calls}]
-        reason = "stop" if call is None else "tool_calls"
+        called = self._calls(body, _last(body.get("messages")), _number(body))
+        said = [_calling(name, arguments) for name, arguments in called]
+        said = said or [{"role": "assistant", "content": text} for text in self._texts(body, _number(body))]
+        reason = "tool_calls" if called else "stop"
         if body.get("stream"):
             return sse_response([*_chunks(said[0], reason, head, body), "[DONE]"])
         choices = [
@@ -100,13 +128,13 @@ class Provider:
 
     def _response(self, body: Json) -> Response:
         asked = body.get("input")
-        call = _call(body, asked if isinstance(asked, str) else _last(asked))
-        if call is None:
+        called = self._calls(body, asked if isinstance(asked, str) else _last(asked))
+        if not called:
             part = {"type": "output_text", "annotations": [], "logprobs": [], "text": self._texts(body, 1)[0]}
             item: Json = {"id": "msg_1", "type": "message", "role": "assistant", "content": [part]}
         else:
             item = {"id": "fc_1", "type": "function_call", "call_id": "call_1"}
-            item |= {"name": call[0], "arguments": json.dumps(call[1])}
+            item |= {"name": called[0][0], "arguments": json.dumps(called[0][1])}
         details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
         answer = {
             "id": f"resp_{next(self._ids)}",
@@ -132,18 +160,18 @@ class Provider:
         return _json(answer)
 
     def _message(self, body: Json) -> Response:
-        call = _call(body, _last(body.get("messages")))
-        if call is None:
+        called = self._calls(body, _last(body.get("messages")))
+        if not called:
             item: Json = {"type": "text", "text": self._texts(body, 1)[0]}
         else:
-            item = {"type": "tool_use", "id": "toolu_1", "name": call[0], "input": call[1]}
+            item = {"type": "tool_use", "id": "toolu_1", "name": called[0][0], "input": called[0][1]}
         answer = {
             "id": f"msg_{next(self._ids)}",
             "type": "message",
             "role": "assistant",
             "model": "scripted-1",
             "content": [item],
-            "stop_reason": "end_turn" if call is None else "tool_use",
+            "stop_reason": "tool_use" if called else "end_turn",
             "stop_sequence": None,
             "usage": {"input_tokens": 7, "output_tokens": 3},
         }
@@ -174,8 +202,8 @@ def _last(items: Any) -> str:
     return " ".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
-def _call(body: Json, asked: str) -> tuple[str, Json] | None:
-    """The tool that is called and its arguments: the one that must be, or the first whose name has a word of the question."""
+def _tool(body: Json, asked: str) -> Json | None:
+    """The tool that is called: the one that must be, or the first whose name has a word of the question."""
     tools = [tool.get("function") or tool for tool in body.get("tools") or ()]
     choice = body.get("tool_choice")
     wanted = (choice.get("function") or choice).get("name") if isinstance(choice, dict) else None
@@ -185,10 +213,35 @@ def _call(body: Json, asked: str) -> tuple[str, Json] | None:
     for tool in tools:
         said = any(word in asked.lower() for word in str(tool.get("name")).split("_"))
         if tool.get("name") == wanted or (wanted is None and (must or said)):
-            schema = tool.get("parameters") or tool.get("input_schema") or {}
-            quoted = re.search(r"'([^']+)'", asked)
-            return tool["name"], instance(schema, schema, quoted[1] if quoted else NAMES[0])
+            return dict(tool)
     return None
+
+
+def _calling(name: str, arguments: Json) -> Json:
+    """The message of an answer that calls a tool."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    call = {"id": "call_1", "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+async def _begin_and_wait(path: str, body: Json, receive: Any, send: Any) -> None:
+    """Begin a stream, where one is asked for, and wait until the client has left; a client that stays gets no end of it."""
+    if body.get("stream"):
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        await send({"type": "http.response.body", "body": _beginning(path), "more_body": True})
+    async with asyncio.timeout(PATIENCE_S):
+        while (await receive())["type"] != "http.disconnect":
+            continue
+
+
+def _beginning(path: str) -> bytes:
+    """The first events of an answer."""
+    if path.endswith("/responses"):
+        response = {"id": "resp_slow", "object": "response", "created_at": 1, "status": "in_progress", "model": "m"}
+        response |= {"output": [], "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+        event = {"type": "response.created", "sequence_number": 0, "response": response}
+        return f"event: response.created\ndata: {json.dumps(event)}\n\n".encode()
+    return b"".join(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in stream_chunks("Canberra it is")[:2])
 
 
 def _schema(body: Json) -> Json | None:

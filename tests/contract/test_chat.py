@@ -221,7 +221,11 @@ def test_a_tool_call_arrives_through_a_stream(serve: Any, client_of: Any, upstre
 
     upstream.default = raw(json.dumps(_calls_a_tool()).encode())
     stream = client_of(serve()).chat.completions.create(model="m", messages=ASK, tools=TOOLS, stream=True)
-    calls = [c.choices[0].delta.tool_calls for c in stream if c.choices and c.choices[0].delta.tool_calls]
+    deltas = [chunk.choices[0].delta for chunk in stream if chunk.choices]
+    assert {delta.content for delta in deltas} == {
+        None
+    }  # no text at all, as in the answer that is not streamed: "" would be one
+    calls = [delta.tool_calls for delta in deltas if delta.tool_calls]
     assert calls[0][0].index == 0
     assert calls[0][0].function.name == "weather"
 

@@ -98,7 +98,7 @@ def events(answer: Json, pieces: Callable[[str], Iterable[str]], with_usage: boo
     text = message.get("content") or choice.get("text")
     rest = _rest(message)
     thought = {name: rest.pop(name) for name in THOUGHTS if name in rest}
-    yield sse.opening(answer)
+    yield sse.opening(answer, has_text=not message or message.get("content") is not None)
     if thought:
         yield sse.message(answer, thought)
     for piece in pieces(text) if isinstance(text, str) else ():

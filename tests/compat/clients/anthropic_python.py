@@ -15,6 +15,16 @@ out["messages"] = answer.content[0].text
 with client.messages.stream(model="m", max_tokens=64, messages=ASK) as events:
     out["stream"] = "".join(events.text_stream)
     out["final message"] = events.get_final_message().content[0].text
-called = client.messages.create(model="m", max_tokens=64, messages=WEATHER, tools=[TOOL])
-out["tool"] = [called.stop_reason, called.content[-1].input]
+
+
+def tool(message):
+    """What was called, what was said, and why the answer ended."""
+    called = [block.input for block in message.content if block.type == "tool_use"]
+    said = "".join(block.text for block in message.content if block.type == "text")
+    return {"called": called, "said": said, "ended": message.stop_reason}
+
+
+out["tool"] = tool(client.messages.create(model="m", max_tokens=64, messages=WEATHER, tools=[TOOL]))
+with client.messages.stream(model="m", max_tokens=64, messages=WEATHER, tools=[TOOL]) as events:
+    out["tool stream"] = tool(events.get_final_message())
 print(json.dumps(out))

@@ -19,6 +19,7 @@ model = ChatOpenAI(model="m", max_retries=0, include_response_headers=True)
 answer = model.invoke(QUESTION)
 out["chat"] = answer.content
 out["stream"] = "".join(chunk.content for chunk in model.stream(QUESTION))
-out["tool"] = model.bind_tools([weather]).invoke("What is the weather in Canberra?").tool_calls[0]["args"]
+called = model.bind_tools([weather]).invoke("What is the weather in Canberra?")
+out["tool"] = {"called": [call["args"] for call in called.tool_calls], "said": called.content}
 out["responses"] = ChatOpenAI(model="m", max_retries=0, use_responses_api=True).invoke(QUESTION).text
 print(json.dumps(out, default=str))
