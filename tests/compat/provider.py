@@ -18,8 +18,9 @@ from hedgerow.proxy.upstreams.dialects import messages, responses
 from tests.support.upstream import sse_response, stream_chunks
 
 Json = dict[str, Any]
-NAMES = ("Canberra",) * 7 + ("Sydney", "Melbourne", "Perth")
-"""What ten answers in a row say: seven of ten agree, so that an answer by agreement has the confidence 0.7."""
+NAMES = (*("Canberra",) * 6, "Sydney", "Melbourne", "Perth", "Canberra")
+"""What ten answers in a row say: seven of ten agree, so that an answer by agreement has the confidence 0.7. The last one is left for a client's own call
+that comes after all samples."""
 STRONGER = "Hobart"
 """What a stronger model says."""
 PATIENCE_S = 120
@@ -42,12 +43,12 @@ class Provider:
 
     def __init__(self, names: Sequence[str] = NAMES, *, doubts_calls: bool = False, chat_alone: bool = False) -> None:
         self._names, self._doubts_calls, self._chat_alone = names, doubts_calls, chat_alone
-        self._turn = 0
+        self._left: list[str] = []
         self._ids = count(1)
 
     def reset(self) -> None:
         """Forget who asked."""
-        self._turn = 0
+        self._left = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request."""
@@ -90,10 +91,17 @@ class Provider:
         return [f"{name}." if schema is None else json.dumps(instance(schema, schema, name)) for name in names]
 
     def _in_turn(self, body: Json, n: int) -> list[str]:
-        is_sample = body.get("temperature") == SAMPLED_AT
-        start = self._turn if is_sample else 0  # a client's own call is the first of its ten
-        self._turn = start + n
-        return [self._names[(start + i) % len(self._names)] for i in range(n)]
+        """What is said by so many answers. A client's own call says the first name, and its samples the others, whichever comes first."""
+        if body.get("temperature") != SAMPLED_AT:
+            if n == 1 and self._names[0] not in self._left:
+                self._left = [*self._names]
+            if n == 1:
+                self._left.remove(self._names[0])
+            return [self._names[i % len(self._names)] for i in range(n)]
+        while len(self._left) < n:
+            self._left += self._names
+        said, self._left = self._left[:n], self._left[n:]
+        return said
 
     def _calls(self, body: Json, asked: str, n: int = 1) -> list[tuple[str, Json]]:
         """The tool that is called and its arguments, once for each answer; nothing where none is called."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from typing import Any
 
+import httpx
 import pytest
+import structlog
 
 from tests.compat.environments import KNOWN, Environment
 from tests.compat.running import Place, everywhere, faults, good, places, verdict
 from tests.compat.snippets import fault, snippets
+from tests.support.servers import serving
+from tests.support.waiting import until
 
 OWN = Environment.own()
 
@@ -45,6 +51,21 @@ def test_the_programs_of_the_document_print_the_confidence(client: str, found: d
     """As they stand, but for the address."""
     _needs(client)
     assert fault(snippets()[client], OWN, found["on"]) is None
+
+
+def test_what_a_proxy_logs_as_an_error_is_noticed() -> None:
+    """By a logger of its own, by the server, and by the event loop."""
+
+    async def faulty(_scope: Any, _receive: Any, _send: Any) -> None:
+        asyncio.get_running_loop().call_soon(lambda: 1 / 0)
+        structlog.get_logger().error("row_lost")
+        structlog.get_logger().warning("slow")
+        raise ValueError
+
+    with faults() as logged:
+        with serving(faulty) as address:
+            assert httpx.get(address).status_code == 500
+        assert len(until(lambda: [*logged], lambda lines: len(lines) >= 3)) == 3
 
 
 def test_every_client_has_a_program_in_the_document() -> None:
