@@ -84,9 +84,7 @@ def _known(every: list[Source]) -> set[str]:
     }
     asked.discard("")
     return {
-        one.prompt
-        for one in every
-        if one.id in ids or one.id.partition("#")[0] in ids or one.question.strip() in asked
+        one.prompt for one in every if one.id in ids or one.id.partition("#")[0] in ids or one.question.strip() in asked
     }
 
 

@@ -10,8 +10,8 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim, Kind, claims
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.proxy.rewriting import assertions
+from hedgerow.proxy.rewriting.asserting import asserts
 from hedgerow.proxy.rewriting.claims import is_claim, is_problem
-from hedgerow.proxy.rewriting.template import asserts
 from hedgerow.proxy.types import ClaimConfidence
 
 _FACT = re.compile(r"\d|(?<!^)\b[A-Z][^\W\d_]|^[*_]*[A-Z][^\W\d_]+(?:\s+[A-Z]|[*_\s]*$)")

@@ -24,12 +24,12 @@ WORDS_OF_A_TEXT = 60
 """From so many words on, answers that all differ were not asked for one thing."""
 
 _POLITE = re.compile(
-    r"(?:(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok(?:ay)?|great|please|bitte|kindly|so|well|now|and)\b[\s,.!]*(?=\S)|"
+    r"(?:(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok(?:ay)?|great|please|bitte|kindly|so|well|now|and|but|oh|ah|aww?|yeah?|yep|wow|haha)\b[\s,.!]*(?=\S)|"
     r"(?:can|could|would|will) you (?:please |help me )?(?=\w+ (?!you))|i (?:need|want|would like) you to |i'd like you to |help me (?:to )?)*"
 )
 _MAKE = re.compile(
     r"(?:(?:write|compose|create|generate|build|implement|refactor|rewrite|rephrase|reword|paraphrase|proofread"
-    r"|summari[sz]e|suggest|recommend|brainstorm|come up with|pretend|act as|role-?play|let's|let us|argue|continue)\b(?!-)|"
+    r"|summari[sz]e|suggest|recommend|brainstorm|illustrate|come up with|pretend|act as|role-?play|let's|let us|argue|continue)\b(?!-)|"
     r"(?:craft|draft|shorten|polish|improve|edit|plan|design|invent|make|imagine|you are|sing|code|debug|fix|add|decorate|outline|persuade|sketch)"
     r" (?:me|us|my|our|an?|the|this|these|that|it|some|him|her|them|up|you|your|now)\b)"
     r"(?!\s+[\d\"“])(?!.*\bas an? (?:decimal|fraction|percentage|roman numeral|product|sum)\b)"
@@ -53,7 +53,7 @@ _TEXTS = re.compile(
 """Texts that are to be made, by their names; what was said before, to be said differently; a part to be played."""
 _OPINION = re.compile(
     r"(?:what (?:\w+ ){1,6}(?:do|would) you (?:recommend|suggest|advise|prefer|like|enjoy|think)|what do you (?:think|make|say|like|feel|enjoy)|what(?:'s| is| are) your|how do you feel|how are you|how would you|in your opinion|"
-    r"would you (?:rather|like|prefer)|do you (?:like|prefer|love|enjoy|hate|think|feel|believe|want)|have you ever|should (?:i|we)\b|"
+    r"would you (?:rather|like|prefer)|do you (?:like|prefer|love|enjoy|hate|think|feel|believe|want|find (?:it|this|that|them)\b|have (?:any|an?) (?:\w+ )?(?:symptoms?|hobb(?:y|ies)|pets?|kids|plans|favou?rites?)\b)|have you ever|should (?:i|we)\b|"
     r"what (?:should|shall|could|can) (?:i|we) (?:cook|wear|do|eat|say|buy|watch|read|give|write|call)|which (?:one )?is (?:better|nicer|prettier|more fun)|"
     r"(?:any|got any) (?:ideas|tips|advice)|are you (?:a |an |really )?(?:conscious|sentient|alive|human|real|happy|sad|ok|okay|there|bot|robot|ai)\b|"
     r"who are you|was (?:hältst|denkst|meinst) du|magst du|gefällt dir|welche[sr]? ist dein|was ist dein|wie geht|soll ich|"
@@ -62,15 +62,20 @@ _OPINION = re.compile(
 )
 _CHAT = re.compile(
     r"(?:hi|hello|hey|howdy|yo|good (?:morning|afternoon|evening|night)|thanks?|thank you|thx|ok(?:ay)?|cool|great|nice|lol|haha+|wow|bye|goodbye|"
-    r"see you|sorry|welcome|cheers|what'?s up|sup|there|nice to meet you|hallo|guten (?:morgen|tag|abend)|danke(?: schön| sehr)?|tschüss|servus|"
+    r"see you|sorry|welcome|cheers|what'? ?s up|sup|there|nice to meet you|hallo|guten (?:morgen|tag|abend)|danke(?: schön| sehr)?|tschüss|servus|"
     r"bonjour|bonsoir|salut|merci(?: beaucoup)?|comment ça va|ça va|hola|buen[oa]s (?:d[íi]as|tardes|noches)|(?:muchas )?gracias(?: por todo)?|"
     r"¿?qu[ée] tal|¿?cómo estás|adi[óo]s|ciao|grazie(?: mille)?|come stai|buongiorno|ol[áa]|obrigad[oa]|tudo bem|你好|您好|谢谢|再见|"
     r"こんにちは|ありがとう\w*|おはよう\w*|привет|спасибо|здравствуй\w*|как дела)(?:\b|(?<=\W)|$)"
 )
 _CHAT_ONLY = re.compile(rf"(?:{_CHAT.pattern}[\s,.!?…¡¿]*)+(?:[^\W\d_]+[\s.!…]*)?")
 _ABOUT_US = re.compile(
-    r"(?:i|i'm|i am|i've|i feel|my|you|you're|your|we|we're|that's|that is|this is)\b(?!.*\b(?:know|wonder|tell me|question)\b)"
+    r"(?:i|i'm|i am|i've|i feel|my|you|you're|your|we|we're|that's|that is|this is)\b(?!.*\b(?:know (?:who|what|when|where|why|how|which|if|whether|the|more)|wonder|tell me|question)\b)"
 )
+_ECHOES = re.compile(
+    r"(?:oh|ah|aww?|yeah?|yep|wow|haha)\b(?!.*(?:\?|\b(?:who|what|when|where|why|how|which|tell|explain|describe|name|give|list|define|find|solve|calculate)\b))",
+    re.DOTALL,
+)
+""" "Yeah, good shoes really help." """
 _MADE_AT_THE_END = re.compile(  # Japanese and Korean say at the end what is to be done
     r"(?:書|作|描|要約し|翻訳し|話し|考え)(?:いて|って|て)(?:ください|くれ|ほしい|。|$)"
     r"|(?:작성|창작|번역|요약)해(?: ?(?:줘|주|주세요|주십시오))?|(?:써|지어|만들어) ?(?:줘|주세요|주십시오)"
@@ -216,7 +221,7 @@ def asks_for_claim(prompt: str) -> bool:
             not text
         )  # a prompt of signs alone is chit-chat; one without text (a picture, say) is not for us to judge
     sentences = [s for s in _SENTENCE.split(text) if any(c.isalnum() for c in s)]
-    if any(_wants_something_made(s) for s in sentences) or _CHAT_ONLY.fullmatch(text):
+    if any(_wants_something_made(s) for s in sentences) or _CHAT_ONLY.fullmatch(text) or _ECHOES.match(text):
         return False
     return not all(_is_talk(s) for s in sentences) and not wants_a_text(prompt)
 

@@ -45,6 +45,8 @@ NOT_PUT_INSIDE = KEPT_INSIDE | {"maybe"}
 
 PLAIN_FROM = 0.9
 """Calibrated mean from which an answer stands as it is: the statement alone says as much."""
+WORDS_WITHOUT_STOP = 12
+"""Words up to which an answer may be whole without a stop."""
 LOW = 0.25
 """Calibrated mean up to which no hedge goes into an answer: a statement with a denial beside it contradicts itself."""
 
@@ -231,7 +233,7 @@ def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
     left, right = shape.body[: shape.adverb_at].rstrip(), shape.body[shape.adverb_at :]
     if text in NOT_PUT_INSIDE and not (text == "likely" and _AFTER_BE.search(left)):
         return None
-    if _MANNER.search(left) or not right.strip("*_ :") or right.startswith(","):
+    if _MANNER.search(left) or not right.strip("*_ :") or right.startswith((",", ":")):
         return None  # "typically presumably involves"
     return shape.head + f"{left} {text} {right}".rstrip() + shape.end
 
@@ -323,8 +325,14 @@ def _opened(text: str, shape: Shape, end: str) -> str:
 
 
 def _full_stop(shape: Shape, around: Surroundings) -> str:
-    """What ends a full sentence: the draft's own stop, one of ours where it has none and stands alone."""
-    return shape.end if shape.stopped or _is_list(shape) or around.rest.strip() else "."
+    """What ends a full sentence: the draft's own stop, one of ours where it has none, stands alone and is not broken off."""
+    open_end = _is_list(shape) or around.rest.strip() or breaks_off(shape.body)
+    return shape.end if shape.stopped or open_end else "."
+
+
+def breaks_off(text: str) -> bool:
+    """Whether a text without a stop is more likely broken off than a short answer: a stop of ours would make nonsense of it ("Senator David Mc.")."""
+    return len(text.split()) > WORDS_WITHOUT_STOP
 
 
 def _is_list(shape: Shape) -> bool:

@@ -20,20 +20,14 @@ from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import Piece, pieces
 from hedgerow.lexicon.text.shape import shape
 from hedgerow.proxy.outcomes import Reason
+from hedgerow.proxy.rewriting.asserting import asserts, hedges_itself, is_list, is_worked_solution
 from hedgerow.proxy.rewriting.claims import is_claim, is_problem
 from hedgerow.proxy.rewriting.frames import LOW, Surroundings, capitalise, distance, is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.guard import FactGuard
 from hedgerow.proxy.rewriting.placing import put
 from hedgerow.proxy.rewriting.stream import unsaid
 from hedgerow.proxy.rewriting.strip import Stripper
-from hedgerow.proxy.rewriting.template import (
-    TemplateRewriter,
-    asserts,
-    choose,
-    hedges_itself,
-    is_list,
-    is_worked_solution,
-)
+from hedgerow.proxy.rewriting.template import TemplateRewriter, choose
 from hedgerow.proxy.types import Placement, Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
 
 Nearest = Callable[[Beta, Collection[str]], tuple[Match, ...]]

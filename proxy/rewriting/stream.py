@@ -14,9 +14,9 @@ from hedgerow.lexicon.hedges.written import Closing, written
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.frames import LOW, distance, is_plain
+from hedgerow.proxy.rewriting.asserting import asserts, only_asks
+from hedgerow.proxy.rewriting.frames import LOW, breaks_off, distance, is_plain
 from hedgerow.proxy.rewriting.guard import Reader, perceived_confidence
-from hedgerow.proxy.rewriting.template import asserts
 from hedgerow.proxy.types import Rewording, RewriteRequest
 
 _WORD = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+")
@@ -59,7 +59,8 @@ def append_confidence_sentence_sync(request: RewriteRequest, reader: Reader | No
         return replace(plain, status="unhedged", reason=Reason.UNKNOWN_LANGUAGE)
     if not request.must_hedge and is_plain(request.target, request.hedges):
         return replace(plain, hedge=NO_HEDGE)
-    if not any(asserts(sentence, language) for sentence in sentences(request.draft)):
+    texts = sentences(request.draft)
+    if not any(asserts(text, language) for text in texts) or (language == "en" and only_asks(texts)):
         return replace(plain, reason=Reason.NO_ASSERTION)
     if (closing := closing_sentence(request.target, request.hedges, language, request.said)) is None:
         return replace(plain, status="unhedged", reason=Reason.NO_FRAME)
@@ -89,7 +90,8 @@ def unsaid(sentences: Sequence[Closing], said: str) -> Sequence[Closing]:
 
 
 def _break(answer: str) -> str:
-    """A blank line after a longer answer or one with lines of its own, else a space; a full stop first where there is none."""
-    if "\n" in answer.strip() or len(answer) > 280:
+    """A blank line after a longer answer, one with lines of its own or one that breaks off, else a space; a full stop first where there is none."""
+    stopped = re.search(r"[.!?…][\"”»')\]*_]*\s*$", answer) is not None
+    if "\n" in answer.strip() or len(answer) > 280 or (not stopped and breaks_off(answer)):
         return "\n\n"[len(answer) - len(answer.rstrip("\n")) :]
-    return " " if re.search(r"[.!?…][\"”»')\]*_]*\s*$", answer) else ". "
+    return " " if stopped else ". "

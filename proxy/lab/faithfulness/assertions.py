@@ -20,8 +20,8 @@ from hedgerow.lexicon.text.language import known_language_of, language_of
 from hedgerow.lexicon.text.sentences import Piece, sentences
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.pipeline.claims import claims_of
+from hedgerow.proxy.rewriting.asserting import asserts
 from hedgerow.proxy.rewriting.strip import Strippers
-from hedgerow.proxy.rewriting.template import asserts
 
 LOOKED_AT = 2_000
 """Characters of an answer that tell its language."""

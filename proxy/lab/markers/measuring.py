@@ -22,8 +22,8 @@ from hedgerow.proxy.lab import reading
 from hedgerow.proxy.lab.faithfulness.assertions import Assertion
 from hedgerow.proxy.lab.faithfulness.contradiction import ByJudge, by_words, said_in
 from hedgerow.proxy.lab.markers.rows import Answered, MeasuredAnswer, MeasuredSentence
+from hedgerow.proxy.rewriting.asserting import asserts
 from hedgerow.proxy.rewriting.strip import Strippers
-from hedgerow.proxy.rewriting.template import asserts
 
 Verdicts = Sequence[Sequence[bool | None]]
 """For each sentence and each further answer: it bears it out, contradicts it, or neither (None)."""

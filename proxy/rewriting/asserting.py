@@ -1,0 +1,215 @@
+"""Which sentence of an answer answers, and whether a sentence asserts anything that a hedge could be about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hedgerow.lexicon.text.language import grammar
+from hedgerow.lexicon.text.numbers import SCALES, SMALL, TENS
+from hedgerow.lexicon.text.opaque import masked
+from hedgerow.lexicon.text.sentences import Piece
+from hedgerow.lexicon.text.shape import shape
+from hedgerow.proxy.rewriting.claims import asks_for_proof, asks_to_calculate, may_claim
+from hedgerow.proxy.rewriting.guard import LONG
+
+NO_ASSERTION = re.compile(
+    r"(?:(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
+    r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|(?:There is )?no (?:reliable |verified |specific )?(?:record|information|data|details|evidence)\b|"
+    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|.{0,120}\b(?:(?:can|may) vary|var(?:y|ies)(?: \w+)? (?:depending|from \w+ to|by))\b|.{0,120}\b(?:has|have) not (?:yet )?been (?:announced|confirmed|released|determined|specified|named|disclosed|revealed|mentioned|provided)\b|[^,]{1,200}, you (?:can|could|will|may)\b|(?:this|that|it) will (?:give|allow|help|let|ensure|enable)\b|you can (?:use|try|have|add|set|write|run|do|make|create|get|simply|also|just|easily|follow)\b|(?:because|since|if|as) [^,]{0,200}, (?:we|let us|let['’]s)\b|.{0,60}\bdepends on (?:the (?:specific|type|version|model|context)|your|which|what|how|where|whether)\b|(?:[^,]{1,80}, )?It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell|provide|give|find|calculate)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:[^,]{1,200}, )?(?:we|let us|let['’]s) (?:can|need|have to|must|will|get|use|find|see|know|first|start|then)\b|To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|Not (?:\w+ )?sure\b|I(?: will|['’]ll)\b|(?:it|this|that)(?: all| really)? depends\b|[^,]{1,60}, if you\b|(?:if you [^,]{1,200}, )?I(?:['’]d| would) be (?:happy|glad)\b|this (?:\w+ )?(?:problem|question|puzzle|riddle|task|exercise) (?:is|asks|involves|requires|can)\b|I don['’]t know|(?:yes, |no, )?I (?:dis)?agree\b|.{0,120}\b(?:is|are|was|remains?) (?:currently |still )?(?:unknown|unclear|not known|not specified)\b|(?:There (?:is|was) )?(?:not|too little|insufficient) (?:enough |sufficient )?information\b|I(?: am|['’]m) (?:unsure|uncertain|trained|designed|programmed|only|just|an? (?:\w+ )?(?:AI|language|text|assistant|model))\b|(?:(?:first|next|then|now|finally|so|here|again|since)\b,? )?(?:we|we['’]re|we['’]ve) (?:\w+ly )?(?:want|wish|are (?:asked|given|told|looking|trying|interested)|start|begin|know|apply|call|denote|define|obtain|consider|claim|have|had|must|need|can|could|may|will|would|should|get|find|use|see|let|try|first|then|now|also)\b)",
+    re.IGNORECASE,
+)
+"""How sentences begin that give no answer: there is nothing to be sure or unsure of."""
+_OF_MYSELF = re.compile(
+    r"[Ii](?:['’]ve| have)? (?:(?:just|also|really|never|always|still|recently|actually|do not|don['’]t) )*(?:used to|did(?: not|n['’]t)?|(?:have|had) (?:not|never|n['’]t)|got an?|haven['’]t|loved?|liked?|enjoy(?:ed)?|"
+    r"hated?|prefer(?:red)?|lived?|grew|went|saw|watch(?:ed)?|play(?:ed)?|wish(?:ed)?|work(?:ed)?|tried|bought|own(?:ed)?|visit(?:ed)?|met|miss(?:ed)?|agree|wonder)\b"
+)
+"""What somebody tells of himself ("I used to eat meat"); "I Love Lucy" is a title."""
+_ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
+
+
+_OWN_DOUBT = re.compile(
+    r"(?<!\bI )\b(?:might|may|could|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared|likely) (?:not )?to (?:be|have)\b|"
+    r"\b(?:less|more) likely to\b|\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
+    r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially|(?:said|reported|rumou?red|alleged) to|it is (?:\w+ )?(?:believed|thought|said|assumed) that|(?:clearly|obviously) (?:the|an?))\b|, of course\b",
+    re.IGNORECASE,
+)
+"""Doubt that is part of what a sentence says ("It might be X"): without it the sentence would say something else."""
+_ADVERB_OF_DOUBT = r"(?:possibly|probably|perhaps|maybe|likely|presumably)\b"
+_OF_A_PART = re.compile(rf", (?:\w{{1,20}} ){{0,2}}{_ADVERB_OF_DOUBT} (?!it\b)")
+""" "It was built around 1200, possibly by monks." """
+_REPORTED = re.compile(
+    r"(?<!\bI )\b(?:say|says|said|claims?|claimed|argue[sd]?|believe[sd]?|suggest(?:s|ed)?|thinks?|thought)\b"
+)
+""" "Critics say it is probably a hoax." """
+
+
+_CORRECTS_ITSELF = re.compile(
+    r"\b(?:is|was|are|were) (?:incorrect|not (?:correct|the (?:correct|right|actual|answer|film|movie|song|book|one)\b))|"
+    r"(?:[,;] |\b)(?:however|but),? (?:I (?:can |could )?f(?:ou|i)nd\b|(?:it|that|this|he|she) (?:is|was) not\b)|"
+    r"\bnot (?:an?|the) (?:\w+ ){1,3}(?:figure|person)\b.{0,20}\bhowever\b",
+    re.IGNORECASE,
+)
+""" "It was X, but it was not the film you are looking for": a hedge would speak for both halves."""
+
+
+def hedges_itself(sentence: str) -> bool:
+    """Whether an English sentence has doubt of its own that another hedge cannot take the place of, or takes itself back; quotations are not looked into."""
+    text = masked(sentence)
+    part, reported = _OF_A_PART.search(text), _REPORTED.search(text)
+    return (
+        _OWN_DOUBT.search(text) is not None
+        or _CORRECTS_ITSELF.search(text) is not None
+        or (part is not None and len(text[: part.start()].split()) > 2)
+        or (reported is not None and re.search(rf"\b{_ADVERB_OF_DOUBT}", text[reported.end() :]) is not None)
+    )
+
+
+def is_list(text: str) -> bool:
+    """Whether an answer is a list of items, bare or after a line that ends in a colon: a hedge on one of them would not speak for the others."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    items = [_ITEM.match(line) is not None for line in lines]
+    opens = bool(items) and (items[0] or lines[0].rstrip("*_ ").endswith(":"))
+    return opens and sum(items[:3]) > 1 and _CONCLUDES.match(lines[-1]) is None
+
+
+_FORMULA = re.compile(r"\\\[|\\\(|\$\$|\\boxed|\d\s{0,2}[=≈]\s{0,2}[\d$(\\]|^[^\S\n]{0,8}\S{1,12} ?[=≈]", re.MULTILINE)
+_STEPS = 3
+"""Formulas from which an answer is a worked solution, whatever was asked."""
+_CONCLUDES = re.compile(
+    r"[*_\s]*(?:(?:and )?(?:so|therefore|thus|hence|consequently|in conclusion)\b|(?:the|our) (?:final |correct )?(?:answer|result) (?:is|was)\b)",
+    re.IGNORECASE,
+)
+_ANSWERS_FIRST = re.compile(r"[*_\s]*(?:yes|no|true|false|the (?:final |correct )?(?:answer|result))\b", re.IGNORECASE)
+
+
+def is_worked_solution(text: str, question: str = "") -> bool:
+    """Whether a text works something out step by step: then only its last line is an answer. One formula is enough where a calculation was asked for."""
+    return len(_FORMULA.findall(text)) >= (1 if asks_to_calculate(question) else _STEPS)
+
+
+def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = "") -> int | None:
+    """Index of the sentence that answers, the first that asserts something, but: of a worked solution the last one where it does; the last one too where
+    it draws the conclusion ("So ..."); where a number was asked for in English, the first with one. A proof, a list and what asks back have no such sentence.
+    """
+    indices = [index for index, piece in enumerate(parts) if piece.is_sentence]
+    alone = len(indices) == 1
+    if not indices or asks_for_proof(question) or is_list("".join(piece.text for piece in parts)):
+        return None
+    first = indices[0]
+    if (
+        _ASKS_BACK.search(parts[first].text)
+        or _ILLUSTRATES.match(parts[first].text)
+        or _TERM.search("".join(piece.text for piece in parts[: first + 1]))
+    ):
+        return None
+    if is_worked_solution("".join(piece.text for piece in parts), question):
+        indices = [index for index in indices[-1:] if _REMARK.match(parts[index].text) is None]
+    asserting = [
+        index
+        for index in indices
+        if (alone or not _is_line(parts[index].text, language, is_first=index == indices[0]))
+        and asserts(parts[index].text, language)
+    ]
+    if len(asserting) > 1 and _concludes(parts[asserting[0]].text, parts[asserting[-1]].text):
+        return asserting[-1]
+    for asks, answers in _ASKED:
+        if asks.search(question[:LONG]):
+            asserting.sort(key=lambda index: answers.search(parts[index].text) is None)
+    return next(iter(asserting), None)
+
+
+def takes_no_stand(texts: Sequence[str]) -> bool:
+    """Whether an English answer says after its first sentence that it could not find out, thinks otherwise or needs to know more."""
+    return any(map(_GIVES_UP.match, texts[1:]))
+
+
+def only_asks(texts: Sequence[str]) -> bool:
+    """Whether the sentences of an English answer begin with no answer and end by asking for more: what stands between them is a guess at the question."""
+    return len(texts) > 1 and NO_ASSERTION.match(texts[0]) is not None and _GIVES_UP.match(texts[-1]) is not None
+
+
+def _concludes(first: str, last: str) -> bool:
+    """Whether the last of some sentences draws the conclusion, and the first has not given it yet."""
+    known = set(re.findall(r"\d+", last))
+    return (
+        _CONCLUDES.match(last) is not None
+        and _ANSWERS_FIRST.match(first) is None
+        and not (known and known == set(re.findall(r"\d+", first)))
+    )
+
+
+_REMARK = re.compile(r"(?:however|note|remember|alternatively|in (?:practice|general))\b", re.IGNORECASE)
+"""What stands after a result."""
+_ASKS_BACK = re.compile(r"\byou\b.*\?$")
+"""What has to be known before there is an answer: "Which cup do you mean?" """
+_ILLUSTRATES = re.compile(
+    r"(?:(?:sure|certainly|of course|yes|okay)[,!.] )?(?:(?:let['’]s |let us |please )?(?:consider|imagine|suppose|picture)|let['’]s say)\b",
+    re.IGNORECASE,
+)
+"""An example follows, which is made up: "Sure, consider a farmer who sells his milk." """
+_TERM = re.compile(r"^[*_]*(?!.*\banswer\b)\w[^\s:]* [^:\n.?!]{2,60}:[*_]* (?:It|This|They)\b", re.IGNORECASE)
+"""A term and what it means: "Factory Method: It is a pattern ..."."""
+_GIVES_UP = re.compile(
+    r"(?:however|but),? I (?:believe|found|suspect)\b|(?:however, |but )?I (?:(?:could not|couldn['’]t|cannot|can['’]t|was not able to|am not able to|was unable to|am unable to) (?:verify|confirm|find|determine|identify|locate))\b|"
+    r"(?:can|could|would) you (?:please )?(?:provide|clarify|specify|give|share|rephrase)\b|please (?:provide|clarify|specify)\b",
+    re.IGNORECASE,
+)
+"""What an answer says after a first sentence that it takes no stand on."""
+_ASKS_FOR_A_NUMBER = re.compile(
+    r"\bhow (?:many|much|old|long|far|tall|high|big|large|often)\b|\bwhen\b|\b(?:what|which) (?:year|date|day|age|number)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(rf"\d|\b(?:{'|'.join((*SMALL, *TENS, *SCALES))})\b", re.IGNORECASE)
+_ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
+    (_ASKS_FOR_A_NUMBER, _NUMBER),
+    *(
+        (re.compile(rf"\bwho(?:se voice)? (?:\w+ ){{0,2}}?(?:{asked})", re.IGNORECASE), re.compile(rf"\b(?:{said})", re.IGNORECASE))
+        for asked, said in (
+            ("play|voice|star", "play|portray|voice|star"), ("sing|sang|sung|perform", "sing|sang|sung|perform|record|vocal"),
+            ("wrote|write|compose", "wr[io]t|compose|author|by "), ("direct|produce", "direct|produce"), ("invent|discover|found|create|built", "invent|discover|found|create|buil|develop"),
+            ("won|win", "won|win|champion"), ("kill|murder|shot", "kill|murder|shot"),
+        )
+    ),
+)  # fmt: skip
+"""What is asked for, and what the sentence that answers has in it: what stands before that is background."""
+
+
+def _is_line(sentence: str, language: str, *, is_first: bool) -> bool:
+    """Whether a sentence among others is a heading, a row, a formula or a leftover: without a stop, or a fragment after the first."""
+    form = shape(sentence, language=language)
+    if form.kind == "clause":
+        return not (form.stopped or is_first)
+    return not (form.stopped and (is_first or form.unsure)) or "=" in form.body
+
+
+def asserts(sentence: str, language: str = "en") -> bool:
+    """False for questions, for sentences that give no answer, that announce, instruct or are polite, and for what has no words or is a formula."""
+    form = shape(sentence, language=language)
+    no_answer = NO_ASSERTION if language == "en" else grammar(language).no_answer
+    if (
+        form.kind in ("none", "question")
+        or no_answer.match(form.body)
+        or (language == "en" and _OF_MYSELF.match(form.body))
+        or _NO_WORDING.search(sentence)
+        or _SYMBOLS.fullmatch(sentence)
+        or _OPENS_QUOTATION.match(sentence)
+    ):
+        return False
+    if form.body.rstrip("*_ ").endswith(":") and (language == "en" or form.kind == "fragment"):
+        return False  # the list that follows is the answer
+    return language != "en" or may_claim(sentence)
+
+
+_OPENS_QUOTATION = re.compile(r"[*_]*(?:“[^”]*$|\"[^\"]*$)")
+"""A sentence that begins a quotation of several."""
+_NO_WORDING = re.compile(
+    r"^(?i:therefore|thus|hence|so|then|finally|and)\W*$|^\$[^$\\]{0,300}\\[a-z][^$]{0,300}\$[.\s]{0,9}$|^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^[\[(|][^A-Za-z]*[\])|]$|^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$|^That ?['’]s \w+ ?!$|^(?:Oh|Ah|Haha|Ha|Yeah|Yep|Sure),? (?:sure|right|yes|yeah|of course|great)\b",
+    re.DOTALL,
+)
+"""Drawings, rows of tables, exclamations."""
+_SYMBOLS = re.compile(
+    r"(?!.*\bis\b)(?=.*(?:[=≈≠≤≥→⇌↔^]|->| [+×÷·] ))"
+    r"(?>(?:[A-Z][a-z]?[\d⁰-₎²³]*){1,8}(?!\w)|\b(?:and|sin|cos|tan|log|exp|sqrt)\b|(?<![^\W\d_])[^\W\d_]{1,2}(?![^\W\d_])|[\W\d_⁰-₎²³])++"
+)
+"""An equation, a reaction or a term by itself: signs, numbers and symbols of a letter or two."""
