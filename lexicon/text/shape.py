@@ -25,12 +25,13 @@ _POLAR = re.compile(
     r"(?:yes|no|yeah|nope|true|false|correct)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+[–—-]+\s*)", re.IGNORECASE
 )
 _CONNECTIVE = re.compile(
-    r"(?:(?:however|moreover|furthermore|additionally|in addition|for (?:example|instance)|instead|finally|overall|in fact|"
+    r"(?:(?:however|moreover|furthermore|additionally|in addition|for (?:example|instance)|instead|finally|lastly|firstly|secondly|thirdly|overall|in fact|"
     r"in short|in conclusion|in summary|as a result|on the other hand|that said|nevertheless|still|then|also),|"
     r"(?:so|but|and|yet|thus|hence|therefore),?)\s+",
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"(?:\*\*|__)?[^.:!?\n]{1,80}(?<!\s\w\s):(?:\*\*|__)?[ \t]+")
+_OPENS_SINGLE = re.compile(r"(?:^|\s)['‘](?!s\b)[^'’]*$")
 _FORBIDS = re.compile(r"(?:do not|don['’]t|never|avoid)\b", re.IGNORECASE)
 """What stands before the colon of a warning: "Do not mix them: the fumes kill." """
 _INTRODUCTION = re.compile(
@@ -121,7 +122,12 @@ def label_end(sentence: str) -> int:
 
 def _is_open(text: str) -> bool:
     """True within a bracket or a quotation that the text opens and does not close."""
-    return text.count("(") != text.count(")") or text.count('"') % 2 == 1 or text.count("“") != text.count("”")
+    return (
+        text.count("(") != text.count(")")
+        or text.count('"') % 2 == 1
+        or text.count("“") != text.count("”")
+        or bool(_OPENS_SINGLE.search(text))
+    )
 
 
 def _end(sentence: str) -> tuple[str, str, bool]:

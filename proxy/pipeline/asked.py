@@ -28,6 +28,7 @@ _ASKED = r"(?:who|whom|whose|when|where|which|what(?:'s)?|how (?:many|much|long|
 _QUESTION = re.compile(
     rf"(?:^|[.!?,:\n])\s*(?:(?:and|so|but|then|also)\b,? )?(?:{_ASKED}|why|is|are|was|were|did|does|do|has|have|had|can)\b"
     r"[^\n?]*\?\s*(?:$|\n\s*(?:answer|a|response|output)\s*:)"
+    r"|\b(?:of|in|to|by|under|from) (?:which|what)\b[^\n?]{0,80}\?\s*$|(?:^|[.!?,\n])[\"”']?\s*(?:(?:will|would|should|may|might)|how (?:should|will|does|do|did|is|are|was|were)) (?!i\b|you\b|we\b|one\b)[^\n?]*\?\s*$"
     rf"|(?:^|[.!?,:\n])\s*(?:up )?(?:in|on|at|to|from|for|by|with|of|under|during|since|until) {_ASKED}\b[^\n?]*\?\s*$"
     r"|\b(?:who|whom|what|which|where|when)\?\s*$"
     rf"|^(?:(?:in|on|at) )?{_ASKED}\b[^\n?]*$|^do you (?:need|have to)\b"
@@ -38,6 +39,13 @@ _QUESTION = re.compile(
 )
 """A plain question at the end, before "Answer:" or after "Question:", also one that begins with a preposition, ends with what it asks or has no question
 mark; a sentence to complete; verbs that ask for one thing."""
+
+
+_UNFINISHED = re.compile(
+    r"(?:^|[.!?] )[\"”')]*\s*(?:the|if|in|on|to|at|under|for|from|by|all|most|when|after|according|this|these|that|he|she|it|his|her|their|its|each|as|with|since|because|based|\w+ing|dr\. \w+)\b"
+    r"[^.!?\n]{5,400}\b(?:is|are|was|were|will|would|should|can|could|may|must|has|have|had|be|appears?|depends?)\b[^.!?\n]{0,120}(?<![\"”'])$"
+)
+"""A statement that stops before its end: what completes it is right or wrong ("The motion will most likely be")."""
 
 
 def ends(prompt: str) -> str:
@@ -53,7 +61,7 @@ def wants_a_text(prompt: str) -> bool:
     (False, True)
     """
     text = ends(prompt)
-    if _QUESTION.search(text) or known_language_of(text) != "en":
+    if _QUESTION.search(text) or _UNFINISHED.search(text) or known_language_of(text) != "en":
         return False
     threshold: float = _fitted()["threshold"]
     return score(text) < threshold

@@ -14,7 +14,8 @@ from hedgerow.proxy.rewriting.claims import asks_for_proof, asks_to_calculate, m
 from hedgerow.proxy.rewriting.guard import LONG
 
 NO_ASSERTION = re.compile(
-    r"(?:(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
+    r"(?:(?:(?:additionally|also|moreover|furthermore|instead|therefore|as such|however),? )?(?:as an? (?:AI|language)\b|I (?:respect|prioriti[sz]e|strive|aim|cannot|can['’]t|(?:was|am|have been) (?:programmed|trained|designed|created))\b)|"
+    r"(?:well|hmm|oh|honestly),? I(?: am|['’]m) not sure\b|No answer\b|More (?:information|context|details) (?:is|are|would be) (?:needed|required)\b|(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
     r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|(?:There is )?no (?:reliable |verified |specific )?(?:record|information|data|details|evidence)\b|"
     r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|.{0,120}\b(?:(?:can|may) vary|var(?:y|ies)(?: \w+)? (?:depending|from \w+ to|by))\b|.{0,120}\b(?:has|have) not (?:yet )?been (?:announced|confirmed|released|determined|specified|named|disclosed|revealed|mentioned|provided)\b|[^,]{1,200}, you (?:can|could|will|may)\b|(?:this|that|it) will (?:give|allow|help|let|ensure|enable)\b|you can (?:use|try|have|add|set|write|run|do|make|create|get|simply|also|just|easily|follow)\b|(?:because|since|if|as) [^,]{0,200}, (?:we|let us|let['’]s)\b|.{0,60}\bdepends on (?:the (?:specific|type|version|model|context)|your|which|what|how|where|whether)\b|(?:[^,]{1,80}, )?It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell|provide|give|find|calculate)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:[^,]{1,200}, )?(?:we|let us|let['’]s) (?:can|need|have to|must|will|get|use|find|see|know|first|start|then)\b|To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|Not (?:\w+ )?sure\b|I(?: will|['’]ll)\b|(?:it|this|that)(?: all| really)? depends\b|[^,]{1,60}, if you\b|(?:if you [^,]{1,200}, )?I(?:['’]d| would) be (?:happy|glad)\b|this (?:\w+ )?(?:problem|question|puzzle|riddle|task|exercise) (?:is|asks|involves|requires|can)\b|I don['’]t know|(?:yes, |no, )?I (?:dis)?agree\b|.{0,120}\b(?:is|are|was|remains?) (?:currently |still )?(?:unknown|unclear|not known|not specified)\b|(?:There (?:is|was) )?(?:not|too little|insufficient) (?:enough |sufficient )?information\b|I(?: am|['’]m) (?:unsure|uncertain|trained|designed|programmed|only|just|an? (?:\w+ )?(?:AI|language|text|assistant|model))\b|(?:(?:first|next|then|now|finally|so|here|again|since)\b,? )?(?:we|we['’]re|we['’]ve) (?:\w+ly )?(?:want|wish|are (?:asked|given|told|looking|trying|interested)|start|begin|know|apply|call|denote|define|obtain|consider|claim|have|had|must|need|can|could|may|will|would|should|get|find|use|see|let|try|first|then|now|also)\b)",
     re.IGNORECASE,
@@ -46,8 +47,7 @@ _REPORTED = re.compile(
 
 _CORRECTS_ITSELF = re.compile(
     r"\b(?:is|was|are|were) (?:incorrect|not (?:correct|the (?:correct|right|actual|answer|film|movie|song|book|one)\b))|"
-    r"(?:[,;] |\b)(?:however|but),? (?:I (?:can |could )?f(?:ou|i)nd\b|(?:it|that|this|he|she) (?:is|was) not\b)|"
-    r"\bnot (?:an?|the) (?:\w+ ){1,3}(?:figure|person)\b.{0,20}\bhowever\b",
+    r"[,;] however\b|\bbut,? (?:no,|I (?:can |could )?f(?:ou|i)nd\b|(?:it|that|this|he|she) (?:is|was) not\b)",
     re.IGNORECASE,
 )
 """ "It was X, but it was not the film you are looking for": a hedge would speak for both halves."""
@@ -97,11 +97,7 @@ def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = 
     if not indices or asks_for_proof(question) or is_list("".join(piece.text for piece in parts)):
         return None
     first = indices[0]
-    if (
-        _ASKS_BACK.search(parts[first].text)
-        or _ILLUSTRATES.match(parts[first].text)
-        or _TERM.search("".join(piece.text for piece in parts[: first + 1]))
-    ):
+    if _ASKS_BACK.search(parts[first].text) or _TERM.search("".join(piece.text for piece in parts[: first + 1])):
         return None
     if is_worked_solution("".join(piece.text for piece in parts), question):
         indices = [index for index in indices[-1:] if _REMARK.match(parts[index].text) is None]
@@ -113,6 +109,8 @@ def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = 
     ]
     if len(asserting) > 1 and _concludes(parts[asserting[0]].text, parts[asserting[-1]].text):
         return asserting[-1]
+    if len(asserting) > 1 and " not " in parts[asserting[0]].text:  # "It was not X. The film instead starred Y."
+        asserting.sort(key=lambda index: _INSTEAD.search(parts[index].text) is None)
     for asks, answers in _ASKED:
         if asks.search(question[:LONG]):
             asserting.sort(key=lambda index: answers.search(parts[index].text) is None)
@@ -124,9 +122,24 @@ def takes_no_stand(texts: Sequence[str]) -> bool:
     return any(map(_GIVES_UP.match, texts[1:]))
 
 
-def only_asks(texts: Sequence[str]) -> bool:
-    """Whether the sentences of an English answer begin with no answer and end by asking for more: what stands between them is a guess at the question."""
-    return len(texts) > 1 and NO_ASSERTION.match(texts[0]) is not None and _GIVES_UP.match(texts[-1]) is not None
+def is_no_statement(texts: Sequence[str]) -> bool:
+    """Whether the sentences of an English answer, taken together, state nothing: a made-up example, talk of the speaker's own life, or no answer and a
+    question for more, with a guess at what was meant between them.
+    """
+    if not texts:
+        return False
+    asks = len(texts) > 1 and NO_ASSERTION.match(texts[0]) is not None and _GIVES_UP.match(texts[-1]) is not None
+    return asks or _ILLUSTRATES.match(texts[0]) is not None or any(_PERSONAL.search(masked(text)) for text in texts[:2])
+
+
+def after_label(parts: Sequence[Piece], index: int) -> bool:
+    """Whether a sentence follows a label that may be the first half of a title ("Half-Life 2: Episode Two"): nothing may come between them."""
+    before = parts[index - 1].text.rstrip() if index else ""
+    return (
+        before.endswith((":", ":**", ":__"))
+        and "answer" not in before.lower()
+        and not parts[index - 1].text.endswith("\n")
+    )
 
 
 def _concludes(first: str, last: str) -> bool:
@@ -144,10 +157,16 @@ _REMARK = re.compile(r"(?:however|note|remember|alternatively|in (?:practice|gen
 _ASKS_BACK = re.compile(r"\byou\b.*\?$")
 """What has to be known before there is an answer: "Which cup do you mean?" """
 _ILLUSTRATES = re.compile(
-    r"(?:(?:sure|certainly|of course|yes|okay)[,!.] )?(?:(?:let['’]s |let us |please )?(?:consider|imagine|suppose|picture)|let['’]s say)\b",
+    r"(?:(?:sure|certainly|of course|yes|okay)[,!.] )?(?:(?:let['’]s |let us |please )?(?:consider|imagine|suppose|picture)|let['’]s say)\b|.{0,80}\bI can (?:imagine|picture)\b",
     re.IGNORECASE,
 )
 """An example follows, which is made up: "Sure, consider a farmer who sells his milk." """
+_PERSONAL = re.compile(
+    r"\bmy favou?rite\b|\b[Ii] (?:(?:really|actually|just|also|always|still) ){0,2}(?:love|like|enjoy|want|hate|used to)\b|\b[Ii] thought (?:he|she|it|they)\b|"
+    r"\b[Ii](?:['’]ve| have) been (?:\w+ing|programmed)\b"
+)
+""" "Kurt Cobain was my favorite singer." """
+_INSTEAD = re.compile(r"\b(?:instead|actually)\b")
 _TERM = re.compile(r"^[*_]*(?!.*\banswer\b)\w[^\s:]* [^:\n.?!]{2,60}:[*_]* (?:It|This|They)\b", re.IGNORECASE)
 """A term and what it means: "Factory Method: It is a pattern ..."."""
 _GIVES_UP = re.compile(

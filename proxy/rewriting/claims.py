@@ -66,7 +66,7 @@ _REPLIES = _set(
 )
 _OPENINGS = re.compile(
     r"(?:here(?:'s| is| are)|below|above|the following|as follows|in (?:this|the above|the following) \w+|for (?:example|instance)|of course|"
-    r"how to|step \d|key to)\b|(?:overall|in conclusion|to summarize|to conclude),|sources?:",
+    r"how to|step \d|key to|(?:one|another) (?:possible|possibility|potential|common|popular))\b|sources?:",
     re.IGNORECASE,
 )
 _GERUND = re.compile(

@@ -20,14 +20,21 @@ from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import Piece, pieces
 from hedgerow.lexicon.text.shape import shape
 from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.asserting import asserts, hedges_itself, is_list, is_worked_solution
+from hedgerow.proxy.rewriting.asserting import (
+    after_label,
+    asserts,
+    hedges_itself,
+    is_list,
+    is_no_statement,
+    is_worked_solution,
+)
 from hedgerow.proxy.rewriting.claims import is_claim, is_problem
 from hedgerow.proxy.rewriting.frames import LOW, Surroundings, capitalise, distance, is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.guard import FactGuard
 from hedgerow.proxy.rewriting.placing import put
 from hedgerow.proxy.rewriting.stream import unsaid
 from hedgerow.proxy.rewriting.strip import Stripper
-from hedgerow.proxy.rewriting.template import TemplateRewriter, choose
+from hedgerow.proxy.rewriting.template import WITHIN, TemplateRewriter, choose
 from hedgerow.proxy.types import Placement, Rewording, Rewrite, RewriteRequest, SentenceStatus, WordedSentence
 
 Nearest = Callable[[Beta, Collection[str]], tuple[Match, ...]]
@@ -52,6 +59,7 @@ _MADE = re.compile(
     re.IGNORECASE,
 )
 """Lists that are neither right nor wrong, as the line before them says."""
+_ASKS_FOR_IDEAS = re.compile(r"\b(?:tips|ideas|suggestions|advice|ways to|recommendations)\b", re.IGNORECASE)
 _WORDS_OF_A_NAME = 8
 """Words up to which an item names something; what says more has a place for a hedge, or is not a claim."""
 
@@ -109,6 +117,8 @@ def reword_sentences(
     language = known_language_of(draft, question)
     if language is None:
         return Rewording(draft, "unhedged", Reason.UNKNOWN_LANGUAGE, None, None)
+    if language == "en" and is_no_statement([parts[i].text for i in indices]):
+        return Rewording(draft, "plain", Reason.NO_ASSERTION, None, None)
     targets = dict(zip(indices, confidences, strict=True))
     known = [target for target in (*targets.values(), *(beta for _, beta in cells)) if target is not None]
     wording = _Wording(question, language, nearest, guard, template.strippers.of(language), parts, targets)
@@ -165,7 +175,8 @@ def note_of(known: Sequence[Beta], language: str, said: str = "") -> Closing | N
 def note_on_list(request: RewriteRequest) -> Closing | None:
     """The note for an answer that is a list with one confidence; None for any other answer, and where little of it is in doubt."""
     language = request.language or "en"
-    if request.target.mean >= DOUBTFUL or not is_list(request.draft) or _MADE.match(request.draft):
+    made = _MADE.match(request.draft) or _ASKS_FOR_IDEAS.search(request.question)
+    if request.target.mean >= DOUBTFUL or not is_list(request.draft) or made:
         return None
     if not any(asserts(piece.text, language) for piece in pieces(request.draft) if piece.is_sentence):
         return None
@@ -288,7 +299,10 @@ class _Wording:
         left = tuple(match for match in matches if not match.hedge.is_plain)
         placement = None if self.decided is None else self.decided[index]
         while left:
-            chosen = choose(bare, left, around, text) if placement is None else put(bare, text, placement, left, around)
+            if placement is None:
+                chosen = choose(bare, left, around, text, WITHIN if after_label(self.parts, index) else None)
+            else:
+                chosen = put(bare, text, placement, left, around)
             if chosen is None:
                 self.refused.append("template:no_frame")
                 return None

@@ -14,7 +14,7 @@ from hedgerow.lexicon.hedges.written import Closing, written
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.rewriting.asserting import asserts, only_asks
+from hedgerow.proxy.rewriting.asserting import asserts, is_no_statement
 from hedgerow.proxy.rewriting.frames import LOW, breaks_off, distance, is_plain
 from hedgerow.proxy.rewriting.guard import Reader, perceived_confidence
 from hedgerow.proxy.types import Rewording, RewriteRequest
@@ -60,7 +60,7 @@ def append_confidence_sentence_sync(request: RewriteRequest, reader: Reader | No
     if not request.must_hedge and is_plain(request.target, request.hedges):
         return replace(plain, hedge=NO_HEDGE)
     texts = sentences(request.draft)
-    if not any(asserts(text, language) for text in texts) or (language == "en" and only_asks(texts)):
+    if not any(asserts(text, language) for text in texts) or (language == "en" and is_no_statement(texts)):
         return replace(plain, reason=Reason.NO_ASSERTION)
     if (closing := closing_sentence(request.target, request.hedges, language, request.said)) is None:
         return replace(plain, status="unhedged", reason=Reason.NO_FRAME)

@@ -17,13 +17,21 @@ from hedgerow.lexicon.text.shape import Shape, shape
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting import frames
-from hedgerow.proxy.rewriting.asserting import hedges_itself, main_sentence, takes_no_stand
+from hedgerow.proxy.rewriting.asserting import (
+    after_label,
+    hedges_itself,
+    is_no_statement,
+    main_sentence,
+    takes_no_stand,
+)
 from hedgerow.proxy.rewriting.frames import KEPT_INSIDE, Surroundings, capitalise, lowers, nearest_foreign
 from hedgerow.proxy.rewriting.guard import LONG
 from hedgerow.proxy.rewriting.strip import Strippers
 from hedgerow.proxy.types import Rewrite, RewriteRequest
 from hedgerow.proxy.upstreams.asking import RewriterFactory, RouteContext
 
+WITHIN: frozenset[FrameKind] = frozenset({"adverb", "modal", "fragment", "closing"})
+"""Frames that put nothing before a clause."""
 NEAR_TIE = 0.025
 """Wordings whose costs differ by less than this are equally good; which is taken depends on the answer, so that they vary."""
 
@@ -96,7 +104,7 @@ class TemplateRewriter:
         bare = [Piece(stripper.sentence(p.text), True) if p.is_sentence else p for p in originals]
         where = main_sentence(bare, language, request.question)
         texts = [piece.text for piece in originals if piece.is_sentence]
-        if where is None or (language == "en" and takes_no_stand(texts)):
+        if where is None or (language == "en" and (takes_no_stand(texts) or is_no_statement(texts))):
             raise StepFailed("rewrite", Reason.NO_ASSERTION, "the draft asserts nothing that could be hedged")
         if language == "en" and hedges_itself(originals[where].text):
             raise StepFailed(
@@ -105,7 +113,8 @@ class TemplateRewriter:
         parts = list(originals)
         rest = "".join(piece.text for index, piece in enumerate(parts) if index != where)
         around = Surroundings(request.question, rest, language)
-        chosen = choose(stripper.bare(originals[where].text), matches, around, originals[where].text)
+        kinds = WITHIN if after_label(originals, where) else None
+        chosen = choose(stripper.bare(originals[where].text), matches, around, originals[where].text, kinds)
         if chosen is None:
             raise StepFailed("rewrite", Reason.NO_FRAME, "no frame of the retrieved hedges fits the draft")
         hedge, worded = chosen
@@ -164,7 +173,7 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     # "There is a chance that it always holds", "... that X is an Australian actor": a chance is of what happens, not of what is so
     (0.04, lambda o: " chance that " in o.frame.text and _STANDING.search(o.sentence.body[: (o.sentence.adverb_at or 0) + 12])),
     # "can quite possibly cause" says twice that it is possible
-    (0.06, lambda o: o.frame.kind == "adverb" and o.hedge.beta.mean < 0.6 and o.sentence.body[: o.sentence.adverb_at].rstrip().endswith((" can", " could"))),
+    (0.06, lambda o: o.frame.kind == "adverb" and o.hedge.beta.mean < 0.7 and o.sentence.body[: o.sentence.adverb_at].rstrip().endswith((" can", " could"))),
     # beside the verb a hedge reads more naturally than before the sentence
     (0.015, lambda o: o.frame.kind == "clause" and o.sentence.adverb_at is not None),
     # "A was probably born in 1950, and B was born in 1960" doubts the one and not the other
