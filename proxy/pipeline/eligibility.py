@@ -44,7 +44,7 @@ _MAKE = re.compile(
 )
 _TEXTS = re.compile(
     r"(?:(?:craft|construct|devise|produce|output|provide|describe|give(?! (?:the|an?) (?:name|title|author|year))|tell|propose|offer|develop|make|add|rearrange|organi[sz]e|teach|help|try|select|list|think of)\b[^.?!]{0,100}?"
-    r"\b(?:story|stories|poems?|limericks?|haikus?|sonnets?|verses?|lyrics|dialogues?|role-?play|headlines?|slogans?|taglines?|tweets?|pitch|speech|"
+    r"\b(?:scene|sentences? (?:with|using|that)|story|stories|poems?|limericks?|haikus?|sonnets?|verses?|lyrics|dialogues?|role-?play|headlines?|slogans?|taglines?|tweets?|pitch|speech|"
     r"opening (?:sentence|line|paragraph)|fictional|hypothetical|imagin\w+|imagery|(?:a|unique|main|vivid) character|landscape|scenery|meadow|painting|artwork|"
     r"card to|letter to|blog post|writing prompt|similes?|advertisement|scenarios?|situation in which|(?:a|the) time when|creative(?:ly)?|lesson plan|in the style|conversation starters?|(?:\d+|three|four|five|some) new words|(?:snack|meal|dinner|recipe|gift|party|project|business) ideas)\b"
     r"|[^.?!]{0,40}\b(?:previous|earlier|last|above) (?:response|reply|answer)\b|(?:please )?(?:take on|assume|play) the role of\b|suppose you are\b|you (?:will|'ll) (?:be|act|play) "
@@ -54,7 +54,7 @@ _TEXTS = re.compile(
 _OPINION = re.compile(
     r"(?:what (?:\w+ ){1,6}(?:do|would) you (?:recommend|suggest|advise|prefer|like|enjoy|think)|what do you (?:think|make|say|like|feel|enjoy)|what(?:'s| is| are) your|how do you feel|how are you|how would you|in your opinion|"
     r"would you (?:rather|like|prefer)|do you (?:like|prefer|love|enjoy|hate|think|feel|believe|want|find (?:it|this|that|them)\b|have (?:any|an?) (?:\w+ )?(?:symptoms?|hobb(?:y|ies)|pets?|kids|plans|favou?rites?)\b)|have you ever|should (?:i|we)\b|"
-    r"what (?:should|shall|could|can) (?:i|we) (?:cook|wear|do|eat|say|buy|watch|read|give|write|call)|which (?:one )?is (?:better|nicer|prettier|more fun)|"
+    r"what (?:should|shall|could|can) (?:i|we) (?:cook|wear|do|eat|say|buy|watch|read|give|write|call)|what would be an? (?:appropriate|good|suitable|polite)|which (?:one )?is (?:better|nicer|prettier|more fun)|"
     r"(?:any|got any) (?:ideas|tips|advice)|are you (?:a |an |really )?(?:conscious|sentient|alive|human|real|happy|sad|ok|okay|there|bot|robot|ai)\b|"
     r"who are you|was (?:hältst|denkst|meinst) du|magst du|gefällt dir|welche[sr]? ist dein|was ist dein|wie geht|soll ich|"
     r"que penses-tu|qu'en penses|aimes-tu|quel(?:le)? est t(?:on|a)|devrais-je|¿?qu[ée] (?:opinas|piensas)|¿?te gusta|¿?cu[áa]l es tu|¿?debería|"

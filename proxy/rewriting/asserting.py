@@ -15,7 +15,7 @@ from hedgerow.proxy.rewriting.guard import LONG
 
 NO_ASSERTION = re.compile(
     r"(?:(?:(?:additionally|also|moreover|furthermore|instead|therefore|as such|however),? )?(?:as an? (?:AI|language)\b|I (?:respect|prioriti[sz]e|strive|aim|cannot|can['’]t|(?:was|am|have been) (?:programmed|trained|designed|created))\b)|"
-    r"(?:well|hmm|oh|honestly),? I(?: am|['’]m) not sure\b|No answer\b|More (?:information|context|details) (?:is|are|would be) (?:needed|required)\b|(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
+    r"(?:well|hmm|oh|honestly),? I(?: am|['’]m) not sure\b|No (?:answer|doubt)\b|It goes against my\b|There is (?:very |only |too )?(?:limited|little) (?:information|data|evidence)\b|More (?:information|context|details) (?:is|are|would be) (?:needed|required)\b|(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
     r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|(?:There is )?no (?:reliable |verified |specific )?(?:record|information|data|details|evidence)\b|"
     r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|.{0,120}\b(?:(?:can|may) vary|var(?:y|ies)(?: \w+)? (?:depending|from \w+ to|by))\b|.{0,120}\b(?:has|have) not (?:yet )?been (?:announced|confirmed|released|determined|specified|named|disclosed|revealed|mentioned|provided)\b|[^,]{1,200}, you (?:can|could|will|may)\b|(?:this|that|it) will (?:give|allow|help|let|ensure|enable)\b|you can (?:use|try|have|add|set|write|run|do|make|create|get|simply|also|just|easily|follow)\b|(?:because|since|if|as) [^,]{0,200}, (?:we|let us|let['’]s)\b|.{0,60}\bdepends on (?:the (?:specific|type|version|model|context)|your|which|what|how|where|whether)\b|(?:[^,]{1,80}, )?It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell|provide|give|find|calculate)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:[^,]{1,200}, )?(?:we|let us|let['’]s) (?:can|need|have to|must|will|get|use|find|see|know|first|start|then)\b|To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|Not (?:\w+ )?sure\b|I(?: will|['’]ll)\b|(?:it|this|that)(?: all| really)? depends\b|[^,]{1,60}, if you\b|(?:if you [^,]{1,200}, )?I(?:['’]d| would) be (?:happy|glad)\b|this (?:\w+ )?(?:problem|question|puzzle|riddle|task|exercise) (?:is|asks|involves|requires|can)\b|I don['’]t know|(?:yes, |no, )?I (?:dis)?agree\b|.{0,120}\b(?:is|are|was|remains?) (?:currently |still )?(?:unknown|unclear|not known|not specified)\b|(?:There (?:is|was) )?(?:not|too little|insufficient) (?:enough |sufficient )?information\b|I(?: am|['’]m) (?:unsure|uncertain|trained|designed|programmed|only|just|an? (?:\w+ )?(?:AI|language|text|assistant|model))\b|(?:(?:first|next|then|now|finally|so|here|again|since)\b,? )?(?:we|we['’]re|we['’]ve) (?:\w+ly )?(?:want|wish|are (?:asked|given|told|looking|trying|interested)|start|begin|know|apply|call|denote|define|obtain|consider|claim|have|had|must|need|can|could|may|will|would|should|get|find|use|see|let|try|first|then|now|also)\b)",
     re.IGNORECASE,
@@ -46,7 +46,7 @@ _REPORTED = re.compile(
 
 
 _CORRECTS_ITSELF = re.compile(
-    r"\b(?:is|was|are|were) (?:incorrect|not (?:correct|the (?:correct|right|actual|answer|film|movie|song|book|one)\b))|"
+    r"(?:['’]s|\b(?:is|was|are|were)) (?:incorrect|not (?:correct|accurate|the (?:correct|right|actual|answer|film|movie|song|book|one)\b))|"
     r"[,;] however\b|\bbut,? (?:no,|I (?:can |could )?f(?:ou|i)nd\b|(?:it|that|this|he|she) (?:is|was) not\b)",
     re.IGNORECASE,
 )
@@ -123,13 +123,18 @@ def takes_no_stand(texts: Sequence[str]) -> bool:
 
 
 def is_no_statement(texts: Sequence[str]) -> bool:
-    """Whether the sentences of an English answer, taken together, state nothing: a made-up example, talk of the speaker's own life, or no answer and a
+    """Whether the sentences of an English answer, taken together, state nothing: a refusal, a made-up example, talk of the speaker's own life, or no answer and a
     question for more, with a guess at what was meant between them.
     """
     if not texts:
         return False
     asks = len(texts) > 1 and NO_ASSERTION.match(texts[0]) is not None and _GIVES_UP.match(texts[-1]) is not None
-    return asks or _ILLUSTRATES.match(texts[0]) is not None or any(_PERSONAL.search(masked(text)) for text in texts[:2])
+    return (
+        asks
+        or _REFUSES.match(texts[0]) is not None
+        or _ILLUSTRATES.match(texts[0]) is not None
+        or any(_PERSONAL.search(masked(text)) for text in texts[:2])
+    )
 
 
 def after_label(parts: Sequence[Piece], index: int) -> bool:
@@ -161,8 +166,12 @@ _ILLUSTRATES = re.compile(
     re.IGNORECASE,
 )
 """An example follows, which is made up: "Sure, consider a farmer who sells his milk." """
+_REFUSES = re.compile(
+    r"(?:I['’]m sorry,? (?:but )?)?as an AI\b[^.]{0,40}, I (?:cannot|can['’]t|am not able to|am unable to) (?:provide|give|create|evaluate|offer|generate|express|engage|do)\b",
+    re.IGNORECASE,
+)
 _PERSONAL = re.compile(
-    r"\bmy favou?rite\b|\b[Ii] (?:(?:really|actually|just|also|always|still) ){0,2}(?:love|like|enjoy|want|hate|used to)\b|\b[Ii] thought (?:he|she|it|they)\b|"
+    r"\bmy (?:favou?rite|mother|father|mom|dad|family|wife|husband|kids|friends?)\b|\b[Ii] ?['’]m obsessed\b|\b[Ii] (?:(?:really|actually|just|also|always|still) ){0,2}(?:love|like|enjoy|want|hate|used to)\b|\b[Ii] thought (?:he|she|it|they)\b|"
     r"\b[Ii](?:['’]ve| have) been (?:\w+ing|programmed)\b"
 )
 """ "Kurt Cobain was my favorite singer." """
@@ -223,7 +232,7 @@ def asserts(sentence: str, language: str = "en") -> bool:
 _OPENS_QUOTATION = re.compile(r"[*_]*(?:“[^”]*$|\"[^\"]*$)")
 """A sentence that begins a quotation of several."""
 _NO_WORDING = re.compile(
-    r"^(?i:therefore|thus|hence|so|then|finally|and)\W*$|^\$[^$\\]{0,300}\\[a-z][^$]{0,300}\$[.\s]{0,9}$|^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^[\[(|][^A-Za-z]*[\])|]$|^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$|^That ?['’]s \w+ ?!$|^(?:Oh|Ah|Haha|Ha|Yeah|Yep|Sure),? (?:sure|right|yes|yeah|of course|great)\b",
+    r"^(?i:therefore|thus|hence|so|then|finally|and)\W*$|^\$[^$\\]{0,300}\\[a-z][^$]{0,300}\$[.\s]{0,9}$|^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^[\[(|][^A-Za-z]*[\])|]$|^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$|^(?:well|yeah|so|oh) (?:i|it|he|she|they|we|that|there)\b|^That ?['’]s \w+ ?!$|^(?:Oh|Ah|Haha|Ha|Yeah|Yep|Sure),? (?:sure|right|yes|yeah|of course|great)\b",
     re.DOTALL,
 )
 """Drawings, rows of tables, exclamations."""

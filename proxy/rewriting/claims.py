@@ -41,6 +41,7 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+_NAMED = re.compile(r"[^.:,\n]{2,60}? [-–—] (?=[a-z])")
 _PERSONS = _set(
     "you your yours yourself we our ours us i me my mine let's i'm i'd i'll i've we'll we're we've you'll you're you've"
 )
@@ -66,7 +67,7 @@ _REPLIES = _set(
 )
 _OPENINGS = re.compile(
     r"(?:here(?:'s| is| are)|below|above|the following|as follows|in (?:this|the above|the following) \w+|for (?:example|instance)|of course|"
-    r"how to|step \d|key to|(?:one|another) (?:possible|possibility|potential|common|popular))\b|sources?:",
+    r"how to|step \d|key to|(?:one|another) (?:possible|possibility|potential|common|popular)|think of)\b|sources?:",
     re.IGNORECASE,
 )
 _GERUND = re.compile(
@@ -287,7 +288,12 @@ def _has_verb(words: list[str]) -> bool:
 
 
 def _opens_otherwise(body: str, words: list[str]) -> bool:
-    """Whether the first words make it an instruction, a step or an announcement."""
+    """Whether the first words make it an instruction, a step or an announcement; in an item those after its name ("Ideation - brainstorm ...")."""
+    if (named := _NAMED.match(body)) is not None:
+        body = body[named.end() :]
+        words = [word.lower() for word in _WORD.findall(body)]
+        if len(words) < 2:
+            return False
     while len(words) > 2 and words[0] in _LEADING:
         words = words[1:]
     first, second = words[0], words[1]

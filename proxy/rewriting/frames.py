@@ -233,11 +233,16 @@ def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
     left, right = shape.body[: shape.adverb_at].rstrip(), shape.body[shape.adverb_at :]
     if text in NOT_PUT_INSIDE and not (text == "likely" and _AFTER_BE.search(left)):
         return None
-    if _MANNER.search(left) or not right.strip("*_ :") or right.startswith((",", ":")):
+    twice = _GENERALISES.match(right) or (left.endswith((" can", " could")) and _POSSIBLY.search(text))
+    if twice or _MANNER.search(left) or not right.strip("*_ :") or right.startswith((",", ":")):
         return None  # "typically presumably involves"
     return shape.head + f"{left} {text} {right}".rstrip() + shape.end
 
 
+_GENERALISES = re.compile(r"(?:typically|usually|generally|often|commonly|mostly|mainly|primarily|sometimes)\b")
+"""What no other adverb may stand before: "are quite possibly typically characterized"."""
+_POSSIBLY = re.compile(r"\b(?:possibly|perhaps|maybe|conceivably)\b")
+"""What says again what "can" says: "can quite possibly cause"."""
 _INFINITIVES = {"is": "be", "are": "be", "'s": "be", "'re": "be", "was": "have been", "were": "have been"}
 _BE = re.compile(r"(?<![\w'’])(is|are|was|were)\s+$|(?<=\w)['’](s|re)\s+$")
 

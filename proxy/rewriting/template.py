@@ -172,8 +172,6 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     (0.015, lambda o: o.frame.kind == "clause" and o.sentence.adverb_at is not None and o.frame.text.endswith(", {clause}")),
     # "There is a chance that it always holds", "... that X is an Australian actor": a chance is of what happens, not of what is so
     (0.04, lambda o: " chance that " in o.frame.text and _STANDING.search(o.sentence.body[: (o.sentence.adverb_at or 0) + 12])),
-    # "can quite possibly cause" says twice that it is possible
-    (0.06, lambda o: o.frame.kind == "adverb" and o.hedge.beta.mean < 0.7 and o.sentence.body[: o.sentence.adverb_at].rstrip().endswith((" can", " could"))),
     # beside the verb a hedge reads more naturally than before the sentence
     (0.015, lambda o: o.frame.kind == "clause" and o.sentence.adverb_at is not None),
     # "A was probably born in 1950, and B was born in 1960" doubts the one and not the other
