@@ -25,7 +25,7 @@ _POLAR = re.compile(
     r"(?:yes|no|yeah|nope|true|false|correct)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+[–—-]+\s*)", re.IGNORECASE
 )
 _CONNECTIVE = re.compile(
-    r"(?:(?:however|moreover|furthermore|additionally|in addition|for (?:example|instance)|instead|finally|lastly|firstly|secondly|thirdly|overall|in fact|"
+    r"(?:(?:however|moreover|furthermore|additionally|in addition|for (?:example|instance)|instead|in contrast|by contrast|finally|lastly|firstly|secondly|thirdly|overall|in fact|"
     r"in short|in conclusion|in summary|as a result|on the other hand|that said|nevertheless|still|then|also),|"
     r"(?:so|but|and|yet|thus|hence|therefore),?)\s+",
     re.IGNORECASE,

@@ -30,6 +30,8 @@ def test_most_labelled_requests_are_told_apart() -> None:
     [
         "Construct a limerick out of these words.", "New Yorker style cartoon captions about a cat", "Think of a new ice cream flavour.",
         "Transform this sentence into a slogan.\nWe sell shoes.", "Modify this script so that it reads a csv file", "Reword the paragraph below so that it sounds friendlier.",
+        "Can you illustrate the concept of cause and effect?", "Describe the scene of a cat with its owner.", "Make 10 sentences with the word 'big'.",
+        "Yeah, good shoes really help.", "Oh wow, that sounds fantastic. I'm sure their candy is tasty.", "Do you have any symptoms?", "what s up",
     ],
 )  # fmt: skip
 def test_a_text_made_to_order_is_not_a_claim(request_: str) -> None:
@@ -46,6 +48,9 @@ def test_a_text_made_to_order_is_not_a_claim(request_: str) -> None:
         "In what year did Chevalley give an algebraic approach to the cohomology of Lie groups?", "Up to how far off can it be?",
         "A Simple Plan was a novel that led to a film starring whom?", "who sings i want to dance with you", "The largest ocean is the ____.",
         "Specify the day, month, and year Baidu announced its partnership.", "A projective test with ambiguous pictures is the",
+        "He filed a motion to exclude the drugs. His motion will most likely be", "The case went up. How should the court rule?", "yeah but who won in 1998?",
+        "If the plaintiff asserts a claim, will the plaintiff prevail?", "A person who is ambivalent would most likely be in which stage of change?", "Do you have any information on the Battle of Hastings?",
+        "The accountant decides to modify the report. Under these circumstances, the accountant should",
         "If an equal number of vehicles passed on each day, calculate the total number of cars of each of the remaining days.",
     ],
 )  # fmt: skip

@@ -199,6 +199,13 @@ def test_doubt_about_a_part_or_of_another_is_not_the_answers_own(draft: str) -> 
         "The size depends on the specific trim of the car.",
         "“They say fate is inevitable.",
         "Unit Conversion: Millimeters to Inches\n\nHere is how to do it.",
+        "Sure, consider a farmer and his cows. Rain is the cause, and mud is the effect.",
+        "As an AI language model, I cannot provide insults. They are words that hurt.",
+        "Kurt Cobain was my favorite singer. He was born in 1967.",
+        "It was not released in 1999. I couldn't find the year.",
+        "Factory Method: It is a pattern that lets subclasses choose.",
+        "No doubt.",
+        "That's a great answer!",
     ],
 )
 def test_what_is_no_statement_is_left_alone(draft: str) -> None:
@@ -365,3 +372,45 @@ def test_a_verb_in_a_clause_of_its_own_makes_no_participle_of_the_first() -> Non
 def test_a_formula_by_itself_and_an_intention_are_left_alone(draft: str) -> None:
     with pytest.raises(StepFailed, match=r"no_assertion|unknown_language"):
         _word(draft, GOLDEN["frames"]["think"])
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "The film is High Road to China, but it was not the film you were looking for.",
+        "The castle next to it is Tantallon, is incorrect.",
+        "He was born in Leeds, however I found another man of that name.",
+        "The question seems to refer to Rome.",
+    ],
+)
+def test_what_takes_itself_back_is_not_hedged(draft: str) -> None:
+    with pytest.raises(StepFailed, match="already_hedged"):
+        _word(draft, GOLDEN["frames"]["think"])
+
+
+def test_a_text_that_breaks_off_gets_no_stop() -> None:
+    draft = "Sonny Boren was involved in the proposal of 1992 that was brought in together with the Senator David Mc"
+    assert _word(draft, {"clause": "perhaps {clause}"}) == f"Perhaps {draft}"
+    assert _word("Rome is the capital", {"clause": "perhaps {clause}"}) == "Perhaps Rome is the capital."
+
+
+def test_nothing_comes_between_the_halves_of_a_title() -> None:
+    draft = "Half-Life 2: Episode Two takes place in City 17."
+    assert _word(draft, {"adverb": "possibly"}) == "Half-Life 2: Episode Two possibly takes place in City 17."
+    with pytest.raises(StepFailed, match="no_frame"):
+        _word(draft, {"clause": "perhaps {clause}"})
+
+
+@pytest.mark.parametrize(
+    "draft", ["It is typically made of wood.", "Smoke can cause harm.", "The colours are: red and green."]
+)
+def test_no_adverb_says_again_what_stands_there_or_leads_to_a_list(draft: str) -> None:
+    with pytest.raises(StepFailed, match="no_frame"):
+        _word(draft, {"adverb": "quite possibly"})
+
+
+def test_the_sentence_that_puts_it_right_is_hedged() -> None:
+    draft = "Florence Pugh was not in that film. The film instead starred Florencia Colucci."
+    assert _word(draft, {"adverb": "probably"}).startswith(
+        "Florence Pugh was not in that film. The film instead probably"
+    )
