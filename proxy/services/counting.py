@@ -7,6 +7,7 @@ one step, so that no number of simultaneous requests gets more than a limit allo
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,6 +23,8 @@ LEASE_S = 900
 """Redis: seconds after which a place that was never given back (its process died) is free again."""
 DOWN_S = 1.0
 """Redis: seconds for which a server that did not answer is not asked again."""
+MOST_OWED = 1000
+"""Redis: most places that are given back when the server answers again, the oldest; others are free again after `LEASE_S`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +167,11 @@ class RedisCounters:
         self._redis = redis_client("access.counting", url)
         self._take: Any = self._redis.register_script(_TAKE)
         self._down_until = 0.0
+        self._owed: deque[tuple[str, str]] = deque()
 
     async def take(self, asks: Sequence[Ask], ticket: str) -> Taken:
         """See `Counters`."""
+        await self._give_back()
         now = time.time()
         names = [_place(ask.name, ask.window_s, now) for ask in asks]
         arguments: list[Any] = [round(now * 1000), LEASE_S * 1000, ticket]
@@ -185,7 +190,17 @@ class RedisCounters:
 
     async def leave(self, name: str, ticket: str) -> None:
         """See `Counters`."""
-        await self._ask(self._redis.zrem, _place(name, 0, 0.0), ticket)
+        if len(self._owed) < MOST_OWED:
+            self._owed.append((_place(name, 0, 0.0), ticket))
+        await self._give_back()
+
+    async def _give_back(self) -> None:
+        """Give back what is not taken any more. What the server does not hear now it hears with the next request."""
+        while self._owed:
+            place, ticket = self._owed.popleft()
+            if await self._ask(self._redis.zrem, place, ticket) is None:
+                self._owed.appendleft((place, ticket))
+                return
 
     async def _ask(self, command: Any, *arguments: Any) -> Any:
         """The server's answer; None where it has none, or had none a moment ago."""
