@@ -74,7 +74,7 @@ class Watched:
     def __init__(self, browser: Any, address: str, width: int = 1280) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, base_url=address)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(30_000)
+        self.page.set_default_timeout(90_000)  # as long as any test waits: the machine may be busy
         self.complaints: list[str] = []
         self.page.on(
             "console", lambda line: self.complaints.append(line.text) if line.type in ("error", "warning") else None
