@@ -24,8 +24,8 @@ from hedgerow.proxy.api.access import (
 from hedgerow.proxy.api.feedback import described, unknown_answer_or_claim
 from hedgerow.proxy.audit import operators
 from hedgerow.proxy.audit.operators import Setting
-from hedgerow.proxy.audit.review import review_queue
-from hedgerow.proxy.audit.verdicts import Verdict
+from hedgerow.proxy.audit.review import is_picked, review_queue
+from hedgerow.proxy.audit.verdicts import PICKED, Verdict
 from hedgerow.proxy.config import Mode, Route
 from hedgerow.proxy.errors import BadRequest, ConfigError, NotFound
 from hedgerow.proxy.gateway.access import Person
@@ -163,7 +163,8 @@ async def review(
     skip: Annotated[list[str] | None, Query()] = None,
 ) -> Json:
     """Answers that a person should look at next, and why each was chosen."""
-    items = await with_store(reloader, review_queue, route=route, limit=limit, skip=frozenset(skip or ()))
+    order = reloader.services.settings.review.order
+    items = await with_store(reloader, review_queue, route=route, limit=limit, skip=frozenset(skip or ()), order=order)
     return {"answers": [asdict(item) for item in items]}
 
 
@@ -178,6 +179,7 @@ async def judge(name: str, verdict: Review, store: StoreOf, services: ServicesOf
         actor=reviewer.name or verdict.actor,
         note=verdict.note,
         claim=verdict.claim,
+        propensity=PICKED if is_picked(name, services.settings.review.order) else None,
     )
     (result,) = await record_verdicts(store, services.metrics, [by_person])
     if result is None:

@@ -10,11 +10,15 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from hedgerow.proxy.audit.engine import transaction
+from hedgerow.proxy.audit.engine import Connection, transaction
+from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
+from hedgerow.proxy.audit.verdicts import PICKED
 
 Columns = NDArray[np.float64]
 _AT_A_TIME = 2000
+MAX_IN_REGIMES = 20_000
+"""Newest labelled answers that figures of regimes are computed from."""
 FIELDS = "fields"
 """The signal of JSON answers, whose verdicts are on fields."""
 Subject = Literal["answers", "claims"]
@@ -32,6 +36,7 @@ class Labelled:
         fd: Faithfulness Divergence of the calibrated confidence, nats.
         asked_at: when the answers were given, seconds since 1970.
         regime: number of the map's regime that the question belongs to; 0: none, or the map knows none.
+        picked: 1 where the review queue picked the answer for its confidence, else 0. Tests and fits may use it: confidences are given to them. Means over a route may not.
     """
 
     raw_alpha: Columns
@@ -42,6 +47,7 @@ class Labelled:
     fd: Columns
     asked_at: Columns
     regime: Columns
+    picked: Columns
 
     @property
     def mean(self) -> Columns:
@@ -78,13 +84,37 @@ def read_labelled(
         wanted.append(answers.c.signal != FIELDS)  # fields of JSON are not claims of long answers
     c, v = confidence.c, table.c
     regime = sa.func.coalesce(answers.c.story[("place", "regime")].as_integer(), 0)
+    picked = sa.func.coalesce(v.propensity, 1.0) <= PICKED if of == "answers" else sa.false()
     statement = (
         sa.select(c.raw_alpha, c.raw_beta, c.alpha, c.beta, v.correct, v.fd, answers.c.created_at, regime)
+        .add_columns(sa.case((picked, 1), else_=0))
         .join_from(table, answers)
         .where(*wanted)
         .order_by(v.id)
     )
-    return Labelled(*_columns(engine, statement, 8))
+    return Labelled(*_columns(engine, statement, 9))
+
+
+def in_regimes(connection: Connection, *, route: str, map_id: str, period: Period) -> dict[int, Columns]:
+    """By regime of a map, raw mean, calibrated mean and correct of the labelled answers of a period, shape (3, n)."""
+    a, v = answers.c, verdicts.c
+    regime = a.story[("place", "regime")].as_integer()
+    statement = (
+        sa.select(regime, a.raw_alpha, a.raw_beta, a.alpha, a.beta, v.correct)
+        .join_from(verdicts, answers)
+        .where(a.route == route, a.map_id == map_id, v.current, v.fd.is_not(None), regime.is_not(None))
+        .where(period.holds(a.created_at), sa.func.coalesce(v.propensity, 1.0) > PICKED)
+        .order_by(a.created_at.desc())
+        .limit(MAX_IN_REGIMES)
+    )
+    rows = np.array([tuple(row) for row in connection.execute(statement)], dtype=np.float64).reshape(-1, 6)
+    numbers, raw, calibrated = (
+        rows[:, 0],
+        rows[:, 1] / (rows[:, 1] + rows[:, 2]),
+        rows[:, 3] / (rows[:, 3] + rows[:, 4]),
+    )
+    columns = np.stack([raw, calibrated, rows[:, 5]])
+    return {int(number): columns[:, numbers == number] for number in np.unique(numbers)}
 
 
 def read_raw_means(engine: sa.Engine, *, route: str, map_id: str | None, since: float = 0.0) -> Columns:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.tables import alarms, answers, changes, claim_verdicts, texts, verdicts
+from hedgerow.proxy.audit.verdicts import PICKED
 from hedgerow.proxy.types import CLAIM_SIGNAL, Json
 
 T = TypeVar("T")
@@ -161,7 +162,7 @@ class LabelledAnswers:
 
 
 def labelled(connection: Connection, period: Period, route: str | None = None) -> LabelledAnswers:
-    """Answers with a confidence that a verdict has scored."""
+    """Answers with a confidence that a verdict has scored, without those that the review queue picked for their confidence: they say nothing of the whole."""
     a, v = answers.c, verdicts.c
     figures = (a.raw_alpha, a.raw_beta, a.alpha, a.beta, a.perceived_alpha, a.perceived_beta)
     statement = (
@@ -170,6 +171,7 @@ def labelled(connection: Connection, period: Period, route: str | None = None) -
         )
         .join(verdicts, v.answer_id == a.id)
         .where(v.current, v.fd.is_not(None), period.holds(a.created_at), *of_route(route))
+        .where(sa.func.coalesce(v.propensity, 1.0) > PICKED)
         .order_by(a.created_at.desc())
         .limit(MAX_LABELLED + 1)
     )

@@ -1,28 +1,52 @@
-"""Which answers a person should look at next.
-
-Half of the queue is drawn at random: only those say how good the route is as a whole. A quarter is what the map is least sure of (calibrated
-mean nearest to 1/2), where a verdict moves a refit most. A quarter is where a verdict is expected to surprise most (highest expected
-Faithfulness Divergence), where wording is worst if the map is wrong. All are answers of the last month on which, and on whose claims, nobody but a grader gave a verdict. Where
+"""Which answers a person should look at next: of the last month, those on which, and on whose claims, nobody but a grader gave a verdict. Where
 answers are under a promise, what a client volunteered does not keep them out: who complains is not a random sample.
+
+Three orders. `random`: by the random end of the audit id. `spread`: each level of raw confidence as often as it occurs, by lot within a level, which makes a map
+from fewer verdicts and leaves every answer as likely to be looked at as any other. `mixed`: half by lot, a quarter what the map is least sure of, a quarter where a
+verdict is expected to surprise most. What `mixed` picks by confidence says nothing of the route as a whole, so it is picked among one half of the ids and the lots are
+drawn from the other: neither takes answers away from the other, and `is_picked` tells which are which by the id.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import transaction
+from hedgerow.calibration.asking import levels, spread
+from hedgerow.proxy.audit.engine import Connection, transaction
+from hedgerow.proxy.audit.promised import in_sample
 from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
 
-Why = Literal["random", "uncertain", "surprising"]
+Order = Literal["mixed", "spread", "random"]
+Why = Literal["random", "uncertain", "surprising", "spread"]
+LOTS = 0.5
+"""Share of the ids that `mixed` draws its lots from; among the others it picks."""
 CANDIDATES = 2000
 """Newest answers that are chosen from."""
+_OWN_ID = re.compile("hr_[0-9a-f]{27}")
 MAX_AGE_S = 30 * 86_400.0
 _TURNS: tuple[Why, ...] = ("random", "uncertain", "random", "surprising")
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How far one level of confidence has been looked at, in the order `spread`.
+
+    Attributes:
+        share: of the route's answers that are at it.
+        judged: how many of those at it a person has judged.
+        judged_in_all: answers of the route that a person has judged.
+    """
+
+    share: float
+    judged: int
+    judged_in_all: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +58,7 @@ class ReviewItem:
         mean: calibrated mean.
         graded: a grader's verdict, if there is one.
         why: how it came into the queue.
+        level: where that is `spread`.
     """
 
     id: str
@@ -46,37 +71,101 @@ class ReviewItem:
     fd_expected: float | None
     graded: float | None
     why: Why
+    level: Level | None = None
+
+
+def is_picked(answer_id: str, order: Order) -> bool:
+    """Whether this order takes the answer for its confidence and not by lot: a verdict on it counts for maps and alarms, not for figures of a whole route."""
+    return order == "mixed" and _OWN_ID.fullmatch(answer_id) is not None and not in_sample(answer_id, LOTS)
 
 
 def review_queue(
-    engine: sa.Engine, *, route: str | None = None, limit: int = 20, skip: Collection[str] = ()
+    engine: sa.Engine,
+    *,
+    route: str | None = None,
+    limit: int = 20,
+    skip: Collection[str] = (),
+    order: Order = "mixed",
 ) -> list[ReviewItem]:
     """The next answers, in the same order however often one asks, as long as no verdict and no answer comes in.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    rows = [row for row in _candidates(engine, route) if row["id"] not in skip]
+    with transaction(engine) as connection:
+        rows = [row for row in _candidates(connection, route) if row["id"] not in skip]
+        if order == "spread":
+            return [
+                _item(row, "spread", level) for row, level in choose_spread(rows, _judged(connection, route), limit)
+            ]
+    if order == "random":
+        return [_item(row, "random") for row in sorted(rows, key=_lot)[:limit]]
     return [_item(row, why) for row, why in choose(rows, limit)]
 
 
+def _lot(row: Any) -> str:
+    """The random half of an audit id."""
+    return str(row["id"])[-16:]
+
+
 def choose(rows: Sequence[Any], limit: int) -> list[tuple[Any, Why]]:
-    """Rows (`id`, `mean`, `fd_expected`) in turn from the three orders, none twice."""
+    """Rows (`id`, `mean`, `fd_expected`) in turn by lot and by what a verdict would say of the map, none twice; where one side is used up, from the other."""
     orders: dict[Why, Callable[[Any], Any]] = {
-        "random": lambda row: row["id"][-16:],  # the random half of an audit id
+        "random": _lot,
         "uncertain": lambda row: abs(row["mean"] - 0.5),
         "surprising": lambda row: -(row["fd_expected"] or 0.0),
     }
-    waiting = {why: iter(sorted(rows, key=order)) for why, order in orders.items()}
+    picked = [row for row in rows if is_picked(row["id"], "mixed")]
+    by_lot = [row for row in rows if not is_picked(row["id"], "mixed")]
+    waiting = {why: iter(sorted(by_lot if why == "random" else picked, key=order)) for why, order in orders.items()}
     chosen: dict[str, tuple[Any, Why]] = {}
+    turn = 0
     while len(chosen) < min(limit, len(rows)):
-        why = _TURNS[len(chosen) % len(_TURNS)]
-        row = next(row for row in waiting[why] if row["id"] not in chosen)
-        chosen[row["id"]] = row, why
+        why = _TURNS[turn % len(_TURNS)]
+        row = next((row for row in waiting[why] if row["id"] not in chosen), None)
+        if row is not None:
+            chosen[row["id"]] = row, why
+        turn += 1
     return list(chosen.values())
 
 
-def _candidates(engine: sa.Engine, route: str | None) -> list[dict[str, Any]]:
+def choose_spread(rows: Sequence[Any], judged: Sequence[tuple[str, float]], limit: int) -> list[tuple[Any, Level]]:
+    """Rows (`id`, `route`, `raw_mean`) so that each level of a route's confidence is judged as often as it occurs; `judged` are route and raw mean of what was."""
+    if not rows:
+        return []
+    routes = np.array([row["route"] for row in rows] + [name for name, _ in judged])
+    means = np.array([row["raw_mean"] for row in rows] + [mean for _, mean in judged])
+    level = np.zeros(len(means), np.int64)
+    for name in np.unique(routes):
+        here = routes == name
+        level[here] = level.max() + 1 + levels(means[here])
+    asked = np.arange(len(means)) >= len(rows)
+    lots = np.argsort(np.argsort([_lot(row) for row in rows] + [""] * len(judged), kind="stable"), kind="stable")
+    chosen = []
+    for i in spread(level, asked, lots)[:limit]:
+        here, same = routes == routes[i], level == level[i]
+        found = Level(float(same.sum() / here.sum()), int((same & asked).sum()), int((here & asked).sum()))
+        chosen.append((rows[i], found))
+    return chosen
+
+
+def _judged(connection: Connection, route: str | None) -> list[tuple[str, float]]:
+    """Route and raw mean of the answers of the last month that people judged."""
+    a = answers.c
+    statement = (
+        sa.select(a.route, a.raw_alpha, a.raw_beta)
+        .join_from(answers, verdicts)
+        .where(verdicts.c.current, verdicts.c.kind == "human", a.created_at >= time.time() - MAX_AGE_S)
+        .where(a.raw_alpha.is_not(None))
+        .order_by(a.created_at.desc())
+        .limit(CANDIDATES)
+    )
+    if route is not None:
+        statement = statement.where(a.route == route)
+    return [(str(name), alpha / (alpha + beta)) for name, alpha, beta in connection.execute(statement)]
+
+
+def _candidates(connection: Connection, route: str | None) -> list[dict[str, Any]]:
     a, t = answers.c, texts.c
     graded = sa.select(verdicts.c.correct).where(verdicts.c.answer_id == a.id, verdicts.c.current).scalar_subquery()
     looked_at = verdicts.c.kind.in_(("human", "import"))
@@ -87,7 +176,7 @@ def _candidates(engine: sa.Engine, route: str | None) -> list[dict[str, Any]]:
     )
     statement = (
         sa.select(a.id, a.created_at, a.route, a.alpha, a.beta, a.fd_expected, t.question, t.draft, t.answer, t.served)
-        .add_columns(graded.label("graded"))
+        .add_columns(graded.label("graded"), a.raw_alpha, a.raw_beta)
         .join_from(answers, texts)
         .where(a.alpha.is_not(None), a.created_at >= time.time() - MAX_AGE_S, ~people, ~of_claims)
         .where(t.question.is_not(None), t.draft.is_not(None), sa.func.coalesce(a.served_agrees, sa.true()))
@@ -96,14 +185,20 @@ def _candidates(engine: sa.Engine, route: str | None) -> list[dict[str, Any]]:
     )
     if route is not None:
         statement = statement.where(a.route == route)
-    with transaction(engine) as connection:
-        rows = connection.execute(statement).mappings()
-        return [dict(row) | {"mean": row["alpha"] / (row["alpha"] + row["beta"])} for row in rows]
+    rows = connection.execute(statement).mappings()
+    return [
+        dict(row)
+        | {
+            "mean": row["alpha"] / (row["alpha"] + row["beta"]),
+            "raw_mean": row["raw_alpha"] / (row["raw_alpha"] + row["raw_beta"]),
+        }
+        for row in rows
+    ]
 
 
-def _item(row: dict[str, Any], why: Why) -> ReviewItem:
+def _item(row: dict[str, Any], why: Why, level: Level | None = None) -> ReviewItem:
     answer = row["served"] or row["answer"] or row["draft"]
     kept = {
         name: row[name] for name in ("id", "created_at", "route", "question", "draft", "mean", "fd_expected", "graded")
     }
-    return ReviewItem(answer=answer, why=why, **kept)
+    return ReviewItem(answer=answer, why=why, level=level, **kept)

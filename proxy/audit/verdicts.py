@@ -19,6 +19,8 @@ from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.tables import answers, claim_verdicts, verdicts
 
 Kind = Literal["client", "human", "import", "grader"]
+PICKED = 0.0
+"""The propensity of a verdict on an answer that the review queue picked for its confidence: no lot would have drawn it."""
 MAX_VERDICTS = 1000
 """Most verdicts in one transaction."""
 
@@ -46,7 +48,7 @@ class Verdict:
         claim: index into the claims of a long answer or the fields of a JSON answer; None for the answer as a whole.
         path: the field that is meant, where it is named by its place instead.
         owner: name of the key whose answers alone may be judged; None for everybody's.
-        propensity: probability, in (0, 1], with which the answer was drawn to be judged, where whoever judges draws at random.
+        propensity: probability, in (0, 1], with which the answer was drawn to be judged, where whoever judges draws at random; or `PICKED`.
     """
 
     name: str

@@ -105,6 +105,14 @@ class Drift(Section):
     """`shadow`: a route in mode `on` whose map proves wrong falls back to shadow until an operator says otherwise."""
 
 
+class Review(Section):
+    """The queue of answers that wait for a person's verdict (docs/drift.md)."""
+
+    order: Literal["mixed", "spread", "random"] = "mixed"
+    """What is asked about first: `mixed` by lot, near a confidence of one half, and where a verdict may surprise, in turn; `spread` each level of
+    confidence as often as it occurs, which makes a map from fewer verdicts than lots; `random` by lot alone."""
+
+
 class Log(Section):
     """What the operator reads."""
 
@@ -150,6 +158,8 @@ class Settings(BaseSettings):
     """OpenTelemetry traces; off by default."""
     drift: Drift = Drift()
     """Watching whether the maps in use are still right."""
+    review: Review = Review()
+    """Which answers people are asked about first."""
     log: Log = Log()
     """What the operator reads."""
 

@@ -23,10 +23,10 @@ from hedgerow.proxy.api.access import services_of, store_of
 from hedgerow.proxy.audit import queries
 from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.queries import Period
-from hedgerow.proxy.audit.review import CANDIDATES, ReviewItem, review_queue
+from hedgerow.proxy.audit.review import CANDIDATES, Order, ReviewItem, is_picked, review_queue
 from hedgerow.proxy.audit.spoken import spoken
 from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult
+from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, PICKED, Verdict, VerdictResult
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.dashboard.maps import MapCard, card
 from hedgerow.proxy.dashboard.render import page, rendered
@@ -38,6 +38,7 @@ from hedgerow.proxy.monitoring.arms import Comparison, comparison
 from hedgerow.proxy.monitoring.drift import RouteHealth
 from hedgerow.proxy.monitoring.hindsight import Hindsight, Today, hindsight, today_of
 from hedgerow.proxy.monitoring.promises import RoutePromises
+from hedgerow.proxy.monitoring.regimes import RegimeFigures, active_of, regime_figures
 from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.routes import describe
 from hedgerow.proxy.services.services import Services
@@ -119,6 +120,7 @@ class Overview:
     hindsight: Hindsight | None
     arms: tuple[Comparison, ...]
     changes: list[Json]
+    regimes: tuple[RegimeFigures, ...] = ()
     promises: tuple[RoutePromises, ...] = ()
     switch: Json | None = None
     budgets: Sequence[BudgetToday] | None = ()
@@ -180,11 +182,12 @@ def overview(
     said = spoken(connection, buckets.period, route)
     alarms = queries.list_alarms(connection, standing=True)
     total = figures.route_figures(route, counted, labelled, buckets)
+    lines = tuple(_route_lines(settings, maps, health, route, counted, labelled, buckets, alarms))
     return Overview(
         computed_at=now,
         rows=total.requests,
         total=total,
-        routes=tuple(_route_lines(settings, maps, health, route, counted, labelled, buckets, alarms)),
+        routes=lines,
         endings=figures.endings(counted),
         charts=figures.volumes(counted, buckets)
         | figures.quality(labelled)
@@ -205,7 +208,24 @@ def overview(
         begun=buckets.begun,
         hindsight=hindsight(labelled, maps, settings.routes),
         arms=_arms(connection, settings, route),
+        regimes=_regimes(connection, maps.get(route, {}), lines, buckets.period, alarms) if route else (),
     )
+
+
+def _regimes(
+    connection: Connection,
+    maps: Mapping[str, ActiveMap],
+    lines: Sequence[RouteLine],
+    period: Period,
+    alarms: Sequence[Json],
+) -> tuple[RegimeFigures, ...]:
+    """The regimes of the map that the route's page shows."""
+    for line in lines:
+        active = active_of(maps, line.card.version) if line.card else None
+        if active is not None:
+            kinds = {a["kind"] for a in alarms if (a["route"], a["map_id"]) == (line.name, active.version)}
+            return regime_figures(connection, line.name, active, period, frozenset(kinds))
+    return ()
 
 
 def _arms(connection: Connection, settings: Settings, only: str | None) -> tuple[Comparison, ...]:
@@ -291,10 +311,10 @@ async def answer_verdict(request: Request, services: Services, visitor: Visitor,
 
 
 async def judge(
-    request: Request, visitor: Visitor, name: str, right: Mapping[int | None, float]
+    request: Request, visitor: Visitor, name: str, right: Mapping[int | None, float], propensity: float | None = None
 ) -> list[VerdictResult]:
     """Record a person's verdicts on an answer (None) and on claims of it by number; those on what does not exist are left out."""
-    by_person = Verdict(name, 0.0, kind="human", source="page", actor=visitor.person.name)
+    by_person = Verdict(name, 0.0, kind="human", source="page", actor=visitor.person.name, propensity=propensity)
     verdicts = [replace(by_person, correct=correct, claim=claim) for claim, correct in right.items()]
     results = await record_verdicts(store_of(request), services_of(request).metrics, verdicts[:MAX_VERDICTS])
     return [result for result in results if result is not None]
@@ -312,7 +332,7 @@ def lexicon_of(settings: Settings, name: str | None) -> Any:
 async def review_page(request: Request, services: Services, visitor: Visitor) -> Response:
     """The next answer that waits for a person; those that were skipped come last."""
     skipped = [name for name in request.query_params.get("skipped", "").split(",") if name][-MAX_SKIPPED:]
-    waiting = await _waiting(store_of(request))
+    waiting = await _waiting(store_of(request), services.settings.review.order)
     order = sorted(waiting, key=lambda item: skipped.index(item.id) + 1 if item.id in skipped else 0)
     row = await store_of(request).get(order[0].id) if order else None
     view = await anyio.to_thread.run_sync(_reviewed, services.settings, row) if row else None
@@ -329,18 +349,16 @@ async def review_page(request: Request, services: Services, visitor: Visitor) ->
     )
 
 
-async def _waiting(store: AuditStore) -> list[ReviewItem]:
+async def _waiting(store: AuditStore, order: Order) -> list[ReviewItem]:
     await store.flush()
-    return await anyio.to_thread.run_sync(partial(review_queue, store.engine, limit=CANDIDATES))
+    return await anyio.to_thread.run_sync(partial(review_queue, store.engine, limit=CANDIDATES, order=order))
 
 
 def _reviewed(settings: Settings, row: Json) -> Any:
     return of_row(row, lexicon_of(settings, row["route"]))
 
 
-async def review_verdict(
-    request: Request, _services: Services, visitor: Visitor, fields: Mapping[str, Any]
-) -> Response:
+async def review_verdict(request: Request, services: Services, visitor: Visitor, fields: Mapping[str, Any]) -> Response:
     """A person's verdict on an answer, on claims of it or on both, or a skip; then the next answer. "Claims only" without a mark skips."""
     name, verdict = str(fields.get("id", "")), fields.get("verdict")
     skipped = [id for id in str(fields.get("skipped", "")).split(",") if id.startswith("hr_")]
@@ -352,7 +370,8 @@ async def review_verdict(
     if verdict in RIGHT:
         marks[None] = RIGHT[verdict]
     if marks and verdict != "skip":
-        await judge(request, visitor, name, marks)
+        picked = is_picked(name, services.settings.review.order)
+        await judge(request, visitor, name, marks, PICKED if picked else None)
     elif name.startswith("hr_"):
         skipped = [*(id for id in skipped if id != name), name][-MAX_SKIPPED:]
     query = f"?skipped={','.join(skipped)}" if skipped else ""

@@ -225,20 +225,21 @@ def _reasons(standing: set[str], age_s: float, drift: Drift, warnings: Sequence[
 
 
 def _estimates(labelled: Labelled) -> dict[str, Any]:
-    """What the last verdicts say, where there are any."""
-    n = labelled.correct.size
-    if n == 0:
-        return {}
-    last = slice(max(0, n - _INTERVAL_ROWS), n)
+    """What the last verdicts say, where there are any; those on answers that were picked for their confidence say nothing of the route."""
+    last = np.flatnonzero(labelled.picked == 0.0)[-_INTERVAL_ROWS:]
+    if last.size == 0:
+        return {"n_verdicts": labelled.correct.size}
     mean, correct = labelled.mean[last], labelled.correct[last]
     estimates: dict[str, Any] = {
-        "n_verdicts": n,
+        "n_verdicts": labelled.correct.size,
         "accuracy": float(correct.mean()),
         "confidence": float(mean.mean()),
         "fd": float(labelled.fd[last].mean()),
     }
     binary = (correct == 0.0) | (correct == 1.0)  # the calibration error is defined on right and wrong
     if binary.sum() >= 2:
-        error = smooth_ece_interval(mean[binary], correct[binary], rng=np.random.default_rng(n), resamples=_RESAMPLES)
+        error = smooth_ece_interval(
+            mean[binary], correct[binary], rng=np.random.default_rng(labelled.correct.size), resamples=_RESAMPLES
+        )
         estimates |= {"smooth_ece": error.estimate, "smooth_ece_low": error.low, "smooth_ece_high": error.high}
     return estimates

@@ -186,7 +186,7 @@ def test_maps_are_activated_and_rolled_back_one_by_one(serve: Any, upstream: Ups
 
 
 def test_the_review_queue_says_why_and_forgets_what_was_judged(serve: Any, upstream: Upstream) -> None:
-    """Half of it at random, the rest by what a verdict would teach; a verdict takes an answer out, a grader's does not."""
+    """By lot among one half of the ids, by what a verdict would teach among the other; a verdict takes an answer out, a grader's does not."""
     upstream.default = says(*UNSURE)
     address = serve(settings=WITH_KEY)
     names = {ask(address) for _ in range(4)}
@@ -199,9 +199,29 @@ def test_the_review_queue_says_why_and_forgets_what_was_judged(serve: Any, upstr
 
     first = queue()
     assert {item["id"] for item in first} == names
-    assert [item["why"] for item in first] == ["random", "uncertain", "random", "surprising"]
+    assert {item["id"]: item["why"] == "random" for item in first} == {
+        name: int(name[-16:], 16) < 2**63 for name in names
+    }
     assert first[0]["question"] == ASK[0]["content"]
     assert [item["id"] for item in queue()] == [item["id"] for item in first]
     judged, skipped = first[0]["id"], first[1]["id"]
-    httpx.post(f"{address}/v1/admin/review/{judged}", json={"correct": 1}, headers=ADMIN)
+    httpx.post(f"{address}/v1/admin/review/{judged}", json={"correct": 1}, headers=ADMIN, timeout=60)
     assert {item["id"] for item in queue(skip=skipped)} == names - {judged, skipped}
+
+
+def test_the_order_of_the_queue_is_the_configurations(serve: Any, upstream: Upstream) -> None:
+    """`spread` says which share of the answers is as sure, and how many of those were judged; the page says it in words."""
+    upstream.default = says(*UNSURE)
+    address = serve(settings=WITH_KEY | {"review": {"order": "spread"}})
+    judged, _, _ = (ask(address) for _ in range(3))
+    httpx.post(f"{address}/v1/admin/review/{judged}", json={"correct": 1}, headers=ADMIN, timeout=60)
+    waiting = httpx.get(f"{address}/v1/admin/review", headers=ADMIN, timeout=60).json()["answers"]
+    assert [item["why"] for item in waiting] == ["spread", "spread"]
+    assert waiting[0]["level"] == {"share": 1.0, "judged": 1, "judged_in_all": 1}
+    with httpx.Client(base_url=address, follow_redirects=True, timeout=60) as client:
+        client.post("/sign-in", data={"key": "adm"})
+        page = client.get("/dashboard/review").text
+    assert "so that each level of confidence is judged as often as it occurs" in page
+    assert "100 % of the answers are as sure as this one; 1 of 1 that were judged" in page.replace(
+        "\u202f", " "
+    ).replace("\xa0", " ")
