@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from hedgerow.calibration import ActiveMap
 from hedgerow.calibration.maps.local import LocalMap
+from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.labelled import in_regimes
-from hedgerow.proxy.audit.queries import Connection, Period
+from hedgerow.proxy.audit.queries import Period
 
 LEAST = 20
 """Verdicts from which on there is an interval."""
