@@ -19,7 +19,6 @@ from tests.contract.test_costs import PRICED
 from tests.contract.test_long_answers import ANSWERS, UNCALIBRATED
 from tests.support.keys import new_key
 from tests.support.promises import certificate, stored
-from tests.support.regimes import reads_questions
 from tests.support.traffic import CAPITALS, ask, fill, judge
 from tests.support.upstream import Upstream, fails, says
 
@@ -419,29 +418,3 @@ def test_paper_and_stillness(browser: Any, serve: Any) -> None:
             "document.querySelector('[data-section=samples]').innerHTML = '<ol class=drawing><li>x</li></ol>'"
         )
         assert page.evaluate("document.getAnimations().length") == 0
-
-
-def test_a_routes_page_shows_the_regimes_of_its_map(browser: Any, serve: Any, tmp_path: Path) -> None:
-    """Sign, words, verdicts and how far off the confidence is, with its interval; readable at any width, by everybody."""
-    reads_questions(tmp_path)
-    address = serve()
-    faults = []
-    for width in (1280, 390):
-        with Watched(browser, address, width) as page:
-            page.goto("/dashboard/routes/test")
-            rows = page.locator(".regimes tbody tr")
-            assert rows.count() == 2
-            first, second = (" ".join(rows.nth(i).inner_text().split()) for i in (0, 1))
-            assert first.startswith("1 overconfident: court, trial, judge")
-            assert re.search(
-                r"\b90 33 % -47 -56 to -37 -47 -56 to -37\b", first.replace("\u202f", " ").replace("\xa0", " ")
-            )
-            assert second.startswith("2 underconfident 10 100")
-            assert second.endswith("– –")
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                faults += page.evaluate(CONTRASTS) + violations(page)
-            page.emulate_media(color_scheme="light")
-            page.locator(".regimes").screenshot(path=tmp_path / f"regimes-{width}.png")
-    assert faults == []
