@@ -186,6 +186,8 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     (0.015, lambda o: o.sentence.unsure and o.frame.kind == "fragment" and not o.frame.text.startswith("{")),
     # "If it rains, the match seems to be moved": an appearance of what has not happened
     (0.1, lambda o: o.frame.kind == "modal" and o.frame.text.endswith(" to") and _CONDITIONAL.match(o.sentence.body)),
+    # "Quite possibly Cyrillic." rather than "It may well be Cyrillic."
+    (0.03, lambda o: o.frame.kind == "fragment" and " well be {" in o.frame.text),
     # a label before the answer reads less naturally than a hedge in it
     (0.03, lambda o: o.frame.kind == "lead" and o.sentence.kind != "imperative"),
     # "I think the answer is because ...", "It may well be Einstein flunked maths."
