@@ -32,42 +32,41 @@ async def took(turns: Turns, rounds: Rounds, at: list[tuple[int, int]], who: int
 
 
 def test_what_is_ready_at_once_is_done_over_many_rounds_and_in_order() -> None:
-    asyncio.run(_all_at_once())
+    async def all_at_once() -> list[tuple[int, int]]:
+        turns, rounds, at = Turns(), Rounds(), list[tuple[int, int]]()
+        await asyncio.gather(*(took(turns, rounds, at, who) for who in range(MANY)))
+        rounds.stop()
+        return at
 
-
-async def _all_at_once() -> None:
-    turns, rounds, at = Turns(), Rounds(), list[tuple[int, int]]()
-    await asyncio.gather(*(took(turns, rounds, at, who) for who in range(MANY)))
-    rounds.stop()
+    at = asyncio.run(all_at_once())
     assert [who for _, who in at] == list(range(MANY))
     assert max(Counter(number for number, _ in at).values()) <= 2
 
 
 def test_a_turn_that_comes_later_waits_for_nobody() -> None:
-    asyncio.run(_one_later())
+    async def one_later() -> tuple[int, tuple[int, int]]:
+        turns, rounds, at = Turns(), Rounds(), list[tuple[int, int]]()
+        await asyncio.gather(*(took(turns, rounds, at, who) for who in range(3)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        asked = rounds.number
+        await took(turns, rounds, at, 3)
+        rounds.stop()
+        return asked, at[-1]
 
-
-async def _one_later() -> None:
-    turns, rounds, at = Turns(), Rounds(), list[tuple[int, int]]()
-    await asyncio.gather(*(took(turns, rounds, at, who) for who in range(3)))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    now = rounds.number
-    await took(turns, rounds, at, 3)
-    rounds.stop()
-    assert at[-1] == (now, 3)
+    asked, last = asyncio.run(one_later())
+    assert last == (asked, 3)
 
 
 def test_whoever_leaves_while_waiting_holds_up_nobody() -> None:
-    asyncio.run(_half_leave())
+    async def half_leave() -> list[tuple[int, int]]:
+        turns, rounds, at = Turns(), Rounds(), list[tuple[int, int]]()
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(took(turns, rounds, at, who)) for who in range(MANY)]
+            await asyncio.sleep(0)  # all of them have asked
+            for task in tasks[1::2]:
+                task.cancel()
+        rounds.stop()
+        return at
 
-
-async def _half_leave() -> None:
-    turns, rounds, at = Turns(), Rounds(), list[tuple[int, int]]()
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(took(turns, rounds, at, who)) for who in range(MANY)]
-        await asyncio.sleep(0)  # all of them have asked
-        for task in tasks[1::2]:
-            task.cancel()
-    rounds.stop()
-    assert [who for _, who in at] == list(range(0, MANY, 2))
+    assert [who for _, who in asyncio.run(half_leave())] == list(range(0, MANY, 2))
