@@ -243,7 +243,7 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
     if head in {"suggested", "indicated"} and _word(words, cue.last + 1) != "that":
         return not {"have", "has"}.isdisjoint(words[max(0, cue.first - 2) : cue.first]) and before in _EVIDENCE
     if head.startswith("suggest"):
-        if before in {"that", "which"}:  # "a bearing that suggests resolve" is no evidence
+        if before in {"that", "which"}:  # "a bearing that suggests resolve" is not evidence
             return _word(words, cue.first - 2) in _EVIDENCE | {","}
         earlier = words[max(0, cue.first - 20) : cue.first] if before == "and" else ()
         return before in _EVIDENCE or not (_EVIDENCE - _POINTING).isdisjoint(earlier)

@@ -65,7 +65,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A sentence with its cues and spans; what perception builds on. `own`: Betas of wordings of a lexicon of one's own, which are no cues."""
+    """A sentence with its cues and spans; what perception builds on. `own`: Betas of wordings of a lexicon of one's own, which are not cues."""
 
     start: int
     end: int

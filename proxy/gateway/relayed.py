@@ -13,7 +13,7 @@ from hedgerow.proxy.upstreams.dialects.table import DIALECTS, Dialect
 MAX_CAPTURED_BYTES = 1 << 20
 """A copy is kept up to this size; a longer answer is not read."""
 READ_AT_ONCE_BYTES = 16 * 1024
-"""Up to this size an answer that is no stream is read where it is; a thread would cost more."""
+"""Up to this size an answer that is not a stream is read where it is; a thread would cost more."""
 BYTES_A_TOKEN = 4
 
 

@@ -44,7 +44,7 @@ async def watch(reloader: ConfigReloader) -> None:
 
 async def _take_turn(reloader: ConfigReloader, pause: float) -> float:
     """Examine everything; returns the seconds until this process's next turn, for which it keeps the duty."""
-    await anyio.to_thread.run_sync(load_object, EXAMINE)  # importing the mathematics, once, is no measure of the work
+    await anyio.to_thread.run_sync(load_object, EXAMINE)  # importing the mathematics, once, says nothing of the work
     started = time.perf_counter()
     await examine(reloader)
     pause = max(pause, _BUSY_SHARE * (time.perf_counter() - started))

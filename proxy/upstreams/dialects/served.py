@@ -23,7 +23,7 @@ class ServedStream(ABC):
 
     Attributes:
         failed: whether the upstream sent an error; the event went on to the client as it was.
-        ended: whether the answer said that it is complete. Whatever follows is no part of it.
+        ended: whether the answer said that it is complete. Whatever follows does not belong to it.
     """
 
     def __init__(self, on_text: OnText | None = None) -> None:
