@@ -17,7 +17,8 @@ from typing import Protocol, TypeVar
 import anyio.to_thread
 
 from hedgerow.proxy.clustering.normal import Normal, read_question
-from hedgerow.proxy.clustering.rules import Judgement, Read, compare_read, read
+from hedgerow.proxy.clustering.opening import Read, read
+from hedgerow.proxy.clustering.rules import Judgement, compare_read
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Clustering
 from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hedgerow.lexicon.text.english import AUXILIARIES
 from hedgerow.lexicon.text.language import language_of
@@ -45,8 +46,10 @@ _FRACTION = re.compile(r"\b(?:(\d{1,15})\s+)?(\d{1,2})[/⁄](2|3|4|5|6|8|10|16)\
 _TOKEN = re.compile(
     r"x\d{3}0|(?<![\w.)])-?\.?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?|°[cf]\b|[^\W\d_]+(?:'[^\W\d_]+)*|[%°$€£¥₱₹&=<>+*/,;:()-]"
 )
+_RUN_TOGETHER = re.compile(r"\b(?:by|in|on|at|is|was|were|from|and|for|with|to|of|the)(?=[A-Z][a-z])")
 _OWNER = re.compile(r"([^\W\d_]+)'s\s+[a-z]")
 _ASKS_WHO = re.compile(r"\s*who(?:m|se)?\b", re.IGNORECASE)
+_ASKS_WHEN = re.compile(r"\s*(?:when|(?:[io]n )?(?:what|which) (?:year|date|day))\b", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _NUMBER_OF_LETTER = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)")
 
@@ -147,13 +150,17 @@ class Question:
     Attributes:
         words: stems of its words, without those that say nothing.
         numbers: the numbers in it.
+        denials: what it denies, each a negating word with the word before or behind it.
         asks_who: it asks for a person.
+        asks_when: it asks for a date.
         closed: it asks for a yes or a no, and not for one of two ("France or Spain?").
     """
 
     words: frozenset[str]
     numbers: frozenset[str]
+    denials: frozenset[tuple[str, str]]
     asks_who: bool
+    asks_when: bool
     closed: bool
 
 
@@ -164,7 +171,9 @@ def read_question(question: str) -> Question:
     return Question(
         words=frozenset(stem(t) for t in tokens if t not in word_lists().fillers and t not in _SEPARATORS),
         numbers=frozenset(t for t in tokens if is_number(t)),
+        denials=frozenset() if words[:1] and words[0] in AUXILIARIES else frozenset(_denials(_telling(tokens))),
         asks_who=_ASKS_WHO.match(question) is not None,
+        asks_when=_ASKS_WHEN.match(question) is not None,
         closed=bool(words) and words[0] in AUXILIARIES and "or" not in words and language_of(question) == "en",
     )
 
@@ -179,10 +188,12 @@ def normalise(answer: str, question: Question | str = "") -> Normal:
     """
     asked = read_question(question) if isinstance(question, str) else question
     marked = tokenise(answer)
-    tokens = tuple(t for t in marked if t not in word_lists().articles and t not in _SEPARATORS)
+    tokens = _telling(marked)
     content = _content(tokens, asked.words)
     numbers = frozenset(t for t in tokens if is_number(t))
     negations = count_negations(tokens)
+    if negations and asked.denials:
+        negations -= _echoed_denials(tokens, asked.denials)
     return Normal(
         key=" ".join(tokens) or answer.strip(),
         tokens=tokens,
@@ -199,12 +210,34 @@ def normalise(answer: str, question: Question | str = "") -> Normal:
     )
 
 
+def _telling(marked: Iterable[str]) -> tuple[str, ...]:
+    """The tokens without articles and separators."""
+    return tuple(t for t in marked if t not in word_lists().articles and t not in _SEPARATORS)
+
+
+def _denials(tokens: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Each negating word with each of its neighbours."""
+    negating = negations_of("en")
+    return [pair for pair in pairwise(tokens) if not negating.isdisjoint(pair)]
+
+
+def _echoed_denials(tokens: tuple[str, ...], denied: frozenset[tuple[str, str]]) -> int:
+    """How many negating words are the question's, or negate one that is: "You'll Never Walk Alone" denies nothing of when it was released."""
+    negating = negations_of("en")
+    around = zip(pairwise(("", *tokens)), pairwise((*tokens, "")), strict=True)
+    return sum(
+        before in denied or behind in denied or before[0] in negating or behind[1] in negating
+        for before, behind in around
+        if behind[0] in negating
+    )
+
+
 _SEPARATORS = frozenset(",;:()&/-=<>+*")
 
 
 def tokenise(answer: str) -> list[str]:
     """Folded words, numbers in one spelling, and the signs that separate items."""
-    text = fold(answer).strip(" \t\n\r*_`\"'#>.“”")
+    text = fold(_RUN_TOGETHER.sub(r"\g<0> ", answer)).strip(" \t\n\r*_`\"'#>.“”")
     text = _WRAPPER.sub("", text).strip(" \t\n*_`\"'.:“”")
     text = _PRONOUN.sub(r"\1", _OPENER.sub("", text))
     text = text.rpartition("=")[2].strip() or text

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
 
-from hedgerow.lexicon.text.english import AUXILIARIES
 from hedgerow.lexicon.text.language import negations
 from hedgerow.lexicon.text.numbers import is_number
-from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.lexicon.text.words import MONTHS
-from hedgerow.proxy.clustering.normal import Normal, Question, normalise, read_question, stem
+from hedgerow.proxy.clustering.in_sentence import stands_in_sentence
+from hedgerow.proxy.clustering.normal import Normal, read_question, stem
+from hedgerow.proxy.clustering.opening import SHORT, Read, read
 from hedgerow.proxy.clustering.words import word_lists
 
 COMPARED = 1000
@@ -30,12 +30,6 @@ LONGEST_WORD = 40
 """Letters up to which two spellings are compared; a longer word is a repetition or a string of code."""
 SPELLING = 0.85
 """Least similarity of two spellings of one word, of five letters or more."""
-SHORT = 8
-"""Words up to which an answer is short."""
-OPENING, OPENING_CHARS = 3, 1000
-"""Sentences, and characters, in which a long answer gives what was asked for (docs/evidence/long.md)."""
-SENTENCE = 4
-"""Least number of words by which a sentence is longer than the answer that it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +51,6 @@ def judge_pair(question: str, a: str, b: str) -> Judgement:
     """What the rules say about two answers to a question; `same` is None where they cannot tell."""
     asked = read_question(question)
     return compare_read(read(a, asked), read(b, asked))
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """An answer in normal form, as a whole and by its first sentences; none where it is one sentence or short."""
-
-    whole: Normal
-    opening: tuple[Normal, ...]
-
-
-def read(answer: str, asked: Question) -> Read:
-    """Read an answer once, to compare it with others."""
-    return Read(normalise(answer, asked), _opening(answer, asked))
-
-
-def _opening(answer: str, asked: Question) -> tuple[Normal, ...]:
-    """The normal forms of the first sentences of an answer of several; () of a short one."""
-    if len(answer.split(None, SHORT + 1)) <= SHORT:
-        return ()
-    opening = sentences(answer[:OPENING_CHARS])
-    return tuple(normalise(sentence, asked) for sentence in opening[:OPENING]) if len(opening) > 1 else ()
 
 
 def compare_read(a: Read, b: Read) -> Judgement:
@@ -107,6 +80,8 @@ def compare(a: Normal, b: Normal) -> Judgement:
         return Judgement(True, "normal")
     if a.alias and a.alias == b.alias:
         return Judgement(True, "alias")
+    if stands_in_sentence(*sorted((a, b), key=lambda x: len(x.tokens))):
+        return Judgement(True, "sentence", 0.5)
     swapped = reversed_arguments(a, b)
     if reason := contradiction(a, b, swapped):
         return Judgement(False, f"veto:{reason}")
@@ -129,8 +104,6 @@ def _contained(shorter: Normal, longer: Normal) -> Judgement:
         same_length and says_the_same(longer, shorter, covered(longer, shorter))
     ):
         return Judgement(True, "containment", 0.5 + 0.4 * len(shorter.content) / len(longer.content))
-    if stands_in_sentence(shorter, longer):
-        return Judgement(True, "sentence", 0.5)
     if reason := another_thing(shorter, longer, taken):
         return Judgement(False, f"veto:{reason}")
     return Judgement(None, "undecided")
@@ -244,20 +217,6 @@ def another_thing(shorter: Normal, longer: Normal, taken: frozenset[str] | None)
     if len(longer.items) > 1 and len(shorter.items) <= 1:
         return "list"
     return "qualifier" if (frozenset(longer.content) - taken) & (word_lists().qualifiers | {"city"}) else None
-
-
-def stands_in_sentence(shorter: Normal, longer: Normal) -> bool:
-    """Whether the longer answer is a sentence around the shorter one, word by word, that denies nothing."""
-    if (
-        len(longer.tokens) < len(shorter.tokens) + SENTENCE
-        or shorter.negations
-        or longer.negations
-        or shorter.yes is not None
-    ):
-        return False
-    if not AUXILIARIES.isdisjoint(shorter.tokens) or not shorter.numbers <= longer.numbers:
-        return False
-    return f" {shorter.key} " in f" {longer.key} " and not longer.owners & set(shorter.tokens[-1:])
 
 
 def _counts_more(shorter: Normal, longer: Normal, taken: frozenset[str]) -> bool:

@@ -1,0 +1,88 @@
+"""Whether a sentence gives a short answer: word by word, run together with its neighbours, as a name without its middle, as a date."""
+
+from __future__ import annotations
+
+from hedgerow.lexicon.text.english import AUXILIARIES
+from hedgerow.lexicon.text.numbers import is_number
+from hedgerow.lexicon.text.words import MONTHS
+from hedgerow.proxy.clustering.normal import Normal
+from hedgerow.proxy.clustering.words import word_lists
+
+SENTENCE = 4
+"""Least number of words by which a sentence is longer than the answer that it holds."""
+RUN_TOGETHER = 9
+"""Least letters and digits of an answer that is found in a text without spaces."""
+_BEFORE = frozenset({"in", "on", "at", "by", "since", "from", "of", "to"})
+
+
+def stands_in_sentence(shorter: Normal, longer: Normal) -> bool:
+    """Whether the longer answer is a sentence around the shorter one that denies nothing."""
+    words = _without_preposition(shorter.tokens)
+    if len(longer.tokens) < len(words) + SENTENCE or shorter.negations or longer.negations or shorter.yes is not None:
+        return False
+    if not AUXILIARIES.isdisjoint(words) or longer.owners & set(words[-1:]):
+        return False
+    if _is_date(words):
+        return _gives_date(words, shorter.numbers, longer.tokens)
+    if shorter.numbers <= longer.numbers and f" {' '.join(words)} " in f" {longer.key} ":
+        return True
+    return _run_together(words, longer.tokens) or (shorter.is_name and _gives_name(words, longer.tokens))
+
+
+def _without_preposition(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    return tokens[1:] if len(tokens) > 1 and tokens[0] in _BEFORE else tokens
+
+
+def _run_together(words: tuple[str, ...], sentence: tuple[str, ...]) -> bool:
+    """Whether several words stand in a sentence that has lost spaces ("directed byLana Turnerin1999"); a number is not found inside another."""
+    wanted, text = "".join(words), "".join(sentence)
+    if len(words) < 2 or len(wanted) < RUN_TOGETHER:
+        return False
+    at = text.find(wanted)
+    before, after = text[at - 1 : at], text[at + len(wanted) : at + len(wanted) + 1]
+    return at >= 0 and not (wanted[0].isdigit() and before.isdigit()) and not (wanted[-1].isdigit() and after.isdigit())
+
+
+def _gives_name(words: tuple[str, ...], sentence: tuple[str, ...]) -> bool:
+    """Whether a sentence gives the first and last word of a name of three or more, with at most one word between them: "Claudia Grace
+    Wells" is also "Claudia Wells" and "Claudia G. Wells".
+    """
+    name = [word for word in words if word not in word_lists().kinds and not is_number(word)]
+    if len(name) < 2 or len(words) < 3 or not word_lists().fillers.isdisjoint(name):
+        return False
+    return any(
+        first == name[0] and name[-1] in rest
+        for first, *rest in zip(sentence, sentence[1:], (*sentence[2:], ""), strict=False)
+    )
+
+
+def _is_date(words: tuple[str, ...]) -> bool:
+    """Whether an answer is a date with its month."""
+    return all(map(_of_date, words)) and any(word in MONTHS for word in words)
+
+
+def _of_date(word: str) -> bool:
+    return word in MONTHS or (word.isdigit() and len(word) in (1, 2, 4))
+
+
+def _gives_date(date: tuple[str, ...], numbers: frozenset[str], sentence: tuple[str, ...]) -> bool:
+    """Whether a sentence gives a date, with the day or month that the answer leaves out, or gives its one date less closely: "in 1979" for
+    "12 April 1979", where the question did not give the year.
+    """
+    wanted, given = frozenset(date), _dates(sentence)
+    if any(wanted <= one for one in given):
+        return True
+    years = {word for word in numbers if len(word) == 4}
+    dated = [one for one in given if any(len(word) >= 3 for word in one)]
+    return len(dated) == 1 and dated[0] < wanted and bool(years & dated[0])
+
+
+def _dates(sentence: tuple[str, ...]) -> list[frozenset[str]]:
+    """The runs of up to three months, days and years in a sentence."""
+    runs: list[list[str]] = [[]]
+    for word in sentence:
+        if _of_date(word):
+            runs[-1].append(word)
+        elif runs[-1]:
+            runs.append([])
+    return [frozenset(run[i : i + 3]) for run in runs if run for i in range(max(1, len(run) - 2))]

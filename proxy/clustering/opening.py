@@ -1,0 +1,54 @@
+"""The opening of a long answer: the sentences, and the clauses of those that deny something, that may give what was asked for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hedgerow.lexicon.text.sentences import sentences
+from hedgerow.proxy.clustering.normal import Normal, Question, normalise
+
+SHORT = 8
+"""Words up to which an answer is short."""
+OPENING, OPENING_CHARS = 3, 1000
+"""Sentences, and characters, in which a long answer gives what was asked for (docs/evidence/long.md)."""
+CLAUSES = 12
+"""Clauses of an opening that are looked at."""
+_CLAUSE = re.compile(r"[,;:]\s|\s(?:but|however|although|though|because|which|when)\s|\s(?=without\s)", re.IGNORECASE)
+
+_CITED_YEAR = re.compile(r"\b((?:1[5-9]|20)\d\d)\d{1,2}(?=[.,]?(?:\s|$))")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An answer in normal form, as a whole and by its first sentences and clauses; none of these where it is short, or one sentence that
+    denies nothing.
+    """
+
+    whole: Normal
+    opening: tuple[Normal, ...]
+
+
+def read(answer: str, asked: Question) -> Read:
+    """Read an answer once, to compare it with others."""
+    whole = normalise(answer, asked)
+    return Read(whole, _opening(answer, whole, asked))
+
+
+def _opening(answer: str, whole: Normal, asked: Question) -> tuple[Normal, ...]:
+    if len(answer.split(None, SHORT + 1)) <= SHORT:
+        return ()
+    text = answer[:OPENING_CHARS]
+    if asked.asks_when:  # the number of a source that was set behind a year: "in 19791."
+        text = _CITED_YEAR.sub(r"\1", text)
+    first = sentences(text)[:OPENING] or (text,)
+    if len(first) == 1 and not whole.negations and text == answer:
+        return ()
+    read = [normalise(sentence, asked) for sentence in first]
+    clauses = [c for sentence, text in zip(read, first, strict=True) if sentence.negations for c in _clauses(text)]
+    return (*read, *(clause for text in clauses[:CLAUSES] if not (clause := normalise(text, asked)).negations))
+
+
+def _clauses(sentence: str) -> list[str]:
+    """The clauses of a sentence that denies something in one of them: "I have no data of today, but he was born in Rome"."""
+    return [clause for clause in _CLAUSE.split(sentence) if clause.strip()]
