@@ -72,8 +72,9 @@ def read_promised(
     """
     a, v = answers.c, verdicts.c
     statement = (
-        sa.select(
-            v.correct, v.kind, v.propensity, v.created_at, a.id, a.promised, a.model, a.signal, a.path, a.user_hash
+        sa.select(v.correct, v.kind, v.propensity, v.created_at, a.id, a.promised)
+        .add_columns(
+            a.model, a.signal, a.path, a.key, a.team, a.user_hash, a.story[("place", "regime")].label("regime")
         )
         .join_from(verdicts, answers)
         .where(a.route == route, a.certificate == certificate, v.fd.is_not(None), v.kind.in_(kinds))
@@ -117,9 +118,9 @@ def _drawn(row: dict[str, Any], share: float, least: float) -> float | None:
 
 
 def _groups(row: dict[str, Any]) -> dict[str, str]:
-    named = {"model": row["model"], "signal": row["signal"], "path": row["path"], "user": row["user_hash"]}
-    named["language"] = (row["promised"] or {}).get("language")
-    return {name: value or "unknown" for name, value in named.items()}
+    named = {name: row[name] for name in ("model", "signal", "path", "key", "team", "regime")}
+    named |= {"user": row["user_hash"], "language": (row["promised"] or {}).get("language")}
+    return {name: "unknown" if value is None else str(value) for name, value in named.items()}
 
 
 def read_not_given(engine: sa.Engine, *, route: str, certificate: str, since: float = 0.0) -> NDArray[np.float64]:

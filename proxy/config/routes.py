@@ -293,9 +293,9 @@ class Promises(Section):
     """Whose verdicts count. `client` only where clients report right answers as often as wrong ones."""
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
     """Probability that promises of a certificate which are kept ever raise a false alarm, all of them together; the same again for their groups."""
-    groups: tuple[Literal["model", "signal", "language", "path", "user"], ...] = ("model",)
+    groups: tuple[Literal["model", "signal", "language", "path", "key", "team", "regime", "user"], ...] = ("model",)
     """What splits the answers into groups, in each of which every promise is watched as well: a promise can hold on the whole and be broken for
-    some."""
+    some. `regime`: the kind of question by a map that reads questions (`kind: local`)."""
     on_broken: Literal["nothing", "withdraw", "shadow"] = "nothing"
     """What follows when a promise proves broken, until an operator clears the alarm: `withdraw` serves as without a certificate, `shadow` takes a
     route in mode `on` back to shadow."""

@@ -22,7 +22,7 @@ from hedgerow.calibration.promises.learning import learn
 from hedgerow.calibration.promises.watching import watch, watch_groups
 from hedgerow.calibration.promises.wishes import parse
 
-LIVES, LABELS = 1000, 1500
+LIVES, LABELS = 10_000, 1500
 RUNS = 100
 GOOD = BAD = 700
 FITTED = ((200, 400), (450, 500))

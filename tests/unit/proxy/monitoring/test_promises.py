@@ -126,6 +126,23 @@ def test_a_group_that_breaks_a_promise_behind_a_whole_that_keeps_it_is_named(wat
     assert len(lines.of("promise_hides_groups")) == 1
 
 
+@pytest.mark.parametrize(
+    ("by", "row", "name"),
+    [
+        ("key", {"key": "intranet"}, "intranet"),
+        ("team", {"team": "sales"}, "sales"),
+        ("regime", {"story": {"place": {"regime": 2}}}, "2"),
+    ],
+)
+def test_a_promise_is_watched_by_key_by_team_and_by_regime(
+    watched: Watched, by: str, row: dict[str, Any], name: str
+) -> None:
+    """Answers of one key, of one team or on one kind of question break it; those without any are a group too."""
+    judge_mixed(watched, (watched.serve(1500), outcomes(1500, 0.01)), (watched.serve(40, **row), outcomes(40, 0.5)))
+    (promise,) = watched.look(**EVERY, groups=[by]).promises
+    assert (promise.state, [(each.by, each.name) for each in promise.groups]) == ("held", [(by, name)])
+
+
 def test_users_are_groups_without_a_name_in_the_log(watched: Watched, lines: Any) -> None:
     watched.judge(watched.serve(300, user="ann"), outcomes(300, 0.0))
     watched.judge(watched.serve(40, user="bob"), outcomes(40, 0.6))
