@@ -58,55 +58,82 @@ def _counts(spent: Usage, cost: float | None) -> Json:
 
 
 def extra_field(result: Result) -> Json:
-    """The extra top-level field `hedgerow`."""
-    drawn = result.drawn
+    """The extra top-level field `hedgerow`: how sure, what is promised, what that rests on, how it was worded, and what it took."""
     field: Json = {"id": result.job.id, "status": result.status, "reason": result.reason}
     if result.job.answered_by:
         field["upstream"] = result.job.answered_by
-    if (confidence := result.confidence) is not None:
-        field |= {
-            "confidence": round(confidence.calibrated.mean, 6),
-            "raw": beta_figures(confidence.raw),
-            "calibrated": beta_figures(confidence.calibrated),
-            "signal": confidence.signal,
-            "map": confidence.map_id,
-            "uncalibrated": confidence.map_id is None,
-        }
-        if confidence.interval is not None:
-            field["confidence_interval"] = [round(end, 6) for end in confidence.interval]
+    field |= _confidence(result)
     if result.job.route.promises is not None:
         field["promises"] = promise_figures(result)
+    field |= _parts(result) | _samples(result) | _wording(result)
+    return field | {"usage": {name: _counts(spent, result.costs.get(name)) for name, spent in result.usage.items()}}
+
+
+def _confidence(result: Result) -> Json:
+    """How sure the answer is, before and after the map."""
+    confidence = result.confidence
+    if confidence is None:
+        return {}
+    figures = {
+        "confidence": round(confidence.calibrated.mean, 6),
+        "raw": beta_figures(confidence.raw),
+        "calibrated": beta_figures(confidence.calibrated),
+        "signal": confidence.signal,
+        "map": confidence.map_id,
+        "uncalibrated": confidence.map_id is None,
+    }
+    if confidence.interval is not None:
+        figures["confidence_interval"] = [round(end, 6) for end in confidence.interval]
+    return figures
+
+
+def _parts(result: Result) -> Json:
+    """How sure the parts of the answer are: claims or fields, where the client got the draft that they stand in, and choices."""
+    parts: Json = {}
     shows_draft = result.status not in (Status.ABSTAINED, Status.ESCALATED) or result.reason == Reason.CALLS_DISAGREE
     if result.claims and result.job.route.expose.claims and shows_draft:
-        field |= _claims(result.claims)
+        parts |= _claims(result.claims)
     if result.each:
-        field["choices"] = [
+        parts["choices"] = [
             {"index": one.index, "confidence": round(one.calibrated.mean, 6), "agreeing": one.agreeing}
             for one in result.each
         ]
+    return parts
+
+
+def _samples(result: Result) -> Json:
+    """What was drawn, and what it says for itself."""
+    drawn = result.drawn
+    samples: Json = {}
     if result.clustering is not None:
         sizes = [len(cluster) for cluster in result.clustering.clusters]
-        field |= {"samples": len(drawn.compared), "clusters": sizes} | drawing_figures(result)
+        samples |= {"samples": len(drawn.compared), "clusters": sizes} | drawing_figures(result)
     if cut_off := sum(drawn.samples[i].finish_reason == "length" for i in drawn.compared):
-        field["truncated"] = cut_off
+        samples["truncated"] = cut_off
     if result.job.over_budget:
-        field["budget"] = "soft"
+        samples["budget"] = "soft"
     if drawn.source != "upstream":
-        field["samples_from"] = drawn.source
+        samples["samples_from"] = drawn.source
+    return samples
+
+
+def _wording(result: Result) -> Json:
+    """The hedges that were found, and what became of them."""
+    wording: Json = {}
     if result.hedges:
-        field["hedges"] = [
+        wording["hedges"] = [
             {"id": m.hedge.id, "phrase": m.hedge.phrase, "distance": round(m.distance, 6)} for m in result.hedges
         ]
     if (rewording := result.rewording) is not None:
-        field["rewrite"] = {
+        wording["rewrite"] = {
             "hedge": rewording.hedge,
             "rewriter": rewording.rewriter,
             "attempts": list(rewording.attempts),
             "perceived": beta_figures(rewording.perceived),
         }
         if rewording.sentences:
-            field["sentences"] = [sentence_figures(sentence) for sentence in rewording.sentences]
-    return field | {"usage": {name: _counts(spent, result.costs.get(name)) for name, spent in result.usage.items()}}
+            wording["sentences"] = [sentence_figures(sentence) for sentence in rewording.sentences]
+    return wording
 
 
 def promise_figures(result: Result) -> Json:
