@@ -1,6 +1,6 @@
 """A loopback upstream and a load generator, both bare asyncio protocols, so that what is measured is what stands between them.
 
-`python -m benchmarks.performance.loopback PORT [DELAY_S]` serves one canned chat completion for every request, over 127.0.0.1 only.
+`python -m benchmarks.performance.loopback PORT [DELAY_S [TOKEN_S]]` serves one canned chat completion for every request, over 127.0.0.1 only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import uvloop
 ANSWERS = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.", "Canberra is the capital.")
 FIRST_TOKEN = "The capital "
 TOKEN_S = 0.02
-"""Seconds between the first token of a stream and the rest."""
+"""Seconds between the first token of a stream and the rest, where the command does not say."""
 REQUEST = json.dumps(
     {
         "model": "m",
@@ -55,8 +55,8 @@ def stream() -> tuple[bytes, bytes]:
 class Upstream(asyncio.Protocol):
     """Answers each request on a kept-alive connection; `n` and `stream` are read from the body."""
 
-    def __init__(self, delay_s: float, answers: dict[int, bytes]) -> None:
-        self.delay_s, self.answers, self.buffer = delay_s, answers, b""
+    def __init__(self, delay_s: float, token_s: float, answers: dict[int, bytes]) -> None:
+        self.delay_s, self.token_s, self.answers, self.buffer = delay_s, token_s, answers, b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -74,7 +74,7 @@ class Upstream(asyncio.Protocol):
             if b'"stream":true' in body or b'"stream": true' in body:
                 first, rest = stream()
                 self.transport.write(first)
-                asyncio.get_running_loop().call_later(TOKEN_S, self.transport.write, rest)
+                asyncio.get_running_loop().call_later(self.token_s, self.transport.write, rest)
                 continue
             n = json.loads(body).get("n", 1) if b'"n":' in body else 1
             answer = self.answers.setdefault(n, completion(n))
@@ -84,10 +84,12 @@ class Upstream(asyncio.Protocol):
                 self.transport.write(answer)
 
 
-async def serve(port: int, delay_s: float) -> None:
+async def serve(port: int, delay_s: float = 0.0, token_s: float = TOKEN_S) -> None:
     """Serve until ended."""
     answers: dict[int, bytes] = {}
-    server = await asyncio.get_running_loop().create_server(lambda: Upstream(delay_s, answers), "127.0.0.1", port)
+    server = await asyncio.get_running_loop().create_server(
+        lambda: Upstream(delay_s, token_s, answers), "127.0.0.1", port
+    )
     print("ready", flush=True)
     await server.serve_forever()
 
@@ -176,4 +178,4 @@ async def measure(
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(int(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 0.0))
+    uvloop.run(serve(int(sys.argv[1]), *map(float, sys.argv[2:])))

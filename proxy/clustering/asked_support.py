@@ -18,10 +18,10 @@ from pathlib import Path
 from statistics import fmean
 
 import anyio
-import anyio.to_thread
 
 from hedgerow.lexicon.text.claims import Claim
 from hedgerow.proxy.clustering.support import Features, SentenceSupport, features, log_odds, unread
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import ClaimSupport
@@ -88,7 +88,7 @@ class AskedSupport(SentenceSupport):
             if self._strict:
                 raise
             return [unread(words, failure.reason) for words in by_words]
-        means = await anyio.to_thread.run_sync(asked_support, question, texts, others, verdicts, answer)
+        means = await compute(asked_support, question, texts, others, verdicts, answer)
         return [ClaimSupport(mean, of_claim, "llm") for mean, of_claim in zip(means, verdicts, strict=True)]
 
     async def _asked(self, question: str, claims: Sequence[str], others: Sequence[str]) -> list[Verdicts]:

@@ -14,11 +14,10 @@ from functools import partial
 from itertools import combinations
 from typing import Protocol, TypeVar
 
-import anyio.to_thread
-
 from hedgerow.proxy.clustering.normal import Normal, read_question
 from hedgerow.proxy.clustering.opening import Read, read
 from hedgerow.proxy.clustering.rules import Judgement, compare_read
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Clustering
 from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
@@ -100,7 +99,7 @@ def is_quick(question: str, answers: Sequence[str]) -> bool:
 
 async def _beside_loop(work: Callable[[Sequence[str]], T], question: str, answers: Sequence[str]) -> T:
     """Work on answers, in a worker thread unless it is quick."""
-    return work(answers) if is_quick(question, answers) else await anyio.to_thread.run_sync(work, answers)
+    return work(answers) if is_quick(question, answers) else await compute(work, answers)
 
 
 class RuleClusterer:

@@ -15,7 +15,6 @@ from functools import cache
 from math import exp
 from pathlib import Path
 
-import anyio.to_thread
 import numpy as np
 
 from hedgerow.lexicon.text.claims import Claim
@@ -24,6 +23,7 @@ from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, 
 from hedgerow.proxy.clustering.normal import fold, stem
 from hedgerow.proxy.clustering.support import Features, SentenceSupport, features, unread
 from hedgerow.proxy.clustering.words import word_lists
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import ClaimSupport
 
@@ -77,10 +77,10 @@ class JudgedSupport(SentenceSupport):
         """
         texts = [claim.statement for claim in claims]
         by_words = await super().measure_claims(question, claims, others, answer)
-        if not await anyio.to_thread.run_sync(_all_readable, question, (*texts, *others)):
+        if not await compute(_all_readable, question, (*texts, *others)):
             return [unread(words, Reason.UNKNOWN_LANGUAGE) for words in by_words]
-        readings = await anyio.to_thread.run_sync(read_claims, self._judge, question, texts, others, self._budget_s)
-        means = await anyio.to_thread.run_sync(judged_support, question, texts, others, readings, answer)
+        readings = await compute(read_claims, self._judge, question, texts, others, self._budget_s)
+        means = await compute(judged_support, question, texts, others, readings, answer)
         return [
             unread(words, Reason.JUDGE_LATE) if mean is None else ClaimSupport(mean, of_claim.by, "local")
             for words, mean, of_claim in zip(by_words, means, readings, strict=True)

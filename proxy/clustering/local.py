@@ -16,7 +16,6 @@ from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +23,7 @@ from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.clustering.clusterer import Pair, judged
 from hedgerow.proxy.clustering.loading import Lazy
 from hedgerow.proxy.clustering.rules import Judgement
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
@@ -149,7 +149,7 @@ class LocalPairs:
 
     async def judge(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
         """Read the pairs in a worker thread."""
-        return await anyio.to_thread.run_sync(self.read, question, answers, pairs)
+        return await compute(self.read, question, answers, pairs)
 
     def read(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
         """The same, blocking."""

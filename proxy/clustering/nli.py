@@ -6,11 +6,10 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
-import anyio.to_thread
-
 from hedgerow.proxy.clustering.clusterer import Pair, judged
 from hedgerow.proxy.clustering.loading import Lazy, cross_encoder
 from hedgerow.proxy.clustering.rules import Judgement
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
 
@@ -36,7 +35,7 @@ class NliJudge:
 
     async def judge(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
         """Read the pairs in a worker thread."""
-        return await anyio.to_thread.run_sync(self.read, question, answers, pairs)
+        return await compute(self.read, question, answers, pairs)
 
     def read(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
         """The same, blocking."""

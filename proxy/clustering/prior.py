@@ -14,12 +14,11 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
-
 from hedgerow.proxy.clustering.clusterer import Pair, judged
 from hedgerow.proxy.clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder
 from hedgerow.proxy.clustering.normal import Question, normalise, read_question, stem
 from hedgerow.proxy.clustering.rules import Judgement
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
 
 WEIGHTS = Path(__file__).with_name("prior.json")
@@ -35,7 +34,7 @@ class EmbeddingPrior:
 
     async def judge(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
         """Encode the answers once, in a worker thread, and weigh each pair."""
-        return await anyio.to_thread.run_sync(self.weigh, question, answers, pairs)
+        return await compute(self.weigh, question, answers, pairs)
 
     def weigh(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
         """The same, blocking."""

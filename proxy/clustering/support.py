@@ -19,13 +19,12 @@ from math import exp, log
 from pathlib import Path
 from statistics import fmean
 
-import anyio.to_thread
-
 from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.normal import fold, stem
 from hedgerow.proxy.clustering.words import word_lists
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import ClaimSupport
@@ -93,7 +92,7 @@ class SentenceSupport:
         """
         _need_others(others)
         claims = sentences(draft) or (draft,)
-        return await anyio.to_thread.run_sync(support, question, claims, others)
+        return await compute(support, question, claims, others)
 
     async def measure_claims(
         self, question: str, claims: Sequence[Claim], others: Sequence[str], answer: str | None = None
@@ -110,7 +109,7 @@ class SentenceSupport:
             measured = zip(support(question, texts, others, answer), borne_out(question, texts, others), strict=True)
             return [ClaimSupport(mean, by) for mean, by in measured]
 
-        return await anyio.to_thread.run_sync(measure)
+        return await compute(measure)
 
 
 def _need_others(others: Sequence[str]) -> None:

@@ -8,9 +8,9 @@ import zlib
 from collections.abc import AsyncIterable, AsyncIterator
 from dataclasses import dataclass, field
 
-import anyio.to_thread
 import orjson
 
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import BadRequest, PayloadTooLarge
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.pipeline.job import Unread, decoded
@@ -64,7 +64,7 @@ async def received(exchange: Exchange, limit: int, *, is_json: bool) -> Received
     if len(data) < LARGE_BODY_BYTES and not encoding:
         body, fault = _read(data)
     else:
-        body, fault = await anyio.to_thread.run_sync(_read, data, encoding, limit)
+        body, fault = await compute(_read, data, encoding, limit)
     model = body.get("model")
     return Received(data, body, fault, model if isinstance(model, str) else exchange.deployment)
 

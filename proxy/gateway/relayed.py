@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import anyio.to_thread
-
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import ProxyError, UpstreamError
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.types import Json, Usage
@@ -42,7 +41,7 @@ class Copy:
             return Usage(sent // BYTES_A_TOKEN, self.size // BYTES_A_TOKEN, estimated=True)
         if len(data) <= READ_AT_ONCE_BYTES and not _is_stream(data):
             return _usage(job.path, data, sent)
-        return await anyio.to_thread.run_sync(_usage, job.path, data, sent)
+        return await compute(_usage, job.path, data, sent)
 
 
 def _usage(path: str, data: bytes, sent: int) -> Usage:

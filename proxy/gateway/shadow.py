@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-import anyio.to_thread
 import structlog
 
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import ProxyError, UpstreamError
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.gateway.finish import finish
@@ -39,7 +39,7 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
     run.end(Status.FAILED, Reason.NO_TEXT)
     if exchange.status == 200:
         try:
-            served = await anyio.to_thread.run_sync(served_answer, run.job.path, copy.data)
+            served = await compute(served_answer, run.job.path, copy.data)
             run.end(Status.PASSED, Reason.NO_TEXT)
         except UpstreamError as error:
             run.end(Status.FAILED, error.code)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import anyio.to_thread
+from hedgerow.proxy.computing import compute
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,4 +54,4 @@ class RuleGrader:
 
     async def grade(self, question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
         """See `Grader`."""
-        return await anyio.to_thread.run_sync(self.rule, question, answer, golds, wrong)
+        return await compute(self.rule, question, answer, golds, wrong)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import anyio.to_thread
 import orjson
 
 from hedgerow.calibration import Beta
 from hedgerow.proxy.clustering import fields
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import asks_for_structure
@@ -54,7 +54,7 @@ async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool
     drawn, job = run.result.drawn, run.job
     with run.step("cluster"):
         texts = [drawn.samples[i].text for i in drawn.compared]
-        values = await anyio.to_thread.run_sync(lambda: [decoded(text) for text in texts])
+        values = await compute(lambda: [decoded(text) for text in texts])
         known = [i for i, value in enumerate(values) if value is not None]
         first = job.draws_draft_first or not may_replace
         if not known or (first and 0 not in known):
@@ -76,7 +76,7 @@ async def measure(
     """Agreement of each field, through the map; the answer stays as it is. Returns the places of the claims that the result has then."""
     job = run.job
     with run.step("confidence"):
-        shares = await anyio.to_thread.run_sync(fields.agreement, job.question, draft, others)
+        shares = await compute(fields.agreement, job.question, draft, others)
     if not shares:
         run.end(Status.PLAIN, reason)
         return ()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-import anyio.to_thread
 import structlog
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim
 from hedgerow.proxy.clustering.support import beta_of
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.pipeline.claims import claims_of, of_sentences, statements
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, confident
@@ -34,7 +34,7 @@ async def claims_of_long(long: LongAnswerPipeline, question: str, draft: str) ->
         return claims if statements(draft, question, claims) >= long.minimum else None
 
     is_quick = len(draft) <= INLINE_CHARS and len(question) <= INLINE_QUESTION
-    return read() if is_quick else await anyio.to_thread.run_sync(read)
+    return read() if is_quick else await compute(read)
 
 
 async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: Sequence[Claim]) -> Measured:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from math import exp
 from typing import TYPE_CHECKING, cast
 
-import anyio.to_thread
-
 from hedgerow.calibration import ActiveMap, Beta
 from hedgerow.calibration.errors import RangeError
 from hedgerow.calibration.maps.adaptive import Tokens
 from hedgerow.calibration.maps.local import Place, ShiftedMap
 from hedgerow.calibration.regimes.plain import plain_features
 from hedgerow.proxy.clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Sample
 
@@ -100,7 +99,7 @@ class Placer:
             return await self._adapted(active, question, answered, answered.raw)
         if active.map.kind != LOCAL or not question.strip():
             return Placed(active)
-        return await anyio.to_thread.run_sync(self._place, active, question)
+        return await compute(self._place, active, question)
 
     def _place(self, active: ActiveMap, question: str) -> Placed:
         local = cast("LocalMap", active.map)
@@ -131,7 +130,7 @@ class Placer:
                 else None,
             )
         try:
-            return await anyio.to_thread.run_sync(self._embedding, active.version, made, question), None
+            return await compute(self._embedding, active.version, made, question), None
         except StepFailed as error:
             return (
                 None,

@@ -12,12 +12,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-import anyio.to_thread
 import structlog
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon.perception.markers import SEVERAL, marker_of
 from hedgerow.lexicon.text.language import language_of
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import Internal, ProxyError, StepFailed, UpstreamTimeout
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.calls import measure_calls
@@ -187,4 +187,4 @@ async def _read(reader: Reader, text: str, question: str) -> Beta | None:
 
 async def aside(size: int, function: Callable[..., T], *args: object) -> T:
     """Call a function that reads `size` characters, in a worker thread where they are many."""
-    return function(*args) if size < LARGE else await anyio.to_thread.run_sync(function, *args)
+    return function(*args) if size < LARGE else await compute(function, *args)

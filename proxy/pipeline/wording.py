@@ -8,11 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import anyio.to_thread
-
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
 from hedgerow.lexicon.text.language import known_language_of
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason, Status, Uncovered
 from hedgerow.proxy.pipeline.promised import promised, rule, worded_at
@@ -158,9 +157,7 @@ async def reworded(
 
     work = partial(reword_sentences, nearest=nearest, template=long.template, guard=long.guard, cells=cells)
     chosen, usage, refused = await _chosen(long, question, draft, targets, cells, nearest, decider)
-    done = await anyio.to_thread.run_sync(
-        partial(work, decided=chosen, said=ending(last_answer)), question, draft, targets
-    )
+    done = await compute(partial(work, decided=chosen, said=ending(last_answer)), question, draft, targets)
     rewriter = "decide" if chosen is not None and done.rewriter == "template" else done.rewriter
     return replace(done, rewriter=rewriter, usage=usage or done.usage, attempts=(*refused, *done.attempts))
 
@@ -177,7 +174,7 @@ async def _chosen(
     """What an editor chose, what it cost, and why it cannot be followed. It is asked only where a sentence stands out."""
     if decider is None:
         return None, None, ()
-    low = await anyio.to_thread.run_sync(standing_low, question, draft, targets, cells)
+    low = await compute(standing_low, question, draft, targets, cells)
     if not low:
         return None, None, ()
     language = known_language_of(draft, question) or "en"

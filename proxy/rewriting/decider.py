@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Literal
 
-import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.lexicon import Hedge, Match, load
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import Piece, pieces
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Asker
@@ -191,7 +191,7 @@ class DecidingRewriter:
             reason = Reason.NO_HEDGE_CHOSEN if decided.claims else Reason.NO_ASSERTION
             raise StepFailed("rewrite", reason, "the editor put no hedge into the answer", decided.usage)
         ((number, placement),) = decided.placements.items()
-        worded = await anyio.to_thread.run_sync(self._put, request, parts, places[number], placement, matches, language)
+        worded = await compute(self._put, request, parts, places[number], placement, matches, language)
         if worded is None:
             raise StepFailed("rewrite", Reason.NO_FRAME, "the chosen hedge does not fit the sentence", decided.usage)
         return Rewrite(worded, placement.hedge, decided.usage)

@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 
-import anyio.to_thread
-
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Own, load, perceive
 from hedgerow.lexicon.text.language import known, known_language_of, negations
 from hedgerow.lexicon.text.opaque import first_difference
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.lexicon.text.words import word_set
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting.comparing import compare
 from hedgerow.proxy.rewriting.doubt import Doubts, doubts_of
@@ -96,7 +95,7 @@ class FactGuard:
         """Compare the rewrite with the draft. Never raises for bad text: bad text is a refusal."""
         if self.entailment is None and len(request.draft) + len(rewrite.text) < 2 * LONG:
             return self.check_sync(request, rewrite)
-        return await anyio.to_thread.run_sync(self.check_sync, request, rewrite)
+        return await compute(self.check_sync, request, rewrite)
 
     def check_sync(self, request: RewriteRequest, rewrite: Rewrite) -> Verdict:
         """Synchronous version of `check`."""

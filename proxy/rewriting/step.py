@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-import anyio.to_thread
-
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import NO_HEDGE
 from hedgerow.lexicon.text.language import known_language_of
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Guard, Rewriter
@@ -96,7 +95,7 @@ async def _perceived(request: RewriteRequest, text: str, reader: Reader | None) 
         return None
     if len(text) < LONG:
         return reader(text, request.language)
-    return await anyio.to_thread.run_sync(reader, text, request.language)
+    return await compute(reader, text, request.language)
 
 
 async def _accepted(

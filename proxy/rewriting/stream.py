@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import anyio.to_thread
-
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import NO_HEDGE, Match
 from hedgerow.lexicon.hedges.written import Closing, written
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import sentences
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting.asserting import asserts, is_no_statement
 from hedgerow.proxy.rewriting.frames import LOW, breaks_off, distance, is_plain
@@ -48,7 +47,7 @@ async def append_confidence_sentence(
     request: RewriteRequest, reader: Reader | None = perceived_confidence
 ) -> Rewording:
     """The draft with a closing sentence that says how sure it is ("This is probably right."), where one is due."""
-    return await anyio.to_thread.run_sync(append_confidence_sentence_sync, request, reader)
+    return await compute(append_confidence_sentence_sync, request, reader)
 
 
 def append_confidence_sentence_sync(request: RewriteRequest, reader: Reader | None = perceived_confidence) -> Rewording:

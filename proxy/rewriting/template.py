@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from zlib import crc32
 
-import anyio.to_thread
-
 from hedgerow.lexicon import NO_HEDGE, Frame, FrameKind, Hedge, Match, load
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import Piece
 from hedgerow.lexicon.text.shape import Shape, shape
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting import frames
@@ -85,7 +84,7 @@ class TemplateRewriter:
         """
         if len(request.draft) < LONG:
             return self.rewrite_sync(request)
-        return await anyio.to_thread.run_sync(self.rewrite_sync, request)
+        return await compute(self.rewrite_sync, request)
 
     def rewrite_sync(self, request: RewriteRequest) -> Rewrite:
         """Synchronous version of `rewrite`."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import anyio.to_thread
-
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import EmbeddingReader, LexiconError, ModelReader, Reader, perceive
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.clustering.embeddings import OnnxEncoder
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.config import ReaderModel
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
@@ -43,7 +42,7 @@ class LinguisticSignal:
         try:
             if self.reader is not None:
                 return await self.reader.read(text)
-            return (await anyio.to_thread.run_sync(perceive, text, language_of(text, question) or "und")).beta
+            return (await compute(perceive, text, language_of(text, question) or "und")).beta
         except LexiconError as error:
             raise StepFailed("signal", Reason.UNREADABLE, str(error)) from error
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import anyio.to_thread
-
 from hedgerow.calibration import Beta
 from hedgerow.proxy.clustering.support import agreement_with
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.types import Clustering, Sample
 from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 
@@ -31,7 +30,7 @@ class SemanticSignal:
         if len(draft[:1000].split()) <= SENTENCE_WORDS:
             return share(clustering)
         others = [sample.text for i, sample in enumerate(samples) if i != clustering.draft_index]
-        agreement = await anyio.to_thread.run_sync(agreement_with, question, draft, others)
+        agreement = await compute(agreement_with, question, draft, others)
         if agreement is None:
             return share(clustering)
         agreeing = 1.0 + sum(agreement)

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-import anyio.to_thread
 import orjson
 
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import BadRequest, UpstreamRejected
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Call, RawCall, Relay, Tunnels, Upstream
@@ -172,4 +172,4 @@ def _items(body: Json) -> int:
 
 async def _aside(size: int, work: Callable[..., T], *args: object) -> T:
     """Do what takes longer the larger a request is, in a worker thread where it is large."""
-    return work(*args) if size < LARGE else await anyio.to_thread.run_sync(work, *args)
+    return work(*args) if size < LARGE else await compute(work, *args)

@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-import anyio.to_thread
-
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.lab import answers
 from hedgerow.proxy.lab.answers import UNWATCHED, Item, Looked, Pace
@@ -51,7 +50,7 @@ async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[J
 
 
 async def _in_thread(compare: Compare, row: Answered) -> Judged:
-    return await anyio.to_thread.run_sync(judge_here, compare, row)
+    return await compute(judge_here, compare, row)
 
 
 def judge_here(compare: Compare, row: Answered) -> Judged:

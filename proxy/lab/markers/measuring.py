@@ -8,14 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, partial
 
-import anyio.to_thread
-
 from hedgerow.lexicon import load
 from hedgerow.lexicon.text.claims import Claim
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.judged_support import read_claims
 from hedgerow.proxy.clustering.local import LocalJudge, reads
 from hedgerow.proxy.clustering.support import borne_out
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.errors import StepFailed, UpstreamError
 from hedgerow.proxy.lab import reading
@@ -69,7 +68,7 @@ async def by_language_model(settings: Settings, route: Route) -> AsyncIterator[J
 
 
 async def _in_thread(compare: Compare, row: Answered) -> MeasuredAnswer:
-    return await anyio.to_thread.run_sync(_measured, compare, row)
+    return await compute(_measured, compare, row)
 
 
 def _measured(compare: Compare, row: Answered) -> MeasuredAnswer:
@@ -78,7 +77,7 @@ def _measured(compare: Compare, row: Answered) -> MeasuredAnswer:
 
 
 async def _asked(judging: reading.Judging, row: Answered) -> MeasuredAnswer:
-    originals, bare = await anyio.to_thread.run_sync(asserting, row.answer)
+    originals, bare = await compute(asserting, row.answer)
     if not bare:
         return _of(row, [], [])
     claims = [Claim(text, "", 0, len(text), "sentence") for text in bare]

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, lgamma
 
-import anyio.to_thread
 import structlog
 
 from hedgerow.calibration import Beta
 from hedgerow.proxy.clustering.clusterer import Comparisons
+from hedgerow.proxy.computing import compute
 from hedgerow.proxy.config import Sampling
 from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.pipeline.claims import claims_of, statements
@@ -166,7 +166,7 @@ async def draw_in_batches(
             return
         drawn += asked
         if is_long is None and (came := samples()):
-            is_long = await anyio.to_thread.run_sync(_is_long, job, came[0].text)
+            is_long = await compute(_is_long, job, came[0].text)
         agreeing = await _cluster(job, comparisons, samples())
 
 
