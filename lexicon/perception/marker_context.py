@@ -15,14 +15,14 @@ _MODIFIERS = word_set(
     "not also even still very quite fairly really only just about honestly personally strongly truly firmly do did would will can have always"
 )
 _COMPARING = word_set("more less equally as how")
-_EVIDENCE = word_set("evidence research study studies data records record reports report sources source statistics stats findings results history literature experts analysis analyses surveys this these it that which")  # fmt: skip
+_EVIDENCE = word_set("evidence research study studies data records record reports report sources source statistics stats findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trends observations tests experiments theory theories estimates calculations this these it that which")  # fmt: skip
 _POINTING = word_set("this these it that which")
 _ASKED_FOR = word_set(
-    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description"
+    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description calculation"
 )
 KNOWING = word_set("information context knowledge access data details record records memory recollection")
 TELLING = word_set(
-    "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee"
+    "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude"
 )
 _KNOWN = word_set("determined known confirmed verified ascertained")
 _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge")
@@ -37,6 +37,21 @@ NOT_KNOWING = (
 )
 """What stands in the name of a marker by which the writer does not know: "not have information", whatever information it is."""
 _WANTING = word_set("want wish like prefer choose begin proceed verify assume note")
+_BEFALLING = word_set(
+    "need have be not experience face find see encounter notice feel still even get lose miss receive wonder end run require already never always qualify owe know enjoy"
+)
+"""What "you may" without choosing it; with any other verb "you may" permits or advises."""
+_DERIVED = word_set("solved shown written rewritten expressed obtained derived computed factored simplified")
+"""What "may be" done with a formula, always."""
+_PAST = word_set(
+    "was were had did knew felt said told thought saw became came went found took began seemed looked gave kept stood heard wondered wished"
+)
+_OBLIQUE = word_set("has have if would may might to be being can")
+"""Beside which a past form is no past: "if it had been", "has had", "can be found"."""
+_ASKING = word_set("so than if until once wish wished hoping wondering")
+"""Before "could" of an ability or a request: "I was hoping you could"."""
+_THINGS = word_set("functions instrument instruments tools features devices software capabilities internet personal")
+"""What somebody has no access to without lacking knowledge."""
 _REPORTING = word_set("last widely generally commonly often currently now sometimes usually long")
 _ABLE = word_set("feel hear sense smell see taste afford")
 """What somebody "could" do rather than what may be: "I could feel it"."""
@@ -81,15 +96,19 @@ def _is_predicate(words: Sequence[str], cue: Cue) -> bool:
     at = _index_before(words, cue)
     if _word(words, at) in BE and _word(words, at - 1) in _OTHERS:
         return False
-    before, after = _word(words, cue.first - 1), _word(words, cue.last + 1)
+    return _stands_alone(words, cue)
+
+
+def _stands_alone(words: Sequence[str], cue: Cue) -> bool:
+    """After a form of "be", at the head of a clause, or before what it is said of."""
+    before, after = _before(words, cue), _word(words, cue.last + 1)
     if before == "," and not _OTHERS.isdisjoint(words[: cue.first]):
         return False  # "she wandered on, unsure of what was real"
-    return before in BE | {"", ",", "(", "seems", "seem", "seemed", "feel", "feels", "felt"} or after in {
-        "to",
-        "that",
-        "whether",
-        "if",
-    }
+    if after in {"to", "that", "whether", "if"}:
+        return True
+    return before in BE | {",", "(", "seems", "seem", "seemed", "feel", "feels", "felt"} or (
+        not before and not after.isalpha()
+    )
 
 
 def _sure(words: Sequence[str], cue: Cue) -> bool:
@@ -97,8 +116,9 @@ def _sure(words: Sequence[str], cue: Cue) -> bool:
     head, before, after = _head(words, cue), _before(words, cue), _word(words, cue.last + 1)
     if after == "to":
         return head in {"sure", "certain"} and before in BE - {"be"}
-    if before == "be" and not _word(words, _index_before(words, cue) - 1).isalpha():
-        return False  # "Be sure that it is shut."
+    leading = _word(words, _index_before(words, cue) - 1)
+    if before == "be" and (leading == "to" or not leading.isalpha()):
+        return False  # "Be sure that it is shut.", "I want to be sure"
     if before == "and" and head == "confident":
         return "am" in words[: cue.first] and after in _OPENING_A_CLAUSE | {"that"}
     if before not in BE | {"feel", "felt", "", ",", "but", "seem", "seems"}:
@@ -108,7 +128,10 @@ def _sure(words: Sequence[str], cue: Cue) -> bool:
         return False
     if head in {"positive", "convinced", "assured", "confident"}:
         return subject in SUBJECT
-    return before in BE | {"feel", "felt"} or cue.first < cue.last
+    if before in BE | {"feel", "felt"}:
+        return True
+    opens = after in _OPENING_A_CLAUSE | {"that", "about", "whether"} or not after.isalpha()
+    return opens and cue.first < cue.last  # "Fairly sure it was Rome", not "only certain folders"
 
 
 def _surely(words: Sequence[str], cue: Cue) -> bool:
@@ -120,7 +143,11 @@ def _surely(words: Sequence[str], cue: Cue) -> bool:
         return True
     if not cue.first:  # not an instruction: "Clearly define it"
         return after in _OPENING_A_CLAUSE
-    return (before in BE | {"", ",", ";", "—", "–", "-", "and", "but"} and words[cue.first] != "not") or after == ","
+    if before == "and" and _word(words, cue.first - 2).endswith("ly"):
+        return False  # "slowly and clearly"
+    if before == "," and after not in _OPENING_A_CLAUSE:
+        return after.endswith("ed")  # "Then, clearly define it"
+    return (before in BE | {"", ";", "—", "–", "-", "and", "but"} and words[cue.first] != "not") or after == ","
 
 
 def _fact(words: Sequence[str], cue: Cue) -> bool:
@@ -147,8 +174,11 @@ def _possible(words: Sequence[str], cue: Cue) -> bool:
     """As in "it is possible that", not "possible causes", "as soon as possible" or "it is possible to"."""
     if _head(words, cue) not in {"possible", "conceivable"}:
         return True
-    leads = words[max(0, cue.first - 3) : cue.first]
-    return "it" in leads and _word(words, cue.last + 1) not in {"to", "for", "in", "with", "by", "because", "due"}
+    leads, after = words[max(0, cue.first - 3) : cue.first], _word(words, cue.last + 1)
+    if words[cue.first] == "not" and not after.isalpha():
+        return False  # "Otherwise, it is not possible."
+    is_said = "it" in leads and _before(words, cue) in BE | {"seems", "seem", "seemed"}
+    return is_said and after not in {"to", "for", "in", "with", "by", "because", "due"}
 
 
 def _modal(words: Sequence[str], cue: Cue) -> bool:
@@ -157,14 +187,23 @@ def _modal(words: Sequence[str], cue: Cue) -> bool:
     after = next((word for word in words[cue.last + 1 : cue.last + 4] if word not in _SKIPPED), "")
     if not after.isalpha() or (words[-1] == "?" and words[0] in _WH | {"which"}):
         return False
+    if not cue.first:
+        return after == "be"
     if after in _WANTING and before in {"you", "we", "one", "i"} and head != "could":
         return False
     if head == "may":
-        return bool(cue.first) and (before not in {"we", "one"} or after in {"be", "have", "see", "need", "not"})
+        return not _is_permitted(words, cue, before, after)
     if head == "might":
-        advice = before == "you" and _word(words, cue.first - 2) in _WH
+        advice = before in {"you", "we", "one"} and _word(words, cue.first - 2) in _WH
         return not advice and words[cue.last + 1 : cue.last + 3] != ["as", "well"]
-    return cue.first > 0 and _is_possibility(words, cue, before, after)
+    return _is_possibility(words, cue, before, after)
+
+
+def _is_permitted(words: Sequence[str], cue: Cue, before: str, after: str) -> bool:
+    """As in "you may begin", "we may write", "it may be shown that"."""
+    if before in {"you", "we", "one"}:
+        return after not in _BEFALLING
+    return after == "be" and not _DERIVED.isdisjoint(words[cue.last + 2 : cue.last + 4])
 
 
 def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> bool:
@@ -173,10 +212,27 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         return False
     return not (
         before in _WH | {"if", "so", "wish"}
-        or not {"so", "than", "if", "until", "once"}.isdisjoint(words[max(0, cue.first - 4) : cue.first])
-        or after in _ABLE | {"you", "i", "we", "no", "hardly", "barely", "never", "only"}
+        or not _ASKING.isdisjoint(words[max(0, cue.first - 4) : cue.first])
+        or after in _ABLE | {"you", "i", "we", "no", "hardly", "barely", "never", "only", "please"}
         or (after == "not" and _word(words, cue.last + 2) not in {"be", "have"})
+        or (_is_past(words) and not _is_about(words, cue))
     )
+
+
+def _is_past(words: Sequence[str]) -> bool:
+    """Whether a sentence tells of the past: there "could" says what was able to be done."""
+    return any(
+        (word in _PAST or (word.endswith("ed") and words[at - 1] in _OTHERS | SUBJECT | {"it"}))
+        and _OBLIQUE.isdisjoint(words[max(0, at - 4) : at + 2])
+        for at, word in enumerate(words)
+        if at
+    )
+
+
+def _is_about(words: Sequence[str], cue: Cue) -> bool:
+    """As in "could have been", "could be an opportunity": not "could be seen"."""
+    after = next((at for at in range(cue.last + 1, cue.last + 4) if _word(words, at) in {"have", "be"}), None)
+    return after is not None and not (words[after] == "be" and _word(words, after + 1).endswith(("ed", "en")))
 
 
 def _first_person(words: Sequence[str], cue: Cue) -> bool:
@@ -190,7 +246,9 @@ def _think(words: Sequence[str], cue: Cue) -> bool:
         return False
     if head == "assumed" and before not in SUBJECT:
         return False  # what a calculation takes as given
-    if head in {"believe", "imagine"} and not {"can", "could"}.isdisjoint(words[max(0, cue.first - 2) : cue.last]):
+    if head == "imagine" and after in {"a", "an"}:
+        return False  # a scene
+    if head in {"believe", "imagine", "think"} and not {"can", "could"}.isdisjoint(words[max(0, cue.first - 2) : cue.last]):
         return False
     if head == "assuming":
         return _word(words, cue.first - 1) == "am"
@@ -213,6 +271,7 @@ def _know(words: Sequence[str], cue: Cue) -> bool:
     at = _index_before(words, cue)
     return (
         _word(words, at) == "i"
+        and _word(words, cue.last + 1).isalpha()
         and _word(words, at - 1) != "did"
         and _word(words, at - 1)
         not in {
@@ -245,22 +304,36 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
     if head.startswith("suggest"):
         if before in {"that", "which"}:  # "a bearing that suggests resolve" is not evidence
             return _word(words, cue.first - 2) in _EVIDENCE | {","}
-        earlier = words[max(0, cue.first - 20) : cue.first] if before == "and" else ()
-        return before in _EVIDENCE or not (_EVIDENCE - _POINTING).isdisjoint(earlier)
+        if before == "and":
+            earlier = words[max(0, cue.first - 20) : cue.first]
+            return _word(words, cue.last + 1) == "that" and not (_EVIDENCE - _POINTING).isdisjoint(earlier)
+        return before in _EVIDENCE or _is_evidence(words, cue)
     if head.startswith("indicate"):
-        return before in _EVIDENCE - _POINTING
+        return before in _EVIDENCE - _POINTING or _is_evidence(words, cue)
     if not head.startswith("seem") or head == "seemingly":
         return True
     if not {"can", "could"}.isdisjoint(words[max(0, cue.first - 1) : cue.last]):
         return False
-    made = {"make", "makes", "making", "made"}.intersection(words[max(0, cue.first - 4) : cue.first])
     following = words[cue.last + 1 : cue.last + 8]
-    return not made and ("to", "you") not in pairwise(following) and ("to", "them") not in pairwise(following)
+    return not _is_made(words, cue) and ("to", "you") not in pairwise(following) and ("to", "them") not in pairwise(following)
+
+
+def _is_made(words: Sequence[str], cue: Cue) -> bool:
+    """As in "makes it seem"."""
+    return not {"make", "makes", "making", "made"}.isdisjoint(words[max(0, cue.first - 4) : cue.first])
+
+
+def _is_evidence(words: Sequence[str], cue: Cue) -> bool:
+    """As in "the pattern in the numbers suggests that": evidence heads the clause."""
+    start = max((at + 1 for at in range(cue.first) if words[at] in {",", ";", ":", "that"}), default=0)
+    return not (_EVIDENCE - _POINTING).isdisjoint(words[start : start + 4])
 
 
 def _appears(words: Sequence[str], cue: Cue, before: str) -> bool:
     """As in "it appears to be": not "mails that appear to be from a bank", "appear smooth"."""
     after = _word(words, cue.last + 1)
+    if _is_made(words, cue) or (before == "it" and after in {"in", "on", "at", "as", "alongside"}):
+        return False
     if _word(words, cue.first - 1) == "can" or (_head(words, cue) == "appear" and before in {"that", "which"}):
         return False
     if after == "that" and before != "it":
@@ -274,7 +347,7 @@ def _chance(words: Sequence[str], cue: Cue) -> bool:
     if any(word[0].isdigit() or word == "in" for word in words[max(0, cue.last - 2) : cue.last]):
         return False  # worked out: "a 7.7% chance", "a one in six chance"
     leads = words[max(0, cue.first - 4) : cue.first]
-    return "there" in leads or "be" in leads[-2:]
+    return _word(words, cue.last + 1) != "to" and ("there" in leads or "be" in leads[-2:])
 
 
 def _is_reported(words: Sequence[str], cue: Cue) -> bool:
@@ -305,7 +378,7 @@ def _idiom(words: Sequence[str], cue: Cue) -> bool:
         return not after.isalpha()
     if phrase in {"my understanding", "my impression"}:
         return after in {"is", "was", ",", "that"}
-    return not phrase.startswith(("looks", "sounds")) or before in {"it", "this", "that", "so"}
+    return not phrase.startswith(("looks", "sounds")) or before in {"it", "this", "that", "so"} or not before.isalpha()
 
 
 _TESTS: Mapping[str, Callable[[Sequence[str], Cue], bool]] = {
@@ -315,7 +388,7 @@ _TESTS: Mapping[str, Callable[[Sequence[str], Cue], bool]] = {
     "unsure": _is_predicate,
     "doubt": _doubt,
     "likely": _likely,
-    "unlikely": _is_predicate,
+    "unlikely": _stands_alone,
     "possible": _possible,
     "modal": _modal,
     "guess": _first_person,
@@ -347,7 +420,7 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
         elif word == "have" and _word(words, index - 1) == "not":
             own = not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
             end = _within(words, index, KNOWING) if own else None
-            if end is not None and words[end - 1] not in {"to", "personal"}:
+            if end is not None and words[end - 1] != "to" and _THINGS.isdisjoint(words[end - 1 : end + 5]):
                 yield index - 1, end
 
 
@@ -359,11 +432,12 @@ def _inability(words: Sequence[str], index: int) -> int | None:
     before = words[max(0, to - 1) : to + 1]
     own = not (SUBJECT | {"one"}).isdisjoint(words[max(0, to - 4) : to])
     if before in (["can", "not"], ["could", "not"], ["unable", "to"]) and (verb in TELLING or verb in GIVING):
-        return to - 1 if own else None
+        joined = "i" in words[:to] and _word(words, to - 2) in {"thus", "and", "so", "therefore", "but", "or"}
+        return to - 1 if own or joined else None
     if _word(words, to) != "to":
         return None
     if before in (["hard", "to"], ["difficult", "to"]):
-        easy = _word(words, to - 2) not in BE | {"very", "quite", "so"}
+        easy = _word(words, to - 2) not in BE | {"very", "quite", "so", "bit"}
         return None if easy or verb not in _HARD_TO | GIVING else to - 1
     return next((at for at in range(max(0, to - 5), to) if _is_impossible(words, at)), None)
 

@@ -115,19 +115,20 @@ def standard(phrase: str) -> str:
     """
     if phrase.strip().lower() in {"", NO_MARKER}:
         return NO_MARKER
-    found = find_markers(phrase)
+    check_length(phrase)
+    found = [of for start, end in sentence_spans(phrase) for of in _of_sentence(phrase, start, end, is_phrase=True)]
     if len(found) == 1:
         return found[0].name
     words = [token.word for token in tokenize(phrase)]
     return _name(words[:-1] if words[-1:] == ["that"] else words)
 
 
-def _of_sentence(text: str, start: int, end: int) -> Iterator[Marker]:
+def _of_sentence(text: str, start: int, end: int, *, is_phrase: bool = False) -> Iterator[Marker]:
     if _heads().isdisjoint(_WORD.findall(straight(text[start:end]).lower())):
         return
     tokens = tokenize(text, start, end)
     words = [token.word for token in tokens]
-    for found in _merged(words, _epistemic(tokens, words)):
+    for found in _merged(words, _epistemic(tokens, words, is_phrase)):
         yield Marker(tokens[found.first].start, tokens[found.last].end, found.name)
 
 
@@ -140,9 +141,9 @@ class _Found:
     name: str
 
 
-def _epistemic(tokens: Sequence[Token], words: Sequence[str]) -> list[_Found]:
-    """The cues that are markers, and what says that the writer does not know, in order."""
-    bare = len(words) <= BARE + 1 and all(word.isalpha() or word == "." for word in words)
+def _epistemic(tokens: Sequence[Token], words: Sequence[str], is_phrase: bool) -> list[_Found]:
+    """The cues that are markers, and what says that the writer does not know, in order; all cues of a marker that was extracted already."""
+    bare = is_phrase and len(words) <= BARE + 1 and all(word.isalpha() or word == "." for word in words)
     cues = [
         cue
         for cue in find_cues(tokens, _book())
