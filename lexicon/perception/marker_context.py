@@ -20,11 +20,11 @@ _POINTING = word_set("this these it that which")
 _ASKED_FOR = word_set(
     "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description calculation"
 )
-KNOWING = word_set("information context knowledge access data details record records memory recollection")
+KNOWING = word_set("information context knowledge access data details record records memory recollection awareness")
 TELLING = word_set(
-    "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude"
+    "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess"
 )
-_KNOWN = word_set("determined known confirmed verified ascertained")
+_KNOWN = word_set("determined known confirmed verified ascertained predicted answered guaranteed")
 _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge")
 GIVING = word_set("provide give offer find")
 NOT_KNOWING = (
@@ -46,7 +46,7 @@ _DERIVED = word_set("solved shown written rewritten expressed obtained derived c
 _PAST = word_set(
     "was were had did knew felt said told thought saw became came went found took began seemed looked gave kept stood heard wondered wished"
 )
-_OBLIQUE = word_set("has have if would may might to be being can")
+_OBLIQUE = word_set("has have if would may might to is are be being can")
 """Beside which a past form is no past: "if it had been", "has had", "can be found"."""
 _ASKING = word_set("so than if until once wish wished hoping wondering")
 """Before "could" of an ability or a request: "I was hoping you could"."""
@@ -187,6 +187,8 @@ def _modal(words: Sequence[str], cue: Cue) -> bool:
     after = next((word for word in words[cue.last + 1 : cue.last + 4] if word not in _SKIPPED), "")
     if not after.isalpha() or (words[-1] == "?" and words[0] in _WH | {"which"}):
         return False
+    if after == "look" and "what" in words[max(0, cue.first - 4) : cue.first]:
+        return False
     if not cue.first:
         return after == "be"
     if after in _WANTING and before in {"you", "we", "one", "i"} and head != "could":
@@ -212,15 +214,17 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         return False
     return not (
         before in _WH | {"if", "so", "wish"}
+        or (before in {"you", "we", "one", "i"} and _word(words, cue.first - 2) in _WH)
+        or (before == "i" and after in GIVING | {"suggest", "help", "create"})
         or not _ASKING.isdisjoint(words[max(0, cue.first - 4) : cue.first])
         or after in _ABLE | {"you", "i", "we", "no", "hardly", "barely", "never", "only", "please"}
-        or (after == "not" and _word(words, cue.last + 2) not in {"be", "have"})
-        or (_is_past(words) and not _is_about(words, cue))
+        or (after == "not" and _word(words, cue.last + 2) != "have")
+        or (_is_past(words[: cue.first]) and not _is_about(words, cue))
     )
 
 
 def _is_past(words: Sequence[str]) -> bool:
-    """Whether a sentence tells of the past: there "could" says what was able to be done."""
+    """Whether what stands before "could" tells of the past: then it says what somebody was able to do."""
     return any(
         (word in _PAST or (word.endswith("ed") and words[at - 1] in _OTHERS | SUBJECT | {"it"}))
         and _OBLIQUE.isdisjoint(words[max(0, at - 4) : at + 2])
@@ -248,7 +252,9 @@ def _think(words: Sequence[str], cue: Cue) -> bool:
         return False  # what a calculation takes as given
     if head == "imagine" and after in {"a", "an"}:
         return False  # a scene
-    if head in {"believe", "imagine", "think"} and not {"can", "could"}.isdisjoint(words[max(0, cue.first - 2) : cue.last]):
+    if head in {"believe", "imagine", "think"} and not {"can", "could"}.isdisjoint(
+        words[max(0, cue.first - 2) : cue.last]
+    ):
         return False
     if head == "assuming":
         return _word(words, cue.first - 1) == "am"
@@ -315,7 +321,11 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
     if not {"can", "could"}.isdisjoint(words[max(0, cue.first - 1) : cue.last]):
         return False
     following = words[cue.last + 1 : cue.last + 8]
-    return not _is_made(words, cue) and ("to", "you") not in pairwise(following) and ("to", "them") not in pairwise(following)
+    return (
+        not _is_made(words, cue)
+        and ("to", "you") not in pairwise(following)
+        and ("to", "them") not in pairwise(following)
+    )
 
 
 def _is_made(words: Sequence[str], cue: Cue) -> bool:
@@ -378,7 +388,14 @@ def _idiom(words: Sequence[str], cue: Cue) -> bool:
         return not after.isalpha()
     if phrase in {"my understanding", "my impression"}:
         return after in {"is", "was", ",", "that"}
-    return not phrase.startswith(("looks", "sounds")) or before in {"it", "this", "that", "so"} or not before.isalpha()
+    return not phrase.startswith(("looks", "sounds")) or _is_impression(words, cue, before, after)
+
+
+def _is_impression(words: Sequence[str], cue: Cue, before: str, after: str) -> bool:
+    """As in "it looks like you are lost": not "a button that looks like this"."""
+    if before == "that" and _word(words, cue.first - 2).isalpha():
+        return False
+    return before in {"it", "this", "that", "so", "", '"', "“"} and after not in {"this", ":", ""}
 
 
 _TESTS: Mapping[str, Callable[[Sequence[str], Cue], bool]] = {
@@ -443,6 +460,8 @@ def _inability(words: Sequence[str], index: int) -> int | None:
 
 
 def _is_impossible(words: Sequence[str], at: int) -> bool:
+    if words[at : at + 2] == ["not", "have"]:
+        return words[at + 2] in {"the", "any"} and "know" in words[at + 3 : at + 6]  # "the ability to know"
     return words[at] == "impossible" or words[at : at + 2] in (["not", "possible"], ["not", "able"])
 
 
