@@ -15,14 +15,14 @@ _MODIFIERS = word_set(
     "not also even still very quite fairly really only just about honestly personally strongly truly firmly do did would will can have always"
 )
 _COMPARING = word_set("more less equally as how")
-_EVIDENCE = word_set("evidence research study studies data records record reports report sources source statistics stats findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trends observations tests experiments theory theories estimates calculations this these it that which")  # fmt: skip
+_EVIDENCE = word_set("evidence information biographies accounts research study studies data records record reports report sources source statistics stats findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trends observations tests experiments theory theories estimates calculations this these it that which")  # fmt: skip
 _POINTING = word_set("this these it that which")
 _ASKED_FOR = word_set(
-    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description calculation"
+    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description calculation source sources record records formula"
 )
 KNOWING = word_set("information context knowledge access data details record records memory recollection awareness")
 TELLING = word_set(
-    "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess"
+    "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state"
 )
 _KNOWN = word_set("determined known confirmed verified ascertained predicted answered guaranteed")
 _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge")

@@ -27,7 +27,7 @@ def measured(half: str) -> tuple[float, float]:
     return hits / found_, hits / gold
 
 
-@pytest.mark.parametrize(("half", "precision", "recall"), [("tuned", 0.98, 0.985), ("held", 0.88, 0.93)])
+@pytest.mark.parametrize(("half", "precision", "recall"), [("tuned", 0.98, 0.985), ("held", 0.97, 0.98)])
 def test_the_marked_sentences_of_real_answers(half, precision, recall):
     """Those that the rules were mended on, and those that they had never met; tests/data/lexicon/markers.md says how they were drawn."""
     found = measured(half)
@@ -53,10 +53,27 @@ def test_wordings_of_one_marker_have_one_name(written, name):
     "Some people believe in ghosts.", "He said to her that it was late.", "A possible cause is age.", "She appeared in two films.",
     "For certain types of wood it fails.", "It deepens my understanding.", "I think of you.", "Certainly, here it is.", "Sure, here it is.",
     "They are more likely to win.", "He could not read.", "It is usually closed.", "In May it rains.",
+    "Once the ore was melted, it could be poured into forms.", "They had a wall that nothing could break.", "Here is how you could do it.",
+    "I was hoping you could help.", "You may choose another folder.", "We may write it as a sum.", "It may be shown to be even.",
+    "Keep a positive attitude.", "Speak slowly and clearly, without notes.", "First, clearly define the task.", "Only certain folders are read.",
+    "I want to be sure I understand.", "It tries every possible key.", "Otherwise, it is not possible.", "It appeared on their first album.",
+    "That makes it appear as if nothing was there.", "This is a great chance to meet others.", "Use a table that looks like this:",
+    "I do not have access to internet tools.", "Here is what the page might look like.", "I know, I know.",
 ])  # fmt: skip
 def test_what_looks_like_a_marker_and_is_none(text):
     """Permission, requests, others' beliefs, how often, what is possible to do."""
     assert marker_of(text) == "<no_hedge>"
+
+
+@pytest.mark.parametrize(("text", "name"), [
+    ("This could also be a reason.", "could"), ("He realised that it could be an opportunity.", "could"), ("A program could read the note that he wrote.", "could"),
+    ("You may need another key.", "may"), ("We may know them.", "may"), ("The pattern in the numbers suggests that it is 1.", "suggest"),
+    ("They are unlikely to matter.", "unlikely"), ("This is still speculative.", "speculative"), ("It looks like you are lost.", "looks like"),
+    ("I have no data, so I cannot describe the roof.", "cannot describe"), ("We cannot calculate the distance without a map.", "cannot calculate"),
+])  # fmt: skip
+def test_markers_in_their_contexts(text, name):
+    """What may be, what follows from evidence, and what the writer does not know."""
+    assert marker_of(text) == name
 
 
 def test_markers_that_stand_together_are_one():
