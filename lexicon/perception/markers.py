@@ -15,17 +15,10 @@ from typing import Any
 
 from hedgerow.calibration.metrics.marker_table import NO_MARKER
 from hedgerow.lexicon.hedges.loading import DATA
+from hedgerow.lexicon.perception.around import BE, SUBJECT
 from hedgerow.lexicon.perception.cues import BARE, Cue, Vocabulary, find_cues, vocabulary
-from hedgerow.lexicon.perception.marker_context import (
-    BE,
-    GIVING,
-    KNOWING,
-    NOT_KNOWING,
-    SUBJECT,
-    TELLING,
-    counts,
-    not_knowing,
-)
+from hedgerow.lexicon.perception.marker_context import counts
+from hedgerow.lexicon.perception.not_knowing import GIVING, KNOWING, NOT_KNOWING, TELLING, not_knowing
 from hedgerow.lexicon.perception.spotting import check_length
 from hedgerow.lexicon.text.sentences import sentence_spans
 from hedgerow.lexicon.text.words import Token, straight, tokenize, word_set

@@ -32,6 +32,7 @@ from hedgerow.proxy.cli.common import (
     write_page,
 )
 from hedgerow.proxy.cli.judging import Judge, RouteName, Way, check, judging, paced
+from hedgerow.proxy.cli.marker_drift import in_json, print_drift, read_drift
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.markers import measuring, running
 from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, UNNAMED, Gathered, document
@@ -39,6 +40,7 @@ from hedgerow.proxy.lab.markers.lexicon import LEAST_DATASETS, UNSTABLE, own_lex
 from hedgerow.proxy.lab.markers.rows import read_rows
 from hedgerow.proxy.lab.markers.running import Read, ToMeasure
 from hedgerow.proxy.lab.report.markers import render
+from hedgerow.proxy.monitoring.markers import MarkerDrift
 from hedgerow.proxy.types import Json
 
 KEPT = ".markers.jsonl"
@@ -52,11 +54,12 @@ KEEPS_NOTHING = "keeps no answer with its words and several samples; routes keep
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where rows come from; `path` where that is a file."""
+    """Where rows come from; `path` where that is a file, `drift` where it is the audit."""
 
     name: str
     read: Read
     path: Path | None
+    drift: list[MarkerDrift] | None = None
 
 
 USUAL = ",".join(map(str, THRESHOLDS))
@@ -126,16 +129,18 @@ def markers(
     ):
         gathered, unfinished = anyio.run(_gathered, source, way, skip_bad)
     _only(gathered, model)
-    if not gathered.sentences:
-        stop(_nothing(source.name, gathered))
+    if not gathered.sentences and (report or lexicon or not source.drift):
+        stop(_nothing(source, gathered))
     figures = {"data": source.name, "judge": judge, "thresholds": at} | document(
         gathered, thresholds=at, test_share=test_share
     )
+    if source.drift is not None:
+        figures["drift"] = [in_json(row) for row in source.drift]
     if report is not None:
         write_page(report, render(figures))
     if lexicon is not None:
         _write_lexicon(lexicon, figures, gathered)
-    typer.echo(json.dumps(figures, indent=2, allow_nan=False)) if as_json else _print(figures)
+    typer.echo(json.dumps(figures, indent=2, allow_nan=False)) if as_json else _print(figures, source)
     if unfinished:
         stop(f"{counted(unfinished, 'answer')} could not be measured yet; the same command continues with them", code=1)
 
@@ -178,11 +183,14 @@ def _write_lexicon(path: Path, figures: Json, gathered: Gathered) -> None:
     typer.echo(f"{path}: {len(own)} entries; hedgerow lexicon check {path}", err=True)
 
 
-def _nothing(name: str, gathered: Gathered) -> str:
+def _nothing(source: _Source, gathered: Gathered) -> str:
+    name = source.name
     if gathered.unread and not gathered.several:
         return f"{name}: no sentence is in English; markers of other languages are not known"
     if gathered.several:
         return f"{name}: every sentence bears several markers; only sentences with one or none are counted"
+    if not source.path and not gathered.unasserting and not gathered.unread:
+        return f"{name} {KEEPS_NOTHING}"
     return f"{name}: no answer holds a sentence that asserts something"
 
 
@@ -194,7 +202,7 @@ def _source(data: Path | None, since: str, config: Path) -> Iterator[_Source]:
         return
     after = moment(since)
     with open_audit(config) as (_, engine):
-        yield _Source("the audit", partial(running.from_audit, engine, after), None)
+        yield _Source("the audit", partial(running.from_audit, engine, after), None, read_drift(engine, after))
 
 
 async def _gathered(source: _Source, way: Way, skip_bad: bool) -> tuple[Gathered, int]:
@@ -203,8 +211,8 @@ async def _gathered(source: _Source, way: Way, skip_bad: bool) -> tuple[Gathered
         kept = running.kept_in(way.out)
         with readable(source.path) if source.path else nullcontext():
             looked = running.look(source.read, kept)
-        nothing = "contains no sentence and no answer" if source.path else KEEPS_NOTHING
-        check(looked.rows, str(source.path or source.name), skip_bad, nothing=nothing)
+        if source.path:
+            check(looked.rows, str(source.path), skip_bad, nothing="contains no sentence and no answer")
         _note_samples(looked)
         _confirm(way, looked)
         async with judging(measuring, way) as judge:
@@ -235,8 +243,17 @@ def _confirm(way: Way, looked: ToMeasure) -> None:
         confirm(f"{work}: one call of the judge an answer", way.yes)
 
 
-def _print(figures: Json) -> None:
+def _print(figures: Json, source: _Source) -> None:
     console = Console(highlight=False)
+    if source.drift and not figures["sentences"]:
+        console.print(f"{source.name} {KEEPS_NOTHING}; what follows needs neither", soft_wrap=True)
+    else:
+        _print_figures(console, figures)
+    if source.drift is not None:
+        print_drift(console, source.drift)
+
+
+def _print_figures(console: Console, figures: Json) -> None:
     console.print(
         f"{figures['data']}: {figures['sentences']:,} sentences with one marker or none; {figures['several']:,} with several and "
         f"{figures['unasserting']:,} that assert nothing are left out"

@@ -291,6 +291,38 @@ def test_answers_of_the_audit(tmp_path):
     assert "keeps no answer with its words" in run("--audit", "--since", "2100-01-01", *config).stderr
 
 
+def test_markers_that_change_their_meaning(tmp_path):
+    """The audit without any words: "probably" was .9 in the thirty days before, and is .6; "seem" stays; a rare one is not told."""
+    (tmp_path / "config.yaml").write_text(
+        f"upstreams: {{u: {{provider: openai, base_url: 'http://127.0.0.1:1/v1'}}}}\nroutes: [{{name: r, upstream: u}}]\naudit: {{url: 'sqlite:///{tmp_path}/audit.db'}}\n",
+        encoding="utf-8",
+    )
+    day, now = 86_400.0, time.time()
+    drawn = [("probably", 9, 40), ("probably", 6, 10), ("seem", 7, 40), ("seem", 7, 10), ("perhaps", 5, 10)]
+    engine = open_engine(Audit(url=f"sqlite:///{tmp_path}/audit.db"))
+    with engine.begin() as opened:
+        for marker, alpha, days in drawn:
+            for i in range(19 if marker == "perhaps" else 25):
+                opened.execute(
+                    sa.insert(answers).values(
+                        id=f"hr_{marker}{days}{i}", created_at=now - days * day, path="/v1/chat/completions", status="hedged", route="r",
+                        model="m", duration_ms=1.0, store_text="none", own_marker=marker, raw_alpha=alpha + i % 2 / 2, raw_beta=10 - alpha - i % 2 / 2,
+                    )
+                )  # fmt: skip
+    engine.dispose()
+    config = ("--config", tmp_path / "config.yaml")
+    drift = {row["marker"]: row for row in found("--audit", "--since", "30d", *config)["drift"]}
+    assert set(drift) == {"probably", "seem"}
+    assert (drift["probably"]["change"], drift["probably"]["drifts"]) == (pytest.approx(-0.3), True)
+    assert (drift["seem"]["change"], drift["seem"]["drifts"]) == (pytest.approx(0.0), False)
+    assert drift["probably"]["change_interval"][1] < 0.0
+    told = run("--audit", "--since", "30d", *config).stdout
+    assert "does it still mean the same?" in told
+    assert "-0.30 ± 0.0" in told
+    page = run("--audit", "--since", "30d", "--report", tmp_path / "page.html", *config)
+    assert "keeps no answer with its words" in page.stderr
+
+
 @pytest.fixture
 def config(tmp_path, upstream: Upstream):
     """A route whose judge is the scripted upstream."""

@@ -1,0 +1,87 @@
+"""What "may", "might" and "could" say: what may be so, and not what is allowed, advised, asked for or was possible to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hedgerow.lexicon.perception.around import OTHERS, SUBJECT, WH, word_at
+from hedgerow.lexicon.perception.cues import Cue
+from hedgerow.lexicon.perception.not_knowing import GIVING
+from hedgerow.lexicon.text.words import word_set
+
+_WANTING = word_set("want wish like prefer choose begin proceed verify assume note")
+_BEFALLING = word_set(
+    "need have be not experience face find see encounter notice feel still even get lose miss receive wonder end run require already never always qualify owe know enjoy"
+)
+"""What "you may" without choosing it; with any other verb "you may" permits or advises."""
+_DERIVED = word_set("solved shown written rewritten expressed obtained derived computed factored simplified")
+"""What "may be" done with a formula, always."""
+_PAST = word_set(
+    "was were had did knew felt said told thought saw became came went found took began seemed looked gave kept stood heard wondered wished"
+)
+_OBLIQUE = word_set("has have if would may might to is are be being can")
+"""Beside which a past form is no past: "if it had been", "has had", "can be found"."""
+_ASKING = word_set("so than if until once wish wished hoping wondering")
+"""Before "could" of an ability or a request: "I was hoping you could"."""
+_ABLE = word_set("feel hear sense smell see taste afford")
+"""What somebody "could" do rather than what may be: "I could feel it"."""
+_SKIPPED = word_set('also even then ( * _ ` " “ ‘')
+"""Between a modal and its verb."""
+
+
+def says_what_may_be(words: Sequence[str], cue: Cue) -> bool:
+    """As in "it may be": not "you may want to", "May I", "could you", "he could not read"."""
+    head, before = words[cue.last], word_at(words, cue.first - 1)
+    after = next((word for word in words[cue.last + 1 : cue.last + 4] if word not in _SKIPPED), "")
+    if not after.isalpha() or (words[-1] == "?" and words[0] in WH | {"which"}):
+        return False
+    if after == "look" and "what" in words[max(0, cue.first - 4) : cue.first]:
+        return False
+    if not cue.first:
+        return after == "be"
+    if after in _WANTING and before in {"you", "we", "one", "i"} and head != "could":
+        return False
+    if head == "may":
+        return not _is_permitted(words, cue, before, after)
+    if head == "might":
+        advice = before in {"you", "we", "one"} and word_at(words, cue.first - 2) in WH
+        return not advice and words[cue.last + 1 : cue.last + 3] != ["as", "well"]
+    return _is_possibility(words, cue, before, after)
+
+
+def _is_permitted(words: Sequence[str], cue: Cue, before: str, after: str) -> bool:
+    """As in "you may begin", "we may write", "it may be shown that"."""
+    if before in {"you", "we", "one"}:
+        return after not in _BEFALLING
+    return after == "be" and not _DERIVED.isdisjoint(words[cue.last + 2 : cue.last + 4])
+
+
+def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> bool:
+    """Whether "could" says what may be, and not what somebody was able to do or is asked for."""
+    if before in {"he", "she"} and after not in {"be", "have", "potentially", "possibly"}:
+        return False
+    return not (
+        before in WH | {"if", "so", "wish"}
+        or (before in {"you", "we", "one", "i"} and word_at(words, cue.first - 2) in WH)
+        or (before == "i" and after in GIVING | {"suggest", "help", "create"})
+        or not _ASKING.isdisjoint(words[max(0, cue.first - 4) : cue.first])
+        or after in _ABLE | {"you", "i", "we", "no", "hardly", "barely", "never", "only", "please"}
+        or (after == "not" and word_at(words, cue.last + 2) != "have")
+        or (_is_past(words[: cue.first]) and not _is_about(words, cue))
+    )
+
+
+def _is_past(words: Sequence[str]) -> bool:
+    """Whether what stands before "could" tells of the past: then it says what somebody was able to do."""
+    return any(
+        (word in _PAST or (word.endswith("ed") and words[at - 1] in OTHERS | SUBJECT | {"it"}))
+        and _OBLIQUE.isdisjoint(words[max(0, at - 4) : at + 2])
+        for at, word in enumerate(words)
+        if at
+    )
+
+
+def _is_about(words: Sequence[str], cue: Cue) -> bool:
+    """As in "could have been", "could be an opportunity": not "could be seen"."""
+    after = next((at for at in range(cue.last + 1, cue.last + 4) if word_at(words, at) in {"have", "be"}), None)
+    return after is not None and not (words[after] == "be" and word_at(words, after + 1).endswith(("ed", "en")))

@@ -1,0 +1,70 @@
+"""Where a writer says that they lack the knowledge for an answer: "I do not have enough information", "it is hard to say"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hedgerow.lexicon.perception.around import BE, SUBJECT, within, word_at
+from hedgerow.lexicon.text.words import word_set
+
+_ASKED_FOR = word_set(
+    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description calculation source sources record records formula"
+)
+KNOWING = word_set("information context knowledge access data details record records memory recollection awareness")
+TELLING = word_set(
+    "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state"
+)
+_KNOWN = word_set("determined known confirmed verified ascertained predicted answered guaranteed")
+_HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge")
+GIVING = word_set("provide give offer find")
+NOT_KNOWING = (
+    KNOWING
+    | TELLING
+    | GIVING
+    | _KNOWN
+    | _HARD_TO
+    | word_set("can could not unable able hard difficult impossible possible to have be")
+)
+"""What stands in the name of a marker by which the writer does not know: "not have information", whatever information it is."""
+_THINGS = word_set("functions instrument instruments tools features devices software capabilities internet personal")
+"""What somebody has no access to without lacking knowledge."""
+
+
+def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """As in "I do not have enough information", "I cannot provide an accurate answer", "it is hard to say": token ranges."""
+    for index, word in enumerate(words):
+        if word in TELLING or word in GIVING or word in _HARD_TO:
+            start = _inability(words, index)
+            if start is not None and (word not in GIVING or within(words, index, _ASKED_FOR)):
+                yield start, index
+        elif word in _KNOWN and words[max(0, index - 3) : index] == ["can", "not", "be"]:
+            yield index - 3, index
+        elif word == "have" and word_at(words, index - 1) == "not":
+            own = not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
+            end = within(words, index, KNOWING) if own else None
+            if end is not None and words[end - 1] != "to" and _THINGS.isdisjoint(words[end - 1 : end + 5]):
+                yield index - 1, end
+
+
+def _inability(words: Sequence[str], index: int) -> int | None:
+    """Where "cannot", "unable to", "hard to" or "not possible to" begins before a verb and its adverb, None where nothing of the kind does."""
+    verb, to = words[index], index - 1
+    if words[to].endswith("ly"):
+        to -= 1
+    before = words[max(0, to - 1) : to + 1]
+    own = not (SUBJECT | {"one"}).isdisjoint(words[max(0, to - 4) : to])
+    if before in (["can", "not"], ["could", "not"], ["unable", "to"]) and (verb in TELLING or verb in GIVING):
+        joined = "i" in words[:to] and word_at(words, to - 2) in {"thus", "and", "so", "therefore", "but", "or"}
+        return to - 1 if own or joined else None
+    if word_at(words, to) != "to":
+        return None
+    if before in (["hard", "to"], ["difficult", "to"]):
+        easy = word_at(words, to - 2) not in BE | {"very", "quite", "so", "bit"}
+        return None if easy or verb not in _HARD_TO | GIVING else to - 1
+    return next((at for at in range(max(0, to - 5), to) if _is_impossible(words, at)), None)
+
+
+def _is_impossible(words: Sequence[str], at: int) -> bool:
+    if words[at : at + 2] == ["not", "have"]:
+        return words[at + 2] in {"the", "any"} and "know" in words[at + 3 : at + 6]  # "the ability to know"
+    return words[at] == "impossible" or words[at : at + 2] in (["not", "possible"], ["not", "able"])
