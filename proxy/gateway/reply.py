@@ -74,7 +74,7 @@ def _confidence(result: Result) -> Json:
     confidence = result.confidence
     if confidence is None:
         return {}
-    figures = {
+    figures: Json = {
         "confidence": round(confidence.calibrated.mean, 6),
         "raw": beta_figures(confidence.raw),
         "calibrated": beta_figures(confidence.calibrated),
