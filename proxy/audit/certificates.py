@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import sqlalchemy as sa
 
 from hedgerow.calibration.promises.certificate import Certificate, CertificateError
@@ -12,6 +15,19 @@ from hedgerow.proxy.errors import StoreError
 
 _LOCK = 4_207_302
 """PostgreSQL: the advisory lock that makes those who add a certificate take turns. (SQLite has one writer anyway.)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A stored certificate that cannot be read.
+
+    Attributes:
+        route: the one that it is for; "" for any.
+    """
+
+    id: str
+    route: str
+    reason: str
 
 
 class StoredCertificates:
@@ -64,19 +80,22 @@ class StoredCertificates:
             content = connection.execute(wanted).scalar()
         return None if content is None else Certificate.from_json(content)
 
-    def read_all(self, route: str | None = None) -> list[Certificate]:
-        """Certificates, newest first; with a route those that are for it or for any.
-
-        Raises:
-            CertificateError: what is stored is not a certificate.
-        """
+    def read_all(self, route: str | None = None) -> tuple[Sequence[Certificate], Sequence[Damaged]]:
+        """Certificates, newest first, and what is stored but cannot be read; with a route those that are for it or for any."""
         c = certificates.c
-        wanted = sa.select(c.content).order_by(c.seq.desc())
+        wanted = sa.select(c.id, c.route, c.content).order_by(c.seq.desc())
         if route is not None:
             wanted = wanted.where(c.route.in_(("", route)))
         with transaction(self._engine) as connection:
-            contents = connection.execute(wanted).scalars().all()
-        return [Certificate.from_json(content) for content in contents]
+            rows = connection.execute(wanted).all()
+        readable: list[Certificate] = []
+        damaged: list[Damaged] = []
+        for name, of, content in rows:
+            try:
+                readable.append(Certificate.from_json(content))
+            except CertificateError as error:
+                damaged.append(Damaged(name, of, str(error)))
+        return readable, damaged
 
     def verify(self) -> list[str]:
         """What is wrong with the chain, one clause a fault, oldest first; empty where nothing is.

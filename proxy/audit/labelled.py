@@ -84,7 +84,7 @@ def read_labelled(
         wanted.append(answers.c.signal != FIELDS)  # fields of JSON are not claims of long answers
     c, v = confidence.c, table.c
     regime = sa.func.coalesce(answers.c.story[("place", "regime")].as_integer(), 0)
-    picked = sa.func.coalesce(v.propensity, 1.0) <= PICKED if of == "answers" else sa.false()
+    picked = sa.func.coalesce(v.propensity, 1.0) <= PICKED
     statement = (
         sa.select(c.raw_alpha, c.raw_beta, c.alpha, c.beta, v.correct, v.fd, answers.c.created_at, regime)
         .add_columns(sa.case((picked, 1), else_=0))

@@ -179,7 +179,7 @@ def labelled(connection: Connection, period: Period, route: str | None = None) -
 
 
 def labelled_claims(connection: Connection, period: Period, route: str | None = None) -> LabelledAnswers:
-    """Claims of long answers that a verdict has scored, each with a confidence of its own; none of them is perceived by itself."""
+    """Claims of long answers that a verdict has scored, each with a confidence of its own, likewise; none of them is perceived by itself."""
     a, v = answers.c, claim_verdicts.c
     unknown = sa.null().label("perceived")
     statement = (
@@ -199,6 +199,7 @@ def labelled_claims(connection: Connection, period: Period, route: str | None = 
         .add_columns(v.correct, v.fd_raw, v.fd, unknown)
         .join(claim_verdicts, v.answer_id == a.id)
         .where(v.current, v.fd.is_not(None), a.signal == CLAIM_SIGNAL, period.holds(a.created_at), *of_route(route))
+        .where(sa.func.coalesce(v.propensity, 1.0) > PICKED)
         .order_by(a.created_at.desc(), v.claim)
         .limit(MAX_LABELLED + 1)
     )

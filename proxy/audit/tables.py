@@ -156,6 +156,7 @@ def _verdict_columns() -> list[sa.Column[Any]]:
         sa.Column("actor", sa.String(64), comment="who exactly, where known"),
         sa.Column("note", sa.Text),
         sa.Column("current", sa.Boolean, nullable=False, server_default=sa.true(), comment="the one that counts"),
+        sa.Column("propensity", sa.Float, comment="probability with which the answer was drawn for it; null: not told"),
     ]
 
 
@@ -164,7 +165,6 @@ verdicts = sa.Table(
     metadata,
     *_verdict_columns(),
     sa.Column("fd_perceived", sa.Float, comment="nats, of the perceived confidence"),
-    sa.Column("propensity", sa.Float, comment="probability with which the answer was drawn for it; null: not told"),
 )
 sa.Index(
     "ix_verdicts_current",

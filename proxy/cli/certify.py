@@ -110,7 +110,7 @@ def list_certificates(
 ) -> None:
     """List stored certificates, newest first, and what is wrong with their chain; ends with 1 where something is."""
     with one_sentence(), _stored(config) as certificates:
-        stored, faults = certificates.read_all(route), certificates.verify()
+        (stored, _), faults = certificates.read_all(route), certificates.verify()  # which names the damaged ones
     if as_json:
         typer.echo(json.dumps({"certificates": [one.to_dict() for one in stored], "faults": faults}, indent=2))
     elif not stored:

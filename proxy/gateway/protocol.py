@@ -66,6 +66,8 @@ class Http11(HttpToolsProtocol):
     _head_too_large = False
     _head_began: float | None = None
     _in_body = False
+    _framing = 0
+    """Bytes that came since the last one of the body: lengths and extensions of chunks, trailers."""
     _last = 0.0
     _check: asyncio.TimerHandle | None = None
 
@@ -99,7 +101,10 @@ class Http11(HttpToolsProtocol):
             self._head_began = self._last
         if self._head_began is not None:
             self._head_bytes += len(data)
+        self._framing += len(data)
         super().data_received(data)
+        if self._in_body and self._framing > self.HEAD_BYTES:
+            self._refuse_framing()
         if self._head_began is not None and self._head_bytes > self.HEAD_BYTES and not self._head_too_large:
             self._refuse_head()
 
@@ -113,6 +118,13 @@ class Http11(HttpToolsProtocol):
     def _refuse_head(self) -> None:
         self.transport.write(_HEAD_TOO_LARGE)
         self.transport.close()
+
+    def _refuse_framing(self) -> None:
+        """The parser would read it for ever, and keep what looks like headers; the limit of a body does not hold for it."""
+        if self.cycle.response_started:
+            self.transport.close()
+        else:
+            super().send_400_response("There is too much between the parts of the body.")
 
     def _close_if_stalled(self) -> None:
         """Close the connection where the client owes bytes for too long; else look again later."""
@@ -131,8 +143,15 @@ class Http11(HttpToolsProtocol):
         if self._head_too_large:
             raise ValueError("the head is too large")
         if not self._offers_upgrade():
-            self._head_began, self._head_bytes, self._in_body = None, 0, True
+            self._head_began, self._head_bytes, self._framing, self._in_body = None, 0, 0, True
             super().on_headers_complete()
+            if not self.parser.should_upgrade():
+                self.headers = []  # the request has its own; trailers are none of them
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body."""
+        self._framing = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """End the request's body, unless it is read again."""

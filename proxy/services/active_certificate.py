@@ -6,9 +6,8 @@ import re
 
 import structlog
 
-from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.promises.certificate import Certificate
-from hedgerow.proxy.audit.certificates import StoredCertificates
+from hedgerow.proxy.audit.certificates import Damaged, StoredCertificates
 from hedgerow.proxy.audit.engine import Engine
 from hedgerow.proxy.audit.operators import read_alarms
 from hedgerow.proxy.audit.store import hash_key
@@ -33,6 +32,7 @@ class ActiveCertificates:
     def __init__(self, engine: Engine | None) -> None:
         self._engine = engine
         self._stored: tuple[Certificate, ...] = ()
+        self._damaged: tuple[Damaged, ...] = ()
         self._altered: frozenset[str] = frozenset()
         self._withdrawn: frozenset[tuple[str, str]] = frozenset()
         self._unreadable = False
@@ -43,9 +43,9 @@ class ActiveCertificates:
         if self._engine is None or not any(route.promises and route.calibrates for route in settings.routes):
             return
         try:
-            certificates = StoredCertificates(self._engine, hash_key(settings.audit)).read_all()
+            certificates, damaged = StoredCertificates(self._engine, hash_key(settings.audit)).read_all()
             standing = read_alarms(self._engine, standing=True)
-        except (StoreError, CalibrationError) as error:
+        except StoreError as error:
             if not self._unreadable:
                 log.error("certificates_unreadable", reason=str(error))
             self._unreadable = True
@@ -53,16 +53,23 @@ class ActiveCertificates:
         key = hash_key(settings.audit)
         self._altered = frozenset(each.id for each in certificates if each.check_seal(key) != "valid")
         self._withdrawn = frozenset((a.route, a.map_id or "") for a in standing if _BROKEN.fullmatch(a.kind))
-        self._stored, self._unreadable = tuple(certificates), False
+        for one in damaged:
+            if one not in self._damaged:
+                log.error("certificate_damaged", certificate=one.id, reason=one.reason)
+        self._stored, self._damaged, self._unreadable = tuple(certificates), tuple(damaged), False
 
     def standing(self, route: Route, map_id: str | None, signal: str) -> Standing | None:
         """Whether a certificate speaks of the route's answers with this map and signal; None where the route promises nothing."""
         if route.promises is None:
             return None
         named = route.promises.certificate
-        candidates = [
-            each for each in self._stored if each.id == named or (named == "auto" and each.route in ("", route.name))
-        ]
+
+        def is_meant(one: Certificate | Damaged) -> bool:
+            return one.id == named or (named == "auto" and one.route in ("", route.name))
+
+        candidates = [each for each in self._stored if is_meant(each)]
+        if not candidates and any(map(is_meant, self._damaged)):
+            return Standing(None, Uncovered.CERTIFICATE_ALTERED)
         if not candidates:
             return Standing(None, Uncovered.UNREADABLE_STORE if self._unreadable else Uncovered.NO_CERTIFICATE)
         faults = [(self._fault(each, route, map_id, signal), each) for each in candidates]

@@ -25,6 +25,8 @@ from hedgerow.proxy.types import Usage
 log = structlog.get_logger(__name__)
 
 CHARACTERS_A_TOKEN = 4
+MOST_HOLDS = 1000
+"""Holds that wait to be ended while the store is away. Older ones end by themselves (`LEASE_S`); what was spent is counted all the same."""
 LONG_ANSWER = 1000
 """Tokens that an answer is taken to need where nothing is known of a count yet, and the request sets no limit."""
 Amounts = Mapping[str, float]
@@ -136,14 +138,20 @@ class Budgets:
     async def settle(self, ticket: str, spent: Amounts) -> None:
         """Count what a request has spent in the end. What cannot be counted now is counted with the next one."""
         day, hold, counts = self._under_way.pop(ticket, ("", "", ()))
-        self._unsettled += [self._spent(count, day, hold, spent) for count in counts]
+        self._wait([*self._unsettled, *(self._spent(count, day, hold, spent) for count in counts)])
         await self._settle()
 
     async def count_passed(self, budgets: Sequence[Budget], route: str, key: str, spent: Amounts) -> None:
         """Count what an answer has cost that was passed on plain."""
         day, counts = today(time.time()), counts_of(budgets, route, key)
-        self._unsettled += [self._spent(count, day, "", spent, passed=True) for count in counts]
+        self._wait([*self._unsettled, *(self._spent(count, day, "", spent, passed=True) for count in counts)])
         await self._settle()
+
+    def _wait(self, spent: Sequence[Spent]) -> None:
+        """What is to be counted next: however long the store is away, little."""
+        holds = [one for one in spent if one.ticket]
+        over = holds[: max(0, len(holds) - MOST_HOLDS)]
+        self._unsettled = _together([replace(one, ticket="") if one in over else one for one in spent])
 
     def _spent(self, count: _Count, day: str, hold: str, spent: Amounts, *, passed: bool = False) -> Spent:
         """A request's part of a count, with the total of this process, of which it is a part from now on."""
@@ -173,11 +181,11 @@ class Budgets:
         self._settling = True
         try:
             while self._unsettled:
-                batch, self._unsettled = _together(self._unsettled), []
+                batch, self._unsettled = self._unsettled, []
                 try:
                     await self._spending.settle(batch)
                 except StoreError as error:
-                    self._unsettled = batch + self._unsettled
+                    self._wait([*batch, *self._unsettled])
                     log.error("budget_not_counted", waiting=len(self._unsettled), error=str(error))
                     return
         finally:
@@ -258,7 +266,8 @@ def _together(spent: Sequence[Spent]) -> list[Spent]:
         if not one.ticket:
             kind = one.name, one.day, one.passed
             before = merged.get(kind)
-            merged[kind] = one if before is None else replace(one, spent=max(before.spent, one.spent))
+            largest = one if before is None else replace(one, spent=max(before.spent, one.spent))
+            merged[kind] = largest if before is None else replace(largest, total=max(before.total, one.total))
     return [*(one for one in spent if one.ticket), *merged.values()]
 
 

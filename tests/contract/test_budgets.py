@@ -147,7 +147,7 @@ def test_what_is_passed_on_plain_is_counted_too(
         assert answer.headers["x-hedgerow-reason"] == "not_a_claim"
 
     def used() -> float:
-        page = httpx.get(f"{address}/dashboard/routes/test").text
+        page = httpx.get(f"{address}/dashboard/routes/test", timeout=60).text
         shown = re.search(r'<data value="([\d.]+)">', page)
         assert shown
         return float(shown[1])

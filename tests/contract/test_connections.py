@@ -109,6 +109,42 @@ def test_a_head_without_end_is_refused(serve: Any) -> None:
         assert connection.recv(100).startswith(b"HTTP/1.1 431 ")
 
 
+@pytest.mark.parametrize("mode", ["off", "on"])
+def test_what_stands_behind_the_body_is_no_header(serve: Any, upstream: Upstream, mode: str) -> None:
+    """Trailers pass whatever stands before the proxy and looks at headers: they must not become some."""
+    seen: list[str] = []
+    answer = says("Canberra.")
+
+    def look(request: Any, body: Any) -> Any:
+        seen.extend(str(value) for name, value in request.headers.items() if name == "authorization")
+        return answer(request, body)
+
+    upstream.default = look
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n"
+    with _connect(serve(mode=mode)) as connection:
+        connection.sendall(head + b"%x\r\n%s\r\n0\r\nauthorization: Bearer another\r\n\r\n" % (len(BODY), BODY))
+        assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
+    assert upstream.calls
+    assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("begin", "more"),
+    [(b"2\r\n{}\r\n0\r\nx-long: ", b"x"), (b"2\r\n{}\r\n0\r\n", b"x-a: y\r\n"), (b"2;long=", b"x")],
+    ids=["one trailer", "trailers", "a chunk's extension"],
+)
+def test_framing_without_end_is_refused(serve: Any, begin: bytes, more: bytes) -> None:
+    """It belongs to no body, whose limit would hold."""
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+    with _connect(serve(mode="off")) as connection:
+        connection.sendall(head + begin)
+        with contextlib.suppress(ConnectionError):
+            for _ in range(40):  # 2.5 MB
+                connection.sendall(more * (65_536 // len(more)))
+        with contextlib.suppress(ConnectionError):  # it may be reset: what was sent is not all read
+            assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+
+
 @pytest.mark.parametrize("head", [b"x-long: " + b"x" * 70_000 + b"\r\n", b"x: y\r\n" * 20_000])
 def test_a_large_head_is_refused_although_it_came_at_once(serve: Any, upstream: Upstream, head: bytes) -> None:
     """Its end and its body are there already when it is looked at."""

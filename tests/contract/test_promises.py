@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+import sqlalchemy as sa
 
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.operators import read_alarms, read_changes
@@ -125,6 +126,20 @@ def test_without_a_valid_certificate_the_route_says_so_and_falls_back_as_configu
         assert f'hedgerow_promised_answers_total{{reason="{fault}",route="test"}} 1.0' in counted
         httpx.post(address + "/v1/admin/check", headers=ADMIN, timeout=30)
         assert "nothing is promised now" in dashboard(address)
+
+
+@pytest.mark.parametrize(("of", "reason"), [("other", None), ("test", "certificate_altered")])
+def test_a_damaged_certificate_touches_its_own_route_alone(
+    serve: Any, upstream: Upstream, tmp_path: Path, of: str, reason: str | None
+) -> None:
+    for one in (certificate(route="test"), certificate("cert-2", route="other")):
+        stored(url(tmp_path), one)
+    engine = open_engine(Audit(url=url(tmp_path)))
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE certificates SET content = '[' WHERE route = :of"), {"of": of})
+    engine.dispose()
+    address = serve(map="identity", promises={}, settings=settings(tmp_path))
+    assert told(asked(address, upstream, SURE))[3] == reason
 
 
 def dashboard(address: str, of: str = "") -> str:

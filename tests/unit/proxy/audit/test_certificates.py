@@ -55,8 +55,20 @@ def test_a_routes_certificates_are_its_own_and_those_for_any(engine: sa.Engine) 
     stored = StoredCertificates(engine, KEY)
     for one in (certificate(1), certificate(2, route="sales"), certificate(3, route="", map_id=None)):
         stored.add(one, actor="ada")
-    assert [one.id for one in stored.read_all("support")] == ["c3", "c1"]
-    assert [one.id for one in stored.read_all()] == ["c3", "c2", "c1"]
+    assert [one.id for one in stored.read_all("support")[0]] == ["c3", "c1"]
+    assert [one.id for one in stored.read_all()[0]] == ["c3", "c2", "c1"]
+
+
+def test_one_that_is_damaged_takes_none_of_the_others_away(engine: sa.Engine, store: Store) -> None:
+    """They are read; of it is known whose it was."""
+    stored = StoredCertificates(engine, KEY)
+    for one in (certificate(1), certificate(2, route="sales")):
+        stored.add(one, actor="ada")
+    store.sql("UPDATE certificates SET content = '[' WHERE id = 'c2'")
+    readable, damaged = stored.read_all()
+    assert [one.id for one in readable] == ["c1"]
+    assert [(one.id, one.route) for one in damaged] == [("c2", "sales")]
+    assert stored.read_all("support") == (readable, [])
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,19 @@ def test_only_what_mixed_picks_is_picked(name: str, order: Order, picked: bool) 
     assert is_picked(name, order) is picked
 
 
+def test_figures_leave_out_verdicts_on_claims_of_picked_answers(store: Store, engine: sa.Engine) -> None:
+    """Of claims as of answers."""
+    claims = [{"raw": [9.0, 1.0], "calibrated": [8.0, 2.0]}]
+    rows = [Entry(dict(row.row) | {"signal": "consistency", "claims": claims}, TEXTS) for row in answers([5, 9])]
+    store.write(*rows)
+    picked, drawn = (str(row.row["id"]) for row in rows)
+    judge(store, Verdict(picked, 0.0, kind="human", claim=0, propensity=PICKED), Verdict(drawn, 1.0, claim=0))
+    with engine.connect() as connection:
+        assert queries.labelled_claims(connection, Period(None, time.time() + 1.0)).correct.tolist() == [1.0]
+    labelled = read_labelled(engine, route="r", any_map=True, of="claims")
+    assert sorted(zip(labelled.correct.tolist(), labelled.picked.tolist(), strict=True)) == [(0.0, 1.0), (1.0, 0.0)]
+
+
 def test_figures_leave_out_verdicts_on_picked_answers_and_tests_keep_them(store: Store, engine: sa.Engine) -> None:
     """They were chosen for their confidence: the share of right ones among them is not that of the route."""
     rows = answers([5, 5, 9, 9])
