@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import openai
 import orjson
@@ -24,6 +24,9 @@ from tests.support.postgres import Cluster, Missing, cluster
 from tests.support.servers import serving
 from tests.support.upstream import Upstream
 from tests.support.waiting import until
+
+if TYPE_CHECKING:
+    import anthropic
 
 hypothesis_settings.register_profile(
     "fast", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -158,6 +161,20 @@ def client_of() -> Iterator[Callable[..., openai.OpenAI]]:
         def make(address: str, **options: Any) -> openai.OpenAI:
             fixed: dict[str, Any] = {"api_key": "sk-test-client", "max_retries": 0} | options
             return stack.enter_context(openai.OpenAI(base_url=address + "/v1", **fixed))
+
+        yield make
+
+
+@pytest.fixture
+def claude_of() -> Iterator[Callable[[str], anthropic.Anthropic]]:
+    """Anthropic's real client, pointed at an address; closed at the end."""
+    import anthropic  # two seconds, which most runs need not wait
+
+    with contextlib.ExitStack() as stack:
+
+        def make(address: str) -> anthropic.Anthropic:
+            client = anthropic.Anthropic(base_url=address, api_key="sk-test-client", max_retries=0)
+            return stack.enter_context(client)
 
         yield make
 

@@ -11,10 +11,8 @@ from starlette.responses import JSONResponse, Response
 
 from hedgerow.proxy.upstreams.dialects import messages, responses
 from tests.contract.test_failures import rows_of
-from tests.contract.test_messages import claude_of
 from tests.support.upstream import Upstream, completion, fails, sse_response, stream_chunks
 
-__all__ = ["claude_of"]
 ASK: Any = [{"role": "user", "content": "Book me a hotel in the capital of Australia."}]
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}
 TOOL: Any = {"type": "function", "function": {"name": "book", "parameters": PARAMETERS}}

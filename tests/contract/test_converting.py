@@ -13,10 +13,8 @@ import pytest
 from starlette.responses import JSONResponse
 
 from tests.contract.test_failures import rows_of
-from tests.contract.test_messages import claude_of
 from tests.support.upstream import Upstream, completion, fails, says, sse_response, stream_chunks
 
-__all__ = ["claude_of"]
 QUESTION = "What is the capital of Australia?"
 CLAUDE: Any = {"model": "m", "max_tokens": 64, "messages": [{"role": "user", "content": QUESTION}]}
 UNSURE = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import anthropic
@@ -13,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from hedgerow.proxy.upstreams.dialects.messages import events
 from tests.contract.test_failures import rows_of
+from tests.support.messages import message, speaks
 from tests.support.upstream import Upstream, completion
 
 ASK: Any = {
@@ -24,46 +23,6 @@ UNSURE = ["Canberra."] * 6 + ["Sydney."] * 2 + ["Melbourne.", "Perth."]
 THINKING = {"type": "thinking", "thinking": "Maps come to mind.", "signature": "c2ln"}
 TOOL_USE = {"type": "tool_use", "id": "toolu_1", "name": "find", "input": {"city": "x"}}
 TOOL: Any = {"name": "find", "description": "Finds.", "input_schema": {"type": "object", "properties": {}}}
-
-
-@pytest.fixture
-def claude_of() -> Iterator[Callable[[str], anthropic.Anthropic]]:
-    """The real client, pointed at an address; closed at the end."""
-    with contextlib.ExitStack() as stack:
-
-        def make(address: str) -> anthropic.Anthropic:
-            client = anthropic.Anthropic(base_url=address, api_key="sk-test-client", max_retries=0)
-            return stack.enter_context(client)
-
-        yield make
-
-
-def message(*content: dict[str, Any], number: int = 0) -> dict[str, Any]:
-    return {
-        "id": f"msg_{number}",
-        "type": "message",
-        "role": "assistant",
-        "model": "scripted-1",
-        "content": list(content),
-        "stop_reason": "end_turn",
-        "stop_sequence": None,
-        "usage": {"input_tokens": 7, "output_tokens": 3, "cache_read_input_tokens": 2},
-    }
-
-
-def speaks(*texts: str, before: tuple[dict[str, Any], ...] = ()) -> Any:
-    """One text a call, in turn; as a stream where one is asked for."""
-    turn = 0
-
-    def reply(_request: Any, body: dict[str, Any]) -> Any:
-        nonlocal turn
-        answer = message(*before, {"type": "text", "text": texts[turn % len(texts)]}, number=turn)
-        turn += 1
-        if not body.get("stream"):
-            return JSONResponse(answer)
-        return Response(b"".join(events(answer, lambda text: [text])), media_type="text/event-stream")
-
-    return reply
 
 
 def test_an_unsure_message_is_hedged(serve: Any, claude_of: Any, upstream: Upstream, tmp_path: Any) -> None:

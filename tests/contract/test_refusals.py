@@ -6,11 +6,13 @@ import asyncio
 from typing import Any
 
 import httpx
-import openai
 import pytest
 from starlette.responses import JSONResponse
 
-from tests.support.upstream import Upstream, completion, fails, says, sse_response, stream_chunks
+from tests.contract.test_failures import rows_of
+from tests.support.messages import speaks
+from tests.support.responses import responds
+from tests.support.upstream import Upstream, completion, says, sse_response, stream_chunks
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
 UNSURE = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.")
@@ -66,24 +68,45 @@ def test_the_clients_top_p_is_kept_where_both_are_too_much(serve: Any, client_of
     assert upstream.calls[-1]["temperature"] == 1.0
 
 
-@pytest.mark.parametrize("late_s", [0.0, 0.5])
-@pytest.mark.parametrize("honours_n", [True, False])
+LATE_S = 0.3
+"""After what the first of several calls is ahead of the others."""
+WAYS: dict[str, tuple[str, dict[str, Any], Any]] = {
+    "chat": (CHAT, {"messages": ASK}, says),
+    "chat, one by one": (CHAT, {"messages": ASK}, says),
+    "chat with log-probabilities": (CHAT, {"messages": ASK, "logprobs": True}, says),
+    "kept response": ("/v1/responses", {"input": "What is the capital of Australia?"}, responds),
+    "response": ("/v1/responses", {"input": "What is the capital of Australia?", "store": False}, responds),
+    "message": ("/v1/messages", {"messages": ASK, "max_tokens": 64}, speaks),
+}
+
+
+@pytest.mark.parametrize("delivery", ["whole", "buffer", "append"])
+@pytest.mark.parametrize("way", WAYS)
 def test_a_request_that_is_wrong_costs_two_calls(
-    serve: Any, client_of: Any, upstream: Upstream, honours_n: bool, late_s: float
+    serve: Any, upstream: Upstream, tmp_path: Any, way: str, delivery: str
 ) -> None:
-    """The sampling call and the client's own, however late the upstream says no; its own error is what it gets."""
-    refuses = fails(422, {"error": {"message": "max_tokens is too large", "code": "too_large"}})
+    """The sampling call and the client's own, however late the upstream says no, also of a model that has taken other requests; its own error
+    is what the client gets.
+    """
+    path, ask, answers = WAYS[way]
+    well, limit = answers(*UNSURE), "max_output_tokens" if "responses" in path else "max_tokens"
+    ask = ask | {"model": "m", "stream": delivery != "whole"}
 
-    async def late(request: Any, body: Any) -> Any:
-        await asyncio.sleep(late_s)
-        return refuses(request, body)
+    async def reply(request: Any, body: Any) -> Any:
+        if body.get(limit) != 10**9:
+            return well(request, body)
+        await asyncio.sleep(LATE_S)
+        return JSONResponse({"error": {"message": "that is too many", "code": "too_large"}}, 422)
 
-    upstream.default = late
-    client = client_of(serve(upstream_settings={"honours_n": honours_n}))
-    with pytest.raises(openai.UnprocessableEntityError, match="max_tokens is too large"):
-        client.chat.completions.create(model="m", messages=ASK, max_tokens=10**9)
-    assert len(upstream.calls) == 2
-    assert upstream.calls[1] == {"model": "m", "messages": ASK, "max_tokens": 10**9}
+    upstream.default = reply
+    append = {"stream": "append"} if delivery == "append" else {}
+    address = serve(upstream_settings={"honours_n": "one by one" not in way}, **append)
+    for number in (1, 2):
+        wrong = httpx.post(address + path, json=ask | {limit: 10**9})
+        assert (wrong.status_code, wrong.json()["error"]["message"]) == (422, "that is too many")
+        rows_of(tmp_path, number * 2 - 1)
+        assert len([call for call in upstream.calls if call.get(limit) == 10**9]) == 2 * number
+        assert httpx.post(address + path, json=ask).status_code == 200
 
 
 def test_where_nothing_but_the_clients_call_is_taken_its_answer_is_given(

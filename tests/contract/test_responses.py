@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from typing import Any
 
@@ -13,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from hedgerow.proxy.upstreams.dialects.responses import events
 from tests.contract.test_failures import rows_of
+from tests.support.responses import message, responds, response
 from tests.support.upstream import Upstream, completion
 
 ASK = "What is the capital of Australia?"
@@ -20,43 +20,6 @@ UNSURE = ["Canberra."] * 6 + ["Sydney."] * 2 + ["Melbourne.", "Perth."]
 REASONING = {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "I recall maps."}]}
 CALL = {"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "c", "name": "find", "arguments": "{}"}
 TOOL: Any = {"type": "function", "name": "find", "parameters": {"type": "object", "properties": {}}, "strict": False}
-
-
-def message(text: str) -> dict[str, Any]:
-    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    return {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
-
-
-def response(*output: dict[str, Any], number: int = 0) -> dict[str, Any]:
-    details = {"input_tokens_details": {"cached_tokens": 4}, "output_tokens_details": {"reasoning_tokens": 2}}
-    return {
-        "id": f"resp_{number}",
-        "object": "response",
-        "created_at": 1700000000,
-        "status": "completed",
-        "error": None,
-        "incomplete_details": None,
-        "model": "scripted-1",
-        "output": list(output),
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "tools": [],
-        "usage": {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10} | details,
-    }
-
-
-def responds(*texts: str, before: tuple[dict[str, Any], ...] = ()) -> Any:
-    """The first text for what is to be kept, the others in turn; as a stream where one is asked for."""
-    samples = itertools.cycle(enumerate(texts[1:] or texts, start=1))
-
-    def reply(_request: Any, body: dict[str, Any]) -> Any:
-        number, text = (0, texts[0]) if body.get("store") is not False else next(samples)
-        answer = response(*before, message(text), number=number)
-        if not body.get("stream"):
-            return JSONResponse(answer)
-        return Response(b"".join(events(answer, lambda text: [text])), media_type="text/event-stream")
-
-    return reply
 
 
 def test_an_unsure_response_is_hedged(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any) -> None:

@@ -30,6 +30,7 @@ from hedgerow.proxy.pipeline.sampling.forms import (
     own_body,
     sampling_body,
 )
+from hedgerow.proxy.pipeline.sampling.shape import shape_of
 from hedgerow.proxy.pipeline.sampling.sharing import Arrived, key_of
 from hedgerow.proxy.pipeline.sampling.worth import Worth, worth_of
 from hedgerow.proxy.pipeline.steps import RoutePipeline
@@ -41,7 +42,7 @@ from hedgerow.proxy.upstreams.group import asked_at, one_answer
 log = structlog.get_logger(__name__)
 
 HEAD_START_S = 0.2
-"""How long the first of several calls is ahead of the others where the model has taken such calls: most wrong requests are refused by then, once."""
+"""How long the first of several calls is ahead of the others where the model has taken requests of its shape: what it may still refuse are the words."""
 
 First = Callable[[], Awaitable[Json]]
 """Gets the answer that is drawn apart from the others, and is the draft."""
@@ -130,6 +131,9 @@ class _Drawing:
         elif self._job.route.sampling.in_batches and serving is None:
             await self.take_first(first)
             await self.rest(n - 1)
+        elif serving is None and self._job.body.get("stream") and not self._asking.is_taken:
+            await self.take_first(first)  # it has two forms that may be refused
+            await self.more(n - 1)
         else:
             await self._beside(first, n - 1)
 
@@ -174,12 +178,13 @@ class _Drawing:
         """
         others: list[Json] = []
         failures: list[ProxyError] = []  # raised after the group, which would end the wait for the first answer
+        has_come = asyncio.Event()
 
         async def draw_others() -> None:
             try:
                 if is_text is not None:
                     await is_text.wait()
-                await _draw(self._asking, n, others.append, with_own=False)
+                await _draw(self._asking, n, others.append, with_own=False, own_taken=has_come.wait)
             except ProxyError as error:
                 failures.append(error)
 
@@ -187,6 +192,7 @@ class _Drawing:
             beside = group.create_task(draw_others())
             try:
                 await self.take_first(first)
+                has_come.set()
             except ProxyError as error:
                 failures.insert(0, error)
                 beside.cancel()
@@ -222,6 +228,7 @@ class _Asking:
         self.job, self.upstream, self.accepted = job, upstream, accepted
         self._logprobs = logprobs
         self._numbers: Iterator[int] = count(1)
+        self._shape = shape_of(job.body)
 
     @property
     def here(self) -> Job:
@@ -235,6 +242,11 @@ class _Asking:
         first = first_choice(self.job, honours_n=self.upstream.honours_n, logprobs=self._logprobs)
         return self.accepted.form(self.here) or first
 
+    @property
+    def is_taken(self) -> bool:
+        """Whether the model has answered a sampling call for a request like this one."""
+        return self.accepted.is_taken(self.here, self._shape)
+
     async def one(self, form: Form, on_text: Callable[[int, str], None] | None = None) -> Json:
         """One answer; read as it is written where `on_text` is to see it.
 
@@ -247,6 +259,7 @@ class _Asking:
             counted = (options if isinstance(options, dict) else {}) | {"include_usage": True}
             body |= {"stream": True, "stream_options": counted}
         answer = await self.upstream.complete(self.job.call(body, next(self._numbers), on_text))
+        self.accepted.learn_taken(self.here, self._shape)
         answer["choices"] = answer["choices"][:1]
         return answer
 
@@ -270,6 +283,7 @@ class _Asking:
         """Up to `n` answers of one call."""
         body = sampling_body(self.job, form) | {"n": n}
         answer = await self.upstream.complete(self.job.call(body, next(self._numbers)))
+        self.accepted.learn_taken(self.here, self._shape)
         answer["choices"] = answer["choices"][:n]
         return answer
 
@@ -303,7 +317,12 @@ async def draw(
     await _draw(asking, n, arrived, with_own)
 
 
-async def _draw(asking: _Asking, n: int, arrived: Arrived, with_own: bool) -> None:
+async def _draw(
+    asking: _Asking, n: int, arrived: Arrived, with_own: bool, own_taken: Callable[[], Awaitable[object]] | None = None
+) -> None:
+    """See `draw`. Where the client's own call is under way beside this, less is asked for only once `own_taken` says that it was taken: a request that
+    is refused as it came is refused in every form.
+    """
     form = asking.form
     try:
         return await _draw_as(asking, form, n, arrived)
@@ -315,6 +334,8 @@ async def _draw(asking: _Asking, n: int, arrived: Arrived, with_own: bool) -> No
         if with_own:
             arrived(await draw_own_as_it_came(asking.job, asking.upstream))
             n -= 1
+        if own_taken is not None:
+            await own_taken()
         for less in lesser(asking.job, form, refusal) if n else ():
             try:
                 await _draw_as(asking, less, n, arrived)
@@ -372,8 +393,8 @@ async def _draw_as(asking: _Asking, form: Form, n: int, arrived: Arrived) -> Non
 
 
 async def _draw_in_parallel(asking: _Asking, form: Form, n: int, arrived: Arrived, *, tolerate_all: bool) -> None:
-    """`n` calls for one answer each, the first of them a little ahead, or all the way where nothing is known of the model: however late it
-    refuses, it is asked once. The upstream bounds how many run at once. Failures count only when nothing came.
+    """`n` calls for one answer each, the first of them a little ahead, or all the way where the model has taken none of this shape: however
+    late it refuses, it is asked once. The upstream bounds how many run at once. Failures count only when nothing came.
     """
     failures: list[ProxyError] = []
 
@@ -383,14 +404,12 @@ async def _draw_in_parallel(asking: _Asking, form: Form, n: int, arrived: Arrive
         except ProxyError as failure:
             failures.append(failure)
         else:
-            asking.accepted.learn_taken(asking.here)
             arrived(answer)
 
     async with asyncio.TaskGroup() as group:
         first = group.create_task(one())
         if n > 1 and not tolerate_all:
-            known = asking.accepted.is_taken(asking.here)
-            await asyncio.wait({first}, timeout=HEAD_START_S if known else None)
+            await asyncio.wait({first}, timeout=HEAD_START_S if asking.is_taken else None)
         refused = any(map(is_refusal, failures))
         for _ in range(0 if refused else n - 1):
             group.create_task(one())

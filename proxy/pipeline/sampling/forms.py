@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from hedgerow.proxy.errors import ProxyError, UpstreamRejected
 from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
+from hedgerow.proxy.pipeline.sampling.shape import Shape
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
@@ -56,14 +57,14 @@ class Accepted:
         """Ask for answers in this form from now on."""
         _keep(self._forms, _kind(job), form)
 
-    def is_taken(self, job: Job) -> bool:
-        """Whether the model has answered a sampling call like this one's."""
-        return _kind(job) in self._taken
+    def is_taken(self, job: Job, shape: Shape) -> bool:
+        """Whether the model has answered a sampling call for a request of this shape."""
+        return (*_kind(job), shape) in self._taken
 
-    def learn_taken(self, job: Job) -> None:
+    def learn_taken(self, job: Job, shape: Shape) -> None:
         """Take over that it did."""
-        if not self.is_taken(job):
-            _keep(self._taken, _kind(job), None)
+        if not self.is_taken(job, shape):
+            _keep(self._taken, (*_kind(job), shape), None)
 
     def streams(self, job: Job) -> bool:
         """Whether an answer may be asked for as a stream where the client did not ask so; until it is refused."""
