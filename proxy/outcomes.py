@@ -52,6 +52,10 @@ class Reason(_Code):
     RAW_PROMPT = "raw_prompt", "The plain completion is not for a single prompt, or echoes or continues it."
     CONVERSATION = "conversation", "The upstream writes every answer into a conversation that it keeps."
     BACKGROUND = "background", "The upstream works in the background, and the client fetches its answer later."
+    ACTING_TOOLS = (
+        "acting_tools",
+        "A tool is offered that the upstream runs itself and that may act or cost by itself: every sample would run it.",
+    )
     OVER_BUDGET = "over_budget", "A hard budget of the route or the key is spent for today (`budgets`)."
     BUDGET_UNKNOWN = (
         "budget_unknown",

@@ -9,6 +9,8 @@ from hedgerow.proxy.types import Json
 
 SAID_ONCE = frozenset(["role", "type", "id", "name", "index", "object", "signature"])
 """Texts of a delta that are not pieces of a longer one."""
+OF_CHUNKS = ("choices", "usage", "obfuscation")
+"""What a chunk holds that is not its answer's; some providers pad chunks so that their sizes tell nothing."""
 
 
 class _Pieces(list[str]):
@@ -60,7 +62,7 @@ class Assembly:
         """
         if self.first is None or not self._choices or not self.finished:
             raise UpstreamError("the upstream broke off its answer", code="upstream_broken")
-        head = {key: value for key, value in self.first.items() if key not in ("choices", "usage")}
+        head = {key: value for key, value in self.first.items() if key not in OF_CHUNKS}
         chat = self.first.get("object") != "text_completion"
         choices = [_whole(index, self._choices[index], chat) for index in sorted(self._choices)]
         answer = head | {"object": "chat.completion" if chat else "text_completion", "choices": choices}
@@ -74,6 +76,8 @@ def _whole(index: int, kept: Json, chat: bool) -> Json:
     if chat:
         delta = kept.get("delta")
         message: Json = {"role": "assistant", "content": None} | (_joined(delta) if isinstance(delta, dict) else {})
+        if message.get("tool_calls") and not message["content"]:
+            message["content"] = None  # a stream may begin with "" before it calls; a whole answer says null
         return choice | {"message": message}
     choice.setdefault("text", "")
     return choice

@@ -74,6 +74,22 @@ def test_calls_of_tools_stay_as_they_are(serve: Any, claude_of: Any, upstream: U
     assert len(upstream.calls) == 1
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"mcp_servers": [{"type": "url", "url": "http://x", "name": "mail"}]},
+        {"tools": [{"type": "code_execution_20250825", "name": "code_execution"}]},
+    ],
+)
+def test_tools_that_act_act_once(serve: Any, claude_of: Any, upstream: Upstream, more: Any, tmp_path: Any) -> None:
+    """The provider runs them itself: every sample would do so again."""
+    upstream.default = speaks(*UNSURE)
+    answer = claude_of(serve()).messages.create(**ASK, extra_body=more)
+    assert answer.content[0].text == "Canberra."
+    assert len(upstream.calls) == 1
+    assert rows_of(tmp_path, 1)[0]["reason"] == "acting_tools"
+
+
 def test_counting_tokens_is_passed_on(serve: Any, claude_of: Any, upstream: Upstream) -> None:
     """What lies below the path is the upstream's."""
     upstream.default = lambda *_: JSONResponse({"input_tokens": 14})

@@ -224,9 +224,9 @@ def test_tools_offered_do_not_double_the_wait(serve: Any, client_of: Any, upstre
 
 
 def test_a_tool_call_needs_no_other_answers(serve: Any, client_of: Any, upstream: Upstream) -> None:
-    """Read from a stream, its arguments arrive whole."""
+    """Read from a stream, its arguments arrive whole, and nothing of the stream is left in the answer."""
     tools: Any = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
-    head = stream_chunks("")[0]
+    head = stream_chunks("")[0] | {"obfuscation": "x7"}
     parts = [{"id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}}]
     parts += [{"function": {"arguments": piece}} for piece in ('{"city"', ': "Canberra"}')]
     deltas = [{"delta": {"tool_calls": [{"index": 0} | part]}, "finish_reason": None} for part in parts]
@@ -235,6 +235,8 @@ def test_a_tool_call_needs_no_other_answers(serve: Any, client_of: Any, upstream
     upstream.default = lambda _request, _body: sse_response([*chunks, "[DONE]"])
     answer = client_of(serve()).chat.completions.create(model="m", messages=ASK, tools=tools)
     (call,) = answer.choices[0].message.tool_calls
+    assert answer.choices[0].message.content is None
+    assert "obfuscation" not in answer.model_extra
     assert (call.id, call.function.name, call.function.arguments) == ("call_1", "f", '{"city": "Canberra"}')
     assert answer.choices[0].finish_reason == "tool_calls"
     assert answer.model_extra["hedgerow"]["reason"] == "tool_calls"

@@ -21,6 +21,8 @@ REASONING = {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_te
 CALL = {"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "c", "name": "find", "arguments": "{}"}
 TOOL: Any = {"type": "function", "name": "find", "parameters": {"type": "object", "properties": {}}, "strict": False}
 
+MCP: Any = {"type": "mcp", "server_label": "mail", "server_url": "http://x", "require_approval": "never"}
+
 
 def test_an_unsure_response_is_hedged(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any) -> None:
     """The text is reworded; reasoning, id and tokens are the upstream's, whose kept answer is the one that is worded."""
@@ -104,6 +106,8 @@ def test_calls_of_functions_stay_as_they_are(serve: Any, client_of: Any, upstrea
     [
         ({"conversation": "conv_1"}, "conversation"),
         ({"background": True}, "background"),
+        ({"tools": [MCP]}, "acting_tools"),
+        ({"tools": [{"type": "web_search"}, {"type": "image_generation"}]}, "acting_tools"),
         ({"tools": [TOOL], "tool_choice": "required"}, "tool_calls"),
     ],
 )
@@ -117,6 +121,23 @@ def test_what_is_passed_on_says_why(
     assert reply.headers["x-hedgerow-reason"] == reason
     assert reply.parse().output_text == "Canberra."
     assert len(upstream.calls) == 1
+
+
+@pytest.mark.parametrize("more", [{"tools": [{"type": "web_search"}]}, {"tools": [MCP], "tool_choice": "none"}])
+def test_what_only_looks_something_up_is_calibrated(
+    serve: Any, client_of: Any, upstream: Upstream, more: dict[str, Any]
+) -> None:
+    """Every sample may search on its own; the call of the search stays."""
+    search = {
+        "id": "ws_1",
+        "type": "web_search_call",
+        "status": "completed",
+        "action": {"type": "search", "query": "q"},
+    }
+    upstream.default = responds(*UNSURE, before=(search,))
+    answer = client_of(serve()).responses.create(model="m", input=ASK, **more)
+    assert answer.output[0].action.query == "q"
+    assert answer.model_extra["hedgerow"]["clusters"] == [6, 2, 1, 1]
 
 
 @pytest.mark.parametrize("route", [{"stream": "buffer"}, {"stream": "append"}])

@@ -140,3 +140,14 @@ def _id(call: Json) -> str:
 def _name(call: Json) -> str:
     function = call.get("function")
     return str(function.get("name") or "") if isinstance(function, dict) else ""
+
+
+def kinds_of_tools(body: Json) -> set[str]:
+    """The kinds of the tools that a request offers, as far as they are named.
+
+    >>> sorted(kinds_of_tools({"tools": [{"type": "mcp"}, {"type": "function"}, {"name": "find"}, 5]}))
+    ['function', 'mcp']
+    """
+    tools = body.get("tools")
+    named = (tool.get("type") for tool in (tools if isinstance(tools, list) else ()) if isinstance(tool, dict))
+    return {kind for kind in named if isinstance(kind, str)}

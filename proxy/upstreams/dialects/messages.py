@@ -13,11 +13,15 @@ from typing import Any
 import orjson
 
 from hedgerow.proxy.errors import ProxyError
+from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.dialects.as_completion import completion_of
 from hedgerow.proxy.upstreams.dialects.chat import with_wish
+from hedgerow.proxy.upstreams.dialects.chat_parts import kinds_of_tools
 from hedgerow.proxy.upstreams.sse import named_event
 
+ACTING = ("mcp_toolset", "code_execution")
+"""How kinds of tools begin that the upstream runs itself and that may act or cost by themselves."""
 FINISH_REASONS = {"max_tokens": "length", "model_context_window_exceeded": "length", "tool_use": "tool_calls"}
 """Why an answer ended, in the words of chat completions; "stop" for all others."""
 ENDING = ("stop_reason", "stop_sequence", "stop_details", "container")
@@ -45,6 +49,15 @@ def as_chat(body: Json) -> Json:
     if form is not None:
         chat["response_format"] = form
     return chat
+
+
+def skip_reason(body: Json) -> Reason | None:
+    """Why answers to a request are not calibrated: every sample would act."""
+    choice = body.get("tool_choice")
+    if isinstance(choice, dict) and choice.get("type") == "none":
+        return None
+    acts = bool(body.get("mcp_servers")) or any(kind.startswith(ACTING) for kind in kinds_of_tools(body))
+    return Reason.ACTING_TOOLS if acts else None
 
 
 def without_effect(body: Json) -> Json:

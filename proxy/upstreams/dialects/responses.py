@@ -13,6 +13,7 @@ from typing import Any
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.dialects.as_completion import completion_of
+from hedgerow.proxy.upstreams.dialects.chat_parts import kinds_of_tools
 from hedgerow.proxy.upstreams.sse import named_event
 
 LOGPROBS = "message.output_text.logprobs"
@@ -29,6 +30,8 @@ CLIENT_ACTS = frozenset(
     ]
 )
 """Items that ask the client to do something; calls of tools that the upstream runs itself are not among them."""
+ACTING = frozenset(["mcp", "image_generation", "code_interpreter"])
+"""Tools that the upstream runs itself and that may act or cost by themselves."""
 FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """Why an answer is incomplete, in the words of chat completions."""
 
@@ -91,10 +94,13 @@ def sample(body: Json) -> Json:
 
 
 def skip_reason(body: Json) -> Reason | None:
-    """Why answers to a request are not calibrated: every sample would be written into the conversation, or the client fetches its answer later."""
+    """Why answers to a request are not calibrated: every sample would be written into the conversation, or act; or the client fetches its answer later."""
     if body.get("conversation") is not None:
         return Reason.CONVERSATION
-    return Reason.BACKGROUND if body.get("background") else None
+    if body.get("background"):
+        return Reason.BACKGROUND
+    acts = body.get("tool_choice") != "none" and not ACTING.isdisjoint(kinds_of_tools(body))
+    return Reason.ACTING_TOOLS if acts else None
 
 
 def stores(body: Json) -> bool:

@@ -127,6 +127,7 @@ DIALECTS: Mapping[str, Dialect] = {
         messages.events,
         ServedMessage,
         prompt="messages",
+        reason=messages.skip_reason,
         error=messages.error,
         error_event=messages.error_event,
     ),
