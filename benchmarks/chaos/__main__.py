@@ -1,4 +1,4 @@
-"""`make chaos`: `python -m benchmarks.chaos [--rounds 3] [--store sqlite] [--write]`.
+"""`make chaos`: `python -m benchmarks.chaos [--rounds 6] [--store sqlite] [--write]`.
 
 A proxy for the tables of faults and abuse, a fresh one for each fault of the process, one more for its memory; on SQLite and on PostgreSQL.
 Ends with 1 where anything was found.
@@ -51,6 +51,7 @@ class Run:
     def __init__(self, folder: Path, server: Cluster | None, names: Iterator[str]) -> None:
         self.tally, self.notes = Tally(), list[str]()
         self.spans = 0
+        self.began = time.monotonic()
         folder.chmod(0o755)  # PostgreSQL runs as a user of its own
         self._folder, self._server, self._names, self._number = folder, server, names, 0
 
@@ -141,7 +142,7 @@ async def everything(stores: list[str], rounds: int, *, with_memory: bool) -> tu
     names, parts, found = tags(), {"kinds": kinds()}, False
     for store in stores:
         run = await on_store(store, rounds, names)
-        parts[store] = of_store(run.tally, run.notes)
+        parts[store] = of_store(run.tally, run.notes, time.monotonic() - run.began)
         found = found or bool(run.tally.found)
         print(parts[store], *run.tally.examples, sep="\n", flush=True)
     if with_memory:
@@ -156,7 +157,7 @@ async def everything(stores: list[str], rounds: int, *, with_memory: bool) -> tu
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--rounds", type=int, default=3, help="how often each fault is shown in each way, on each store"
+        "--rounds", type=int, default=6, help="how often each fault is shown in each way, on each store"
     )
     parser.add_argument("--store", choices=["sqlite", "postgresql", "both", "none"], default="both")
     parser.add_argument(

@@ -88,10 +88,26 @@ def _kinds(end: End, **scripts: bytes | tuple[Step, ...]) -> tuple[Abuse, ...]:
     )
 
 
+SMUGGLED = "/v1/smuggled"
+_SECOND = f"POST {SMUGGLED} HTTP/1.1\r\nhost: chaos\r\ncontent-length: 2\r\n\r\n{{}}".encode()
+"""A request that one reader sees in another's body. Nothing of it may reach the upstream."""
+
+
+def _chunks(*parts: bytes, extension: bytes = b"") -> bytes:
+    return b"".join(b"%x%s\r\n%s\r\n" % (len(part), extension, part) for part in parts)
+
+
+def _kept(headers: str, body: bytes) -> bytes:
+    """On a connection that goes on, so that what is behind the body is read as well."""
+    return f"{_POST}\r\nhost: chaos\r\ncontent-type: application/json\r\n{headers}\r\n".encode("latin-1") + body
+
+
 _LENGTH = f"content-type: application/json\r\ncontent-length: {len(_BODY)}\r\n"
 _CHUNKED = "content-type: application/json\r\ntransfer-encoding: chunked\r\n"
-_HEAD_ONLY = _raw(f"POST {CHAT} HTTP/1.1", _LENGTH)
 _POST = f"POST {CHAT} HTTP/1.1"
+_HEAD_ONLY = _raw(_POST, _LENGTH)
+_LAST = b"0\r\n\r\n"
+_SIZE = len(_BODY)
 
 _HTTP = (
     *_kinds(
@@ -114,6 +130,20 @@ _HTTP = (
         an_address_of_70_KB=_raw(f"GET /v1/{'x' * 70_000} HTTP/1.1"),
         CONNECT=_raw("CONNECT chaos:443 HTTP/1.1"),
         a_space_in_the_address=_raw("GET /v1/a b c HTTP/1.1"),
+        a_request_behind_the_chunks_of_a_length=_kept(
+            f"content-length: {len(_LAST + _SECOND)}\r\ntransfer-encoding: chunked\r\n", _LAST + _SECOND
+        ),
+        a_request_in_the_chunks_of_a_length=_kept(
+            "transfer-encoding: chunked\r\ncontent-length: 4\r\n", _chunks(_SECOND) + _LAST
+        ),
+        a_space_behind_a_name=_kept(f"transfer-encoding : chunked\r\ncontent-length: {_SIZE}\r\n", _LAST + _SECOND),
+        chunks_that_are_not_the_last_coding=_kept("transfer-encoding: chunked, identity\r\n", _LAST + _SECOND),
+        a_coding_behind_a_tab=_kept("transfer-encoding: \x0bchunked\r\n", _LAST + _SECOND),
+        the_same_length_twice=_kept(f"content-length: {_SIZE}\r\ncontent-length: {_SIZE}\r\n", _BODY),
+        two_lengths_in_other_letters=_kept(f"CONTENT-length: 5\r\ncontent-LENGTH: {_SIZE}\r\n", _BODY + _SECOND),
+        a_list_of_lengths=_kept(f"content-length: {_SIZE}, {_SIZE}\r\n", _BODY),
+        a_length_with_a_sign=_kept(f"content-length: +{_SIZE}\r\n", _BODY),
+        a_length_in_hexadecimals=_kept(f"content-length: {hex(_SIZE)}\r\n", _BODY + _SECOND),
     ),
     *_kinds(
         End.EITHER,
@@ -130,6 +160,15 @@ _HTTP = (
         chunks_that_are_none=_raw(_POST, _CHUNKED, b"zz\r\n{}\r\n0\r\n\r\n"),
         an_unknown_method=_raw(f"BREW {CHAT} HTTP/1.1"),
         an_unknown_expectation=_raw(_POST, f"expect: coffee\r\n{_LENGTH}", _BODY),
+        two_codings_in_two_headers=_kept(
+            "transfer-encoding: chunked\r\ntransfer-encoding: identity\r\n", _chunks(_BODY) + _LAST
+        ),
+        a_size_with_a_sign=_raw(_POST, _CHUNKED, b"+" + _chunks(_BODY) + _LAST),
+        a_chunk_longer_than_its_size=_raw(_POST, _CHUNKED, b"5\r\n" + _BODY + b"\r\n" + _LAST),
+        an_extension_that_ends_in_LF=_raw(_POST, _CHUNKED, b"5;\n" + _BODY[:5] + b"\r\n" + _LAST + _SECOND),
+        an_extension_of_a_megabyte=_raw(_POST, _CHUNKED, _chunks(_BODY, extension=b";x=" + b"y" * 1_000_000) + _LAST),
+        a_trailer_of_a_megabyte=_raw(_POST, _CHUNKED, _chunks(_BODY) + b"0\r\nx-a: " + b"y" * 1_000_000 + b"\r\n\r\n"),
+        fifty_thousand_trailers=_raw(_POST, _CHUNKED, _chunks(_BODY) + b"0\r\n" + b"x-a: y\r\n" * 50_000 + b"\r\n"),
     ),
     *_kinds(
         End.SERVED,
@@ -143,6 +182,16 @@ _HTTP = (
         headers_of_ours=_chat(x_hedgerow_mode="loud", x_hedgerow_status="hedged", x_hedgerow_audit_id="hr_0"),
         a_key_of_30_KB=_chat(authorization="Bearer " + "x" * 30_000),
         a_key_in_bytes=_chat(authorization="Bearer \xff\xfe"),
+        chunks_in_capitals=_raw(_POST, f"TRANSFER-ENCODING: CHUNKED\r\n{_CLOSE}", _chunks(_BODY) + _LAST),
+        an_extension_of_each_chunk=_raw(
+            _POST, _CHUNKED, _chunks(*(bytes([byte]) for byte in _BODY), extension=b';a=b;c="d"') + _LAST
+        ),
+        a_hundred_thousand_chunks=_raw(_POST, _CHUNKED, _chunks(*[b" "] * 100_000, _BODY) + _LAST),
+        trailers_that_look_like_headers=_raw(
+            _POST, _CHUNKED, _chunks(_BODY) + f"0\r\nauthorization: Bearer {ADMIN_KEY}\r\nx-way: off\r\n\r\n".encode()
+        ),
+        names_in_other_letters=_chat(AuThOrIzAtIoN="Bearer x", X_HEDGEROW_MODE="off", CoOkIe="hedgerow_session=x"),
+        a_length_with_an_underscore=_raw(_POST, f"content_length: 5\r\n{_LENGTH}", _BODY),
     ),
 )
 
@@ -150,6 +199,7 @@ _BODIES = (
     *_kinds(
         End.REFUSED,
         no_body=_raw(_POST),
+        a_request_in_the_body=_kept(f"content-length: {len(_SECOND)}\r\nconnection: close\r\n", _SECOND),
         an_empty_body=_chat(b""),
         a_body_over_the_limit=(
             _raw(_POST, f"content-type: application/json\r\ncontent-length: {MAX_BODY_BYTES + 1}\r\n"),

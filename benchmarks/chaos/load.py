@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import orjson
 
-from benchmarks.chaos.abuse import ABUSES, NEAR, Abuse, End
+from benchmarks.chaos.abuse import ABUSES, NEAR, SMUGGLED, Abuse, End
 from benchmarks.chaos.checks import HANG, STATUS, defect, says_why
 from benchmarks.chaos.faults import FAULTS, SOUND, Fault
 from benchmarks.chaos.rules import WAYS, Way
@@ -145,7 +145,7 @@ def _look_at_abuse(tally: Tally, abuse: Abuse, answer: Answer) -> None:
 def _look_upstream(upstream: Upstream, tally: Tally) -> None:
     """Nothing of ours went there."""
     for target, headers in upstream.targets:
-        if target in NEAR or ADMIN_KEY.encode() in headers or b"hedgerow_session" in headers:
+        if target in (*NEAR, SMUGGLED) or ADMIN_KEY.encode() in headers or b"hedgerow_session" in headers:
             tally.add(ABUSE, STATUS, f"{target} went upstream")
 
 

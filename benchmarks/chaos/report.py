@@ -27,10 +27,10 @@ KINDS = {
 PROCESS_FAULTS = (KILLED, AWAY, FULL, FULL_ALL, REPLACED)
 
 
-def of_store(tally: Tally, notes: Sequence[str]) -> str:
+def of_store(tally: Tally, notes: Sequence[str], seconds: float) -> str:
     """What was found on one kind of store."""
     head = (
-        f"{tally.requests.total():,} requests: {len(FAULTS)} kinds of upstream fault, {len(ABUSES)} kinds of abuse and "
+        f"{tally.requests.total():,} requests in {seconds / 60:.1f} minutes: {len(FAULTS)} kinds of upstream fault, {len(ABUSES)} kinds of abuse and "
         f"{sum(tally.requests[section] > 0 for section in PROCESS_FAULTS)} of process faults, with Python {platform.python_version()}; every request was traced."
     )
     return "\n".join([head, "", *_table(tally), *(["", *notes] if notes else [])])

@@ -21,6 +21,8 @@ Duty = Literal["drift", "purge"]
 def take(engine: sa.Engine, duty: Duty, holder: str, seconds: float) -> bool:
     """Take a duty that nobody holds, or keep one's own, for so many seconds from now; False where another process holds it.
 
+    A turn that ends later than any could that was taken about now is over: the clock was set back, and its holder may be gone.
+
     Raises:
         StoreError: the store cannot be written.
     """
@@ -30,7 +32,7 @@ def take(engine: sa.Engine, duty: Duty, holder: str, seconds: float) -> bool:
         held = connection.execute(sa.select(leases).where(leases.c.duty == duty)).one_or_none()
         if held is None:
             connection.execute(sa.insert(leases).values(duty=duty, **lease))
-        elif held.holder == holder or held.until <= now:
+        elif held.holder == holder or held.until <= now or held.until > now + 2 * seconds:
             connection.execute(sa.update(leases).where(leases.c.duty == duty).values(lease))
         else:
             return False

@@ -49,7 +49,10 @@ def migrate(engine: sa.Engine) -> None:
             elif current < HEAD:
                 _upgrade(connection)
     except sa.exc.SQLAlchemyError as error:
-        raise StoreError(f"the audit store cannot be opened: {error.__class__.__name__}") from error
+        said = str(getattr(error, "orig", None) or "").partition("\n")[
+            0
+        ]  # the database's own words, such as "disk is full"
+        raise StoreError(f"the audit store cannot be opened: {said or error.__class__.__name__}") from error
 
 
 def _wait_for_other_migrations(connection: sa.Connection) -> None:

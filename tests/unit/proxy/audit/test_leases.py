@@ -30,6 +30,19 @@ def test_a_duty_has_one_holder_until_its_time_has_run_out(store_url: str, monkey
     engine.dispose()
 
 
+def test_a_clock_that_is_set_back_leaves_no_duty_undone(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its holder died before; clocks that differ a little change nothing."""
+    engine = open_engine(Audit(url=store_url))
+    now = 100_000.0
+    monkeypatch.setattr(leases.time, "time", lambda: now)
+    assert leases.take(engine, "drift", "a", 10)
+    now = 99_995.0
+    assert not leases.take(engine, "drift", "b", 10)
+    now = 96_400.0
+    assert leases.take(engine, "drift", "b", 10)
+    engine.dispose()
+
+
 def test_of_many_that_ask_at_once_one_gets_it(store_url: str) -> None:
     engine = open_engine(Audit(url=store_url))
     with ThreadPoolExecutor(8) as pool:

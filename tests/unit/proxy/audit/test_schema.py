@@ -129,6 +129,37 @@ def test_a_store_of_a_newer_version_is_refused(store_url: str) -> None:
     engine.dispose()
 
 
+def test_a_migration_without_room_changes_nothing_and_says_why(tmp_path: Path) -> None:
+    """It goes on from where it was, once there is room."""
+    engine = open_engine(Audit(url=f"sqlite:///{tmp_path}/audit.db"))
+    row = {"created_at": 1.0, "path": "/", "status": "hedged", "duration_ms": 2.0}
+    with engine.begin() as connection:
+        connection.execute(sa.insert(answers), [row | {"id": str(number)} for number in range(500)])
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0001")
+    engine.dispose()
+    full = sa.create_engine(f"sqlite:///{tmp_path}/audit.db")
+    pages: list[int] = []
+
+    @sa.event.listens_for(full, "connect")
+    def _fill(connection: sqlite3.Connection, _record: object) -> None:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA max_page_count = 1")  # as many as there are
+        pages.extend(connection.execute("PRAGMA page_count").fetchone())
+
+    with pytest.raises(StoreError, match="database or disk is full"):
+        migrate(full)
+    full.dispose()
+    assert pages
+    engine = open_engine(Audit(url=f"sqlite:///{tmp_path}/audit.db"))
+    with engine.connect() as connection:
+        assert version(connection) == HEAD
+        assert connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar() == 500
+    engine.dispose()
+
+
 def test_several_processes_may_start_at_once(store_url: str) -> None:
     """One migrates, the others wait and find it done."""
 
