@@ -63,11 +63,6 @@ PARTICIPLES = word_set(
     "ridden risen run said seen sent set shown shut sold spent spoken stolen stood sung sunk sworn taken taught thought "
     "thrown told understood won worn written"
 )
-IMPERATIVES = word_set(
-    "add apply ask avoid be boil call change check choose clean click consider consult contact cook cut do drink eat enter "
-    "find follow get give go hold keep learn leave let look make mix move open place pour press put read remove run save "
-    "see select set show sit start stay stop take talk tell try turn use visit wait walk wash wear work write"
-)
 DETERMINERS = word_set(
     "a an the this that these those his her its their our my your some any each every no all both many most"
 )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hedgerow.lexicon.text import english as w
+from hedgerow.lexicon.text.imperatives import instructs
 from hedgerow.lexicon.text.language import Grammar, grammar
 from hedgerow.lexicon.text.opaque import masked
 
@@ -169,7 +170,7 @@ def _find_verb(body: str) -> tuple[ShapeKind, int | None]:
     first = tokens[0].group().lower()
     if not introduction and first in w.RELATIVISERS - {"that"}:
         return "fragment", None
-    if first in w.IMPERATIVES and not introduction and not _is_subject(tokens):
+    if not introduction and instructs(text):
         return "imperative", None
     pending = 0
     for i, token in enumerate(tokens):
@@ -205,11 +206,6 @@ def _find_foreign_verb(body: str, rules: Grammar) -> tuple[ShapeKind, int | None
 
 def _word(tokens: list[re.Match[str]], i: int) -> str:
     return tokens[i].group().lower().replace("’", "'") if 0 <= i < len(tokens) else ""
-
-
-def _is_subject(tokens: list[re.Match[str]]) -> bool:
-    """In "Work is done" the auxiliary shows that the first word is a noun."""
-    return _word(tokens, 1) in w.AUXILIARIES | w.FINITE_VERBS
 
 
 def _in_contact_clause(text: str, tokens: list[re.Match[str]], i: int) -> bool:

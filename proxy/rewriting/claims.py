@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.lexicon.text.english import PAST_VERBS
+from hedgerow.lexicon.text.imperatives import instructs
 
 WEIGHTS = Path(__file__).with_name("claims.json")
 
@@ -46,22 +47,9 @@ _PERSONS = _set(
     "you your yours yourself we our ours us i me my mine let's i'm i'd i'll i've we'll we're we've you'll you're you've"
 )
 """Who speaks or is spoken to: instructions, offers, worked solutions and stories."""
-_IMPERATIVES = _set(
-    """add adjust allow always analyze apply ask assign assume assuming attach avoid bake be begin bring build calculate call celebrate chop
-    choose clean click collaborate collect combine communicate compare complete compute conduct configure confirm connect consider consult contact continue convert
-    cook copy create cut decide declare define delete demonstrate describe determine develop discuss diversify divide do don't download draw drink dry eat
-    emphasize encourage engage enjoy ensure establish evaluate expand experiment explain explore export factor feel filter find focus fold
-    follow foster gather get give go given heat highlight hold identify imagine implement import include incorporate increase increment
-    initialize insert install introduce introducing invite iterate join keep label learn let leverage limit listen load look loop make maintain
-    measure mix monitor move multiply navigate never note notice observe offer open optimize organize pass paste peel perform picture place
-    plan please plug pour practice prepare prioritize press print promote provide put read recall recognize reduce refer register remain remember remove
-    repeat replace research respond rest return review rinse run save say schedule seek select serve set share show showcase sign simmer simplify
-    simplifying sketch sleep slice solving sort speak start stay stir store subscribe substitute substituting subtract suppose take tell test
-    think train traverse try turn understand update use using utilize verify visit wait wash watch wear welcome write"""
+_STEPS = _set(
+    "so therefore thus hence then now next similarly otherwise wait alternatively assuming given introducing simplifying substituting using"
 )
-_NOUN_AFTER = _set("is are was were has have had can may might will would of")
-"""After these an imperative's verb was a noun: "Practice is ...", "Use of ..."."""
-_STEPS = _set("so therefore thus hence then now next similarly otherwise wait alternatively")
 _REPLIES = _set(
     "sure certainly absolutely great okay ok yes no alright hello hi hey thanks thank sorry unfortunately apologies welcome"
 )
@@ -258,7 +246,7 @@ def may_claim(sentence: str) -> bool:
     if not words:
         return True  # a number, a formula, another script: not for these signs to judge
     first = words[0].lower()
-    if len(words) > 2 and first in _IMPERATIVES and words[1][0].islower() and words[1].lower() not in _NOUN_AFTER:
+    if instructs(body):
         return False
     is_name = len(words) > 1 and words[1][0].isupper() and body[len(first) : len(first) + 1] == " "  # "Great Britain"
     if len(words) < 4 and first in _REPLIES - {"yes", "no"} and not is_name:
@@ -296,6 +284,4 @@ def _opens_otherwise(body: str, words: list[str]) -> bool:
             return False
     while len(words) > 2 and words[0] in _LEADING:
         words = words[1:]
-    first, second = words[0], words[1]
-    instructs = first in _IMPERATIVES and second not in _NOUN_AFTER
-    return instructs or first in _STEPS or any(pattern.match(body) for pattern in (_OPENINGS, _GERUND))
+    return instructs(body) or words[0] in _STEPS or any(pattern.match(body) for pattern in (_OPENINGS, _GERUND))
