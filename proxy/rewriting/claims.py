@@ -28,7 +28,10 @@ _END = re.compile(r"(?:[.…][\"'”’)\]*_]*(?:\[\d+\]\.?)?|[A-Za-z0-9%)])$")
 _TOKEN = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
 _TITLE = re.compile(r"[\"“][^\"“”]{2,80}[\"”](?: \([^)]{1,40}\))? [a-z]")
 """ "Sugar, Sugar" is a song by ..." begins with no quotation of somebody. """
+_QUOTED = re.compile(r"\"[^\"]{1,200}\"|“[^”]{1,200}”")
+"""What others say, titles: "If Loving You Is Wrong (I Don't Want to Be Right)"."""
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
+_DIGIT = re.compile(r"\d|[=√π]")
 _CODE = re.compile(r"[{};]|==|\(\)|\bdef\b|</")
 _FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
 LONGEST_SENTENCE, LONGEST_QUESTION = 600, 300
@@ -48,19 +51,22 @@ _PERSONS = _set(
 )
 """Who speaks or is spoken to: instructions, offers, worked solutions and stories."""
 _STEPS = _set(
-    "so therefore thus hence then now next similarly otherwise wait alternatively assuming given introducing simplifying substituting using"
+    "then now next similarly otherwise wait alternatively assuming given introducing simplifying substituting using"
 )
+_CONCLUSIONS = _set("so therefore thus hence")
+"""Open steps of a solution, and what a text comes to: "So, your bill is an estimate"."""
 _REPLIES = _set(
     "sure certainly absolutely great okay ok yes no alright hello hi hey thanks thank sorry unfortunately apologies welcome"
 )
 _OPENINGS = re.compile(
-    r"(?:here(?:'s| is| are)|below|above|the following|as follows|in (?:this|the above|the following) \w+|for (?:example|instance)|of course|"
+    r"(?:here(?:'s| is| are)|below|above|the following|as follows|in (?:this|the above|the following) \w+|of course|"
     r"how to|step \d|key to|(?:one|another) (?:possible|possibility|potential|common|popular)|think of)\b|sources?:",
     re.IGNORECASE,
 )
 _GERUND = re.compile(
     r"(?!(?:during|king|according|following|spring|being|sterling|beijing)\b)[a-z]{2,20}ing\b(?![^,;:]{0,300}\b(?:is|are|was|were|has|have|had|can|could|may|might|will|would|does|did|began|led|took|came|"
-    r"(?:cause|require|help|allow|involve|make|mean|reduce|increase|play|lead|take|come)s?)\b)",
+    r"not only|provided|caused|helped|made|allowed|meant|reduced|increased|"
+    r"(?:cause|require|help|allow|involve|make|mean|reduce|increase|play|lead|take|come|need)s?)\b)",
     re.IGNORECASE,
 )
 """An item without a verb: "Classifying the intent behind a text, ..."."""
@@ -80,6 +86,12 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 """What the author does or can do, and what the reader can do."""
+_UNKNOWN = re.compile(
+    r"\b(?:information|details?|data|specifics)\b[^.]{0,120}?\b(?:is|are|was|were) not (?:\w+ )?(?:available|found|specified|provided|given|known)\b|"
+    r"\b(?:is|are) not (?:specified|mentioned|stated)\b",
+    re.IGNORECASE,
+)
+"""Gives no answer."""
 _LEADING = _set(
     "also additionally finally first second third then next however afterwards regularly carefully simply lastly secondly thirdly instead again"
 )
@@ -105,7 +117,8 @@ _VERBS = _set(
     """is are was were has have had does do did can could may might will would must should been be became won wrote made led began grew rose fell
     took gave came went held kept ran sold told left lost met paid put read said sent set spent stood taught thought understood found built bought
     brought born include contain involve require provide use occur tend remain allow help make form grow live work take come need cause mean lie
-    vary depend consist differ act serve become reflect absorb produce"""
+    vary depend consist differ act serve become reflect absorb produce sank sprang drank rang shrank bit blew broke chose drove fed fled hid laid rode shook shot slid spread
+    struck swept threw tore woke cost hit cut set"""
 )
 
 
@@ -131,8 +144,8 @@ def may_be(body: str, words: list[str], question: str = "") -> bool:
         and len(_TOKEN.findall(body[:LONGEST_SENTENCE])) > FEWEST_WORDS
         and _is_english_prose(body)
         and _has_verb(words)
-        and not _opens_otherwise(body, words)
-        and not any(pattern.search(body) for pattern in (_ADVICE, _OWN))
+        and not _opens_otherwise(body, words, question)
+        and not any(pattern.search(_QUOTED.sub("", body)) for pattern in (_ADVICE, _OWN, _UNKNOWN))
         and _VAGUE.match(body) is None
     )
 
@@ -275,7 +288,7 @@ def _has_verb(words: list[str]) -> bool:
     )
 
 
-def _opens_otherwise(body: str, words: list[str]) -> bool:
+def _opens_otherwise(body: str, words: list[str], question: str) -> bool:
     """Whether the first words make it an instruction, a step or an announcement; in an item those after its name ("Ideation - brainstorm ...")."""
     if (named := _NAMED.match(body)) is not None:
         body = body[named.end() :]
@@ -284,4 +297,6 @@ def _opens_otherwise(body: str, words: list[str]) -> bool:
             return False
     while len(words) > 2 and words[0] in _LEADING:
         words = words[1:]
+    if words[0] in _CONCLUSIONS and (not question or asks_to_calculate(question) or _DIGIT.search(body) is not None):
+        return True
     return instructs(body) or words[0] in _STEPS or any(pattern.match(body) for pattern in (_OPENINGS, _GERUND))

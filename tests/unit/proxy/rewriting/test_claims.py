@@ -23,7 +23,7 @@ def called(rows: list) -> list[bool]:
     return [is_claim(row.text, row.question) for row in rows]
 
 
-@pytest.mark.parametrize(("split", "fewest"), [("held", (0.93, 0.74)), ("fresh", (0.95, 0.85))])
+@pytest.mark.parametrize(("split", "fewest"), [("held", (0.95, 0.74)), ("fresh", (0.92, 0.8))])
 def test_what_would_be_hedged_is_a_claim(split: str, fewest: tuple[float, float]) -> None:
     """On prompts that nothing was fitted on, of requests that are calibrated at all."""
     some = [row for row in LABELLED if row.split == split and row.reaches]
@@ -116,6 +116,27 @@ def test_hostile_text_is_read_in_linear_time(hurt: str) -> None:
 @pytest.mark.parametrize("name", ["Great Britain", "Great Expectations.", "Hello Dolly", "Sure Shot"])
 def test_a_name_that_opens_like_a_reply_is_an_answer(name: str) -> None:
     assert may_claim(name)
+
+
+def test_a_conclusion_is_a_claim_where_nothing_is_worked_out() -> None:
+    drawn = "So, the bill reflects a general estimation of the energy that was used in the house."
+    assert is_claim(drawn, "How does my electric company know what is using the electricity?")
+    assert not is_claim(drawn, "Calculate the energy used by a heater of 1500 W in 5 minutes.")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "claims"),
+    [
+        ("The city where he was born is not specified.", False),
+        ("The information about the school is not found in available data.", False),
+        ('The song "I Don\'t Want to Be Right" was recorded by Luther Ingram in 1972.', True),
+        ("The Titanic sank in the North Atlantic Ocean in April 1912.", True),
+        ("Hunting these animals not only provided food but also materials for clothing.", True),
+    ],
+)
+def test_kinds_that_an_earlier_gate_got_wrong(sentence: str, claims: bool) -> None:
+    """Found in the half that the rules are made by."""
+    assert is_claim(sentence, "What is known of it?") is claims
 
 
 def test_the_steps_of_a_proof_are_no_claims() -> None:
