@@ -58,6 +58,8 @@ _CONCLUSIONS = _set("so therefore thus hence")
 _REPLIES = _set(
     "sure certainly absolutely great okay ok yes no alright hello hi hey thanks thank sorry unfortunately apologies welcome"
 )
+_AGREES = re.compile(r"(?:sure|certainly|absolutely|of course|great|okay|ok|alright)(?:, |! )(?=\w)", re.IGNORECASE)
+""" "Sure, here's how": what follows is looked at."""
 _OPENINGS = re.compile(
     r"(?:here(?:'s| is| are)|below|above|the following|as follows|in (?:this|the above|the following) \w+|of course|"
     r"how to|step \d|key to|(?:one|another) (?:possible|possibility|potential|common|popular)|think of)\b|sources?:",
@@ -254,7 +256,7 @@ def may_claim(sentence: str) -> bool:
     >>> may_claim("It is 42."), may_claim("Sure!"), may_claim("Call emergency services now."), may_claim("I hope this finds you well.")
     (True, False, False, False)
     """
-    body = _MARKERS.sub("", sentence).replace("’", "'")
+    body = _AGREES.sub("", _MARKERS.sub("", sentence).replace("’", "'"))
     words = _WORD.findall(body[:200])
     if not words:
         return True  # a number, a formula, another script: not for these signs to judge

@@ -30,8 +30,11 @@ _NO_LINK = r"(?!(?:i|my|though|although|but|so|as|since|because|however|still|pl
 _THING = rf"(?:(?:{_NO_LINK}[^\W\d_][\w-]* ){{0,7}}{_NO_LINK}[^\W\d_][\w-]*)"
 """What a caveat is about; its words are looked at afterwards."""
 _LINK = r"(?:though|although|but|so|and|as|since|because|however|still|that said|please note that|note that)"
-_CHECK = r"(?:double-check|recheck|verify|check|confirm)"
-_CHECKING = r"(?:double-checking|rechecking|verifying|checking|confirming)"
+_CHECK = r"(?:double-check|recheck|verify|check|confirm|consult|look up)"
+_CHECKING = r"(?:double-checking|rechecking|verifying|checking|confirming|consulting)"
+_CHECKED = r"(?:double-checked|rechecked|verified|checked|confirmed|verify|check|confirm)"
+_AGAINST = rf"(?: (?:against|with|in|on|from) {_THING})?(?: (?:first|yourself|for yourself|to be (?:sure|safe)|(?:before|if) (?:you|relying|acting|citing|using|it)(?: [a-z]+){{0,3}}))?"
+"""Where, and when, something is to be looked up."""
 _CLAUSES = (
     rf"i am {_SURE}(?: (?:that|whether|if) (?:this|that|it|these|all of (?:this|it))(?: [\w-]+)? (?:is|are) {_RIGHT})?"
     rf"(?: (?:of|about|on|in|regarding) {_THING})?",
@@ -40,24 +43,28 @@ _CLAUSES = (
     rf"i (?:may|might|could) (?:well )?be (?:wrong|mistaken|off|incorrect|misremembering)(?: here| (?:(?:about|on|in) )?{_THING})?",
     rf"i have (?:only )?(?:very )?(?:little|limited|low|some|moderate|reasonable) (?:confidence|certainty|doubts?) (?:in|about) {_THING}",
     rf"i (?:do |really |firmly )?(?:believe|think|suspect) (?:that )?(?:this|that|it) is {_RIGHT}",
-    rf"i (?:would|will|should) {_CHECK} {_THING}",
-    rf"i (?:would )?(?:recommend|suggest|advise) {_CHECKING} {_THING}",
+    rf"i have not (?:yet |been able to )?(?:independently )?{_CHECKED}(?: {_THING})?|i (?:was|am|have been) (?:not able|unable) to {_CHECK} {_THING}",
+    rf"(?:i|you) (?:would|will|should|may|might|can|could) (?:(?:well|also|still) )?(?:want to |wish to |like to )?{_CHECK} {_THING}{_AGAINST}",
+    rf"i (?:would )?(?:recommend|suggest|advise)(?: that you {_CHECK}| {_CHECKING}) {_THING}{_AGAINST}",
     rf"{_THING} (?:is|are) (?:only |just |partly |all )?(?:from memory|(?:my|an?) (?:best |rough |educated )?(?:guess|estimate|recollection)|approximate|"
     r"to the best of my knowledge|uncertain|not certain)",
     rf"(?:{_THING} )?(?:may|might|could) (?:well |also )?(?:not )?(?:be (?:slightly |somewhat )?(?:out of date|outdated|inaccurate|incorrect|imprecise|"
-    r"incomplete|wrong|mistaken|approximate|exact|accurate|current|off)|have changed)",
+    r"incomplete|wrong|mistaken|approximate|exact|accurate|current|off)|have (?:since )?changed(?: since)?|differ|vary|have been updated)(?: (?:slightly|somewhat|since))?",
     rf"take {_THING} with (?:(?:a grain|a pinch) of salt|(?:some )?caution)",
-    rf"(?:it is|it would be|it may be) (?:also )?(?:worth|wise|best|good|advisable|sensible|a good idea) (?:to )?(?:{_CHECK}|{_CHECKING})(?: {_THING})?",
-    rf"please (?:do )?{_CHECK} {_THING}",
+    rf"(?:it is|it would be|it may be) (?:also )?(?:worth|wise|best|good|advisable|sensible|a good idea|prudent|safer|safest) (?:to )?(?:{_CHECK}|{_CHECKING})(?: {_THING})?{_AGAINST}",
+    rf"please (?:do )?{_CHECK}(?: {_THING})?{_AGAINST}",
     r"(?:that|this|it) is (?:only |just )?my (?:best )?(?:guess|understanding|recollection|impression)",
     r"here is my (?:best )?(?:guess|recollection|understanding|answer)",
-    rf"i may have {_THING} (?:wrong|mixed up|confused)",
+    rf"i (?:may|might|could) (?:well )?have {_THING} (?:wrong|mixed up|confused|backwards|mistaken)|i (?:may|might|could) (?:well )?be (?:mixing|confusing) {_THING}(?: up)?",
+    rf"i (?:may|might|could) (?:well )?have (?:misremembered|confused|mixed up|misread) {_THING}",
     rf"less so (?:of|about) {_THING}",
     r"this is from memory",
 )
 """What a speaker says of an answer's certainty in a clause of its own."""
 _CLAUSE = f"(?:{'|'.join(_CLAUSES)})"
 _ABOUT = word_set(
+    "least go visit rely act buy decide one two either neither both another other official reliable primary original independent website page site documentation docs notes release reference "
+    "rate rates price prices hours address location locations class category spelling weight height length age distance count title author "
     "answer answers claim claims date dates detail details figure figures fact facts name names number numbers order point points part parts place "
     "places information year years value values percentage percentages spelling source sources reasoning result results summary estimate exact exactly "
     "specific specifics precise particular given above here this that these those it its them his her their my your the a an of in for and or on at by to with about "

@@ -79,6 +79,8 @@ def _split(left: Sequence[Unit], i: int, right: Sequence[Unit], j: int) -> tuple
         return 0, 2
     if link not in ("and", "but", "which", "who") or said[0] not in _PRONOUNS:
         return None
+    if said[1:2] and said[1] in _COPULAS and said[2:] == [unit.lower for unit in left[i + 1 : i + 2]]:
+        return (1, 2) if any(unit.lower == said[1] for unit in left[:i]) else None  # "is surrounded and protected"
     also = (
         len(said) == 3
         and said[1] == "also"

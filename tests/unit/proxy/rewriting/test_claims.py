@@ -96,7 +96,7 @@ def test_a_question_of_fact_is_not_a_problem(question: str) -> None:
         "Sure!", "I'd be happy to help you draw a hopscotch game on your driveway.", "I hope this message finds you well.",
         "Thank you for choosing our services.", "Call emergency services now.", "Here are some popular options to consider:",
         "**Meaning:**", "so $c = -a - b.$ Then", "Combine like terms and set the result to zero.", "",
-        "I can't help with that.", "No doubt about it", "Therefore, 38 people got on the bus at the terminal.", "日本で一番高い山は富士山です。",
+        "Sure, here's how you can make $1 using 19 coins:", "I can't help with that.", "No doubt about it", "Therefore, 38 people got on the bus at the terminal.", "日本で一番高い山は富士山です。",
     ],
 )  # fmt: skip
 def test_sentences_that_were_hedged_and_should_not_have_been(text: str) -> None:

@@ -27,12 +27,12 @@ def _wrong(part: str, *, good: bool) -> float:
     return sum(one.wrong for one in rows) / len(rows)
 
 
-@pytest.mark.parametrize("part", ["tune", "held_out", "second"])
+@pytest.mark.parametrize("part", ["tune", "held_out", "second", "third"])
 def test_few_excellent_rewrites_are_refused(part: str) -> None:
     assert _wrong(part, good=True) <= 0.1
 
 
-@pytest.mark.parametrize("part", ["tune", "held_out"])
+@pytest.mark.parametrize("part", ["tune", "held_out", "second", "third"])
 def test_hardly_a_harmful_rewrite_passes(part: str) -> None:
     assert _wrong(part, good=False) <= 0.02
 
