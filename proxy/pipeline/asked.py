@@ -15,6 +15,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
+from hedgerow.lexicon.text.imperatives import instructs
 from hedgerow.lexicon.text.language import known_language_of
 
 WEIGHTS = Path(__file__).with_name("asked.json")
@@ -48,6 +49,18 @@ _UNFINISHED = re.compile(
 """A statement that stops before its end: what completes it is right or wrong ("The motion will most likely be")."""
 
 
+_LAST = re.compile(r"(?<=[.!?])\s+|\n+")
+_STOPS = re.compile(r"(?<!\.\.)[.!?\"”')\]]$")
+_SPOKEN = re.compile(r"\b(?:i(?!\.e\b)|i'm|my|me|you|your|we|our|us|please|lol)\b")
+_LEFT_OPEN = re.compile(
+    r"(?:\b(?:with|to|by|of|that|as|for|from|in|on|between|because|except|including|include|includes|illustrates?|demonstrates?|suggests?|indicates?|means|implies|reflects?|requires?|"
+    r"represents?|describes?|involves?|exemplifies|shows?|causes?|produces?|has|have|had|a|an|the)\b|:|\.\.\.)\W*$"
+)
+"""Ends with a word that something must follow, or a colon."""
+SHORTEST_STATEMENT = 10
+"""Characters of the shortest statement that is to be completed."""
+
+
 def ends(prompt: str) -> str:
     """The beginning and the end of a request, in small letters."""
     text = prompt if len(prompt) <= LOOKED_AT else f"{prompt[: LOOKED_AT // 2]}\n{prompt[-LOOKED_AT // 2 :]}"
@@ -61,10 +74,23 @@ def wants_a_text(prompt: str) -> bool:
     (False, True)
     """
     text = ends(prompt)
-    if _QUESTION.search(text) or _UNFINISHED.search(text) or known_language_of(text) != "en":
+    if _QUESTION.search(text) or _UNFINISHED.search(text) or _is_to_complete(text) or known_language_of(text) != "en":
         return False
     threshold: float = _fitted()["threshold"]
     return score(text) < threshold
+
+
+def _is_to_complete(text: str) -> bool:
+    """Whether a request ends in the middle of a statement about something: what it illustrates, has, is most consistent with."""
+    last = _LAST.split(text)[-1].strip()
+    return (
+        "\n" not in text
+        and len(last) > SHORTEST_STATEMENT
+        and _STOPS.search(last) is None
+        and _SPOKEN.search(last) is None
+        and not instructs(last)
+        and _LEFT_OPEN.search(last) is not None
+    )
 
 
 def score(text: str) -> float:

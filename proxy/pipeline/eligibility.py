@@ -48,7 +48,9 @@ _TEXTS = re.compile(
     r"opening (?:sentence|line|paragraph)|fictional|hypothetical|imagin\w+|imagery|(?:a|unique|main|vivid) character|landscape|scenery|meadow|painting|artwork|"
     r"card to|letter to|blog post|writing prompt|similes?|advertisement|scenarios?|situation in which|(?:a|the) time when|creative(?:ly)?|lesson plan|in the style|conversation starters?|(?:\d+|three|four|five|some) new words|(?:snack|meal|dinner|recipe|gift|party|project|business) ideas)\b"
     r"|[^.?!]{0,40}\b(?:previous|earlier|last|above) (?:response|reply|answer)\b|(?:please )?(?:take on|assume|play) the role of\b|suppose you are\b|you (?:will|'ll) (?:be|act|play) "
-    r"|(?:give|find|get|share|show) (?:me |us )?(?:an? |some )?(?:\w+ )?recipes?\b|recipe (?:for|of)\b|(?:lyrics|song|poem|story|rap) (?:for|about|of|on)\b)"
+    r"|(?:give|find|get|share|show) (?:me |us )?(?:an? |some )?(?:\w+ )?recipes?\b|recipe (?:for|of)\b|(?:lyrics|song|poem|story|rap|koan|haiku|limerick|sonnet|fable|joke|riddle|essay) (?:for|about|of|on)\b|(?:give|list|provide|share|write) [^.?!]{0,30}\b(?:examples?|uses) of the words?\b|"
+    r"write (?:\d+|two|three|four|five|ten) (?:alternatives|ideas|ways|tips|sentences|lines|paragraphs|reasons)\b|"
+    r"(?:based on|given|using) [^.?!,]{1,60}, (?:please )?(?:suggest|write|create|generate|compose|come up with|make up)\b)"
 )
 """Texts that are to be made, by their names; what was said before, to be said differently; a part to be played."""
 _OPINION = re.compile(
@@ -72,7 +74,7 @@ _ABOUT_US = re.compile(
     r"(?:i|i'm|i am|i've|i feel|my|you|you're|your|we|we're|that's|that is|this is)\b(?!.*\b(?:know (?:who|what|when|where|why|how|which|if|whether|the|more)|wonder|tell me|question)\b)"
 )
 _ECHOES = re.compile(
-    r"(?:oh|ah|aww?|yeah?|yep|wow|haha)\b(?!.*(?:\?|\b(?:who|what|when|where|why|how|which|tell|explain|describe|name|give|list|define|find|solve|calculate)\b))",
+    r"(?:(?:oh|ah|aww?|yeah?|yep|wow|haha)\b|(?:yes|me too|same here|agreed|i agree|not really|nope|exactly|indeed|ha ha)\b(?=(?:\W+\w+){6}))(?!.*(?:\?|\b(?:who|what|when|where|why|how|which|tell|explain|describe|name|give|list|define|find|solve|calculate)\b))",
     re.DOTALL,
 )
 """ "Yeah, good shoes really help." """

@@ -32,6 +32,8 @@ def test_most_labelled_requests_are_told_apart() -> None:
         "Transform this sentence into a slogan.\nWe sell shoes.", "Modify this script so that it reads a csv file", "Reword the paragraph below so that it sounds friendlier.",
         "Can you illustrate the concept of cause and effect?", "Describe the scene of a cat with its owner.", "Make 10 sentences with the word 'big'.",
         "Yeah, good shoes really help.", "Oh wow, that sounds fantastic. I'm sure their candy is tasty.", "Do you have any symptoms?", "what s up",
+        "Based on the given recipe, suggest some variations.", "Koan about a quirky topic of your choosing.", "Give five examples of the word 'secure' used in different contexts.",
+        "Me too I love all shades of green but emerald green most.", "Agreed and for legal hunters there are rules, regulations and limits in place",
     ],
 )  # fmt: skip
 def test_a_text_made_to_order_is_not_a_claim(request_: str) -> None:
@@ -51,6 +53,8 @@ def test_a_text_made_to_order_is_not_a_claim(request_: str) -> None:
         "He filed a motion to exclude the drugs. His motion will most likely be", "The case went up. How should the court rule?", "yeah but who won in 1998?",
         "If the plaintiff asserts a claim, will the plaintiff prevail?", "A person who is ambivalent would most likely be in which stage of change?", "Do you have any information on the Battle of Hastings?",
         "The accountant decides to modify the report. Under these circumstances, the accountant should",
+        "A belief that has one of four goals is most consistent with:", "Sources of variation include all of the following except",
+        "The pigeon pecks at a yellow light also. This illustrates", "Yes, but who was the second king of Portugal after him",
         "If an equal number of vehicles passed on each day, calculate the total number of cars of each of the remaining days.",
     ],
 )  # fmt: skip
