@@ -33,7 +33,8 @@ HEAVY = {
     "ray",
 }
 LIBRARIES = {
-    "aiohttp": {"proxy/upstreams/http.py"},
+    "aiohttp": set(),
+    "httptools": {"proxy/upstreams/wire.py", "proxy/gateway/protocol.py"},
     "sqlalchemy": {"proxy/audit/"},
     "xllamacpp": {"proxy/upstreams/llama.py"},
     "litellm": {"proxy/upstreams/litellm.py"},

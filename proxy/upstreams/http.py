@@ -1,32 +1,26 @@
-"""Any server that speaks the OpenAI protocol, over aiohttp.
-
-The only file that knows aiohttp's client: its exceptions end here.
-"""
+"""Any server that speaks the OpenAI protocol, over connections of our own (`connections.py`)."""
 
 from __future__ import annotations
 
 import asyncio
-import io
-import select
-import weakref
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
-from typing import Any
-from urllib.parse import parse_qsl, urlencode
+import ssl
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from functools import lru_cache
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-import aiohttp
+import anyio.to_thread
 import orjson
-from aiohttp.connector import Connection
-from yarl import URL
 
 from hedgerow.proxy.config import HttpUpstream
-from hedgerow.proxy.errors import UpstreamError, UpstreamRejected, UpstreamTimeout
+from hedgerow.proxy.errors import UpstreamError, UpstreamRejected
 from hedgerow.proxy.protocols import Call, RawCall, Relay
 from hedgerow.proxy.types import KEY_HEADERS, Completion, Json
 from hedgerow.proxy.upstreams.answers import checked_completion
+from hedgerow.proxy.upstreams.connections import PORTS, Asked, Connections, authority
 from hedgerow.proxy.upstreams.dialects.served import whole
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 from hedgerow.proxy.upstreams.retries import with_retries
+from hedgerow.proxy.upstreams.wire import Answer
 
 HOP_BY_HOP = frozenset(
     [
@@ -58,30 +52,8 @@ OF_THE_BODY = (
 )
 """How the headers begin that describe a body: those of another one do not apply."""
 LAST_STATUS = 599
-LARGEST_PIECE = 1 << 20
-"""Bytes of a body that are sent at once."""
-
-
-def _ours(name: str, error: BaseException | None) -> UpstreamError | None:
-    """What stands for an exception of aiohttp's, the most specific first; None for any other one."""
-    if isinstance(error, TimeoutError):  # aiohttp's timeouts are TimeoutErrors as well
-        return UpstreamTimeout(f"the upstream {name!r} did not answer in time")
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return UpstreamError(f"the upstream {name!r} cannot be reached", code="upstream_unreachable")
-    if isinstance(error, aiohttp.ClientError | ValueError):  # ValueError: a body that breaks HTTP's framing
-        return UpstreamError(f"the upstream {name!r} broke off its answer", code="upstream_broken")
-    return None
-
-
-@contextmanager
-def _foreign_errors(name: str) -> Iterator[None]:
-    """Turn aiohttp's exceptions into ours."""
-    try:
-        yield
-    except Exception as error:
-        if (ours := _ours(name, error)) is None:
-            raise
-        raise ours from error
+_SAFE = "/%:@!$&'()*+,;=~-._"
+"""Characters of a path that are sent as they are."""
 
 
 class _Relaying:
@@ -91,68 +63,46 @@ class _Relaying:
         self._model, self._call = model, call
 
     async def __aenter__(self) -> Relay:
-        self._request = self._model.request(self._call)
-        try:
-            answer = await self._request.__aenter__()
-        except Exception as error:
-            if (ours := _ours(self._model.name, error)) is None:
-                raise
-            raise ours from error
+        self._asked = self._model.asked(self._call)
+        answer = await self._asked.__aenter__()
         try:
             self._model.check_status(answer.status)
-        except UpstreamError as error:
-            await self._request.__aexit__(type(error), error, None)
+        except UpstreamError:
+            await self._asked.__aexit__()
             raise
-        headers = [pair for pair in answer.raw_headers if _is_passed_on(pair[0].decode("latin-1").lower())]
-        return Relay(answer.status, headers, answer.content.iter_any())
+        return Relay(answer.status, [pair for pair in answer.headers if _is_passed_on(pair[0])], answer)
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        await self._request.__aexit__(kind, error, None)
-        if (ours := _ours(self._model.name, error)) is not None:
-            raise ours from error
+    async def __aexit__(self, *_: object) -> None:
+        await self._asked.__aexit__()
 
 
-class _Connector(aiohttp.TCPConnector):
-    """Keeps connections for later calls, but for one on which the server has said more than it was asked, or which it has closed: what
-    came there unasked would be taken for the answer to the next call.
-    """
-
-    def __init__(self, *, limit: int) -> None:
-        super().__init__(limit=limit)
-        self._news: weakref.WeakKeyDictionary[asyncio.BaseProtocol, select.poll] = weakref.WeakKeyDictionary()
-
-    async def connect(self, *of_the_call: Any, **named: Any) -> Connection:
-        """A connection on which nothing has come yet, read or not; its end counts too."""
-        while True:
-            connection = await super().connect(*of_the_call, **named)
-            protocol = connection.protocol
-            if protocol is None or protocol.transport is None:
-                return connection
-            news = self._news.get(protocol)
-            if news is None:
-                news = self._news[protocol] = select.poll()
-                news.register(protocol.transport.get_extra_info("socket").fileno(), select.POLLIN)
-                return connection
-            if not protocol.should_close and not news.poll(0):
-                return connection
-            connection.close()
+@lru_cache(maxsize=1024)
+def _is_passed_on(header: bytes) -> bool:
+    """Whether a header of the upstream's answer reaches the client."""
+    name = header.decode("latin-1").lower()
+    return name not in HOP_BY_HOP and not name.startswith(OWN_HEADERS)
 
 
-def _is_passed_on(header: str) -> bool:
-    """Whether a header of the upstream's answer, in lower case, reaches the client."""
-    return header not in HOP_BY_HOP and not header.startswith(OWN_HEADERS)
+@lru_cache(maxsize=1024)
+def _is_of_the_call(header: bytes) -> bool:
+    """Whether a header reaches a client although it gets another body: request id, rate limits, time taken, when to retry."""
+    return _is_passed_on(header) and not header.decode("latin-1").lower().startswith(OF_THE_BODY)
 
 
-def _of_the_call(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer that reach a client although it gets another body: request id, rate limits, time taken, when to retry."""
-    names = ((name.decode("latin-1").lower(), name, value) for name, value in headers)
-    return [(name, value) for low, name, value in names if _is_passed_on(low) and not low.startswith(OF_THE_BODY)]
+def _of_the_call(answer: Answer) -> list[tuple[bytes, bytes]]:
+    return [pair for pair in answer.headers if _is_of_the_call(pair[0])]
 
 
-def _with_headers(answer: Json, response: aiohttp.ClientResponse) -> Completion:
-    completion = Completion(answer)
-    completion.headers = _of_the_call(response.raw_headers)
+def _with_headers(read: Json, answer: Answer) -> Completion:
+    completion = Completion(read)
+    completion.headers = _of_the_call(answer)
     return completion
+
+
+def _header(answer: Answer, name: bytes) -> str | None:
+    """A header of an answer, by its name in lower case."""
+    value = next((value for own, value in answer.headers if own.lower() == name), None)
+    return None if value is None else value.decode("latin-1")
 
 
 def _without_key(name: str, value: str) -> str:
@@ -162,11 +112,6 @@ def _without_key(name: str, value: str) -> str:
     return ", ".join(part.strip() for part in value.split(",") if "insecure-api-key" not in part)
 
 
-def _in_pieces(body: bytes) -> bytes | io.BytesIO:
-    """A body as the library sends it; a large one piece by piece, so that other requests have their turn."""
-    return io.BytesIO(body) if len(body) > LARGEST_PIECE else body
-
-
 async def _whole(call: Call, stream: AsyncIterator[bytes]) -> Json:
     """The completion object of an answer that comes as a stream."""
     return await whole(stream, DIALECTS[call.path].served(call.on_text))
@@ -174,32 +119,40 @@ async def _whole(call: Call, stream: AsyncIterator[bytes]) -> Json:
 
 async def open_http(name: str, settings: HttpUpstream) -> HttpModel:
     """The upstream; connections are opened by its calls."""
-    return HttpModel(name, settings)
+    is_https = settings.base_url.startswith("https:")
+    return HttpModel(name, settings, await anyio.to_thread.run_sync(_tls) if is_https else None)
+
+
+def _tls() -> ssl.SSLContext:
+    """What the machine trusts; reading it takes a while."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 class HttpModel:
     """An OpenAI-compatible server. Opened inside a running event loop; `aclose` closes its connections."""
 
-    def __init__(self, name: str, settings: HttpUpstream) -> None:
+    def __init__(self, name: str, settings: HttpUpstream, tls: ssl.SSLContext | None) -> None:
         self.honours_n = settings.honours_n
         self.name = name
         self._retries = settings.retries
-        self._base = settings.base_url.rstrip("/")
-        self._origin = str(URL(self._base).origin())
+        self._address = urlsplit(settings.base_url.rstrip("/"))
+        self._base = quote(self._address.path, safe=_SAFE)
         self._connect_timeout_s = settings.connect_timeout_s
         self._max_answer_bytes = settings.max_answer_bytes
-        self._key = settings.api_key.get_secret_value() if settings.api_key else None
+        self._key = settings.api_key.get_secret_value().encode().decode("latin-1") if settings.api_key else None
         self._query = dict(settings.query)
         self._key_header = settings.key_header
         self._slots = asyncio.Semaphore(settings.max_sampling_calls)
-        self._session = aiohttp.ClientSession(
-            connector=_Connector(limit=settings.max_connections),
-            timeout=aiohttp.ClientTimeout(
-                total=None, sock_connect=settings.connect_timeout_s, sock_read=settings.timeout_s
-            ),
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+        self._tls = tls
+        self._connections = Connections(
+            name,
+            self._address,
+            tls,
+            most=settings.max_connections,
+            connect_s=settings.connect_timeout_s,
+            silent_s=settings.timeout_s,
         )
 
     async def complete(self, call: Call) -> Json:
@@ -214,42 +167,34 @@ class HttpModel:
             ("content-type", "application/json"),
             ("accept-encoding", "identity"),
         )
-        with _foreign_errors(self.name):
-            url = self._address(call.target or call.path)
-            data = _in_pieces(orjson.dumps(call.body))
-            async with self._session.post(url, data=data, headers=headers, allow_redirects=False) as answer:
-                if answer.status == 200 and answer.content_type == "text/event-stream":
-                    return _with_headers(await _whole(call, self._bounded(answer)), answer)
-                body = await self._read(answer)
+        target, data = self._target(call.target or call.path), orjson.dumps(call.body)
+        async with self._connections.ask("POST", target, headers, data) as answer:
+            kind = _header(answer, b"content-type") or "application/json"
+            if answer.status == 200 and kind.partition(";")[0].strip().lower() == "text/event-stream":
+                return _with_headers(await _whole(call, self._bounded(answer)), answer)
+            body = await self._read(answer)
         self.check_status(answer.status)
         if answer.status >= 300:
-            kind = answer.headers.get("content-type", "application/json")
-            raise UpstreamRejected(
-                answer.status, body, kind, answer.headers.get("retry-after"), _of_the_call(answer.raw_headers)
-            )
+            raise UpstreamRejected(answer.status, body, kind, _header(answer, b"retry-after"), _of_the_call(answer))
         return _with_headers(checked_completion(self.name, body, DIALECTS[call.path].completion), answer)
 
     def relay(self, call: RawCall) -> _Relaying:
         """See `Upstream`. Nothing is repeated: the client sees what the upstream said."""
         return _Relaying(self, call)
 
-    def request(self, call: RawCall) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """The request of a call as aiohttp makes it."""
-        data = _in_pieces(call.body) if isinstance(call.body, bytes) else call.body
-        headers = self._headers(call.headers)
-        return self._session.request(
-            call.method, self._address(call.path), data=data or None, headers=headers, allow_redirects=False
-        )
+    def asked(self, call: RawCall) -> Asked:
+        """The request of a call, made where it is entered."""
+        return self._connections.ask(call.method, self._target(call.path), self._headers(call.headers), call.body)
 
     async def tunnel(
         self, target: str, headers: Sequence[tuple[str, str]]
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """See `Tunnels`."""
-        url = self._address(target)
+        address = self._address
         kept = [(name, _without_key(name, value) if self._key else value) for name, value in self._headers(headers)]
         lines = [
-            f"GET {url.raw_path_qs} HTTP/1.1",
-            f"host: {url.raw_authority}",
+            f"GET {self._target(target)} HTTP/1.1",
+            f"host: {authority(address)}",
             "connection: Upgrade",
             "upgrade: websocket",
         ]
@@ -257,52 +202,50 @@ class HttpModel:
         try:
             async with asyncio.timeout(self._connect_timeout_s):
                 reader, writer = await asyncio.open_connection(
-                    url.raw_host, url.port, ssl=url.scheme == "https" or None
+                    address.hostname, address.port or PORTS[address.scheme], ssl=self._tls
                 )
         except (OSError, TimeoutError) as error:
             raise UpstreamError(f"the upstream {self.name!r} cannot be reached", code="upstream_unreachable") from error
         writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
         return reader, writer
 
-    def _address(self, target: str) -> URL:
-        """Where a target lies: below the base address; Azure's own paths, at the base address's host. With the configured query, where the target
+    def _target(self, target: str) -> str:
+        """Path and query of a call: below the base address; Azure's own paths, at the base address's host. With the configured query, where the target
         does not bring its own.
         """
-        base = self._origin if target.startswith("/openai/") else self._base
+        whole = target if target.startswith("/openai/") else self._base + target
         if not self._query:
-            return URL(base + target, encoded=True)
+            return whole
         sent = {name for name, _ in parse_qsl(target.partition("?")[2], keep_blank_values=True)}
         missing = urlencode({name: value for name, value in self._query.items() if name not in sent})
-        return URL(base + target + ("&" if "?" in target else "?") * bool(missing) + missing, encoded=True)
+        return whole + ("&" if "?" in target else "?") * bool(missing) + missing
 
     async def models(self, headers: Mapping[str, str]) -> list[Json]:
         """See `Upstream`."""
-        with _foreign_errors(self.name):
-            async with self._session.get(
-                self._address("/models"), headers=self._headers(headers.items(), ("accept-encoding", "identity"))
-            ) as answer:
-                body = await self._read(answer)
+        sent = self._headers(headers.items(), ("accept-encoding", "identity"))
+        async with self._connections.ask("GET", self._target("/models"), sent, b"") as answer:
+            body = await self._read(answer)
         self.check_status(answer.status)
         if answer.status >= 300:
-            raise UpstreamRejected(answer.status, body, answer.headers.get("content-type", "application/json"))
+            raise UpstreamRejected(answer.status, body, _header(answer, b"content-type") or "application/json")
         try:
             listed = orjson.loads(body)["data"]
         except (ValueError, KeyError, TypeError) as error:
             raise UpstreamError(f"the upstream {self.name!r} lists its models in no known form") from error
         return [model for model in listed if isinstance(model, dict)]
 
-    async def _read(self, answer: aiohttp.ClientResponse) -> bytes:
+    async def _read(self, answer: Answer) -> bytes:
         """The body of an answer, whole."""
         return b"".join([piece async for piece in self._bounded(answer)])
 
-    async def _bounded(self, answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    async def _bounded(self, answer: Answer) -> AsyncIterator[bytes]:
         """The body of an answer piece by piece, as long as it stays under the limit.
 
         Raises:
             UpstreamError: it is over.
         """
         size = 0
-        async for piece in answer.content.iter_any():
+        async for piece in answer:
             size += len(piece)
             if size > self._max_answer_bytes:
                 message = f"the upstream {self.name!r} sent an answer of more than {self._max_answer_bytes} bytes (max_answer_bytes)"
@@ -317,7 +260,7 @@ class HttpModel:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._session.close()
+        await self._connections.aclose()
 
     def _headers(self, pairs: Iterable[tuple[str, str]], *set_here: tuple[str, str]) -> list[tuple[str, str]]:
         """The end-to-end headers, with our own key in place of the client's where one is configured."""

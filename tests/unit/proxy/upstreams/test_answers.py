@@ -1,31 +1,15 @@
-"""What comes from upstreams: foreign exceptions end at the border; whatever an answer holds, reading it raises nothing else."""
+"""What comes from upstreams: whatever an answer holds, reading it raises nothing else."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import aiohttp
 import httpx
 import pytest
 
 from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.upstreams.answers import checked_completion, sample_of, usage_of
-from hedgerow.proxy.upstreams.http import _foreign_errors
 from tests.support.needs import EMBEDDED, LITELLM
-
-
-def _client_errors(root: type[BaseException]) -> list[type[BaseException]]:
-    return [root, *(c for child in root.__subclasses__() for c in _client_errors(child))]
-
-
-def test_every_error_of_the_client_library_becomes_one_of_ours() -> None:
-    """Walks all of them, so that a new one cannot slip through."""
-    kinds = _client_errors(aiohttp.ClientError)
-    assert len(kinds) > 20
-    for kind in kinds:
-        error = kind.__new__(kind)
-        with pytest.raises(UpstreamError), _foreign_errors("up"):
-            raise error
 
 
 @pytest.mark.parametrize(

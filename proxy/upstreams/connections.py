@@ -1,0 +1,208 @@
+"""The connections to one upstream: opened as calls need them, kept for later calls, closed when none came for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from collections import deque
+from collections.abc import AsyncIterable, Sequence
+from urllib.parse import SplitResult
+
+from aiohappyeyeballs import start_connection
+
+from hedgerow.proxy.errors import UpstreamError, UpstreamTimeout
+from hedgerow.proxy.upstreams.wire import Answer, Connection
+
+PORTS = {"http": 80, "https": 443}
+KEEP_S = 15.0
+"""Longest that a connection is kept without a call."""
+SECOND_ADDRESS_S = 0.25
+"""How long the first address of a host may take before the next is tried beside it."""
+ADDRESSES_S = 10.0
+"""How long the addresses of a host are believed."""
+REPEATABLE = frozenset(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
+"""Methods that do the same when they are asked twice."""
+WITHOUT_BODY = frozenset(["GET", "HEAD", "OPTIONS", "TRACE"])
+"""Methods that need not say that they bring no body."""
+
+
+class Connections:
+    """At most `most` connections to the origin of an address.
+
+    Args:
+        name: of the upstream, for messages.
+        address: any one below the origin.
+        tls: where it is https.
+        connect_s, silent_s: longest that a connection may take, and that an upstream may be silent while it owes an answer.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: SplitResult,
+        tls: ssl.SSLContext | None,
+        *,
+        most: int,
+        connect_s: float,
+        silent_s: float,
+    ) -> None:
+        self.name, self._tls = name, tls
+        self._host, self._port = _host(address), address.port or PORTS[address.scheme]
+        self.authority = authority(address)
+        self._is_closed = False
+        self._connect_s, self._silent_s = connect_s, silent_s
+        self._slots = asyncio.Semaphore(most)
+        self._idle: deque[Connection] = deque()
+        self._sweep: asyncio.TimerHandle | None = None
+        self._addresses: list[tuple[int, int, int, str, tuple[object, ...]]] = []
+        self._looked_up_at = -ADDRESSES_S
+
+    def ask(
+        self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes | AsyncIterable[bytes]
+    ) -> Asked:
+        """A call, made where it is entered. Headers as they go upstream, but for those of framing and host."""
+        return Asked(self, method, target, headers, body)
+
+    async def take(self) -> Connection:
+        """A connection for one call, which gives it back: the one that was used last, or a new one."""
+        await self._slots.acquire()
+        try:
+            while self._idle:
+                kept = self._idle.pop()
+                if kept.is_usable():
+                    return kept
+                kept.close()
+            return await self._open()
+        except BaseException:
+            self._slots.release()
+            raise
+
+    def give_back(self, connection: Connection) -> None:
+        """The call is over."""
+        self._slots.release()
+        if not connection.release():
+            return
+        if self._is_closed:
+            connection.close()
+            return
+        self._idle.append(connection)
+        if self._sweep is None:
+            self._sweep = asyncio.get_running_loop().call_later(KEEP_S, self._close_idle)
+
+    def _close_idle(self) -> None:
+        """Close what has had no call for a while."""
+        loop = asyncio.get_running_loop()
+        while self._idle and loop.time() - self._idle[0].idle_since >= KEEP_S:
+            self._idle.popleft().close()
+        self._sweep = loop.call_later(KEEP_S / 2, self._close_idle) if self._idle else None
+
+    async def _open(self) -> Connection:
+        try:
+            async with asyncio.timeout(self._connect_s):
+                return await self._connected()
+        except TimeoutError as error:
+            raise UpstreamTimeout(f"the upstream {self.name!r} did not answer in time") from error
+        except (OSError, RuntimeError, UnicodeError) as error:
+            raise UpstreamError(f"the upstream {self.name!r} cannot be reached", code="upstream_unreachable") from error
+
+    async def _connected(self) -> Connection:
+        loop = asyncio.get_running_loop()
+        if time.monotonic() - self._looked_up_at >= ADDRESSES_S:
+            self._addresses = await loop.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)  # type: ignore[assignment]
+            self._looked_up_at = time.monotonic()
+        try:
+            connected = await start_connection(self._addresses, happy_eyeballs_delay=SECOND_ADDRESS_S)  # type: ignore[arg-type]
+        except OSError:
+            self._looked_up_at = -ADDRESSES_S  # the host may have moved
+            raise
+        _, connection = await loop.create_connection(
+            lambda: Connection(self.name, self._silent_s),
+            sock=connected,
+            ssl=self._tls,
+            server_hostname=self._host if self._tls is not None else None,
+        )
+        return connection
+
+    async def aclose(self) -> None:
+        """Close the connections that are kept; one that a call still has is closed by the call's end."""
+        self._is_closed = True
+        if self._sweep is not None:
+            self._sweep.cancel()
+        while self._idle:
+            self._idle.pop().close()
+
+
+class Asked:
+    """A call and its answer: what `Connections.ask` gives. A class, because a generator would cost every request more.
+
+    Raises:
+        UpstreamError: the upstream cannot be reached, broke off, or did not answer in time; the second and third from reading its answer, too.
+    """
+
+    def __init__(
+        self,
+        connections: Connections,
+        method: str,
+        target: str,
+        headers: Sequence[tuple[str, str]],
+        body: bytes | AsyncIterable[bytes],
+    ) -> None:
+        self._connections, self._method, self._body = connections, method, body
+        self._target, self._headers = target, headers
+        self._connection: Connection | None = None
+
+    async def __aenter__(self) -> Answer:
+        head = self._head()
+        may_repeat = self._method in REPEATABLE and isinstance(self._body, bytes)
+        while True:
+            connection = await self._connections.take()
+            try:
+                answer = await connection.ask(head, self._body, is_head=self._method == "HEAD")
+            except BaseException:
+                self._connections.give_back(connection)
+                if not may_repeat or not connection.was_cut_off:
+                    raise
+                may_repeat = False
+            else:
+                self._connection = connection
+                return answer
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._connection is not None:
+            self._connections.give_back(self._connection)
+
+    def _head(self) -> bytes:
+        """The head of the request.
+
+        Raises:
+            UpstreamError: a line of it would be read as several.
+        """
+        method, body = self._method, self._body
+        lines = [f"{method} {self._target} HTTP/1.1\r\nhost: {self._connections.authority}\r\n"]
+        lines += [f"{name}: {value}\r\n" for name, value in self._headers]
+        if not isinstance(body, bytes):
+            lines.append("transfer-encoding: chunked\r\n")
+        elif body or method not in WITHOUT_BODY:
+            lines.append(f"content-length: {len(body)}\r\n")
+        head = "".join(lines)
+        if head.count("\n") != len(lines) + 1 or head.count("\r") != len(lines) + 1 or "\0" in head:
+            message = (
+                f"a header for the upstream {self._connections.name!r} holds the end of a line; look at its api_key"
+            )
+            raise UpstreamError(message, code="upstream_broken")
+        return (head + "\r\n").encode("latin-1")
+
+
+def _host(address: SplitResult) -> str:
+    """The host as it is looked up."""
+    host = address.hostname or ""
+    return host if host.isascii() else host.encode("idna").decode()
+
+
+def authority(address: SplitResult) -> str:
+    """Host and port as requests name them: the port of the scheme goes without saying."""
+    host = _host(address)
+    host = f"[{host}]" if ":" in host else host
+    return host if address.port in (None, PORTS[address.scheme]) else f"{host}:{address.port}"

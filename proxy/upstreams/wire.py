@@ -1,0 +1,337 @@
+"""One HTTP/1.1 connection to an upstream: a request goes out, its answer comes in piece by piece.
+
+Ours, and not a library's, because every request that is passed on goes through it: what comes is handed on as the parser (llhttp's) cuts it,
+without a task, a generator or an object for each layer in between. One call at a time; a connection on which anything was not as HTTP/1.1
+has it, or was left unfinished, is closed and never used again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from collections.abc import AsyncIterable
+
+import httptools
+
+from hedgerow.proxy.errors import UpstreamError, UpstreamTimeout
+
+Pairs = list[tuple[bytes, bytes]]
+MOST_HEAD = 64 * 1024
+"""Most bytes that the head of an answer may take."""
+MOST_HELD = 256 * 1024
+"""Bytes of an answer that wait for a slow reader before no more are read from the upstream."""
+LARGEST_PIECE = 1 << 20
+"""Bytes of a body that are sent at once: other requests have their turn between."""
+SWITCHING = 101
+
+
+class Answer:
+    """The answer to one call, of which the head is there: iterated, its body, piece by piece.
+
+    Attributes:
+        status: of the head.
+        headers: in order, as they were sent.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.status = 0
+        self.headers: Pairs = []
+        self.is_whole = False
+        self._connection = connection
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+        self._failure: BaseException | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.is_whole or self._failure is not None
+
+    async def head(self) -> None:
+        """Return when status and headers are there.
+
+        Raises:
+            UpstreamError: the upstream broke off, or did not answer in time.
+        """
+        while not self.status:
+            if self._failure is not None:
+                raise self._failure
+            await self._news()
+
+    def __aiter__(self) -> Answer:
+        return self
+
+    async def __anext__(self) -> bytes:
+        while not self._held:
+            if self._failure is not None:
+                raise self._failure
+            if self.is_whole:
+                raise StopAsyncIteration
+            await self._news()
+        data = self._held[0] if len(self._held) == 1 else b"".join(self._held)
+        self._held.clear()
+        if self._held_bytes > MOST_HELD:
+            self._connection.go_on()
+        self._held_bytes = 0
+        return data
+
+    async def _news(self) -> None:
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def wake(self) -> None:
+        """Let whoever waits look again."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def take(self, piece: bytes) -> None:
+        """Hold a piece of the body until it is asked for."""
+        self._held.append(piece)
+        self._held_bytes += len(piece)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as much is held as may be."""
+        return self._held_bytes > MOST_HELD
+
+    def fail(self, error: BaseException) -> None:
+        """End before the body is whole; what is held can still be read."""
+        if not self.is_over:
+            self._failure = error
+            self.wake()
+
+
+class Connection(asyncio.Protocol):
+    """A connection to the upstream `name`, which may be silent for `timeout_s` while it owes an answer.
+
+    Attributes:
+        was_cut_off: whether the upstream closed it, after an earlier call, before a byte of an answer: it may not have seen the last request.
+        idle_since: end of the last call, on the loop's clock.
+    """
+
+    def __init__(self, name: str, timeout_s: float) -> None:
+        self._name, self._timeout_s = name, timeout_s
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport = None  # type: ignore[assignment]
+        self._parser = _parser(self)
+        self._answer: Answer | None = None
+        self._is_head = self._is_interim = self._is_spent = self._is_paused = False
+        self._headers: Pairs = []
+        self._head_bytes = 0
+        self._heard = 0.0
+        self._watch: asyncio.TimerHandle | None = None
+        self._upload: asyncio.Task[None] | None = None
+        self._may_write = asyncio.Event()
+        self._may_write.set()
+        self._calls = 0
+        self.was_cut_off = False
+        self.idle_since = 0.0
+
+    # The call
+
+    async def ask(self, head: bytes, body: bytes | AsyncIterable[bytes], *, is_head: bool = False) -> Answer:
+        """Send a request and wait for the head of its answer. A body that is not bytes is sent as it comes, in chunks.
+
+        Args:
+            head: the request's head, with its last empty line.
+            body: sent behind it.
+            is_head: whether the answer has a head only, whatever it says of its body.
+
+        Raises:
+            UpstreamError: the upstream broke off, or did not answer in time.
+        """
+        answer = self._answer = Answer(self)
+        self._is_head, self._head_bytes, self._headers = is_head, 0, []
+        self._calls += 1
+        if isinstance(body, bytes) and len(body) <= LARGEST_PIECE:
+            self._transport.write(head + body)
+            self._expect()
+        else:
+            self._transport.write(head)
+            self._upload = self._loop.create_task(self._send(body))
+            self._upload.add_done_callback(self._sent)
+        await answer.head()
+        return answer
+
+    def _expect(self) -> None:
+        """From now on the upstream owes an answer."""
+        self._heard = self._loop.time()
+        if self._watch is None:
+            self._watch = self._loop.call_later(self._timeout_s, self._look)
+
+    async def _send(self, body: bytes | AsyncIterable[bytes]) -> None:
+        """Send a body piece by piece, as fast as the upstream takes it: in chunks where its length is not known."""
+        if isinstance(body, bytes):
+            for start in range(0, len(body), LARGEST_PIECE):
+                self._transport.write(body[start : start + LARGEST_PIECE])
+                await self._may_write.wait()
+            return
+        async for piece in body:
+            if piece:
+                self._transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+                await self._may_write.wait()
+        self._transport.write(b"0\r\n\r\n")
+
+    def _sent(self, upload: asyncio.Task[None]) -> None:
+        """A body is sent, or whoever sends it has left."""
+        if upload.cancelled():
+            return
+        error = upload.exception()
+        if error is None:
+            self._expect()
+        elif self._answer is not None and upload is self._upload:
+            self._answer.fail(error)
+
+    def release(self) -> bool:
+        """End the call, whether its answer is whole or not; whether the connection can be used for another."""
+        answer, self._answer = self._answer, None
+        is_sent = self._upload is None or self._upload.done()
+        if self._upload is not None:
+            self._upload.cancel()
+            self._upload = None
+        if answer is None or not answer.is_whole or not is_sent or self._transport.get_write_buffer_size():
+            self._is_spent = True
+        if self._is_spent:
+            self.close()
+            return False
+        self.idle_since = self._loop.time()
+        return True
+
+    def is_usable(self) -> bool:
+        """Whether the connection is open and nothing has come on it since the last answer, read or not: it would be taken for the answer to the
+        next call. Its end counts too.
+        """
+        return not self._is_spent and not self._transport.is_closing() and not self._news.poll(0)
+
+    def close(self) -> None:
+        """Close the connection; what is under way there fails."""
+        self._is_spent = True
+        self._transport.abort()
+
+    # What comes of it
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection is open."""
+        self._transport = transport  # type: ignore[assignment]
+        self._news = select.poll()
+        self._news.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
+
+    def data_received(self, data: bytes) -> None:
+        """A part of the answer."""
+        answer = self._answer
+        if answer is None or answer.is_over:
+            self.close()  # nobody asked
+            return
+        self._heard = self._loop.time()
+        try:
+            if not answer.status:
+                self._head_bytes += len(data)
+            self._parser.feed_data(data)
+            if not answer.status and self._head_bytes > MOST_HEAD:
+                raise httptools.HttpParserError("the head is too large")
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._is_spent = True
+            answer.fail(self._broken())
+        answer.wake()
+        if answer.is_full and not self._is_paused and not answer.is_over:
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    def go_on(self) -> None:
+        """Read again: there is room."""
+        if self._is_paused:
+            self._is_paused, self._heard = False, self._loop.time()
+            if not self._transport.is_closing():
+                self._transport.resume_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The upstream has closed the connection: the end of an answer that says nothing of its length, else too early."""
+        self._is_spent = True
+        self._may_write.set()
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._answer is None:
+            return
+        self.was_cut_off = self._calls > 1 and self._head_bytes == 0
+        if exc is None and self._answer.status and not _says_length(self._answer.headers):
+            self._answer.is_whole = True
+            self._answer.wake()
+        else:
+            self._answer.fail(self._broken())
+
+    def pause_writing(self) -> None:
+        """The upstream takes in slower than the client sends."""
+        self._may_write.clear()
+
+    def resume_writing(self) -> None:
+        """The upstream has caught up."""
+        self._may_write.set()
+
+    def _look(self) -> None:
+        """Give up on an upstream that has been silent too long; else look again when it would be."""
+        self._watch = None
+        if self._answer is None or self._answer.is_over:
+            return
+        is_ours = self._is_paused or (self._upload is not None and not self._upload.done())
+        left = self._timeout_s - (0.0 if is_ours else self._loop.time() - self._heard)
+        if left > 0:
+            self._watch = self._loop.call_later(left, self._look)
+        else:
+            self._is_spent = True
+            self._answer.fail(UpstreamTimeout(f"the upstream {self._name!r} did not answer in time"))
+
+    def _broken(self) -> UpstreamError:
+        return UpstreamError(f"the upstream {self._name!r} broke off its answer", code="upstream_broken")
+
+    # What the parser calls
+
+    def on_message_begin(self) -> None:
+        """Another answer: after an interim one, or one that nobody asked for."""
+        if self._answer is not None and self._answer.is_whole:
+            self._is_spent = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header; those behind the body are left out."""
+        if self._answer is not None and not self._answer.status:
+            self._headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """The head of an answer; that of an interim one is left out."""
+        answer, status = self._answer, self._parser.get_status_code()
+        if answer is None or answer.is_whole:
+            return
+        self._is_interim = status < 200 and status != SWITCHING
+        headers, self._headers = self._headers, []
+        if not self._is_interim:
+            answer.status, answer.headers = status, headers
+            if self._is_head:
+                self._is_spent = answer.is_whole = True  # the parser waits for a body
+
+    def on_body(self, piece: bytes) -> None:
+        """A piece of the body."""
+        if self._answer is not None and not self._answer.is_whole:
+            self._answer.take(piece)
+
+    def on_message_complete(self) -> None:
+        """The end of an answer."""
+        if self._is_interim:
+            self._is_interim = False
+        elif self._answer is not None:
+            self._answer.is_whole = True
+            self._is_spent = self._is_spent or not self._parser.should_keep_alive()
+
+
+def _parser(connection: Connection) -> httptools.HttpResponseParser:
+    """The parser, as lenient as clients have to be: servers that end lines without a carriage return are understood."""
+    parser = httptools.HttpResponseParser(connection)
+    parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True)
+    return parser
+
+
+def _says_length(headers: Pairs) -> bool:
+    """Whether the end of a body can be told otherwise than by the end of its connection."""
+    return any(name.lower() in (b"content-length", b"transfer-encoding") for name, _ in headers)
