@@ -421,11 +421,14 @@ class Route(Section):
 
     def takes(self, model: str | None, headers: Mapping[str, str], key_hash: str | None) -> bool:
         """Whether this route takes a request."""
-        return fnmatchcase(model or "", self.match.model) and self.admits(headers, key_hash)
+        wanted = self.match.model
+        return (wanted == "*" or fnmatchcase(model or "", wanted)) and self.admits(headers, key_hash)
 
     def admits(self, headers: Mapping[str, str], key_hash: str | None) -> bool:
         """Whether this route takes a request's headers and key, whatever its model."""
         match = self.match
-        return all(fnmatchcase(headers.get(name.lower(), ""), pattern) for name, pattern in match.headers.items()) and (
-            not match.keys or key_hash in match.keys
+        if match.keys and key_hash not in match.keys:
+            return False
+        return not match.headers or all(
+            fnmatchcase(headers.get(name.lower(), ""), pattern) for name, pattern in match.headers.items()
         )

@@ -44,9 +44,10 @@ def is_counted(services: Services, job: Job) -> bool:
     """Whether the tokens of an answer that is passed on matter to somebody: a named key's limits, or a budget of a route that calibrates."""
     if job.path not in DIALECTS:
         return False
-    name = job.key.name if job.key is not None else ""
+    if job.key is not None:
+        return True
     budgets = services.settings.budgets if job.route.name in services.steps else ()
-    return job.key is not None or bool(counts_of(budgets, job.route.name, name))
+    return bool(budgets and counts_of(budgets, job.route.name, ""))
 
 
 def call_for(exchange: Exchange, job: Job, body: bytes | AsyncIterable[bytes], *, readable: bool = False) -> RawCall:

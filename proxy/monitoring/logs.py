@@ -19,8 +19,8 @@ import structlog
 from hedgerow.proxy.config import Log
 
 _KEY = re.compile(rb"\b(?:sk-|hgk_|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+[^\s\"\\]+", re.IGNORECASE)
-_BEGINNING = re.compile(rb"sk-|hgk_|hf_|xox|aiza|bearer")
-"""Stands in lower case in every line that holds a key, and is looked for in a third of the time."""
+_BEGINNINGS = (b"sk-", b"hgk_", b"hf_", b"xox", b"aiza", b"bearer")
+"""One of these stands in lower case in every line that holds a key; looking for them takes a tenth of the time."""
 _REDACTED = b"[redacted]"
 CAUSES = 5
 """How many exceptions of a chain are logged."""
@@ -32,7 +32,11 @@ def redact(_logger: Any, _method: str, line: Any) -> Any:
     """Take keys out of a rendered line: an address may hold one. Once a line, not once a value."""
     if isinstance(line, str):
         return redact(_logger, _method, line.encode(errors="replace")).decode(errors="replace")
-    return _KEY.sub(_REDACTED, line) if _BEGINNING.search(line.lower()) else line
+    low = line.lower()
+    for beginning in _BEGINNINGS:
+        if beginning in low:
+            return _KEY.sub(_REDACTED, line)
+    return line
 
 
 def _json_line(_logger: Any, level: str, line: Any) -> bytes:
@@ -66,7 +70,7 @@ def set_up_logging(settings: Log) -> None:
     json = settings.format == "json" or (settings.format == "auto" and not sys.stderr.isatty())
     if json:
         processors: list[Any] = [_json_line]
-        factory: Any = structlog.BytesLoggerFactory(cast(BinaryIO, _Gathered(sys.stderr.buffer)))
+        factory: Any = _Gathered(sys.stderr.buffer).logger
     else:
         processors = [
             structlog.processors.add_log_level,
@@ -96,15 +100,18 @@ class _Gathered:
         atexit.register(self._write)
         threading.Thread(target=self._write_all, name="log-writer", daemon=True).start()
 
-    def write(self, data: bytes) -> int:
-        """Keep a line for the writer."""
-        self._lines.append(data)
+    def logger(self, *_names: object) -> _Gathered:
+        """What structlog asks for: one for all."""
+        return self
+
+    def msg(self, line: bytes) -> None:
+        """Keep a line for the writer: one step of the interpreter, so that threads need no lock."""
+        self._lines.append(line)
         if not self._some.is_set():
             self._some.set()
-        return len(data)
 
-    def flush(self) -> None:
-        """Nothing: the writer flushes."""
+    debug = info = warning = error = critical = exception = msg
+    """What structlog calls, by the level."""
 
     def _write_all(self) -> None:
         while True:
@@ -117,5 +124,7 @@ class _Gathered:
         gathered = []
         while self._lines:
             gathered.append(self._lines.popleft())
-        self._out.write(b"".join(gathered))  # in one go: at each write the event loop may take the interpreter away
+        self._out.write(
+            b"".join(line + b"\n" for line in gathered)
+        )  # in one go: at each write the event loop may take the interpreter away
         self._out.flush()
