@@ -26,6 +26,7 @@ from hedgerow.proxy.config.lazy import load_object
 from hedgerow.proxy.errors import ConfigError, StoreError
 from hedgerow.proxy.services.routes import effective
 from hedgerow.proxy.services.services import (
+    REHEARSAL,
     ROUTE_PIPELINES,
     STORED_MAPS,
     OpenUpstream,
@@ -262,6 +263,7 @@ class ConfigReloader:
         self._maps = maps
         if maps is not None:
             maps.tell(settings)
+            self._base.background.start("rehearsal", self._rehearsed(settings, steps))
         return _Generation(
             replace(self._base, settings=settings, upstreams=upstreams, steps=steps, in_use=RefCount()), held
         )
@@ -276,6 +278,10 @@ class ConfigReloader:
             import_module(module)
         pipelines: Mapping[str, RoutePipeline] = load_object(ROUTE_PIPELINES)(settings, upstreams, maps)
         return pipelines
+
+    async def _rehearsed(self, settings: Settings, steps: Mapping[str, RoutePipeline]) -> None:
+        """Load what the first answers need, while the proxy serves already."""
+        await anyio.to_thread.run_sync(load_object(REHEARSAL), settings.routes, steps)
 
     def _open_maps(self, settings: Settings) -> ActiveMaps | None:
         """The active maps; None where no route may calibrate: then the mathematics is never imported."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hedgerow.proxy.pipeline.steps import RoutePipeline
     from hedgerow.proxy.services.active_map import ActiveMaps
 
+REHEARSAL = "hedgerow.proxy.pipeline.rehearsal:rehearse"
 ROUTE_PIPELINES = "hedgerow.proxy.services.factories:route_pipelines"
 STORED_MAPS = "hedgerow.proxy.services.active_map:stored_maps"
 
