@@ -113,7 +113,7 @@ class Connections:
             self._addresses = await loop.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)  # type: ignore[assignment]
             self._looked_up_at = time.monotonic()
         try:
-            connected = await start_connection(self._addresses, happy_eyeballs_delay=SECOND_ADDRESS_S)  # type: ignore[arg-type]
+            connected = await start_connection(self._addresses, happy_eyeballs_delay=SECOND_ADDRESS_S)
         except OSError:
             self._looked_up_at = -ADDRESSES_S  # the host may have moved
             raise
