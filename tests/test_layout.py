@@ -33,7 +33,6 @@ HEAVY = {
     "ray",
 }
 LIBRARIES = {
-    "aiohttp": set(),
     "httptools": {"proxy/upstreams/wire.py", "proxy/gateway/protocol.py"},
     "sqlalchemy": {"proxy/audit/"},
     "xllamacpp": {"proxy/upstreams/llama.py"},
