@@ -257,7 +257,7 @@ def _print_figures(console: Console, figures: Json) -> None:
     console.print(
         f"{figures['data']}: {figures['sentences']:,} sentences with one marker or none; {figures['several']:,} with several and "
         f"{figures['unasserting']:,} that assert nothing are left out"
-        + (f"; {figures['unread']:,} are not in English and are not read" if figures["unread"] else ""),
+        + (f"; {figures['unread']:,} not in English and not read" if figures["unread"] else ""),
         soft_wrap=True,
     )
     for model in figures["models"]:

@@ -22,6 +22,8 @@ SHOWN = 24
 """Markers in the heatmap and the chart of the gap: the most frequent."""
 DIP = 0.97
 """A minimum parts two bands where it is below this share of the lower of the peaks beside it."""
+FAINT = 0.005
+"""A violin ends where its density is below this share of its peak."""
 Points = list[tuple[float, float]]
 
 
@@ -160,9 +162,8 @@ def _violins(model: Json, threshold: int, sides: tuple[str, str], point: str) ->
 
 def _side(held: Sequence[Json], side: str) -> tuple[Points, int]:
     there = [of for of in held if of[side]]
-    return (_curve([of["mic"] for of in there], [of[side] for of in there]) if there else []), sum(
-        of[side] for of in there
-    )
+    curve = _curve([of["mic"] for of in there], [of[side] for of in there]) if there else []
+    return [point for point in curve if point[1] > FAINT], sum(of[side] for of in there)
 
 
 def _labelled(rows: Sequence[Json]) -> list[tuple[Json, float]]:
