@@ -104,8 +104,8 @@ def goals_of() -> list[goals.Goal]:
     speed = per_second()
     closes = "marks by a reader who did not write the rules, and markers other than may, might and could among them"
     return [
-        goals.Goal("precision of spotting, held out >= .97", _share(hit, spans), 0.97, True, closes),
-        goals.Goal("recall of spotting, held out >= .98", _share(got, there), 0.98, True, closes),
+        goals.Goal("precision of spotting, held out (mostly may, might, could) >= .97", _share(hit, spans), 0.97, True, closes),
+        goals.Goal("recall of spotting, held out (mostly may, might, could) >= .98", _share(got, there), 0.98, True, closes),
         goals.Goal("sentences spotted a second on one core >= 10,000", Estimate(speed, speed, speed, TIMED), 10_000, True, "a gate before the grammar", ",.0f"),
     ]  # fmt: skip
 

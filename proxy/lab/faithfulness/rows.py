@@ -138,7 +138,7 @@ def _in_words(error: ValidationError, kind: type[Row]) -> str:
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     what = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "missing" and kind is Answered:
+    if first["type"] == "missing":
         what = "is missing"
     if where.partition(".")[0] == "samples" and first["type"] == "too_short":
         what = "is empty: confidence needs one further answer at least"
