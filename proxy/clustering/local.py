@@ -20,8 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.lexicon.text.language import language_of
+from hedgerow.proxy.clustering import likely
 from hedgerow.proxy.clustering.clusterer import Pair, judged
 from hedgerow.proxy.clustering.loading import Lazy
+from hedgerow.proxy.clustering.normal import read_question
+from hedgerow.proxy.clustering.opening import read
 from hedgerow.proxy.clustering.rules import Judgement
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
@@ -135,7 +138,8 @@ def reads(text: str, question: str = "") -> bool:
 
 
 class LocalPairs:
-    """Decides which answers mean the same where the rules cannot and one is a sentence: the shorter must follow from the longer, behind their question.
+    """Decides which answers mean the same where the rules cannot and one is a sentence. Of a short answer and a long one a logistic of words tells
+    (`likely.py`); of two long ones the shorter must follow from the longer, behind their question.
 
     Args:
         budget_s: time for one question; pairs beyond it stay undecided and are counted as "judge_late", those with an answer in another
@@ -156,16 +160,24 @@ class LocalPairs:
         readable = [reads(answer, question) for answer in answers]
         long = [len(answer.split(maxsplit=SENTENCE)) > SENTENCE for answer in answers]
         texts = [behind(question, answer) for answer in answers]
-        asked = [(a, b) for a, b in pairs if readable[a] and readable[b] and (long[a] or long[b])]
+        by_words = self._by_words(question, answers, [(a, b) for a, b in pairs if readable[a] and readable[b]])
+        asked = [
+            (a, b) for a, b in pairs if (a, b) not in by_words and readable[a] and readable[b] and (long[a] or long[b])
+        ]
         ordered = [sorted((texts[a], texts[b]), key=lambda text: (-len(text), text)) for a, b in asked]
         entailed = self._judge.probabilities([(more, less) for more, less in ordered], self._budget_s)[:, ENTAILED]
-        of_pair = dict(zip(asked, map(float, entailed), strict=True))
+        told = by_words | {pair: self._judgement(float(found)) for pair, found in zip(asked, entailed, strict=True)}
         return [
-            self._judgement(of_pair[a, b])
-            if (a, b) in of_pair
-            else Judgement(None, "undecided" if readable[a] and readable[b] else "judge_language")
+            told.get((a, b), Judgement(None, "undecided" if readable[a] and readable[b] else "judge_language"))
             for a, b in pairs
         ]
+
+    def _by_words(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> dict[Pair, Judgement]:
+        """What words tell of the pairs of a short answer and a long one."""
+        asked = read_question(question)
+        texts = {i: read(answers[i], asked) for pair in pairs for i in pair}
+        suited = [(a, b) for a, b in pairs if likely.suits(texts[a], texts[b])]
+        return {(a, b): likely.judge(texts[a], texts[b]) for a, b in suited}
 
     def _judgement(self, probability: float) -> Judgement:
         if isnan(probability):

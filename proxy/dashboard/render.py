@@ -268,6 +268,7 @@ _DECISIONS = {
     "containment": "one inside the other",
     "sentence": "one in the other's sentence",
     "undecided": "not decided by the rules",
+    "likely": "decided by how much of one the other holds",
     "judge_late": "not judged in time",
 }
 

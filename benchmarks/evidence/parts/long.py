@@ -11,7 +11,7 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks.data.equivalence import contains, evouna, is_development
+from benchmarks.data.equivalence import Row, contains, evouna, is_development
 from benchmarks.evidence.claims import (
     COUNTS,
     KIND,
@@ -32,9 +32,12 @@ from benchmarks.evidence.plots import COLOURS, MARKS, picture
 from benchmarks.fits.judged_claims import MOST
 from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.metrics import auroc
+from hedgerow.proxy.clustering import likely
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules
 from hedgerow.proxy.clustering.judged_support import WEIGHTS as JUDGED
-from hedgerow.proxy.clustering.rules import judge_pair
+from hedgerow.proxy.clustering.normal import read_question
+from hedgerow.proxy.clustering.opening import read
+from hedgerow.proxy.clustering.rules import compare_read, judge_pair
 from hedgerow.proxy.clustering.support import agreement_with, support
 from hedgerow.proxy.pipeline.sampling.early_stopping import LONG_SAMPLES
 from hedgerow.proxy.signals.semantic import SENTENCE_WORDS
@@ -203,6 +206,7 @@ def core_table(data: Path) -> tuple[str, Estimate]:
     methods = {
         "containment": [any(contains(gold, row["answer"]) for gold in row["gold"]) for row in rows],
         "rules": [any(judge_pair(row["question"], gold, row["answer"]).same for gold in row["gold"]) for row in rows],
+        "rules, then words (`equivalence: local`)": [_likely(row) for row in rows],
     }
     lines = ["| method | n | precision | recall | F1 |", "|---|---|---|---|---|"]
     for name, called in methods.items():
@@ -215,6 +219,15 @@ def core_table(data: Path) -> tuple[str, Estimate]:
         score, hit = bootstrap([len(rows)], f1, RESAMPLES), (call & right).sum()
         lines.append(f"| {name} | {len(rows):,} | {hit / call.sum():.3f} | {hit / right.sum():.3f} | {score} |")
     return "\n".join(lines), score
+
+
+def _likely(row: Row) -> bool:
+    """Whether any right answer is in a system's answer, by the rules or by the fitted logistic of words that serves `equivalence: local`."""
+    asked = read_question(row["question"])
+    answer, golds = read(row["answer"], asked), [read(gold, asked) for gold in row["gold"]]
+    judged = [(gold, compare_read(gold, answer)) for gold in golds]
+    left = [gold for gold, j in judged if j.same is None and likely.suits(gold, answer)]
+    return any(j.same for _, j in judged) or any(likely.judge(gold, answer).same for gold in left)
 
 
 def _estimate(values: np.ndarray, correct: np.ndarray) -> Estimate:
@@ -270,7 +283,7 @@ def section(data: Path) -> str:
     measured = measure(data)
     of_sentences, sentence_goals = sentences_table(data)
     of_cores, core = core_table(data)
-    core_goal = _at_least("answers of all lengths: F1 >= .93 (by rules; asked for with the judge)", core, 0.93)
+    core_goal = _at_least("answers of all lengths: F1 >= .93 at precision >= .96 (`equivalence: local`)", core, 0.93)
     milliseconds = cost(data)
     draw_reliability(measured)
     draw_curve(measured)
@@ -351,6 +364,7 @@ the graded count and its limit of {SENTENCE_WORDS} words were chosen on these an
 ### The core of a long answer
 
 EVOUNA (equivalence/): does a system's answer, of any length, give one of the right answers? People's verdicts, the questions with odd numbers, on which no rule was
-written. A short answer and a long one are the same where one of the long one's first sentences is the same as the short one.
+written and nothing fitted. By rules a short answer and a long one are the same where one of the long one's first sentences is the same as the short one; `equivalence: local`
+asks a logistic of words, fitted on the even questions, about the pairs that the rules leave open.
 
 {of_cores}"""

@@ -65,9 +65,9 @@ def test_pairs_beyond_the_budget_are_left_open(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(local.time, "monotonic", lambda: float(next(ticks)))
     judge = LocalPairs(LocalJudge(threads=1), budget_s=1.5)
     answers = [
-        "Ann Lee",
+        "The first who did it was a woman who went by Ann Lee.",
         "It was first done by a woman who went by Ann Lee.",
-        "It was Bob, as far as anybody can tell today.",
+        "It was Bob, as far as anybody can tell of it today.",
     ]
     found = judge.read("Who?", answers, [(0, 1), (1, 2)])
     assert [j.decided_by for j in found] == ["local", "judge_late"]

@@ -1,0 +1,108 @@
+"""Whether a long answer likely gives a short one in other words: a logistic of how much of it stands there, fitted on people's verdicts.
+
+For the pairs that the rules leave open and of which one is a sentence and the other a few words. It reads words and their letters, so that
+"Dmitri Mendeleev" is found in "Dmitry Mendeleev" and "the Normans" in "the Norman invasion"; it loads nothing. Weights and threshold:
+`likely.json`, made by `benchmarks/fits/likely.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cache
+from math import exp, log1p
+from pathlib import Path
+
+from hedgerow.lexicon.text.numbers import is_number
+from hedgerow.proxy.clustering.normal import stem
+from hedgerow.proxy.clustering.opening import SHORT, Read
+from hedgerow.proxy.clustering.rules import Judgement
+
+WEIGHTS = Path(__file__).with_name("likely.json")
+PIECE = 4
+"""Letters of the pieces that words are compared by; the start of a word counts as one."""
+LOOKED_AT = 200
+"""Words of a long answer that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What is measured of a short answer in a long one; shares in [0, 1].
+
+    Attributes:
+        held: share of its words that stand in the sentence that holds most of them.
+        whole: share of its words that stand anywhere in the long answer.
+        letters: share of the pieces of its words that stand anywhere in it.
+        number: a number of it does not stand in the sentence.
+        denied: the sentence denies something.
+        named: it is a name.
+        words: log(1 + its words).
+    """
+
+    held: float
+    whole: float
+    letters: float
+    number: float
+    denied: float
+    named: float
+    words: float
+
+
+def suits(a: Read, b: Read) -> bool:
+    """Whether one of two answers is short and the other is not."""
+    return (len(a.whole.tokens) <= SHORT) != (len(b.whole.tokens) <= SHORT)
+
+
+def judge(a: Read, b: Read) -> Judgement:
+    """Whether the longer of two answers gives the shorter one, in its words or nearly."""
+    short, long = sorted((a, b), key=lambda read: len(read.whole.tokens))
+    found = probability(short, long)
+    return Judgement(found >= _weights()["threshold"], "likely", 0.5 * found)
+
+
+def probability(short: Read, long: Read) -> float:
+    """Probability that a long answer gives what a short one says, in [0, 1], as people judge it."""
+    weights, figures = _weights(), asdict(features(short, long))
+    return 1.0 / (1.0 + exp(-weights["constant"] - sum(weights[name] * value for name, value in figures.items())))
+
+
+def features(short: Read, long: Read) -> Features:
+    """The figures of a short answer in a long one."""
+    content = short.whole.content
+    stems, pieces = [stem(word) for word in content], [_pieces(word) for word in content]
+    sentences = [(s, frozenset(map(stem, s.tokens))) for s in long.opening or (long.whole,)]
+    best, held = max(sentences, key=lambda s: sum(word in s[1] for word in stems))
+    tokens = long.whole.tokens[:LOOKED_AT]
+    every = frozenset(map(stem, tokens))
+    return Features(
+        held=_share(stems, held),
+        whole=_share(stems, every),
+        letters=_pieces_share(pieces, tokens),
+        number=float(not short.whole.numbers <= best.numbers),
+        denied=float(best.negations > 0),
+        named=float(short.whole.is_name),
+        words=log1p(len(content)),
+    )
+
+
+def _share(stems: list[str], held: frozenset[str]) -> float:
+    return sum(word in held for word in stems) / max(1, len(stems))
+
+
+def _pieces(word: str) -> frozenset[str]:
+    """A word's runs of letters; a number is one piece."""
+    if is_number(word):
+        return frozenset((word,))
+    marked = f"^{word}"
+    return frozenset(marked[i : i + PIECE] for i in range(max(1, len(marked) - PIECE + 1)))
+
+
+def _pieces_share(pieces: list[frozenset[str]], tokens: tuple[str, ...]) -> float:
+    held = frozenset().union(*map(_pieces, tokens))
+    return sum(len(piece & held) for piece in pieces) / max(1, sum(map(len, pieces)))
+
+
+@cache
+def _weights() -> dict[str, float]:
+    fitted: dict[str, float] = json.loads(WEIGHTS.read_text(encoding="utf-8"))["weights"]
+    return fitted
