@@ -44,7 +44,7 @@ _CLAUSES = (
     rf"i have (?:only )?(?:very )?(?:little|limited|low|some|moderate|reasonable) (?:confidence|certainty|doubts?) (?:in|about) {_THING}",
     rf"i (?:do |really |firmly )?(?:believe|think|suspect) (?:that )?(?:this|that|it) is {_RIGHT}",
     rf"i have not (?:yet |been able to )?(?:independently )?{_CHECKED}(?: {_THING})?|i (?:was|am|have been) (?:not able|unable) to {_CHECK} {_THING}",
-    rf"(?:i|you) (?:would|will|should|may|might|can|could) (?:(?:well|also|still) )?(?:want to |wish to |like to )?{_CHECK} {_THING}{_AGAINST}",
+    rf"(?:i (?:would|will|should)|you (?:would|will|should|may|might|can|could)) (?:(?:well|also|still) )?(?:want to |wish to |like to )?{_CHECK} {_THING}{_AGAINST}",
     rf"i (?:would )?(?:recommend|suggest|advise)(?: that you {_CHECK}| {_CHECKING}) {_THING}{_AGAINST}",
     rf"{_THING} (?:is|are) (?:only |just |partly |all )?(?:from memory|(?:my|an?) (?:best |rough |educated )?(?:guess|estimate|recollection)|approximate|"
     r"to the best of my knowledge|uncertain|not certain)",
