@@ -134,11 +134,12 @@ class Job:
 
     @property
     def draws_draft_first(self) -> bool:
-        """Whether the client gets the answer to its own request: samples are short, the upstream keeps that answer under its id, or its
-        log-probabilities are asked for.
+        """Whether the client gets the answer to its own request: samples are short, the upstream keeps or stores that answer under its id, or
+        its log-probabilities are asked for.
         """
         short = self.route.sampling.probe == "short"
-        return short or self.is_kept or asks_for_logprobs(self.chat)
+        stored = not self.converted and self.body.get("store") is True
+        return short or self.is_kept or stored or asks_for_logprobs(self.chat)
 
     @property
     def is_kept(self) -> bool:

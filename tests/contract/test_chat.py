@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
 import openai
 import pytest
+from starlette.responses import JSONResponse
 
 from tests.support.upstream import Upstream, completion, fails, ignores_n, raw, says, spent
 
@@ -320,3 +322,22 @@ def test_plain_completions_are_calibrated_too(serve: Any, client_of: Any, upstre
     assert answer.model_extra["hedgerow"]["status"] == "hedged"
     streamed = list(client_of(serve()).completions.create(model="m", prompt="The capital is", stream=True))
     assert "Canberra" in "".join(c.choices[0].text for c in streamed if c.choices)
+
+
+@pytest.mark.parametrize("honours_n", [True, False])
+def test_what_a_client_has_stored_is_its_own_answer(
+    serve: Any, client_of: Any, upstream: Upstream, honours_n: bool
+) -> None:
+    """The samples leave no trace at the provider, and the id that it stored is the one that the client has."""
+    said = says(*["Canberra."] * 6, "Sydney.", "Perth.")
+
+    def reply(request: Any, body: Any) -> Any:
+        answer = json.loads(said(request, body).body)
+        return JSONResponse(answer | {"id": "stored" if body.get("store") else "forgotten"})
+
+    upstream.default = reply
+    address = serve(upstream_settings={"honours_n": honours_n})
+    answer = client_of(address).chat.completions.create(model="m", messages=ASK, store=True, metadata={"a": "b"})
+    assert (answer.id, answer.model_extra["hedgerow"]["samples"]) == ("stored", 10)
+    assert [call["store"] for call in upstream.calls].count(True) == 1
+    assert all(call["metadata"] == {"a": "b"} for call in upstream.calls)

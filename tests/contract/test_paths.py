@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import hashlib
+import struct
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +16,7 @@ import httpx
 import openai
 import pytest
 from aiohttp import web
+from starlette.responses import JSONResponse, Response
 
 from tests.contract.test_failures import rows_of
 from tests.support.keys import in_one_minute, new_key
@@ -211,3 +214,36 @@ def test_a_websocket_that_nobody_serves(serve: Any) -> None:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             _talk(address + path, [])
         assert refused.value.status == status
+
+
+@pytest.mark.parametrize("mode", ["off", "on"])
+def test_what_generates_no_text_is_the_upstreams(serve: Any, client_of: Any, upstream: Upstream, mode: str) -> None:
+    """Vectors in base64, sound both ways, pictures, files, batches, stores of vectors: what the SDK sent, and what it makes of the answer."""
+    vector, sound = base64.b64encode(struct.pack("<2f", 0.5, -0.25)).decode(), bytes(range(256)) * 400
+    answers = {
+        "/v1/embeddings": {"data": [{"object": "embedding", "index": 0, "embedding": vector}], "model": "m"},
+        "/v1/audio/transcriptions": {"text": "Canberra."},
+        "/v1/images/generations": {"created": 1, "data": [{"b64_json": "aGk="}]},
+        "/v1/files": {"id": "file-1", "object": "file", "bytes": 3, "filename": "a.jsonl"},
+        "/v1/batches": {"id": "batch_1", "status": "validating"},
+        "/v1/vector_stores/vs_1/search": {"data": [], "has_more": False, "search_query": ["q"]},
+    }
+
+    def reply(request: Any, _body: Any) -> Any:
+        if request.url.path == "/v1/audio/speech":
+            return Response(sound, media_type="audio/mpeg")
+        return JSONResponse(answers[request.url.path])
+
+    upstream.default = reply
+    client = client_of(serve(mode=mode))
+    assert client.embeddings.create(model="m", input="a").data[0].embedding == [0.5, -0.25]
+    assert client.audio.transcriptions.create(model="m", file=("a.wav", sound)).text == "Canberra."
+    assert sound in upstream.raw_bodies[-1]
+    assert client.audio.speech.create(model="m", voice="alloy", input="a").content == sound
+    assert client.images.generate(model="m", prompt="a cat").data[0].b64_json == "aGk="
+    assert client.files.create(file=("a.jsonl", sound), purpose="batch").id == "file-1"
+    batch = client.batches.create(input_file_id="file-1", endpoint="/v1/responses", completion_window="24h")
+    assert batch.status == "validating"
+    found = client.vector_stores.with_raw_response.search("vs_1", query="q")
+    assert found.headers.get("x-hedgerow-reason") == (None if mode == "off" else "not_generating")
+    assert len(upstream.calls) == 7

@@ -36,8 +36,9 @@ def with_effort(body: Json, effort: str) -> Json:
 
 
 def sample(body: Json) -> Json:
-    """The request for one more answer: one seed for all answers would make them one answer."""
-    return {key: value for key, value in body.items() if key != "seed" or not isinstance(value, int)}
+    """The request for one more answer, of which the upstream keeps nothing; one seed for all answers would make them one answer."""
+    one_more = {key: value for key, value in body.items() if key != "seed" or not isinstance(value, int)}
+    return one_more | {"store": False} if body.get("store") else one_more
 
 
 def shortened(body: Json, wish: str) -> Json:
