@@ -272,7 +272,7 @@ class MapRegistry:
             return str(path)
         if path.exists() or not self._shared.add(version, text):
             raise MapFileError(f"map {version} exists already; stored maps are never overwritten")
-        return f"map {version} in the audit store"
+        return "the audit store"
 
     def activate(self, version: str, *, route: str | None = None, model: str | None = None) -> None:
         """Make a stored version the active one of its signal for a route, a model, both, or (neither given) as the default.

@@ -19,6 +19,7 @@ from hedgerow.calibration.metrics.binned import (
 )
 from hedgerow.calibration.metrics.bootstrap import Interval, bootstrap_intervals
 from hedgerow.calibration.metrics.expected import expected_brier, expected_nll
+from hedgerow.calibration.metrics.losses import Loss, loss_change
 from hedgerow.calibration.metrics.ranking import aurc, auroc
 from hedgerow.calibration.metrics.residuals import Residual, norm_change
 from hedgerow.calibration.metrics.smooth import SmoothResidual, smooth_ece
@@ -32,10 +33,16 @@ def _on_means(metric: Callable[[ArrayLike, ArrayLike], float]) -> Columns:
     return lambda alpha, beta, correct: metric(alpha / (alpha + beta), correct)
 
 
-def _mean_of(metric: Callable[[ArrayLike, ArrayLike, ArrayLike], FloatArray]) -> Columns:
+def _mean_of(metric: Loss) -> Columns:
     return lambda alpha, beta, correct: float(np.mean(metric(alpha, beta, correct)))
 
 
+_LOSSES: Mapping[str, Loss] = {
+    "faithfulness_divergence": faithfulness_divergence,
+    "expected_brier": expected_brier,
+    "expected_nll": expected_nll,
+    "kl_update": kl_update,
+}
 METRICS: Mapping[str, Columns] = {
     "generalised_ece": generalised_ece,
     "faithfulness_divergence": _mean_of(faithfulness_divergence),
@@ -118,7 +125,7 @@ def paired(
     -----
     **Source**: the paired bootstrap of Efron & Tibshirani 1993, chapter 13: answers are resampled, and both confidences are measured on the same
     resample, so that what both get wrong alike does not blur the comparison. **Deviates**: the calibration errors of points have the intervals of
-    `norm_change`, for percentiles of theirs lie too high.
+    `norm_change`, for percentiles of theirs lie too high; means of a loss have those of `loss_change`, which allow for outcomes that were not seen.
 
     Examples
     --------
@@ -131,6 +138,10 @@ def paired(
     if name in _NORMS:
         old, new = (_NORMS[name](alpha / (alpha + beta), correct) for alpha, beta in (before, after))
         return Paired(*norm_change(old, new, rng=rng, resamples=resamples, on_resample=on_resample))
+    if name in _LOSSES:
+        return Paired(
+            *loss_change(_LOSSES[name], before, after, correct, rng=rng, resamples=resamples, on_resample=on_resample)
+        )
     metric = METRICS[name]
 
     def figures(a: FloatArray, b: FloatArray, new_a: FloatArray, new_b: FloatArray, y: FloatArray) -> list[float]:

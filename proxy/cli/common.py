@@ -122,21 +122,41 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def show_faults(faults: Sequence[str], shown: int = 5, of: int | None = None) -> None:
-    """Print what is wrong with the first lines of a file, and how many more there are; `of`: of how many these are the first."""
+def show_faults(faults: Sequence[str], shown: int = 5) -> None:
+    """Print the first of the things that are wrong, and how many more there are."""
     for fault in faults[:shown]:
         typer.echo(fault, err=True)
-    left = (len(faults) if of is None else of) - len(faults[:shown])
-    if left > 0:
+    if len(faults) > shown:
+        typer.echo(f"and {len(faults) - shown} more", err=True)
+
+
+def report_bad(
+    bad: Sequence[BadRow], skip: bool, *, of: int | None = None, hint: str = "", others: bool = True
+) -> None:
+    """Print which rows cannot be used, each reason once; ends the command unless they may be skipped. `of`: of how many these are the first;
+    `others`: whether there are rows that can be used.
+    """
+    number, lines = len(bad) if of is None else of, dict[str, list[int]]()
+    for row in bad:
+        lines.setdefault(row.reason, []).append(row.line)
+    faults = list(lines.items())[:5]
+    for reason, where in faults:
+        typer.echo(f"{_lines(where)}: {reason}", err=True)
+    if left := number - sum(len(where) for _, where in faults):
         typer.echo(f"and {left} more", err=True)
+    if number and not (skip and others):
+        way = (
+            f"--skip-bad continues without {'it' if number == 1 else 'them'}{hint}"
+            if others
+            else "no other row is there"
+        )
+        stop(f"{counted(number, 'row')} cannot be used; {way}")
 
 
-def report_bad(bad: Sequence[BadRow], skip: bool, *, of: int | None = None, hint: str = "") -> None:
-    """Print which rows cannot be used, and why; ends the command unless they may be skipped. `of`: of how many these are the first."""
-    show_faults([f"line {row.line}: {row.reason}" for row in bad], of=of)
-    number = len(bad) if of is None else of
-    if number and not skip:
-        stop(f"{counted(number, 'row')} cannot be used; --skip-bad continues without them{hint}")
+def _lines(numbers: Sequence[int], named: int = 3) -> str:
+    """Which lines: "line 4", "lines 2, 3, 4 and 17 more"."""
+    first, left = ", ".join(map(str, numbers[:named])), len(numbers) - named
+    return f"line{'s' if len(numbers) > 1 else ''} {first}" + (f" and {left:,} more" if left > 0 else "")
 
 
 def confirm(cost: str, yes: bool) -> None:

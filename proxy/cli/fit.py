@@ -140,7 +140,7 @@ def _change(held: Mapping[str, float]) -> str:
 
 def _print(name: str, fitted: FittedMap, tenths: Sequence[Decile], place: object, activated: bool) -> None:
     made = fitted.provenance
-    typer.echo(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right; stored as {place}")
+    typer.echo(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right; stored in {place}")
     for metric in HEADLINE:
         if metric in made.cross_validation:
             typer.echo(f"  {metric}: {_change(made.cross_validation[metric])}")

@@ -80,7 +80,7 @@ def _print(name: str, made: AdaptiveFit, place: str, activated: bool, as_json: b
     if as_json:
         return typer.echo(json.dumps({"version": name, **made.fitted.to_dict(), "activated": activated}, indent=2))
     provenance = made.fitted.provenance
-    typer.echo(f"{name}: fitted on {provenance.n} questions, {provenance.accuracy:.1%} right; stored as {place}")
+    typer.echo(f"{name}: fitted on {provenance.n} questions, {provenance.accuracy:.1%} right; stored in {place}")
     for note in provenance.notes:
         typer.echo(f"  {note}")
     typer.echo("  answers  Brier, counts alone")

@@ -79,7 +79,7 @@ def _print(name: str, made: LocalFit, place: str, used: bool, as_json: bool) -> 
         held = {"estimate": made.gain.mean, "low": made.gain.low, "high": made.gain.high, "n": made.n_held}
         return typer.echo(json.dumps({"version": name, **content, "gain": held, "activated": used}, indent=2))
     provenance = made.fitted.provenance
-    typer.echo(f"{name}: fitted on {provenance.n} answers, {provenance.accuracy:.1%} of them right; stored as {place}")
+    typer.echo(f"{name}: fitted on {provenance.n} answers, {provenance.accuracy:.1%} of them right; stored in {place}")
     for note in provenance.notes:
         typer.echo(f"  {note}")
     if not made.helps:

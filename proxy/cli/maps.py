@@ -63,7 +63,7 @@ def import_maps(
     """Copy map files into the audit store, under the names of the files, so that every process serves them."""
     with map_registry(None, config, create=True) as registry:
         for file in files:
-            typer.echo(f"{registry.add(file.stem, read_file(file))} imported")
+            typer.echo(f"{file.stem}: imported into {registry.add(file.stem, read_file(file))}")
 
 
 def check_route(route: str | None, folder: Path | None, config: Path) -> None:

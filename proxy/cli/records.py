@@ -47,13 +47,16 @@ def measured_in(path: Path, signals: Sequence[str], clusters: Clusters, where: P
 
 def report_records(records: Records, path: Path, signal: str, skip_bad: bool) -> None:
     """Say what is left out and by what answers were graded; end the command where nothing is left to work on."""
-    report_bad(records.bad, skip_bad)
+    others = bool(records.correct.size or records.unsettled or records.other_signal)
+    report_bad(records.bad, skip_bad, others=others)
     if records.unsettled:
         typer.echo(f"left out: {counted(records.unsettled, 'row')} without a label", err=True)
     if records.other_signal:
         typer.echo(f"left out: {counted(records.other_signal, 'row')} of another signal than {signal}", err=True)
     if not records.correct.size:
-        stop(f"{path}: no row has a label and the signal {signal}")
+        stop(
+            f"{path}: no row says whether an answer was right beside its confidence or answers; docs/calibration.md says what a row may hold"
+        )
     if records.most_samples == 1 and signal == "semantic":
         stop(
             f"{path}: each question has one answer. Confidence is how far several answers agree: draw several a question, or give a "
