@@ -20,23 +20,29 @@ class Reading:
 
     Attributes
     ----------
-    beta : Beta
+    beta : Beta or None
+        None where no reader knows the marker.
     hedge : Hedge or None
         The lexicon entry that it is; None where the fitted reader tells.
     """
 
-    beta: Beta
+    beta: Beta | None
     hedge: Hedge | None
 
     @property
-    def decisiveness(self) -> float:
-        """How decisive a sentence with it sounds, in [0, 1]: 1 where it is no less sure than a plain assertion."""
-        return float(decisiveness(self.beta.mean))
+    def mean(self) -> float | None:
+        """In [0, 1], higher = more confident; None where no reader knows the marker."""
+        return None if self.beta is None else self.beta.mean
+
+    @property
+    def decisiveness(self) -> float | None:
+        """How decisive a sentence with it sounds, in [0, 1]: 1 where it is no less sure than a plain assertion; None as of `mean`."""
+        return None if self.beta is None else float(decisiveness(self.beta.mean))
 
 
 @lru_cache(maxsize=4096)
 def people_read(marker: str) -> Reading:
-    """The reading of a standardised marker: of the lexicon entry of these words, else of the fitted reader.
+    """The reading of a standardised marker: of the lexicon entry of these words, else of the fitted reader, which knows some words and not others.
 
     Raises
     ------
@@ -53,8 +59,8 @@ def people_read(marker: str) -> Reading:
         return Reading(plain.beta, plain)
     if (entry := _entries().get(_words(marker))) is not None:
         return Reading(entry.beta, entry)
-    alone = perceive(marker)
-    return Reading((alone if alone.spans else perceive(f"It is {marker} that it was so.")).beta, None)
+    heard = (perceive(text) for text in (marker, f"It is {marker} that it was so."))
+    return Reading(next((one.beta for one in heard if one.spans), None), None)
 
 
 @lru_cache(maxsize=1)

@@ -145,11 +145,7 @@ def report_bad(
     if left := number - sum(len(where) for _, where in faults):
         typer.echo(f"and {left} more", err=True)
     if number and not (skip and others):
-        way = (
-            f"--skip-bad continues without {'it' if number == 1 else 'them'}{hint}"
-            if others
-            else "no other row is there"
-        )
+        way = f"--skip-bad continues without them{hint}" if others else "no other row is there"
         stop(f"{counted(number, 'row')} cannot be used; {way}")
 
 

@@ -24,7 +24,8 @@ from hedgerow.proxy.spending.prices import Prices, open_prices
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import usage_of
 
-QUESTION = "What is the capital of Australia? Answer in one word."
+QUESTION = "Who painted the Mona Lisa?"
+"""One that the small embedded model answers rightly, too (benchmarks/fits/example_questions.py)."""
 ASKED = 2
 """Answers that the one question asks for: enough to see whether `n` is taken."""
 State = Literal["works", "note", "fails"]

@@ -301,7 +301,7 @@ def _markers_table(model: Json) -> Table:
             ""
             if interval is None
             else f"{row['right']:.2f} ({interval[0]:.2f} to {interval[1]:.2f}) of {row['graded']}",
-            f"{row['people']:.2f}",
+            _number(row["people"]),
             _number(row["own_cd_mae"]),
         )
     return table

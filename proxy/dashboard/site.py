@@ -29,9 +29,9 @@ WRONG_KEY_DELAY_S = 0.5
 EXAMPLES = (
     "What is the capital of England?",
     "What is the capital of Germany?",
-    "Who wrote Romeo and Juliet?",
+    "Who wrote The Master and Margarita?",
 )
-"""About 9, 6 and 2 of ten answers of the embedded model agree on these (benchmarks/fits/example_questions.py measures it)."""
+"""About 9, 6 and 1 of ten answers of the embedded model agree on these; the first two are right and the last is not (benchmarks/fits/example_questions.py measures it)."""
 
 
 def routes() -> list[BaseRoute]:

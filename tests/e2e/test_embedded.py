@@ -119,12 +119,12 @@ def test_a_question_too_long_for_the_model_is_refused_with_its_size(client: open
 
 @pytest.mark.parametrize(
     ("question", "low", "high", "answered"),
-    [(EXAMPLES[0], 7.5, 10.0, "London"), (EXAMPLES[1], 4.5, 8.5, "Berlin"), (EXAMPLES[2], 1.0, 3.5, None)],
+    [(EXAMPLES[0], 7.5, 10.0, "London"), (EXAMPLES[1], 4.5, 8.5, "Berlin"), (EXAMPLES[2], 1.0, 2.5, None)],
 )
 def test_the_examples_of_the_page_agree_as_they_are_meant_to(
     client: openai.OpenAI, question: str, low: float, high: float, answered: str | None
 ) -> None:
-    """About 9, 6 and 2 of ten, on average over seeds; where most agree the answer is right, and where few do nobody is to rely on it."""
+    """About 9, 6 and 1 of ten, on average over seeds; where most agree the answer is right, and where few do nobody is to rely on it."""
     answers = [_ask(client, question, seed=1000 * seed) for seed in range(5)]
     told = [answer.model_extra["hedgerow"] for answer in answers]
     assert low <= sum(max(one["clusters"]) for one in told) / len(told) <= high

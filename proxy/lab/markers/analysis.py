@@ -97,7 +97,7 @@ def _model(name: str, sentences: Sequence[Sentence], thresholds: Sequence[int]) 
     whole = corpus(MarkedSentence(s.marker, s.confidence, s.dataset or UNNAMED, s.response, s.split) for s in sentences)
     responses = _responses(sentences)
     accuracy = _by_dataset(responses, lambda of: of.correct, fmean)
-    cmfg = _by_dataset(responses, lambda of: of, _cmfg)
+    cmfg = _by_dataset(responses, lambda of: of if of.gap else None, _cmfg)
     plain = whole.without(NO_MARKER)
     metrics = {
         str(threshold): {
@@ -129,15 +129,19 @@ class _Response:
     correct: float | None = None
 
     @property
-    def faithfulness(self) -> float:
-        """1 - mean of |decisiveness - confidence|."""
-        return 1.0 - fmean(self.gap)
+    def faithfulness(self) -> float | None:
+        """1 - mean of |decisiveness - confidence|; None where nobody knows how decisive any of its sentences sounds."""
+        return 1.0 - fmean(self.gap) if self.gap else None
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """What its sentences are counted under, for the violins."""
-        faithful = "faithful" if self.faithfulness >= FAITHFUL else "unfaithful"
-        return (faithful,) if self.correct is None else (faithful, "right" if self.correct else "wrong")
+        kinds = []
+        if self.faithfulness is not None:
+            kinds.append("faithful" if self.faithfulness >= FAITHFUL else "unfaithful")
+        if self.correct is not None:
+            kinds.append("right" if self.correct else "wrong")
+        return tuple(kinds)
 
 
 def _responses(sentences: Sequence[Sentence]) -> list[_Response]:
@@ -147,7 +151,8 @@ def _responses(sentences: Sequence[Sentence]) -> list[_Response]:
         decisive = people_read(s.marker).decisiveness if s.decisiveness is None else s.decisiveness
         of.markers.append(s.marker)
         of.confidence.append(s.confidence)
-        of.gap.append(abs(decisive - s.confidence))
+        if decisive is not None:
+            of.gap.append(abs(decisive - s.confidence))
         of.correct = float(s.correct) if s.correct is not None else of.correct
     return list(held.values())
 
@@ -164,7 +169,8 @@ def _by_dataset(
 
 
 def _cmfg(responses: list[_Response]) -> float:
-    return conditional_mean([of.faithfulness for of in responses], [fmean(of.confidence) for of in responses])
+    known = [(faithfulness, of) for of in responses if (faithfulness := of.faithfulness) is not None]
+    return conditional_mean([faithfulness for faithfulness, _ in known], [fmean(of.confidence) for _, of in known])
 
 
 def _figures(measured: Mapping[str, Averaged]) -> Json:
@@ -201,7 +207,7 @@ def _markers(whole: Corpus, sentences: Sequence[Sentence], responses: Sequence[_
             for name, of in zip(whole.datasets, mics, strict=True)
             if of.count[at]
         }
-        count, people = int(sum(of.count[at] for of in mics)), people_read(marker).beta.mean
+        count, people = int(sum(of.count[at] for of in mics)), people_read(marker).mean
         together = float(sum(of.mean[at] * of.count[at] for of in mics if of.count[at]) / count) if count else None
         figures = {
             "marker": marker,

@@ -101,7 +101,8 @@ def _basis(model: str, row: Json) -> str:
     basis = f"marker internal confidence of {model}: {row['count']} sentences of {len(row['datasets'])} datasets, own CD-MAE {row['own_cd_mae']:.2f}"
     if row["graded"]:
         basis += f"; right {row['right']:.0%} of {row['graded']}"
-    return f"{basis}; people read {row['people']:.2f}"
+    read = "what people read in it is not known" if row["people"] is None else f"people read {row['people']:.2f}"
+    return f"{basis}; {read}"
 
 
 def _slug(marker: str) -> str:

@@ -128,3 +128,18 @@ def test_a_fit_keeps_the_interval_of_what_it_changes():
     held = fit_map("platt", a, b, y, resamples=100).provenance.cross_validation["generalised_ece"]
     assert held["change_low"] < held["after"] - held["before"] < held["change_high"] < 0.0
     assert fit_map("platt", a, b, y).provenance.cross_validation["generalised_ece"].keys() == {"before", "after"}
+
+
+def test_the_interval_of_a_divergence_allows_for_a_wrong_answer_that_is_yet_to_come():
+    """Unanimous answers, wrong one time in thirty: about a third of the samples have no such answer, and one costs more than all the rest."""
+    rng, wrong, n, divergence = np.random.default_rng(0), 1 / 30, 300, METRICS["faithfulness_divergence"]
+    of_unanimous = wrong * divergence([10.0], [1e-6], [0.0]) + (1.0 - wrong) * divergence([10.0], [1e-6], [1.0])
+    truth = 0.1 * of_unanimous + 0.9 * divergence([9.0], [1.0], [1.0])
+    held = 0
+    for _ in range(100):
+        unanimous = rng.random(n) < 0.1
+        right = np.where(unanimous, rng.random(n) >= wrong, 1.0)
+        raw = np.where(unanimous, 10.0, 9.0), np.where(unanimous, 1e-6, 1.0)
+        found = paired("faithfulness_divergence", raw, raw, right, rng=rng, resamples=60).before
+        held += found.low <= truth <= found.high
+    assert held >= 90

@@ -328,3 +328,19 @@ def test_a_fit_shows_intervals_and_the_list_of_maps_its_figures(tmp_path):
     differing = run("maps", "diff", "one", "two", "--folder", folder).stdout.splitlines()
     assert differing[0] == "raw mean -> calibrated mean by one, by two"
     assert max(map(len, differing)) < 130
+
+
+def test_a_table_under_other_names_is_refused_with_each_reason_once(tmp_path):
+    data = tmp_path / "d.csv"
+    data.write_text("quest,conf\n" + "Why?,0.5\n" * 40, encoding="utf-8")
+    refused = run("evaluate", "--data", data, "--skip-bad", code=2)
+    assert refused.stderr.count("Found: 'quest', 'conf'") == 1
+    assert "lines 2, 3, 4 and 37 more: " in refused.stderr
+    assert "40 rows cannot be used; no other row is there" in refused.stderr
+
+
+def test_a_fit_says_where_its_map_is_and_its_name_once(tmp_path):
+    data = write(tmp_path / "d.jsonl", rows())
+    told = run("fit", "--data", data, "--folder", tmp_path / "maps", "--version", "one", "--activate").stdout
+    assert told.startswith("one: fitted on 200 answers")
+    assert f"stored in {tmp_path / 'maps'}" in told.replace("\n", "")
