@@ -70,14 +70,7 @@ def loss_change(
     (True, True, True)
     """
     require_resampling(level, resamples)
-    mean = before[0] / (before[0] + before[1])
-    extremes = [at for at in (mean < _IMPOSSIBLE, mean > 1.0 - _IMPOSSIBLE) if at.any()]
-    columns = []
-    for alpha, beta in (before, after):
-        by_outcome = [loss(alpha, beta, np.full(correct.shape, outcome)) for outcome in (0.0, 1.0)]
-        unseen = [one[at].mean() for at in extremes for one in by_outcome]
-        columns.append(np.concatenate([np.where(correct == 1.0, by_outcome[1], by_outcome[0]), unseen]))
-    losses = np.stack([*columns, columns[1] - columns[0]])
+    losses = _losses(loss, before, after, correct)
     shape = np.concatenate([np.ones(correct.size), np.full(losses.shape[1] - correct.size, _UNSEEN)])
     means = np.empty((resamples, len(losses)))
     for i in range(resamples):
@@ -91,3 +84,17 @@ def loss_change(
         Interval(float(e), float(min(a, e)), float(max(b, e))) for e, a, b in zip(estimates, low, high, strict=True)
     )
     return one, other, change
+
+
+def _losses(
+    loss: Loss, before: tuple[FloatArray, FloatArray], after: tuple[FloatArray, FloatArray], correct: FloatArray
+) -> FloatArray:
+    """Losses before, after, and their difference, shape (3, n + unseen): of each answer, then the averages of outcomes that may be unseen."""
+    mean = before[0] / (before[0] + before[1])
+    extremes = [at for at in (mean < _IMPOSSIBLE, mean > 1.0 - _IMPOSSIBLE) if at.any()]
+    columns = []
+    for alpha, beta in (before, after):
+        by_outcome = [loss(alpha, beta, np.full(correct.shape, outcome)) for outcome in (0.0, 1.0)]
+        unseen = [one[at].mean() for at in extremes for one in by_outcome]
+        columns.append(np.concatenate([np.where(correct == 1.0, by_outcome[1], by_outcome[0]), unseen]))
+    return np.stack([*columns, columns[1] - columns[0]])
