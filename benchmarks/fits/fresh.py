@@ -1,7 +1,8 @@
 """Draw a set of fresh answers: `python -m benchmarks.fits.fresh fresh-4 5503` adds it, worded by today's rules and without grades, to tests/data/reading_fresh.jsonl.
 
 Fresh means: no prompt of an answer that was read before, of a sentence that the claim gate was fitted on, or of a request that the request gate was fitted on. As in
-the reading set, prompts are such as today's rules take to ask for something that can be right or wrong; answers to others stand as they are. Even and odd sets draw from different halves of the prompts, so that the long technical prompts, which are few, are in both.
+the reading set, prompts are such as today's rules take to ask for something that can be right or wrong; answers to others stand as they are. Where a source has no such prompt left for a kind, as for
+lists and chats, other models' answers to prompts that are known come in, none of which was read (`known_prompt`). Even and odd sets draw from different halves of the prompts, so that the long technical prompts, which are few, are in both.
 """
 
 from __future__ import annotations
@@ -48,20 +49,28 @@ def sources(data: Path) -> Iterator[Source]:
 def draw(data: Path, name: str, seed: int) -> list[Row]:
     """The answers of a set with their confidences: by kind, targets in turn, sources in turn, no prompt twice."""
     every = [one for one in sources(data) if _fits(one)]
-    known = _known(every)
+    known, seen = _known(every), _read()
     random.Random(seed).shuffle(every)
     found: dict[str, dict[str, list[Source]]] = defaultdict(lambda: defaultdict(list))
+    others: dict[str, dict[str, list[Source]]] = defaultdict(lambda: defaultdict(list))
     for one in every:
         kind = reading.kind_of(one.question, one.answer)
         asks = kind in reading.ANY_PROMPT or asks_for_claim(one.question)
-        if asks and one.prompt not in known and _side(one.prompt) == int(name[-1]) % 2:
-            found[kind][one.name].append(one)
+        if asks and _side(one.prompt) == int(name[-1]) % 2 and not {one.id, one.id.partition("#")[0]} & seen:
+            (others if one.prompt in known else found)[kind][one.name].append(one)
+    for kind, by_source in others.items():
+        for source, ones in by_source.items():
+            found[kind].setdefault(source, ones)
     for by_source in found.values():
         del by_source["begin"][MOST_BEGIN:]
     rows: list[Row] = []
     for kind, count in KINDS.items():
         chosen = reading._in_turn(found[kind], count)
-        rows += [reading.row_of(one, kind, name, TARGETS[i % len(TARGETS)]) for i, one in enumerate(chosen)]
+        drawn = [reading.row_of(one, kind, name, TARGETS[i % len(TARGETS)]) for i, one in enumerate(chosen)]
+        rows += [
+            row | ({"known_prompt": True} if one.prompt in known else {})
+            for row, one in zip(drawn, chosen, strict=True)
+        ]
     return rows
 
 
@@ -72,6 +81,13 @@ def _fits(one: Source) -> bool:
         and len(one.answer) <= LONGEST
         and len(one.question) <= LONGEST_QUESTION
     )
+
+
+def _read() -> set[str]:
+    """Answers that were read, or of which a sentence was labelled."""
+    rows = [row for file in (reading.FILE, reading.FRESH) for row in reading.load(file)]
+    labelled = [line.split("\t")[4] for line in FITTED_ON.read_text(encoding="utf-8").splitlines()]
+    return {row["id"] for row in rows} | set(labelled)
 
 
 def _known(every: list[Source]) -> set[str]:

@@ -12,6 +12,7 @@ from hedgerow.lexicon.text.sentences import Piece
 from hedgerow.lexicon.text.shape import shape
 from hedgerow.proxy.rewriting.claims import asks_for_proof, asks_to_calculate, may_claim
 from hedgerow.proxy.rewriting.guard import LONG
+from hedgerow.proxy.rewriting.talk import closed_up, is_taste, is_turn, tells_of_speaker
 
 NO_ASSERTION = re.compile(
     r"(?:(?:(?:additionally|also|moreover|furthermore|instead|therefore|as such|however),? )?(?:as an? (?:AI|language)\b|I (?:respect|prioriti[sz]e|strive|aim|cannot|can['’]t|(?:was|am|have been) (?:programmed|trained|designed|created))\b)|"
@@ -21,11 +22,6 @@ NO_ASSERTION = re.compile(
     re.IGNORECASE,
 )
 """How sentences begin that give no answer: there is nothing to be sure or unsure of."""
-_OF_MYSELF = re.compile(
-    r"[Ii](?:['’]ve| have)? (?:(?:just|also|really|never|always|still|recently|actually|do not|don['’]t) )*(?:used to|did(?: not|n['’]t)?|(?:have|had) (?:not|never|n['’]t)|got an?|haven['’]t|loved?|liked?|enjoy(?:ed)?|"
-    r"hated?|prefer(?:red)?|lived?|grew|went|saw|watch(?:ed)?|play(?:ed)?|wish(?:ed)?|work(?:ed)?|tried|bought|own(?:ed)?|visit(?:ed)?|met|miss(?:ed)?|agree|wonder)\b"
-)
-"""What somebody tells of himself ("I used to eat meat"); "I Love Lucy" is a title."""
 _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
 
 
@@ -122,19 +118,14 @@ def takes_no_stand(texts: Sequence[str]) -> bool:
     return any(map(_GIVES_UP.match, texts[1:]))
 
 
-def is_no_statement(texts: Sequence[str]) -> bool:
+def is_no_statement(texts: list[str]) -> bool:
     """Whether the sentences of an English answer, taken together, state nothing: a refusal, a made-up example, talk of the speaker's own life, or no answer and a
     question for more, with a guess at what was meant between them.
     """
     if not texts:
         return False
     asks = len(texts) > 1 and NO_ASSERTION.match(texts[0]) is not None and _GIVES_UP.match(texts[-1]) is not None
-    return (
-        asks
-        or _REFUSES.match(texts[0]) is not None
-        or _ILLUSTRATES.match(texts[0]) is not None
-        or any(_PERSONAL.search(masked(text)) for text in texts[:2])
-    )
+    return asks or _REFUSES.match(texts[0]) is not None or _ILLUSTRATES.match(texts[0]) is not None or is_turn(texts)
 
 
 def after_label(parts: Sequence[Piece], index: int) -> bool:
@@ -165,7 +156,7 @@ _REMARK = re.compile(r"(?:however|note|remember|alternatively|in (?:practice|gen
 _ASKS_BACK = re.compile(r"\byou\b.*\?$")
 """What has to be known before there is an answer: "Which cup do you mean?" """
 _ILLUSTRATES = re.compile(
-    r"(?:(?:sure|certainly|of course|yes|okay)[,!.] )?(?:(?:let['’]s |let us |please )?(?:consider|imagine|suppose|picture)|let['’]s say)\b|.{0,80}\bI can (?:imagine|picture)\b",
+    r"(?:(?:sure|certainly|of course|yes|okay)[,!.] )?(?:(?:let['’]s |let us |please )?(?:consider|imagine|suppose|picture)\b(?! (?:is|was|by)\b)|let['’]s say)\b|.{0,80}\bI can (?:imagine|picture)\b",
     re.IGNORECASE,
 )
 """An example follows, which is made up: "Sure, consider a farmer who sells his milk." """
@@ -173,11 +164,6 @@ _REFUSES = re.compile(
     r"(?:I['’]m sorry,? (?:but )?)?as an AI\b[^.]{0,40}, I (?:cannot|can['’]t|am not able to|am unable to) (?:provide|give|create|evaluate|offer|generate|express|engage|do)\b",
     re.IGNORECASE,
 )
-_PERSONAL = re.compile(
-    r"\bmy (?:favou?rite|mother|father|mom|dad|family|wife|husband|kids|friends?)\b|\b[Ii] ?['’]m obsessed\b|\b[Ii] (?:(?:really|actually|just|also|always|still) ){0,2}(?:love|like|enjoy|want|hate|used to)\b|\b[Ii] thought (?:he|she|it|they)\b|"
-    r"\b[Ii](?:['’]ve| have) been (?:\w+ing|programmed)\b"
-)
-""" "Kurt Cobain was my favorite singer." """
 _INSTEAD = re.compile(r"\b(?:instead|actually)\b")
 _TERM = re.compile(r"^[*_]*(?!.*\banswer\b)\w[^\s:]* [^:\n.?!]{2,60}:[*_]* (?:It|This|They)\b", re.IGNORECASE)
 """A term and what it means: "Factory Method: It is a pattern ..."."""
@@ -194,6 +180,7 @@ _ASKS_FOR_A_NUMBER = re.compile(
 _NUMBER = re.compile(rf"\d|\b(?:{'|'.join((*SMALL, *TENS, *SCALES))})\b", re.IGNORECASE)
 _ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (_ASKS_FOR_A_NUMBER, _NUMBER),
+    (re.compile(r"\bwhere\b.*\b(?:begin|start|end|originate)", re.IGNORECASE), re.compile(r"\b(?:begin|start|end|originat|ris)", re.IGNORECASE)),
     *(
         (re.compile(rf"\bwho(?:se voice)? (?:\w+ ){{0,2}}?(?:{asked})", re.IGNORECASE), re.compile(rf"\b(?:{said})", re.IGNORECASE))
         for asked, said in (
@@ -206,6 +193,21 @@ _ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
 """What is asked for, and what the sentence that answers has in it: what stands before that is background."""
 
 
+_BY = re.compile(
+    r"(?:, |\b(?:song|track|single|film|movie|character|series|show|book|novel|play|poem|story|album|opera|painting) )"
+    r"(?=(?:(?:\w{1,20} )?(?:portrayed|played|voiced|written|sung|performed|directed|recorded|created|produced|composed|invented|discovered|founded|designed|built|painted|sculpted)(?:,| and)? ){1,3}by\b)"
+)
+_SAYS_WHAT = re.compile(r"[^,]{1,80}?\b(?:is|was|are|were) (?:an?|the|one)\b")
+
+
+def by_whom_at(body: str, question: str) -> int | None:
+    """Where in a sentence that says what something is comes who made it, which is what was asked: "Phasma is a character in Star Wars, | portrayed by Gwendoline Christie"."""
+    if not re.search(r"\bwho", question[:LONG], re.IGNORECASE) or _SAYS_WHAT.match(body) is None:
+        return None
+    found = _BY.search(body)
+    return None if found is None else found.end()
+
+
 def _is_line(sentence: str, language: str, *, is_first: bool) -> bool:
     """Whether a sentence among others is a heading, a row, a formula or a leftover: without a stop, or a fragment after the first."""
     form = shape(sentence, language=language)
@@ -216,12 +218,12 @@ def _is_line(sentence: str, language: str, *, is_first: bool) -> bool:
 
 def asserts(sentence: str, language: str = "en") -> bool:
     """False for questions, for sentences that give no answer, that announce, instruct or are polite, and for what has no words or is a formula."""
-    form = shape(sentence, language=language)
+    form = shape(closed_up(sentence), language=language)
     no_answer = NO_ASSERTION if language == "en" else grammar(language).no_answer
     if (
         form.kind in ("none", "question")
         or no_answer.match(form.body)
-        or (language == "en" and _OF_MYSELF.match(form.body))
+        or (language == "en" and (tells_of_speaker(form.body) or is_taste(form.body)))
         or _NO_WORDING.search(sentence)
         or _SYMBOLS.fullmatch(sentence)
         or _OPENS_QUOTATION.match(sentence)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from zlib import crc32
 
 from hedgerow.lexicon import NO_HEDGE, Frame, FrameKind, Hedge, Match, load
+from hedgerow.lexicon.text.english import PARTICIPLES, PAST_VERBS
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import Piece
 from hedgerow.lexicon.text.shape import Shape, shape
@@ -18,6 +19,7 @@ from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting import frames
 from hedgerow.proxy.rewriting.asserting import (
     after_label,
+    by_whom_at,
     hedges_itself,
     is_no_statement,
     main_sentence,
@@ -26,6 +28,7 @@ from hedgerow.proxy.rewriting.asserting import (
 from hedgerow.proxy.rewriting.frames import KEPT_INSIDE, Surroundings, capitalise, lowers, nearest_foreign
 from hedgerow.proxy.rewriting.guard import LONG
 from hedgerow.proxy.rewriting.strip import Strippers
+from hedgerow.proxy.rewriting.talk import is_cut_off
 from hedgerow.proxy.types import Rewrite, RewriteRequest
 from hedgerow.proxy.upstreams.asking import RewriterFactory, RouteContext
 
@@ -102,6 +105,8 @@ class TemplateRewriter:
         originals = stripper.pieces(request.draft)
         bare = [Piece(stripper.sentence(p.text), True) if p.is_sentence else p for p in originals]
         where = main_sentence(bare, language, request.question)
+        if where is not None and language == "en" and is_cut_off(bare[where].text):
+            raise StepFailed("rewrite", Reason.NO_ASSERTION, "the draft breaks off in the sentence that answers")
         texts = [piece.text for piece in originals if piece.is_sentence]
         if where is None or (language == "en" and (takes_no_stand(texts) or is_no_statement(texts))):
             raise StepFailed("rewrite", Reason.NO_ASSERTION, "the draft asserts nothing that could be hedged")
@@ -153,6 +158,10 @@ def _has_two_clauses(body: str) -> bool:
     return second is not None and shape(body[second.end() :]).kind == "clause"
 
 
+_SECOND_VERB = re.compile(
+    rf"\b(?:and|but|or) (?:then |later |also )?(?:[a-z]+-)?(?:is|was|were|has|had|{'|'.join(sorted(v for v in PAST_VERBS - PARTICIPLES if not v.endswith('ed')))})\b"
+)
+"""A second finite verb of the same subject: it has no part in an infinitive before it."""
 _STANDING = re.compile(r"\b(?:is|are|has|have|can|could|may|might|always|typically|usually|often|generally|commonly)\b")
 """What is so in general, or may be."""
 _CONDITIONAL = re.compile(r"(?:if|unless|when|once|should|had)\b", re.IGNORECASE)
@@ -195,7 +204,9 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     # before a clause that was not seen as one, an adverb would call for another word order
     (0.1, lambda o: o.around.language != "en" and o.sentence.unsure and not o.worded.startswith(o.sentence.body[:1])),
     # "Yes, there is a chance that ..." half takes the yes back
-    (0.04, lambda o: o.sentence.is_polar and o.hedge.beta.mean < 0.5 and o.frame.kind == "clause"),
+    (0.04, lambda o: o.sentence.is_polar and o.frame.kind == "clause" and (o.hedge.beta.mean < 0.5 or " chance that " in o.frame.text)),
+    # "He might have been born in 1976 and co-wrote the play"
+    (0.1, lambda o: o.frame.kind == "modal" and o.sentence.adverb_at is not None and _SECOND_VERB.search(o.sentence.body, o.sentence.adverb_at)),
     # "presumably" says that it was inferred
     (0.02, lambda o: o.hedge.id == "presumably" and o.sentence.kind == "clause"),
     # the answer speaks for one person
@@ -231,6 +242,8 @@ def choose(
     decides, so that answers do not all sound alike and the same answer always sounds the same.
     """
     sentence = shape(text, around.question, around.language)
+    if around.language == "en" and (at := by_whom_at(sentence.body, around.question)) is not None:
+        sentence, kinds = replace(sentence, adverb_at=at), {"adverb"}
     options: list[tuple[float, int, Hedge, str]] = []
     for match in matches:
         for order, frame in enumerate(frames.usable(match.hedge)):

@@ -1,0 +1,101 @@
+"""What somebody says in a conversation and not of the world: his own life, his taste, a question to the other; and what breaks off. A hedge in it would doubt what nobody
+asked about.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hedgerow.lexicon.text.opaque import masked
+from hedgerow.proxy.rewriting.frames import breaks_off
+
+_SPACED = re.compile(r"(?<=\w) (?=(?:n['’]t|['’](?:s|m|re|ve|ll|d))\b)|(?<=[\w\"”)]) (?=[.,!?](?:\s|$))")
+_OFTEN = r"(?:just|also|really|never|always|still|recently|actually|only|even|personally|honestly|do not|don['’]t|did not|didn['’]t|have not|haven['’]t)"
+_OF_MYSELF = re.compile(
+    rf"(?:(?i:yes|no|yeah|oh|well|so|and|but|wow|haha|me too)\b[,.!]? )*[Ii](?:['’]ve| have)? (?:{_OFTEN} )*(?:used to|did(?: not|n['’]t)?|(?:have|had) (?:not|never|n['’]t)|got an?|haven['’]t|loved?|liked?|enjoy(?:ed)?|"
+    r"hated?|prefer(?:red)?|lived?|grew|went|saw|seen|heard|watch(?:ed)?|play(?:ed)?|wish(?:ed)?|work(?:ed)?|tried|bought|own(?:ed)?|visit(?:ed)?|met|miss(?:ed)?|agree|wonder|wanna|gotta|ate|eat|feel|felt|"
+    r"have an?|have (?:two|three|some|my)|had an?|bet|hear you|go to|listen(?:ed)?|rode|ride|drive|drove|collect(?:ed)?|travell?ed|moved|was (?:so|born|raised|very|really|just|in|a kid|a child|never|always)|cried|laughed)\b"
+    rf"|(?:(?i:yes|no|yeah|oh|well|so|and|but)\b[,.!]? )*[Ii](?:['’]m| am) (?:{_OFTEN} )*(?:a (?:huge|big) fan|from|into|more of|obsessed|so|glad|allergic|scared|jealous|interested|currently|new to|fascinated|a vegetarian|a vegan)\b"
+)
+"""What somebody tells of himself ("I used to eat meat"); "I Love Lucy" is a title."""
+_PERSONAL = re.compile(
+    r"\bmy (?:favou?rites?|mother|father|mom|dad|parents|brother|sister|son|daughter|niece|nephew|family|wife|husband|kids|friends?|fav|town|life|childhood)\b|\b[Ii]['’]m obsessed\b|"
+    r"\b[Ii] (?:(?:really|actually|just|also|always|still) ){0,2}(?:love|like|enjoy|want|hate|used to)\b|\b[Ii] thought (?:he|she|it|they)\b|\b[Ii](?:['’]ve| have) been (?:\w+ing|programmed)\b"
+)
+""" "Kurt Cobain was my favorite singer." """
+_TO_THE_OTHER = re.compile(
+    r"\b(?:have you (?:ever|been|seen|heard|read|tried|played)|did you know|do you (?:like|have|enjoy|play|watch|know (?:of|any|who|what|how|if|anything)|ever|think|listen|live|prefer|own|follow)|what about you|how about you|"
+    r"are you (?:a|an|from|into|familiar|interested)|what(?:['’]s| is) your|what do you|is that your|where do you|who do you|who is your)\b[^.!?]{0,200}\?",
+    re.IGNORECASE,
+)
+"""A question that keeps a conversation going."""
+_BROKEN_BEGINNING = re.compile(r"\s*[,;:)]|\s*(?:and|or) [a-z]")
+_JUDGED = (
+    r"(?:breath-?taking|beautiful|gorgeous|stunning|amazing|awesome|wonderful|fantastic|fascinating|interesting|insane|crazy|cool|fun|funny|hilarious|valuable|invaluable|challenging|exciting|"
+    r"lovely|delicious|tasty|nice|scary|memorable|impressive|incredible|terrible|horrible|boring|weird|worth it|remarkable|inspiring|enjoyable|pleasant|great|good|cute|sad|useful|helpful|important|essential|crucial|vital)"
+)
+_TASTE = re.compile(
+    rf"(?:\b(?:is|are|was|were|can be|seems|seemed|looks|sounds|sounded|remains?)|['’](?:s|re)) (?:(?:also|truly|really|very|so|such|quite|both|just|definitely|pretty|an?|the most|most|all|indeed) )*{_JUDGED}"
+    rf"(?:,? (?:and|but|yet|or)? ?(?:{_JUDGED}|\w+(?:ing|ful|ous)))?"
+    r"(?:$|[.!,;]| (?:to|for|because|due|when|as|sight|tool|part|way|place|experience|example|topic|subject|role|aspect|thing|one|skill|resource|choice|option|idea|time|story|show|movie|actor|singer|player|person|people|feeling|addition|step|feature|asset|sport|hobby)s?\b)"
+)
+"""A judgement of taste or of worth, which is nobody's to verify: "It is a breathtaking sight."."""
+_EXCLAIMS = re.compile(
+    r"(?:that|this|it)(?: is|['’]s| was| sounds| must be) (?:an? |so |such |very |really |pretty )*\w+(?: \w+)? ?!",
+    re.IGNORECASE,
+)
+_NO_END = re.compile(
+    r"\b(?:an?|the|of|and|or|but|is|was|are|were|be|been|to|in|on|at|by|for|from|with|as|that|which|who|whose|not|actually|however|also|his|her|its|their|because|than|both|named|called|titled)$",
+    re.IGNORECASE,
+)
+_WORDS_OF_A_STATEMENT = 24
+"""Words from which a sentence without a stop was cut."""
+
+
+def closed_up(text: str) -> str:
+    """A text that was taken apart into tokens as it is written: "I 'm not sure ." is "I'm not sure."."""
+    return _SPACED.sub("", text)
+
+
+def tells_of_speaker(sentence: str) -> bool:
+    """Whether a sentence opens with what its speaker did, has or likes.
+
+    >>> tells_of_speaker("I grew up in Ohio ."), tells_of_speaker("I think it was Ohio."), tells_of_speaker("I Love Lucy ran for six years.")
+    (True, False, False)
+    """
+    return _OF_MYSELF.match(closed_up(sentence)) is not None
+
+
+def is_turn(texts: list[str]) -> bool:
+    """Whether the sentences of an answer are a turn of small talk: their speaker tells of himself, or asks the other about himself; or a text without a beginning."""
+    spoken = [masked(closed_up(text)) for text in texts]
+    return (
+        any(_PERSONAL.search(text) or _EXCLAIMS.match(text) for text in spoken[:2])
+        or any(_OF_MYSELF.match(text) for text in spoken[:3])
+        or any(_TO_THE_OTHER.search(text) for text in spoken)
+        or _BROKEN_BEGINNING.match(texts[0]) is not None
+    )
+
+
+def is_taste(sentence: str) -> bool:
+    """Whether a sentence judges and does not state.
+
+    >>> is_taste("The beach at sunset is a breathtaking sight."), is_taste("Britain is a great power of the time."), is_taste("It is a 1995 film.")
+    (True, False, False)
+    """
+    found = _TASTE.search(masked(closed_up(sentence)))
+    return found is not None and not any(c.isdigit() for c in sentence)
+
+
+def is_cut_off(sentence: str) -> bool:
+    """Whether a sentence was broken off: what it would have said is not known.
+
+    >>> is_cut_off("Senator Boren was involved in the proposal but it was David Boren, a former senator, who actually"), is_cut_off("Harold Pinter")
+    (True, False)
+    """
+    text = sentence.rstrip()
+    return (
+        text[-1:].isalnum()
+        and breaks_off(text)
+        and (len(text.split()) >= _WORDS_OF_A_STATEMENT or _NO_END.search(text) is not None)
+    )

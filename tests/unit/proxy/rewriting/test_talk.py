@@ -1,0 +1,77 @@
+"""What is said in a conversation and not of the world, and what breaks off, is left alone."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from hedgerow.calibration import Beta
+from hedgerow.proxy.lab.rewording import GivenAnswer, default_reworder
+
+REWORDER = default_reworder()
+
+
+def _worded(question: str, answer: str, mean: float) -> str:
+    beta = Beta.from_mean(mean, 10.0)
+    given = GivenAnswer(question=question, answer=answer, alpha=beta.alpha, beta=beta.beta)
+    return asyncio.run(REWORDER.reword(given)).text
+
+
+@pytest.mark.parametrize("mean", [0.1, 0.6])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I grew up near the coast , so the sea was always there .",
+        "It was made by Fender . Have you ever played one ?",
+        "That 's a great answer ! The island has 6.6 million people !",
+        "Yes, I'm a huge fan of that band. They come from Leeds.",
+        ", and the song was so powerful. The band is Lifehouse.",
+        "Well, I haven't seen it yet, but it was made in Rome.",
+    ],
+)
+def test_small_talk_stands(answer: str, mean: float) -> None:
+    assert _worded("Where does it come from?", answer, mean) == answer
+
+
+@pytest.mark.parametrize("answer", ["I Love Lucy was made in Hollywood.", "Imagine is by John Lennon."])
+def test_a_title_is_no_small_talk(answer: str) -> None:
+    assert _worded("Where was it made?", answer, 0.6) != answer
+
+
+def test_a_judgement_of_taste_is_not_what_is_hedged() -> None:
+    answer = "Recycling plastic is challenging. The last plant was closed in Leeds."
+    worded = _worded("Which recycling plant was closed?", answer, 0.6)
+    assert worded.startswith("Recycling plastic is challenging.")
+    assert worded != answer
+
+
+def test_a_sentence_that_was_cut_is_not_hedged() -> None:
+    answer = (
+        "The Crocs River is a tributary of the River Durance, but it is also known to be a tributary of the "
+        "Murray River given as the name of another river that is"
+    )
+    assert _worded("Where does the Crocs River flow?", answer, 0.6) == answer
+    assert _worded("Where does the Crocs River flow?", answer, 0.1) != answer, "a note can follow"
+
+
+def test_who_made_something_is_hedged_where_it_says_so() -> None:
+    answer = "Phasma is a character in the Star Wars films, portrayed by the actress Gwendoline Christie."
+    worded = _worded("who plays phasma in star wars", answer, 0.6)
+    before, _, after = worded.partition("portrayed")
+    assert before.startswith("Phasma is a character in the Star Wars films, ")
+    assert len(before) > len("Phasma is a character in the Star Wars films, ")
+    assert after == " by the actress Gwendoline Christie."
+
+
+def test_a_second_verb_stays_out_of_the_infinitive() -> None:
+    for mean in (0.35, 0.4, 0.45, 0.5, 0.55):
+        worded = _worded("Who was born in 1976?", "Charlie Brooker was born in 1976 and wrote for the Guardian.", mean)
+        assert " have been " not in worded
+
+
+def test_where_a_beginning_is_asked_for_the_sentence_with_it_is_hedged() -> None:
+    answer = "The Thames is 215 miles long. It begins in Gloucestershire and ends in Essex."
+    worded = _worded("where does the river thames begin and end", answer, 0.6)
+    assert worded.startswith("The Thames is 215 miles long.")
+    assert worded != answer
