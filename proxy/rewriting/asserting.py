@@ -28,7 +28,7 @@ _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
 _OWN_DOUBT = re.compile(
     r"(?<!\bI )\b(?:might|may|could|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared) (?:not )?to\b|\blikely (?:not )?to (?:be|have)\b|"
     r"\b(?:less|more) likely to\b|\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
-    r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially|(?:said|reported|rumou?red|alleged) to|it is (?:\w+ )?(?:believed|thought|said|assumed) that|(?:clearly|obviously) (?:the|an?))\b|, of course\b",
+    r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially|(?:said|reported|rumou?red|alleged) to|it is (?:\w+ )?(?:believed|thought|said|assumed) that|(?:is|are|was|were) (?:\w{1,15} )?(?:believed|thought|assumed|presumed) to|(?:clearly|obviously) (?:the|an?))\b|, of course\b",
     re.IGNORECASE,
 )
 """Doubt that is part of what a sentence says ("It might be X"): without it the sentence would say something else."""
@@ -69,7 +69,9 @@ def is_list(text: str) -> bool:
     return opens and sum(items[:3]) > 1 and _CONCLUDES.match(lines[-1]) is None
 
 
-_FORMULA = re.compile(r"\\\[|\\\(|\$\$|\\boxed|\d\s{0,2}[=≈]\s{0,2}[\d$(\\]|^[^\S\n]{0,8}\S{1,12} ?[=≈]", re.MULTILINE)
+_FORMULA = re.compile(
+    r"\\\[|\\\(|\$\$|\\boxed|\d\)? equals \d|\d\s{0,2}[=≈]\s{0,2}[\d$(\\]|^[^\S\n]{0,8}\S{1,12} ?[=≈]", re.MULTILINE
+)
 _STEPS = 3
 """Formulas from which an answer is a worked solution, whatever was asked."""
 _CONCLUDES = re.compile(
@@ -107,6 +109,9 @@ def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = 
         return asserting[-1]
     if len(asserting) > 1 and " not " in parts[asserting[0]].text:  # "It was not X. The film instead starred Y."
         asserting.sort(key=lambda index: _INSTEAD.search(parts[index].text) is None)
+    asserting.sort(key=lambda index: _BACKGROUND.match(parts[index].text) is not None)
+    if (verb := _VERB_OF_WHO.search(question[:LONG])) is not None:
+        asserting.sort(key=lambda index: f" {verb.group(1)[:4]}" not in parts[index].text)
     for asks, answers in _ASKED:
         if asks.search(question[:LONG]):
             asserting.sort(key=lambda index: answers.search(parts[index].text) is None)
@@ -118,14 +123,37 @@ def takes_no_stand(texts: Sequence[str]) -> bool:
     return any(map(_GIVES_UP.match, texts[1:]))
 
 
-def is_no_statement(texts: list[str]) -> bool:
-    """Whether the sentences of an English answer, taken together, state nothing: a refusal, a made-up example, talk of the speaker's own life, or no answer and a
-    question for more, with a guess at what was meant between them.
+def is_no_statement(draft: str, texts: list[str], question: str = "") -> bool:
+    """Whether an English answer, given with its sentences, states nothing: a refusal, a made-up example, talk of the speaker's own life, a list of
+    ideas, or no answer and a question for more, with a guess at what was meant between them.
     """
     if not texts:
         return False
     asks = len(texts) > 1 and NO_ASSERTION.match(texts[0]) is not None and _GIVES_UP.match(texts[-1]) is not None
-    return asks or _REFUSES.match(texts[0]) is not None or _ILLUSTRATES.match(texts[0]) is not None or is_turn(texts)
+    return (
+        asks
+        or _REFUSES.match(texts[0]) is not None
+        or _ILLUSTRATES.match(texts[0]) is not None
+        or any(map(_NOT_KNOWN.search, texts))
+        or is_turn(texts)
+        or _lists_ideas(draft, question)
+    )
+
+
+def _lists_ideas(draft: str, question: str) -> bool:
+    """Whether an answer is a list of ideas, as the question or the line before it says: neither right nor wrong."""
+    return is_list(draft) and (_IDEAS.match(draft) or _ASKS_FOR_IDEAS.search(question[:LONG])) is not None
+
+
+_IDEAS = re.compile(
+    r"[^\n]*\b(?:tips|recipe|ideas|suggestions|curriculum|outline|plan|template)\b[^\n]*:[*_ ]*\n",
+    re.IGNORECASE,
+)
+_ASKS_FOR_IDEAS = re.compile(
+    r"\b(?:tips|ideas|suggest\w*|advice|ways to|recommendations?|alternatives?|strateg(?:y|ies)|positive (?:things?|aspects?))\b",
+    re.IGNORECASE,
+)
+_NOT_KNOWN = re.compile(r"\bthere is no (?:\w{1,20} )?information (?:provided|available|given)\b", re.IGNORECASE)
 
 
 def after_label(parts: Sequence[Piece], index: int) -> bool:
@@ -135,6 +163,11 @@ def after_label(parts: Sequence[Piece], index: int) -> bool:
         before.rstrip().endswith((":", ":**", ":__")) and not before.endswith("\n") and "answer" not in before.lower()
     )
     return labels and _BEGINS.match(parts[index].text) is None
+
+
+def is_half_a_title(head: str, body: str) -> bool:
+    """Whether what stands before the colon may be the first half of a title ("Batman: the Black Mirror") and no label ("Answer: the Black Mirror")."""
+    return head.rstrip("*_ ").endswith(":") and "answer" not in head.lower() and _BEGINS.match(body) is None
 
 
 _BEGINS = re.compile(r"[*_]*(?:The|An?|It|He|She|They|This|These|There|In|On|Yes|No)\b")
@@ -197,6 +230,13 @@ _BY = re.compile(
     r"(?:, |\b(?:song|track|single|film|movie|character|series|show|book|novel|play|poem|story|album|opera|painting) )"
     r"(?=(?:(?:\w{1,20} )?(?:portrayed|played|voiced|written|sung|performed|directed|recorded|created|produced|composed|invented|discovered|founded|designed|built|painted|sculpted)(?:,| and)? ){1,3}by\b)"
 )
+_BACKGROUND = re.compile(
+    r"[^,.]{1,80}? (?:is|was|are|were) (?:an?|the|one of the(?: most)?) (?:\w{1,20} ){0,2}(?:famous|fictional|well-known|renowned)\b"
+)
+""" "Marie Curie was a famous scientist": what everybody grants."""
+_VERB_OF_WHO = re.compile(
+    r"\bwho (?:first |originally |actually )?(?!is\b|was\b|are\b|were\b|do|did\b|has\b|have\b|can\b|will\b|the\b)([a-z]{3,})"
+)
 _SAYS_WHAT = re.compile(r"[^,]{1,80}?\b(?:is|was|are|were) (?:an?|the|one)\b")
 
 
@@ -226,6 +266,7 @@ def asserts(sentence: str, language: str = "en") -> bool:
         or (language == "en" and (tells_of_speaker(form.body) or is_taste(form.body)))
         or _NO_WORDING.search(sentence)
         or _SYMBOLS.fullmatch(sentence)
+        or _COUNTLESS.search(sentence)
         or _OPENS_QUOTATION.match(sentence)
     ):
         return False
@@ -241,6 +282,8 @@ _NO_WORDING = re.compile(
     re.DOTALL,
 )
 """Drawings, rows of tables, exclamations."""
+_COUNTLESS = re.compile(r"\b(?:has|have) had (?:several|many|various|numerous)\b")
+"""Says that there is something to say: "The show has had several moderators"."""
 _SYMBOLS = re.compile(
     r"(?!.*\bis\b)(?=.*(?:[=≈≠≤≥→⇌↔^]|->| [+×÷·] ))"
     r"(?>(?:[A-Z][a-z]?[\d⁰-₎²³]*){1,8}(?!\w)|\b(?:and|sin|cos|tan|log|exp|sqrt)\b|(?<![^\W\d_])[^\W\d_]{1,2}(?![^\W\d_])|[\W\d_⁰-₎²³])++"

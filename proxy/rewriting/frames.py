@@ -216,7 +216,12 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
         )
     end = _full_stop(shape, around) if " " in opening.strip() else shape.end
     manner = opening.rstrip()
-    if shape.unsure and around.language == "en" and " " in manner and not manner.endswith((",", "is", "be", ":")):
+    if (
+        shape.unsure
+        and around.language == "en"
+        and manner not in _NO_COMMA
+        and not manner.endswith((",", "is", "be", ":"))
+    ):
         opening = f"{manner}, "
     return capitalise(opening) + decapitalise(shape.body, around) + rest + end
 
@@ -224,21 +229,22 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
 def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
     if shape.kind == "fragment" and not shape.head:
         end = _full_stop(shape, around) if " " in text else shape.end
-        comma = (
-            "," if shape.unsure and " " in text and around.language == "en" else ""
-        )  # "Most likely, new crust forms there."
-        return capitalise(f"{text}{comma} {decapitalise(shape.body, around)}") + end
+        comma = "," if shape.unsure and text not in _NO_COMMA and around.language == "en" else ""
+        return capitalise(f"{text}{comma} {decapitalise(shape.body, around)}") + end  # "Most likely, new crust forms."
     if shape.adverb_at is None:
         return None
     left, right = shape.body[: shape.adverb_at].rstrip(), shape.body[shape.adverb_at :]
     if text in NOT_PUT_INSIDE and not (text == "likely" and _AFTER_BE.search(left)):
         return None
+    if left.endswith(" to"):
+        return None  # "instructions to possibly do things"
     twice = _GENERALISES.match(right) or (left.endswith((" can", " could")) and _POSSIBLY.search(text))
     if twice or _MANNER.search(left) or not right.strip("*_ :") or right.startswith((",", ":")):
         return None  # "typically presumably involves"
     return shape.head + f"{left} {text} {right}".rstrip() + shape.end
 
 
+_NO_COMMA = frozenset({"perhaps", "maybe"})
 _GENERALISES = re.compile(r"(?:typically|usually|generally|often|commonly|mostly|mainly|primarily|sometimes)\b")
 """What no other adverb may stand before: "are quite possibly typically characterized"."""
 _POSSIBLY = re.compile(r"\b(?:possibly|perhaps|maybe|conceivably)\b")
@@ -274,7 +280,7 @@ _NO_INFINITIVE = re.compile(
     re.IGNORECASE,
 )
 _AFTER_BE = re.compile(r"(?:\b(?:is|are|was|were)|['’](?:s|re))$")
-_MANNER = re.compile(r"\b(?:(?!only\b)[a-z]+ly|never|ever|always|often|seldom|also|still|just|even)$")
+_MANNER = re.compile(r"\b(?:(?!only\b)[A-Za-z][a-z]*ly|never|ever|always|often|seldom|also|still|just|even)$")
 """An adverb right before the place for another one."""
 _SAID_BY_ONE = re.compile(r"(?:^|\s)(?:I|who|which|that|what|where|when|how|here)\s*$", re.IGNORECASE)
 _CONTRACTING = re.compile(r"(?:^|\s)(?:it|he|she|there)$", re.IGNORECASE)

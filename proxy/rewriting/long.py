@@ -54,12 +54,10 @@ NEIGHBOURS = 24
 _QUOTED = re.compile(r"[*_]*[\"“«„].*[\"”»“][.!?*_]*", re.DOTALL)
 _LONGEST_MARKED = 120
 """Characters of an item that a mark at its end can be about."""
-_MADE = re.compile(
-    r"[^\n]*\b(?:steps?|instructions|tips|recipe|guide|ideas|suggestions|curriculum|outline|plan|template)\b[^\n]*:[*_ ]*\n",
-    re.IGNORECASE,
-)
-"""Lists that are neither right nor wrong, as the line before them says."""
-_ASKS_FOR_IDEAS = re.compile(r"\b(?:tips|ideas|suggestions|advice|ways to|recommendations)\b", re.IGNORECASE)
+_STEPS = re.compile(r"[^\n]*\b(?:steps?|instructions|guide)\b[^\n]*:[*_ ]*\n", re.IGNORECASE)
+"""Lists of what is to be done, as the line before them says."""
+_SOME = re.compile(r"(?:Some|Certain) (?!of the\b)[a-z]")
+"""Opens what says that there are some, which is hardly ever wrong."""
 _WORDS_OF_A_NAME = 8
 """Words up to which an item names something; what says more has a place for a hedge, or is not a claim."""
 
@@ -117,7 +115,7 @@ def reword_sentences(
     language = known_language_of(draft, question)
     if language is None:
         return Rewording(draft, "unhedged", Reason.UNKNOWN_LANGUAGE, None, None)
-    if language == "en" and is_no_statement([parts[i].text for i in indices]):
+    if language == "en" and is_no_statement(draft, [parts[i].text for i in indices], question):
         return Rewording(draft, "plain", Reason.NO_ASSERTION, None, None)
     targets = dict(zip(indices, confidences, strict=True))
     known = [target for target in (*targets.values(), *(beta for _, beta in cells)) if target is not None]
@@ -175,10 +173,11 @@ def note_of(known: Sequence[Beta], language: str, said: str = "") -> Closing | N
 def note_on_list(request: RewriteRequest) -> Closing | None:
     """The note for an answer that is a list with one confidence; None for any other answer, and where little of it is in doubt."""
     language = request.language or "en"
-    made = _MADE.match(request.draft) or _ASKS_FOR_IDEAS.search(request.question)
-    if request.target.mean >= DOUBTFUL or not is_list(request.draft) or made:
+    if request.target.mean >= DOUBTFUL or not is_list(request.draft) or _STEPS.match(request.draft):
         return None
-    if not any(asserts(piece.text, language) for piece in pieces(request.draft) if piece.is_sentence):
+    texts = [piece.text for piece in pieces(request.draft) if piece.is_sentence]
+    stands = language == "en" and is_no_statement(request.draft, texts, request.question)
+    if stands or not any(asserts(text, language) for text in texts):
         return None
     return _nearest_note(request.target, language, request.said)
 
@@ -189,8 +188,26 @@ def _nearest_note(about: Beta, language: str, said: str) -> Closing | None:
 
 
 def with_note(draft: str, note: str) -> str:
-    """The answer with a note after it; itself where it ends with that note already."""
-    return draft if draft.rstrip().endswith(note) else f"{draft.rstrip()}\n\n{note}"
+    """The answer with a note after it, but before its farewell; itself where it ends with that note already."""
+    if draft.rstrip().endswith(note):
+        return draft
+    ends = _end(draft)
+    farewell = draft[ends:].strip()
+    return f"{draft[:ends].rstrip()}\n\n{note}" + (f"\n\n{farewell}" if farewell else "")
+
+
+def _end(draft: str) -> int:
+    """Where an answer ends but for a farewell."""
+    farewell = _FAREWELL.search(draft, max(0, len(draft) - _LONGEST_FAREWELL))
+    return len(draft) if farewell is None else farewell.start()
+
+
+_FAREWELL = re.compile(
+    r"(?:(?<=[.!?] )|(?<=\n))(?:(?:please )?(?:feel free|let me know)|I hope (?:this|that|these)|I['’]d be happy to|Is there anything else|If you have (?:any )?(?:other |more |further )?questions)\b"
+    r"[^\n]*\s*\Z",
+    re.IGNORECASE,
+)
+_LONGEST_FAREWELL = 300
 
 
 @dataclass
@@ -233,6 +250,8 @@ class _Wording:
     def _takes_hedge(self, index: int) -> bool:
         """A claim in running text, and a fragment that is the answer itself ("Severe decline.")."""
         piece = self.parts[index]
+        if self.decided is None and self.language == "en" and _SOME.match(piece.text):
+            return False
         asserted = _is_prose(piece) and asserts(piece.text, self.language)
         is_answer = index == min(self.targets) and asserted
         if self.decided is not None:
@@ -330,9 +349,15 @@ class _Wording:
             text, "plain", Reason.NO_HEDGE_NEEDED, None, None, tuple(self.refused), None, sentences=worded
         )
         if note is not None:
+            noted = with_note(draft, note.text)
+            shift = len(noted) - len(draft.rstrip())
+            after = tuple(
+                replace(s, start=s.start + shift, end=s.end + shift) if s.start >= _end(draft) else s for s in worded
+            )
             return replace(
                 plain,
-                text=with_note(draft, note.text),
+                text=noted,
+                sentences=after,
                 status="hedged",
                 reason=None,
                 rewriter="closing",

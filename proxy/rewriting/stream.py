@@ -59,7 +59,9 @@ def append_confidence_sentence_sync(request: RewriteRequest, reader: Reader | No
     if not request.must_hedge and is_plain(request.target, request.hedges):
         return replace(plain, hedge=NO_HEDGE)
     texts = sentences(request.draft)
-    if not any(asserts(text, language) for text in texts) or (language == "en" and is_no_statement(texts)):
+    if not any(asserts(text, language) for text in texts) or (
+        language == "en" and is_no_statement(request.draft, texts, request.question)
+    ):
         return replace(plain, reason=Reason.NO_ASSERTION)
     if (closing := closing_sentence(request.target, request.hedges, language, request.said)) is None:
         return replace(plain, status="unhedged", reason=Reason.NO_FRAME)

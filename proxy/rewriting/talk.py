@@ -14,7 +14,7 @@ _OFTEN = r"(?:just|also|really|never|always|still|recently|actually|only|even|pe
 _OF_MYSELF = re.compile(
     rf"(?:(?i:yes|no|yeah|oh|well|so|and|but|wow|haha|me too)\b[,.!]? )*[Ii](?:['’]ve| have)? (?:{_OFTEN} )*(?:used to|did(?: not|n['’]t)?|(?:have|had) (?:not|never|n['’]t)|got an?|haven['’]t|loved?|liked?|enjoy(?:ed)?|"
     r"hated?|prefer(?:red)?|lived?|grew|went|saw|seen|heard|watch(?:ed)?|play(?:ed)?|wish(?:ed)?|work(?:ed)?|tried|bought|own(?:ed)?|visit(?:ed)?|met|miss(?:ed)?|agree|wonder|wanna|gotta|ate|eat|feel|felt|"
-    r"have an?|have (?:two|three|some|my)|had an?|bet|hear you|go to|listen(?:ed)?|rode|ride|drive|drove|collect(?:ed)?|travell?ed|moved|was (?:so|born|raised|very|really|just|in|a kid|a child|never|always)|cried|laughed)\b"
+    r"have an?|have (?:two|three|some|my)|had an?|bet|hear you|go to|listen(?:ed)?|rode|ride|drive|drove|collect(?:ed)?|travell?ed|moved|was (?:so|born|raised|very|really|just|in|a kid|a child|never|always)|cried|laughed|take|took|would (?:like|love))\b"
     rf"|(?:(?i:yes|no|yeah|oh|well|so|and|but)\b[,.!]? )*[Ii](?:['’]m| am) (?:{_OFTEN} )*(?:a (?:huge|big) fan|from|into|more of|obsessed|so|glad|allergic|scared|jealous|interested|currently|new to|fascinated|a vegetarian|a vegan)\b"
 )
 """What somebody tells of himself ("I used to eat meat"); "I Love Lucy" is a title."""
@@ -32,14 +32,18 @@ _TO_THE_OTHER = re.compile(
 _BROKEN_BEGINNING = re.compile(r"\s*[,;:)]|\s*(?:and|or) [a-z]")
 _JUDGED = (
     r"(?:breath-?taking|beautiful|gorgeous|stunning|amazing|awesome|wonderful|fantastic|fascinating|interesting|insane|crazy|cool|fun|funny|hilarious|valuable|invaluable|challenging|exciting|"
-    r"lovely|delicious|tasty|nice|scary|memorable|impressive|incredible|terrible|horrible|boring|weird|worth it|remarkable|inspiring|enjoyable|pleasant|great|good|cute|sad|useful|helpful|important|essential|crucial|vital)"
+    r"lovely|delicious|tasty|nice|scary|memorable|impressive|incredible|terrible|horrible|boring|weird|worth it|remarkable|inspiring|enjoyable|pleasant|great|good|cute|sad|useful|helpful|important|essential|crucial|vital|tricky|difficult|easy|simple|hard|popular|famous|well-known)"
 )
 _TASTE = re.compile(
     rf"(?:\b(?:is|are|was|were|can be|seems|seemed|looks|sounds|sounded|remains?)|['’](?:s|re)) (?:(?:also|truly|really|very|so|such|quite|both|just|definitely|pretty|an?|the most|most|all|indeed) )*{_JUDGED}"
     rf"(?:,? (?:and|but|yet|or)? ?(?:{_JUDGED}|\w+(?:ing|ful|ous)))?"
-    r"(?:$|[.!,;]| (?:to|for|because|due|when|as|sight|tool|part|way|place|experience|example|topic|subject|role|aspect|thing|one|skill|resource|choice|option|idea|time|story|show|movie|actor|singer|player|person|people|feeling|addition|step|feature|asset|sport|hobby)s?\b)"
+    r"(?:$|[.!,;]| (?:to|for|because|due|when|as|sight|tool|part|way|place|experience|example|topic|subject|role|aspect|thing|one|skill|resource|choice|option|idea|problem|question|alternative|solution|time|story|show|movie|actor|singer|player|person|people|feeling|addition|step|feature|asset|sport|hobby)s?\b)"
 )
 """A judgement of taste or of worth, which is nobody's to verify: "It is a breathtaking sight."."""
+_LIKENS = re.compile(
+    r"(?:\b(?:is|are|was|were)|['’]s) (?:(?:just|kind of|sort of|a bit|a lot|much) )*like\b|\bplays? an? (?:\w{1,20} )?(?:role|part)\b(?! in)"
+)
+"""A comparison that explains, and a closing remark."""
 _EXCLAIMS = re.compile(
     r"(?:that|this|it)(?: is|['’]s| was| sounds| must be) (?:an? |so |such |very |really |pretty )*\w+(?: \w+)? ?!",
     re.IGNORECASE,
@@ -83,8 +87,8 @@ def is_taste(sentence: str) -> bool:
     >>> is_taste("The beach at sunset is a breathtaking sight."), is_taste("Britain is a great power of the time."), is_taste("It is a 1995 film.")
     (True, False, False)
     """
-    found = _TASTE.search(masked(closed_up(sentence)))
-    return found is not None and not any(c.isdigit() for c in sentence)
+    text = masked(closed_up(sentence))
+    return (_TASTE.search(text) or _LIKENS.search(text)) is not None and not any(c.isdigit() for c in sentence)
 
 
 def is_cut_off(sentence: str) -> bool:

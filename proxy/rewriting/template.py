@@ -21,6 +21,7 @@ from hedgerow.proxy.rewriting.asserting import (
     after_label,
     by_whom_at,
     hedges_itself,
+    is_half_a_title,
     is_no_statement,
     main_sentence,
     takes_no_stand,
@@ -108,7 +109,9 @@ class TemplateRewriter:
         if where is not None and language == "en" and is_cut_off(bare[where].text):
             raise StepFailed("rewrite", Reason.NO_ASSERTION, "the draft breaks off in the sentence that answers")
         texts = [piece.text for piece in originals if piece.is_sentence]
-        if where is None or (language == "en" and (takes_no_stand(texts) or is_no_statement(texts))):
+        if where is None or (
+            language == "en" and (takes_no_stand(texts) or is_no_statement(request.draft, texts, request.question))
+        ):
             raise StepFailed("rewrite", Reason.NO_ASSERTION, "the draft asserts nothing that could be hedged")
         if language == "en" and hedges_itself(originals[where].text):
             raise StepFailed(
@@ -158,6 +161,9 @@ def _has_two_clauses(body: str) -> bool:
     return second is not None and shape(body[second.end() :]).kind == "clause"
 
 
+_MISREAD = re.compile(
+    r"\bcould (?:well )?have been\b|\b(?:may|might|could) (?:well )?be (?:\w+ed|made|built|found|known|seen|held|kept|taken|given|written|shown|sold|paid|won|worn|drawn|grown|run|set)\b"
+)
 _SECOND_VERB = re.compile(
     rf"\b(?:and|but|or) (?:then |later |also )?(?:[a-z]+-)?(?:is|was|were|has|had|{'|'.join(sorted(v for v in PAST_VERBS - PARTICIPLES if not v.endswith('ed')))})\b"
 )
@@ -190,6 +196,10 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     (0.05, lambda o: o.frame.kind == "modal" and not o.frame.text.endswith(" to") and _names_something(o.sentence)),
     # "It seems likely that as a soft metal, ...", "However, quite possibly, ...": two openings in a row
     (0.05, lambda o: o.frame.kind == "clause" and (_INTRODUCED.match(o.sentence.body) or (o.sentence.head and o.frame.text.endswith(", {clause}")))),
+    # "It could have been played by Jones" is said of what did not happen, "Treaties may be ratified by the President" of what is allowed
+    (0.1, lambda o: o.frame.kind == "modal" and not o.frame.text.endswith(" to") and _MISREAD.search(o.worded)),
+    # "It might well be Basque separatist movement"
+    (0.05, lambda o: " be {" in o.frame.text and _COMMON_NOUN.match(o.sentence.body)),
     # "New crust forms there, it seems." rather than "It seems the answer is new crust forms there."
     (0.015, lambda o: o.sentence.unsure and o.frame.kind == "fragment" and not o.frame.text.startswith("{")),
     # "If it rains, the match seems to be moved": an appearance of what has not happened
@@ -244,11 +254,13 @@ def choose(
     sentence = shape(text, around.question, around.language)
     if around.language == "en" and (at := by_whom_at(sentence.body, around.question)) is not None:
         sentence, kinds = replace(sentence, adverb_at=at), {"adverb"}
+    elif kinds is None and is_half_a_title(sentence.head, sentence.body):
+        kinds = WITHIN
     options: list[tuple[float, int, Hedge, str]] = []
     for match in matches:
         for order, frame in enumerate(frames.usable(match.hedge)):
             worded = frames.apply(frame, sentence, around) if kinds is None or frame.kind in kinds else None
-            if worded is None:
+            if worded is None or (kinds is WITHIN and frames.disturbs_start(worded, sentence)):
                 continue
             if original and capitalise(worded) == capitalise(original):
                 return match.hedge, worded

@@ -75,3 +75,47 @@ def test_where_a_beginning_is_asked_for_the_sentence_with_it_is_hedged() -> None
     worded = _worded("where does the river thames begin and end", answer, 0.6)
     assert worded.startswith("The Thames is 215 miles long.")
     assert worded != answer
+
+
+def test_an_appearance_of_what_did_not_happen_is_not_made() -> None:
+    """Not "could have been played by", which says that he was not, nor "may be ratified", which says who is allowed to."""
+    for mean in (0.3, 0.4, 0.5, 0.6):
+        assert " could " not in _worded("who played Jeb", "Jeb was played by Matt Jones in 2013.", mean)
+        worded = _worded("who ratifies treaties", "In Rome, treaties are ratified by the Senate.", mean)
+        assert " be ratified" not in worded
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is coding?", "Coding is like giving orders to a machine."),
+        ("Who began it?", "The custom is believed to have begun in Rome."),
+        ("Is it a hotel?", "It is not, but there is no information provided on the other one."),
+        ("Name 3 positive things about a city.", "1. Buses\n2. Theatres\n3. Friends"),
+    ],
+)
+def test_comparisons_hearsay_and_ideas_stand(question: str, answer: str) -> None:
+    assert _worded(question, answer, 0.5) == answer
+
+
+def test_what_is_asked_for_is_hedged_and_not_what_everybody_grants() -> None:
+    told = _worded("who told the story of the son", "The story is found in Luke. It was told by Jesus.", 0.6)
+    assert told.startswith("The story is found in Luke.")
+    assert told != "The story is found in Luke. It was told by Jesus."
+    curie = _worded(
+        "Name a scientist.", "Marie Curie was a famous scientist. She discovered radium in the year 1898.", 0.6
+    )
+    assert curie.startswith("Marie Curie was a famous scientist.")
+
+
+def test_a_title_of_two_halves_is_not_parted_by_a_hedge() -> None:
+    answer = "Batman: the Black Mirror, but also Detective Comics, published her."
+    assert "Batman: the Black Mirror" in _worded("What comic book published her?", answer, 0.7)
+
+
+def test_a_note_comes_before_the_farewell() -> None:
+    answer = "The capitals are:\n\n1. Rome\n2. Oslo\n3. Bern\n\nLet me know if you need more!"
+    worded = _worded("Which capitals are there?", answer, 0.4)
+    assert worded.endswith("\n\nLet me know if you need more!")
+    assert worded.startswith("The capitals are:\n\n1. Rome\n2. Oslo\n3. Bern\n\n")
+    assert len(worded) > len(answer)
