@@ -256,11 +256,12 @@ def choose(
         sentence, kinds = replace(sentence, adverb_at=at), {"adverb"}
     elif kinds is None and is_half_a_title(sentence.head, sentence.body):
         kinds = WITHIN
+    parts_title = kinds is WITHIN and (sentence.kind == "clause" or sentence.unsure)  # "Capital: probably Paris"
     options: list[tuple[float, int, Hedge, str]] = []
     for match in matches:
         for order, frame in enumerate(frames.usable(match.hedge)):
             worded = frames.apply(frame, sentence, around) if kinds is None or frame.kind in kinds else None
-            if worded is None or (kinds is WITHIN and frames.disturbs_start(worded, sentence)):
+            if worded is None or (parts_title and frames.disturbs_start(worded, sentence)):
                 continue
             if original and capitalise(worded) == capitalise(original):
                 return match.hedge, worded
