@@ -123,7 +123,7 @@ def takes_no_stand(texts: Sequence[str]) -> bool:
     return any(map(_GIVES_UP.match, texts[1:]))
 
 
-def is_no_statement(draft: str, texts: list[str], question: str = "") -> bool:
+def is_no_statement(draft: str, texts: Sequence[str], question: str = "") -> bool:
     """Whether an English answer, given with its sentences, states nothing: a refusal, a made-up example, talk of the speaker's own life, a list of
     ideas, or no answer and a question for more, with a guess at what was meant between them.
     """
@@ -266,7 +266,7 @@ def asserts(sentence: str, language: str = "en") -> bool:
         or (language == "en" and (tells_of_speaker(form.body) or is_taste(form.body)))
         or _NO_WORDING.search(sentence)
         or _SYMBOLS.fullmatch(sentence)
-        or _COUNTLESS.search(sentence)
+        or _ABOUT_THE_TEXT.search(sentence)
         or _OPENS_QUOTATION.match(sentence)
     ):
         return False
@@ -282,8 +282,12 @@ _NO_WORDING = re.compile(
     re.DOTALL,
 )
 """Drawings, rows of tables, exclamations."""
-_COUNTLESS = re.compile(r"\b(?:has|have) had (?:several|many|various|numerous)\b")
-"""Says that there is something to say: "The show has had several moderators"."""
+_ABOUT_THE_TEXT = re.compile(
+    r"\b(?:has|have) had (?:several|many|various|numerous)\b|\bas follows\b|\bif you (?:can |could |would )?(?:provide|give|share|clarify|specify|tell)\b|"
+    r"^(?:The|This|These) (?:given |above |following )?(?:paragraphs?|passage|text|lyrics|article|excerpt|dialogue|sentence|poem|statement|story|example|quote|speaker|author) "
+    r"(?:describes?|suggests?|discuss(?:es)?|mentions?|states?|says?|explains?|argues?|highlights?|refers?|conveys?|depicts?|implies|imply|shows?|talks?|expresses|emphasi[sz]es)\b"
+)
+"""Announces, tells what a given text says or asks for more: "The paragraph describes ...", "The show has had several moderators"."""
 _SYMBOLS = re.compile(
     r"(?!.*\bis\b)(?=.*(?:[=≈≠≤≥→⇌↔^]|->| [+×÷·] ))"
     r"(?>(?:[A-Z][a-z]?[\d⁰-₎²³]*){1,8}(?!\w)|\b(?:and|sin|cos|tan|log|exp|sqrt)\b|(?<![^\W\d_])[^\W\d_]{1,2}(?![^\W\d_])|[\W\d_⁰-₎²³])++"

@@ -194,6 +194,8 @@ def _clause(text: str, shape: Shape, around: Surroundings) -> str | None:
     if shape.kind != "clause":
         return None
     opening = text.partition("{clause}")[0].rstrip(" ,")
+    if around.language == "en" and " " not in opening and _LEADS_IN.match(shape.body):
+        return None
     if shape.head and opening.endswith((" but", " aber", " mais", " pero")):
         answer = decapitalise(shape.head + shape.body, around)
         return capitalise(text.replace("{clause}", answer)) + _full_stop(shape, around)
@@ -216,35 +218,57 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
         )
     end = _full_stop(shape, around) if " " in opening.strip() else shape.end
     manner = opening.rstrip()
-    if (
-        shape.unsure
-        and around.language == "en"
-        and manner not in _NO_COMMA
-        and not manner.endswith((",", "is", "be", ":"))
-    ):
-        opening = f"{manner}, "
+    if around.language == "en" and shape.unsure and manner and _LEADS_IN.match(shape.body):
+        return None
+    if manner and not manner.endswith((",", "is", "be", ":")):
+        opening = f"{manner}{_comma(manner, shape, around)} "
     return capitalise(opening) + decapitalise(shape.body, around) + rest + end
 
 
 def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
     if shape.kind == "fragment" and not shape.head:
         end = _full_stop(shape, around) if " " in text else shape.end
-        comma = "," if shape.unsure and text not in _NO_COMMA and around.language == "en" else ""
+        if around.language == "en" and shape.unsure and _LEADS_IN.match(shape.body):
+            return None  # "Possibly after leaving Carthage, Aeneas sailed"
+        comma = _comma(text, shape, around)
         return capitalise(f"{text}{comma} {decapitalise(shape.body, around)}") + end  # "Most likely, new crust forms."
     if shape.adverb_at is None:
         return None
     left, right = shape.body[: shape.adverb_at].rstrip(), shape.body[shape.adverb_at :]
     if text in NOT_PUT_INSIDE and not (text == "likely" and _AFTER_BE.search(left)):
         return None
-    if left.endswith(" to"):
-        return None  # "instructions to possibly do things"
+    if around.language == "en" and _NO_ADVERB_AFTER.search(left):
+        return None  # "instructions to possibly do things", "other quite possibly developed countries"
     twice = _GENERALISES.match(right) or (left.endswith((" can", " could")) and _POSSIBLY.search(text))
     if twice or _MANNER.search(left) or not right.strip("*_ :") or right.startswith((",", ":")):
         return None  # "typically presumably involves"
     return shape.head + f"{left} {text} {right}".rstrip() + shape.end
 
 
-_NO_COMMA = frozenset({"perhaps", "maybe"})
+_LEADS_IN = re.compile(
+    r"(?:after|before|when|while|since|as|if|because|although|once|in addition|during|following)\b[^,]{0,160},|[a-z]{3,20}ly,",
+    re.IGNORECASE,
+)
+"""What a sentence leads in with; an adverb before it would be read with it alone."""
+_OPENS_A_NAME = re.compile(
+    r"[*_\"“]*(?:the|an?|his|her|its|their|it|he|she|they|this|these|those|there|in|on|at|by|to|from)\b", re.IGNORECASE
+)
+_NO_ADVERB_AFTER = re.compile(
+    r"\b(?:to|other|these|those|many|most|some|all|the|an?|this|its|their|his|her|our|your|of|and|or)$", re.IGNORECASE
+)
+
+
+def _comma(text: str, shape: Shape, around: Surroundings) -> str:
+    """Between an adverb and what may be a clause: "Possibly, gradual changes help", not "Possibly gradual changes"."""
+    if not shape.unsure or around.language != "en":
+        return ""
+    short = " " not in text
+    bare = short and (
+        text in ("perhaps", "maybe") or _OPENS_A_NAME.match(shape.body) or lowers(shape.body, around) is not True
+    )
+    return "" if bare else ","
+
+
 _GENERALISES = re.compile(r"(?:typically|usually|generally|often|commonly|mostly|mainly|primarily|sometimes)\b")
 """What no other adverb may stand before: "are quite possibly typically characterized"."""
 _POSSIBLY = re.compile(r"\b(?:possibly|perhaps|maybe|conceivably)\b")

@@ -56,6 +56,8 @@ _LONGEST_MARKED = 120
 """Characters of an item that a mark at its end can be about."""
 _STEPS = re.compile(r"[^\n]*\b(?:steps?|instructions|guide)\b[^\n]*:[*_ ]*\n", re.IGNORECASE)
 """Lists of what is to be done, as the line before them says."""
+_NAMED_FIRST = re.compile(r"[^.:\n]{1,60} [-–—] (?:He|She|It|They|This|These|The|An?)\b")
+"""An item that begins with what it is about: "John Legend - He covered the song"."""
 _SOME = re.compile(r"(?:Some|Certain) (?!of the\b)[a-z]")
 """Opens what says that there are some, which is hardly ever wrong."""
 _WORDS_OF_A_NAME = 8
@@ -203,7 +205,7 @@ def _end(draft: str) -> int:
 
 
 _FAREWELL = re.compile(
-    r"(?:(?<=[.!?] )|(?<=\n))(?:(?:please )?(?:feel free|let me know)|I hope (?:this|that|these)|I['’]d be happy to|Is there anything else|If you have (?:any )?(?:other |more |further )?questions)\b"
+    r"(?:(?<=[.!?] )|(?<=\n))(?:(?:please )?(?:feel free|let me know)|(?:I )?hope (?:this|that|these)|I['’]d be happy to|Is there anything else|If you have (?:any )?(?:other |more |further )?questions)\b"
     r"[^\n]*\s*\Z",
     re.IGNORECASE,
 )
@@ -269,7 +271,7 @@ class _Wording:
         text = self.parts[index].text
         is_name = shape(text).kind == "fragment" and len(text.split()) <= _WORDS_OF_A_NAME
         if (
-            not (self._may_mark and is_name)
+            not (self._may_mark and is_name and self._is_whole_item(index))
             or len(text) > _LONGEST_MARKED
             or text.rstrip("*_ .;,").endswith((":", ")"))
         ):
@@ -277,6 +279,12 @@ class _Wording:
         mark = self._mark(target)
         self.parts[index] = replace(self.parts[index], text=f"{_unstopped(text)} ({mark.text}){_stop_of(text)}")
         self.done[index] = ("hedged", mark.hedge)
+
+    def _is_whole_item(self, index: int) -> bool:
+        """Whether nothing else stands on the line of an item: a mark after a part of it would not be about the item."""
+        before, after = self.parts[:index], self.parts[index + 1 :]
+        line = "".join(p.text for p in before).rpartition("\n")[2] + "".join(p.text for p in after).partition("\n")[0]
+        return not any(c.isalpha() for c in line)
 
     @property
     def _may_mark(self) -> bool:
@@ -319,7 +327,13 @@ class _Wording:
         placement = None if self.decided is None else self.decided[index]
         while left:
             if placement is None:
-                chosen = choose(bare, left, around, text, WITHIN if after_label(self.parts, index) else None)
+                chosen = choose(
+                    bare,
+                    left,
+                    around,
+                    text,
+                    WITHIN if after_label(self.parts, index) or _NAMED_FIRST.match(text) else None,
+                )
             else:
                 chosen = put(bare, text, placement, left, around)
             if chosen is None:

@@ -5,6 +5,7 @@ asked about.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from hedgerow.lexicon.text.opaque import masked
 from hedgerow.proxy.rewriting.frames import breaks_off
@@ -14,7 +15,7 @@ _OFTEN = r"(?:just|also|really|never|always|still|recently|actually|only|even|pe
 _OF_MYSELF = re.compile(
     rf"(?:(?i:yes|no|yeah|oh|well|so|and|but|wow|haha|me too)\b[,.!]? )*[Ii](?:['’]ve| have)? (?:{_OFTEN} )*(?:used to|did(?: not|n['’]t)?|(?:have|had) (?:not|never|n['’]t)|got an?|haven['’]t|loved?|liked?|enjoy(?:ed)?|"
     r"hated?|prefer(?:red)?|lived?|grew|went|saw|seen|heard|watch(?:ed)?|play(?:ed)?|wish(?:ed)?|work(?:ed)?|tried|bought|own(?:ed)?|visit(?:ed)?|met|miss(?:ed)?|agree|wonder|wanna|gotta|ate|eat|feel|felt|"
-    r"have an?|have (?:two|three|some|my)|had an?|bet|hear you|go to|listen(?:ed)?|rode|ride|drive|drove|collect(?:ed)?|travell?ed|moved|was (?:so|born|raised|very|really|just|in|a kid|a child|never|always)|cried|laughed|take|took|would (?:like|love))\b"
+    r"have an?|have (?:two|three|some|my)|had an?|bet|hear you|go to|listen(?:ed)?|rode|ride|drive|drove|collect(?:ed)?|travell?ed|moved|was (?:so|born|raised|very|really|just|in|a kid|a child|never|always)|cried|laughed|take|took|would (?:like|love)|know (?:more|nothing|little|they)|guess I|think so)\b"
     rf"|(?:(?i:yes|no|yeah|oh|well|so|and|but)\b[,.!]? )*[Ii](?:['’]m| am) (?:{_OFTEN} )*(?:a (?:huge|big) fan|from|into|more of|obsessed|so|glad|allergic|scared|jealous|interested|currently|new to|fascinated|a vegetarian|a vegan)\b"
 )
 """What somebody tells of himself ("I used to eat meat"); "I Love Lucy" is a title."""
@@ -32,7 +33,7 @@ _TO_THE_OTHER = re.compile(
 _BROKEN_BEGINNING = re.compile(r"\s*[,;:)]|\s*(?:and|or) [a-z]")
 _JUDGED = (
     r"(?:breath-?taking|beautiful|gorgeous|stunning|amazing|awesome|wonderful|fantastic|fascinating|interesting|insane|crazy|cool|fun|funny|hilarious|valuable|invaluable|challenging|exciting|"
-    r"lovely|delicious|tasty|nice|scary|memorable|impressive|incredible|terrible|horrible|boring|weird|worth it|remarkable|inspiring|enjoyable|pleasant|great|good|cute|sad|useful|helpful|important|essential|crucial|vital|tricky|difficult|easy|simple|hard|popular|famous|well-known)"
+    r"lovely|delicious|tasty|nice|scary|memorable|impressive|incredible|terrible|horrible|boring|weird|worth it|remarkable|inspiring|enjoyable|pleasant|great|good|cute|sad|useful|helpful|important|essential|crucial|vital|tricky|difficult|easy|simple|hard|popular|unfortunate)"
 )
 _TASTE = re.compile(
     rf"(?:\b(?:is|are|was|were|can be|seems|seemed|looks|sounds|sounded|remains?)|['’](?:s|re)) (?:(?:also|truly|really|very|so|such|quite|both|just|definitely|pretty|an?|the most|most|all|indeed) )*{_JUDGED}"
@@ -70,7 +71,7 @@ def tells_of_speaker(sentence: str) -> bool:
     return _OF_MYSELF.match(closed_up(sentence)) is not None
 
 
-def is_turn(texts: list[str]) -> bool:
+def is_turn(texts: Sequence[str]) -> bool:
     """Whether the sentences of an answer are a turn of small talk: their speaker tells of himself, or asks the other about himself; or a text without a beginning."""
     spoken = [masked(closed_up(text)) for text in texts]
     return (

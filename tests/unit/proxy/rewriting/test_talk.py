@@ -119,3 +119,29 @@ def test_a_note_comes_before_the_farewell() -> None:
     assert worded.endswith("\n\nLet me know if you need more!")
     assert worded.startswith("The capitals are:\n\n1. Rome\n2. Oslo\n3. Bern\n\n")
     assert len(worded) > len(answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The paragraph describes the trade of the town.",
+        "The reasons for it can be summarized as follows.",
+        "If you provide more details, it can be found.",
+    ],
+)
+def test_what_is_said_of_a_given_text_or_announced_stands(answer: str) -> None:
+    assert _worded("What is it about?", answer, 0.5) == answer
+
+
+def test_no_adverb_parts_a_noun_from_what_stands_before_it() -> None:
+    for mean in (0.35, 0.5, 0.6):
+        worded = _worded("Why?", "Its divergence from other developed countries has deep roots.", mean)
+        assert "from other developed countries" in worded
+
+
+def test_no_adverb_stands_before_what_a_sentence_leads_in_with() -> None:
+    for mean in (0.35, 0.5, 0.6, 0.7):
+        worded = _worded("where did he go", "After leaving Carthage, Aeneas and his fleet sailed to Sicily.", mean)
+        assert (
+            not worded.endswith(" after leaving Carthage, Aeneas and his fleet sailed to Sicily.") or " that " in worded
+        )
