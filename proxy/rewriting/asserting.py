@@ -43,7 +43,7 @@ _REPORTED = re.compile(
 
 _CORRECTS_ITSELF = re.compile(
     r"(?:['’]s|\b(?:is|was|are|were)) (?:incorrect|not (?:correct|accurate|the (?:correct|right|actual|answer|film|movie|song|book|one)\b))|"
-    r"[,;] however\b|\bbut,? (?:no,|I (?:can |could )?f(?:ou|i)nd\b|(?:it|that|this|he|she) (?:is|was) not\b)",
+    r"[,;] however\b|\bno, it (?:is|was)\b|\bbut,? (?:no,|I (?:can |could )?f(?:ou|i)nd\b|(?:it|that|this|he|she) (?:is|was) not\b)",
     re.IGNORECASE,
 )
 """ "It was X, but it was not the film you are looking for": a hedge would speak for both halves."""
@@ -109,7 +109,7 @@ def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = 
         return asserting[-1]
     if len(asserting) > 1 and " not " in parts[asserting[0]].text:  # "It was not X. The film instead starred Y."
         asserting.sort(key=lambda index: _INSTEAD.search(parts[index].text) is None)
-    asserting.sort(key=lambda index: _BACKGROUND.match(parts[index].text) is not None)
+    asserting.sort(key=lambda index: _is_background(parts[index].text, question))
     if (verb := _VERB_OF_WHO.search(question[:LONG])) is not None:
         asserting.sort(key=lambda index: f" {verb.group(1)[:4]}" not in parts[index].text)
     for asks, answers in _ASKED:
@@ -230,10 +230,16 @@ _BY = re.compile(
     r"(?:, |\b(?:song|track|single|film|movie|character|series|show|book|novel|play|poem|story|album|opera|painting) )"
     r"(?=(?:(?:\w{1,20} )?(?:portrayed|played|voiced|written|sung|performed|directed|recorded|created|produced|composed|invented|discovered|founded|designed|built|painted|sculpted)(?:,| and)? ){1,3}by\b)"
 )
+
+
+def _is_background(sentence: str, question: str) -> bool:
+    """Whether a sentence says what everybody grants ("Marie Curie was a famous scientist"), and not also what was asked."""
+    return _BACKGROUND.match(sentence) is not None and by_whom_at(sentence, question) is None
+
+
 _BACKGROUND = re.compile(
     r"[^,.]{1,80}? (?:is|was|are|were) (?:an?|the|one of the(?: most)?) (?:\w{1,20} ){0,2}(?:famous|fictional|well-known|renowned)\b"
 )
-""" "Marie Curie was a famous scientist": what everybody grants."""
 _VERB_OF_WHO = re.compile(
     r"\bwho (?:first |originally |actually )?(?!is\b|was\b|are\b|were\b|do|did\b|has\b|have\b|can\b|will\b|the\b)([a-z]{3,})"
 )
@@ -283,7 +289,7 @@ _NO_WORDING = re.compile(
 )
 """Drawings, rows of tables, exclamations."""
 _ABOUT_THE_TEXT = re.compile(
-    r"\b(?:has|have) had (?:several|many|various|numerous)\b|\bas follows\b|\bif you (?:can |could |would )?(?:provide|give|share|clarify|specify|tell)\b|"
+    r"\b(?:has|have) had (?:several|many|various|numerous)\b|\bas follows\b|\bI (?:do not|don['’]t) have (?:\w{1,20} )?(?:knowledge|information|access)\b|\b[Ii]f you (?:can |could |would )?(?:provide|give|share|clarify|specify|tell)\b|"
     r"^(?:The|This|These) (?:given |above |following )?(?:paragraphs?|passage|text|lyrics|article|excerpt|dialogue|sentence|poem|statement|story|example|quote|speaker|author) "
     r"(?:describes?|suggests?|discuss(?:es)?|mentions?|states?|says?|explains?|argues?|highlights?|refers?|conveys?|depicts?|implies|imply|shows?|talks?|expresses|emphasi[sz]es)\b"
 )

@@ -218,7 +218,7 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
         )
     end = _full_stop(shape, around) if " " in opening.strip() else shape.end
     manner = opening.rstrip()
-    if around.language == "en" and shape.unsure and manner and _LEADS_IN.match(shape.body):
+    if around.language == "en" and manner and _LEADS_IN.match(shape.body):
         return None
     if manner and not manner.endswith((",", "is", "be", ":")):
         opening = f"{manner}{_comma(manner, shape, around)} "
@@ -228,7 +228,7 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
 def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
     if shape.kind == "fragment" and not shape.head:
         end = _full_stop(shape, around) if " " in text else shape.end
-        if around.language == "en" and shape.unsure and _LEADS_IN.match(shape.body):
+        if around.language == "en" and _LEADS_IN.match(shape.body):
             return None  # "Possibly after leaving Carthage, Aeneas sailed"
         comma = _comma(text, shape, around)
         return capitalise(f"{text}{comma} {decapitalise(shape.body, around)}") + end  # "Most likely, new crust forms."
@@ -254,7 +254,8 @@ _OPENS_A_NAME = re.compile(
     r"[*_\"“]*(?:the|an?|his|her|its|their|it|he|she|they|this|these|those|there|in|on|at|by|to|from)\b", re.IGNORECASE
 )
 _NO_ADVERB_AFTER = re.compile(
-    r"\b(?:to|other|these|those|many|most|some|all|the|an?|this|its|their|his|her|our|your|of|and|or)$", re.IGNORECASE
+    r"\b(?:to|other|these|those|many|most|some|all|the|an?|this|its|their|his|her|our|your|of|and|or|(?:word|term|name|character|person|song|film|movie|one) you(?:['’]re| are))$",
+    re.IGNORECASE,
 )
 
 
