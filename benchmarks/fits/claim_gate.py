@@ -22,8 +22,7 @@ from hedgerow.proxy.rewriting import claims
 LABELLED = Path(__file__).parents[2] / "tests" / "data" / "claims.tsv"
 FOLDS, FEWEST, PENALTY, AWAY = 10, 3, 2.5, 0.3
 """Folds; sentences that a feature must stand in; the prior's precision; weight of a sentence whose request never reaches the gate."""
-RECALL = 0.86
-"""Of the claims in real answers by folds; sentences of our own are short and mostly without a question, and say nothing of where the threshold belongs."""
+RECALL = 0.85
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ def main() -> None:
     tuned = [row for row in rows if row.split == "tuned" and row.claim != "either"]
     z = held_out_scores(tuned)
     reaching = np.array([row.reaches for row in tuned])
-    claimed = np.array([row.claim == "yes" and not row.prompt.startswith("own") for row in tuned])
+    claimed = np.array([row.claim == "yes" for row in tuned])
     threshold = round(float(np.quantile(z[reaching & claimed], 1 - RECALL)), 2)
     report([r for r in tuned if r.reaches], z[reaching] >= threshold, "tuned, by folds")
     weights = fit(tuned)
