@@ -77,15 +77,28 @@ def read_mapping(path: Path) -> dict[str, Any]:
         raise ConfigError(message) from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: bytes that are not UTF-8, a date that does not exist
-        raise ConfigError(f"{path}: is not YAML ({str(error).splitlines()[0]})") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text; save it as UTF-8") from error
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist
+        raise ConfigError(f"{path}: is not YAML ({_fault_of(error)})") from error
     except RecursionError as error:
         raise ConfigError(f"{path}: is nested too deep; a configuration has at most some five levels") from error
+    if content is None:
+        raise ConfigError(f"{path}: is empty; docs/config.md has what it holds, and `hedgerow init` writes a first one")
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: must hold keys and values at its top, found {type(content).__name__}")
     if wrong := [key for key in content if not isinstance(key, str)]:
         raise ConfigError(f"{path}: the key {wrong[0]!r} is not text; put it into quotes if it is meant")
     return content
+
+
+def _fault_of(error: Exception) -> str:
+    """What a YAML reader stopped at, and where."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return str(error).splitlines()[0]
+    problem = str(getattr(error, "problem", ""))
+    return f"line {mark.line + 1}: {'a tab; indent with spaces' if chr(92) + 't' in problem else problem}"
 
 
 def refused(path: Path, error: ValidationError) -> ConfigError:

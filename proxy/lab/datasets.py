@@ -4,6 +4,7 @@ read as objects with their line, or refused with the line and a reason.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import json
@@ -12,6 +13,8 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from io import BufferedReader
+from itertools import chain
 from pathlib import Path
 from typing import IO, Annotated, Any, Protocol, TypeVar, cast, runtime_checkable
 
@@ -24,6 +27,8 @@ from hedgerow.proxy.types import Json
 Parsed = TypeVar("Parsed")
 UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 """What reading a file may raise: it is not there, or what packs it is cut off or damaged."""
+_DELIMITERS = ",;\t"
+"""What may stand between the cells of a CSV: that which its header has most of."""
 _CELL_LIMIT = 10_000_000
 """Characters of one CSV cell; the library's own limit is 131,072."""
 
@@ -93,7 +98,7 @@ def _read(source: Source) -> Read:
     if ".parquet" in suffixes:
         return _read_parquet(source)
     if ".csv" in suffixes or ".tsv" in suffixes:
-        return _read_csv(source, "\t" if ".tsv" in suffixes else ",")
+        return _read_csv(source, "\t" if ".tsv" in suffixes else _DELIMITERS)
     return _read_list(source) if ".json" in suffixes else _read_lines(source)
 
 
@@ -101,8 +106,16 @@ def open_lines(path: Path) -> IO[bytes]:
     """A file of lines, unpacked where its name ends in .gz or .xz.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: it cannot be read, or is UTF-16, whose lines these are not.
     """
+    file = cast(BufferedReader, _open(path))
+    if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        file.close()
+        raise OSError("it is saved as UTF-16; save it as UTF-8")
+    return file
+
+
+def _open(path: Path) -> IO[bytes]:
     if path.suffix == ".gz":
         return cast(IO[bytes], gzip.open(path, "rb"))
     return cast(IO[bytes], lzma.open(path, "rb")) if path.suffix == ".xz" else path.open("rb")
@@ -142,11 +155,12 @@ def _read_list(path: Path) -> Read:
         yield number, row if isinstance(row, dict) else BadRow(number, "not a JSON object")
 
 
-def _read_csv(path: Path, delimiter: str) -> Read:
+def _read_csv(path: Path, delimiters: str) -> Read:
     csv.field_size_limit(_CELL_LIMIT)
     with open_lines(path) as lines:
-        texts = (line.decode("utf-8-sig" if i == 0 else "utf-8", "replace") for i, line in enumerate(lines))
-        reader = csv.DictReader(texts, delimiter=delimiter)
+        header = lines.readline().decode("utf-8-sig", "replace")
+        texts = chain([header], (line.decode("utf-8", "replace") for line in lines))
+        reader = csv.DictReader(texts, delimiter=max(delimiters, key=header.count))
         try:
             for row in reader:
                 more = row.pop(None, None)  # the key of cells beyond the header

@@ -16,8 +16,9 @@ from hedgerow.proxy.errors import UpstreamError, UpstreamTimeout
 from hedgerow.proxy.upstreams.wire import Answer, Connection
 
 PORTS = {"http": 80, "https": 443}
-KEEP_S = 15.0
-"""Longest that a connection is kept without a call."""
+KEEP_S = 4.0
+"""Longest that a connection is kept without a call: less than the 5 seconds after which uvicorn (and so vLLM) and Node close theirs, perhaps just
+when the next call is on its way."""
 SECOND_ADDRESS_S = 0.25
 """How long the first address of a host may take before the next is tried beside it."""
 ADDRESSES_S = 10.0
@@ -71,7 +72,7 @@ class Connections:
         try:
             while self._idle:
                 kept = self._idle.pop()
-                if kept.is_usable():
+                if kept.is_usable(KEEP_S):
                     return kept
                 kept.close()
             return await self._open()

@@ -201,11 +201,12 @@ class Connection(asyncio.Protocol):
         self.idle_since = self._loop.time()
         return True
 
-    def is_usable(self) -> bool:
-        """Whether the connection is open and nothing has come on it since the last answer, read or not: it would be taken for the answer to the
-        next call. Its end counts too.
+    def is_usable(self, keep_s: float) -> bool:
+        """Whether the connection is open, its last call ended less than `keep_s` ago, and nothing has come on it since, read or not: it would be
+        taken for the answer to the next call. Its end counts too.
         """
-        return not self._is_spent and not self._transport.is_closing() and not self._news.poll(0)
+        is_fresh = self._loop.time() - self.idle_since < keep_s
+        return is_fresh and not self._is_spent and not self._transport.is_closing() and not self._news.poll(0)
 
     def close(self) -> None:
         """Close the connection; what is under way there fails."""
@@ -217,6 +218,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection is open."""
         self._transport = transport  # type: ignore[assignment]
+        self.idle_since = self._loop.time()
         self._news = select.poll()
         self._news.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
 

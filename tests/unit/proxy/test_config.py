@@ -85,7 +85,9 @@ def test_a_secret_is_never_shown(tmp_path: Path) -> None:
     [
         (b"a: [", "is not YAML"),
         (b"- 1", "must hold keys"),
-        (b"\xff\xfe", "is not YAML"),
+        (b"\xff\xfe", "save it as UTF-8"),
+        (b"a:\n\tb: 1", r"line 2: a tab; indent with spaces"),
+        (b"", "is empty"),
         (None, "there is no such file; `hedgerow init`"),
     ],
 )
@@ -147,7 +149,7 @@ def test_the_page_of_the_documentation_is_current() -> None:
         ("1: 2\n", "the key 1 is not text"),
         ("x: 2024-13-45\n", "is not YAML (month must be in 1..12)"),
         ("[" * 5000, "nested too deep"),
-        (b"\xff\xfe\x00", "is not YAML"),
+        (b"\xff\xfe\x00", "save it as UTF-8"),
     ],
 )
 def test_files_that_broke_the_reader_are_refused_with_a_sentence(tmp_path: Path, text: Any, sentence: str) -> None:

@@ -339,6 +339,17 @@ def test_a_table_under_other_names_is_refused_with_each_reason_once(tmp_path):
     assert "40 rows cannot be used; no other row is there" in refused.stderr
 
 
+def test_a_table_as_spreadsheets_write_it(tmp_path):
+    """Semicolons, a mark of UTF-8 at the start and Windows line ends are read; UTF-16 is refused with what to do."""
+    text = "p;label\r\n" + "0.5;1\r\n" * 60 + "0.4;0\r\n" * 60
+    data = tmp_path / "d.csv"
+    data.write_bytes(text.encode("utf-8-sig"))
+    document = json.loads(run("evaluate", "--data", data, "--map", "identity", "--resamples", 0, "--json").stdout)
+    assert document["n"] + document["n_fitted"] == 120
+    data.write_bytes(text.encode("utf-16"))
+    assert "saved as UTF-16; save it as UTF-8" in run("evaluate", "--data", data, code=2).stderr
+
+
 def test_a_fit_says_where_its_map_is_and_its_name_once(tmp_path):
     data = write(tmp_path / "d.jsonl", rows())
     told = run("fit", "--data", data, "--folder", tmp_path / "maps", "--version", "one", "--activate").stdout

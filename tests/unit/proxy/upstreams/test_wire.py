@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.proxy.errors import UpstreamError, UpstreamTimeout
-from hedgerow.proxy.upstreams.connections import Connections, authority
+from hedgerow.proxy.upstreams.connections import KEEP_S, Connections, authority
 from hedgerow.proxy.upstreams.wire import MOST_HEAD, MOST_HELD, Connection
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -175,10 +175,23 @@ def test_a_connection_that_says_more_than_it_was_asked_is_not_used_again(more: b
         await heard(connection, [PLAIN], ends=False)
         kept = connection.release()
         connection.data_received(more)
-        return kept, connection.is_usable()
+        return kept, connection.is_usable(KEEP_S)
 
     assert on_wire(together) == (READ, False)
     assert on_wire(later) == (True, False)
+
+
+def test_a_connection_is_not_used_again_just_when_its_server_may_close_it() -> None:
+    """Servers close connections that were silent for 5 seconds; a request that crosses that on its way is lost, and nobody may repeat it."""
+
+    async def work(connection: Connection, _: Wire) -> tuple[bool, bool]:
+        await heard(connection, [PLAIN], ends=False)
+        connection.release()
+        soon = connection.is_usable(KEEP_S)
+        connection.idle_since -= 4.5
+        return soon, connection.is_usable(KEEP_S)
+
+    assert on_wire(work) == (True, False)
 
 
 def test_what_was_said_but_not_read_yet_counts_too() -> None:
@@ -189,9 +202,9 @@ def test_what_was_said_but_not_read_yet_counts_too() -> None:
         with near, far:
             connection = Connection("up", 60.0)
             connection.connection_made(Wire(near))
-            before = connection.is_usable()
+            before = connection.is_usable(KEEP_S)
             far.send(b"x")
-            return before, connection.is_usable()
+            return before, connection.is_usable(KEEP_S)
 
     assert asyncio.run(run()) == (True, False)
 
