@@ -99,6 +99,17 @@ def test_requests_behind_an_offer_are_answered_in_order(serve: Any, upstream: Up
     assert upstream.raw_bodies == [BODY] * 3
 
 
+@pytest.mark.parametrize("hosts", [b"Host: a\r\nHost: b\r\n", b"Host: a\r\nhost: a\r\n"])
+def test_two_hosts_are_refused(serve: Any, upstream: Upstream, hosts: bytes) -> None:
+    """A proxy before this one may have read the other (RFC 9112, 3.2)."""
+    address = serve()
+    with _connect(address) as connection:
+        head = b"POST /v1/chat/completions HTTP/1.1\r\n%scontent-length: %d\r\n\r\n" % (hosts, len(BODY))
+        connection.sendall(head + BODY)
+        assert connection.makefile("rb").readline().startswith(b"HTTP/1.1 400")
+    assert not upstream.calls
+
+
 def test_a_head_without_end_is_refused(serve: Any) -> None:
     """The parser would keep 300 MB of it."""
     with _connect(serve(mode="off")) as connection:

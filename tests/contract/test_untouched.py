@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from typing import Any
 
 import httpx
 import pytest
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
+from hedgerow.proxy.upstreams.dialects import messages, responses
 from tests.contract.test_failures import rows_of
+from tests.support import messages as messages_support
+from tests.support import responses as responses_support
 from tests.support.upstream import Upstream, completion, fails, says, sse_response, stream_chunks
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
@@ -35,6 +39,78 @@ def test_citations_keep_their_places(serve: Any, client_of: Any, upstream: Upstr
     where = message.annotations[0].url_citation
     assert message.content[where.start_index : where.end_index] == "Canberra"
     assert (told["status"], told["reason"], told["confidence"]) == ("plain", "citations", 0.6)
+
+
+CITIES = ["Canberra"] * 6 + ["Sydney"] * 2 + ["Melbourne", "Perth"]
+SOURCE = {"type": "web_search_result_location", "url": "u", "title": "t", "encrypted_index": "x", "cited_text": "c"}
+
+
+@pytest.mark.parametrize("stream", ["buffer", "append"])
+def test_a_cited_response_is_measured_and_its_places_hold(
+    serve: Any, client_of: Any, upstream: Upstream, stream: str
+) -> None:
+    """A search of the provider's: what its citations point at is where they say, whole, streamed, and before a sentence of ours."""
+    turn = itertools.count()
+
+    def reply(_request: Any, body: Any) -> Any:
+        city = CITIES[next(turn) % len(CITIES)]
+        text = f"The capital of Australia is {city}."
+        cited = {"type": "url_citation", "start_index": 28, "end_index": 28 + len(city), "url": "u", "title": "t"}
+        item = responses_support.message(text)
+        item["content"][0]["annotations"] = [cited]
+        search = {"id": "ws_1", "type": "web_search_call", "status": "completed"}
+        answer = responses_support.response(search, item)
+        if not body.get("stream"):
+            return JSONResponse(answer)
+        return Response(b"".join(responses.events(answer, lambda text: [text])), media_type="text/event-stream")
+
+    upstream.default = reply
+    client = client_of(serve(stream=stream))
+    ask: Any = {"model": "m", "input": ASK[0]["content"], "tools": [{"type": "web_search"}], "store": False}
+    answers = [client.responses.create(**ask)]
+    with client.responses.stream(**ask) as events:
+        answers.append(events.until_done().get_final_response())
+    for answer in answers:
+        told, (part,) = answer.hedgerow, answer.output[-1].content
+        (where,) = part.annotations
+        assert part.text[where.start_index : where.end_index] == "Canberra"
+        assert told["confidence"] == pytest.approx(0.6)
+        is_appended = stream == "append" and answer is answers[-1]
+        assert told["reason"] == (None if is_appended else "citations")
+        assert (part.text == "The capital of Australia is Canberra.") is not is_appended
+
+
+@pytest.mark.parametrize("stream", ["buffer", "append"])
+def test_a_cited_message_is_measured_as_a_whole(serve: Any, claude_of: Any, upstream: Upstream, stream: str) -> None:
+    """Citations cut a text into blocks: its last block is a full stop, in which all answers agree."""
+    turn = itertools.count()
+
+    def reply(_request: Any, body: Any) -> Any:
+        cited = {"type": "text", "text": f"Australia is {CITIES[next(turn) % len(CITIES)]}", "citations": [SOURCE]}
+        looks = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "capital"}}
+        saw = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+        texts = ({"type": "text", "text": "I will look."}, {"type": "text", "text": "The capital of "})
+        answer = messages_support.message(texts[0], looks, saw, texts[1], cited, {"type": "text", "text": "."})
+        if not body.get("stream"):
+            return JSONResponse(answer)
+        return Response(b"".join(messages.events(answer, lambda text: [text])), media_type="text/event-stream")
+
+    upstream.default = reply
+    client = claude_of(serve(stream=stream))
+    ask: Any = {"model": "m", "max_tokens": 64, "messages": ASK}
+    ask["tools"] = [{"type": "web_search_20250305", "name": "web_search"}]
+    whole = client.messages.create(**ask)
+    with client.messages.stream(**ask) as events:
+        told = next(event.hedgerow for event in events if event.type == "message_delta")
+        streamed = events.get_final_message()
+    for answer, field in ((whole, whole.hedgerow), (streamed, told)):
+        said = [block.text for block in answer.content if block.type == "text"]
+        assert said[:3] == ["I will look.", "The capital of ", "Australia is Canberra"]
+        assert said[3].startswith(".")
+        assert field["confidence"] == pytest.approx(0.6)
+        is_appended = stream == "append" and answer is streamed
+        assert field["reason"] == (None if is_appended else "citations")
+        assert (said[3] == ".") is not is_appended
 
 
 @pytest.mark.parametrize("asked", [{"logprobs": True, "top_logprobs": 2}, {"logprobs": True}])

@@ -1,4 +1,5 @@
-"""`/v1/messages`, Anthropic's: an answer is one message of blocks (thinking, text, calls of tools); its last text block is what answers.
+"""`/v1/messages`, Anthropic's: an answer is one message of blocks (thinking, text, calls of tools); its last text is what answers. A text with
+citations is cut into neighbouring blocks, where each of them begins and ends.
 
 Everything here is a pure function of JSON objects. What a client or an upstream sends in a form that we do not know is ignored here and
 kept in the object.
@@ -88,15 +89,15 @@ def completion(answer: Json) -> Json:
     if not isinstance(answer.get("content"), list):
         raise ValueError("without a list of content blocks")
     blocks = [block for block in answer["content"] if isinstance(block, dict)]
-    place = _place(answer)
-    block = {} if place is None else answer["content"][place]
-    message: Json = {"role": "assistant", "content": block.get("text", "")}
+    said = [answer["content"][i] for i in _places(answer)]
+    text = "".join(block["text"] for block in said)
+    message: Json = {"role": "assistant", "content": text}
     if calls := [block for block in blocks if block.get("type") == "tool_use"]:
         message["tool_calls"] = calls
-    if block.get("citations"):
-        message["annotations"] = block["citations"]
+    if citations := [citation for block in said for citation in block.get("citations") or ()]:
+        message["annotations"] = citations
     if answer.get("stop_reason") == "refusal":
-        message["refusal"] = block.get("text") or "refused"
+        message["refusal"] = text or "refused"
     finish = FINISH_REASONS.get(str(answer.get("stop_reason")), "stop")
     return completion_of(answer, message, finish, _usage(answer))
 
@@ -125,15 +126,16 @@ def spent_in_all(spent: Usage) -> Json:
     }
 
 
-def _place(answer: Json) -> int | None:
-    """The index of the last text block that says something; of the last one where none does."""
-    texts = [
-        i
-        for i, block in enumerate(answer["content"])
-        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
-    ]
-    speaking = [i for i in texts if answer["content"][i]["text"].strip()]
-    return max(speaking or texts, default=None)
+def _places(answer: Json) -> list[int]:
+    """The indices of the neighbouring text blocks that say something last; of the last ones where none does."""
+    texts: list[list[int]] = [[]]
+    for i, block in enumerate(answer["content"]):
+        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
+            texts[-1].append(i)
+        elif texts[-1]:
+            texts.append([])
+    speaking = [places for places in texts if any(answer["content"][i]["text"].strip() for i in places)]
+    return (speaking or [places for places in texts if places] or [[]])[-1]
 
 
 def answer(_completion: Json, choice: Json, text: str | None, *, logprobs: bool) -> Json:
@@ -147,19 +149,19 @@ def without_calls(choice: Json) -> Json:
     """The choice as one that calls nothing: what is said in place of the calls is the end of the turn."""
     original = choice["original"]
     content = [block for block in original["content"] if not isinstance(block, dict) or block.get("type") != "tool_use"]
-    if _place({"content": content}) is None:
+    if not _places({"content": content}):
         content.append({"type": "text", "text": ""})
     return choice | {"original": original | {"content": content, "stop_reason": "end_turn"}}
 
 
 def reworded(answer: Json, text: str) -> Json:
-    """The answer with another text in place of its last one."""
-    place = _place(answer)
-    if place is None:
+    """The answer with another text in place of its last one, in one block."""
+    places = _places(answer)
+    if not places:
         return answer
-    content = list(answer["content"])
-    content[place] = content[place] | {"text": text}
-    return answer | {"content": content}
+    content = answer["content"]
+    said = content[places[0]] | {"text": text}
+    return answer | {"content": [*content[: places[0]], said, *content[places[-1] + 1 :]]}
 
 
 def events(answer: Json, pieces: Callable[[str], Iterable[str]], _asked: bool = False) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from hedgerow.proxy.types import Json
@@ -84,14 +84,26 @@ class ServedMessage(ServedStream):
         """See `ServedStream`."""
         extra = extra | ({} if usage is None else {"usage": usage})
         if self._held and self._held[0][0].get("type") == "content_block_stop":
-            index = self._held[0][0].get("index")
-            for piece in pieces:
-                delta = {"type": "text_delta", "text": piece}
-                yield named_event(
-                    "content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta}
-                )
+            yield from self._saying(list(pieces), self._held[0][0].get("index"))
         for event, raw in self._held:
             yield named_event("message_delta", event | extra) if event.get("type") == "message_delta" else raw
+
+    def _saying(self, pieces: Sequence[str], index: Any) -> Iterator[bytes]:
+        """Pieces in the block that is open; in one of their own behind a block with citations, which are not of our words."""
+        if pieces and "citations" in self._pieces[-1] and isinstance(index, int):
+            yield self._held.pop(0)[1]
+            index += 1
+            begun = {"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}}
+            yield named_event("content_block_start", begun)
+            self._held.insert(0, _stop(index))
+        for piece in pieces:
+            delta = {"type": "text_delta", "text": piece}
+            yield named_event("content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta})
+
+
+def _stop(index: int) -> tuple[Json, bytes]:
+    event = {"type": "content_block_stop", "index": index}
+    return event, named_event("content_block_stop", event)
 
 
 def _whole(block: Json, pieces: dict[str, list[Any]]) -> Json:

@@ -1,4 +1,4 @@
-"""`/v1/responses`: an answer is a list of items (reasoning, calls of tools, messages); the last text of a message is what answers.
+"""`/v1/responses`: an answer is a list of items (reasoning, calls of tools, messages); the text of the last message is what answers.
 
 Everything here is a pure function of JSON objects. What a client or an upstream sends in a form that we do not know is ignored here and
 kept in the object.
@@ -6,7 +6,7 @@ kept in the object.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count
 from typing import Any
 
@@ -127,17 +127,17 @@ def completion(answer: Json) -> Json:
     if not isinstance(output, list):
         raise ValueError("without a list of output items")
     items = [item for item in output if isinstance(item, dict)]
-    at = _place(answer)
-    part = _parts(output[at[0]])[at[1]] if at else {}
-    message: Json = {"role": "assistant", "content": part.get("text", ""), "refusal": _refusal(items)}
+    said = _said(answer)
+    text = "".join(_texts(answer))
+    message: Json = {"role": "assistant", "content": text, "refusal": _refusal(items)}
     if calls := [item for item in items if item.get("type") in CLIENT_ACTS]:
         message["tool_calls"] = calls
-    if part.get("annotations"):
-        message["annotations"] = part["annotations"]
+    if annotations := _all_of(said, "annotations"):
+        message["annotations"] = annotations
     details = answer.get("incomplete_details")
     why = details.get("reason") if isinstance(details, dict) else None
     finish = FINISH_REASONS.get(str(why), "stop")
-    return completion_of(answer, message, finish, _usage(answer), part.get("logprobs"))
+    return completion_of(answer, message, finish, _usage(answer), _all_of(said, "logprobs"))
 
 
 def _usage(answer: Json) -> Json | None:
@@ -169,14 +169,30 @@ def _parts(item: object) -> list[Json]:
     return [part if isinstance(part, dict) else {} for part in content] if isinstance(content, list) else []
 
 
-def _place(answer: Json) -> tuple[int, int] | None:
-    """Where the last text of a message stands: the item's index and the part's."""
-    for i in reversed(range(len(answer["output"]))):
-        parts = _parts(answer["output"][i])
-        for k in reversed(range(len(parts))):
-            if parts[k].get("type") == "output_text" and isinstance(parts[k].get("text"), str):
-                return i, k
-    return None
+def _is_text(part: object) -> bool:
+    return isinstance(part, dict) and part.get("type") == "output_text" and isinstance(part.get("text"), str)
+
+
+def _place(answer: Json) -> int | None:
+    """The index of the last message that has a text."""
+    output = answer["output"]
+    return next((i for i in reversed(range(len(output))) if any(map(_is_text, _parts(output[i])))), None)
+
+
+def _said(answer: Json) -> list[Json]:
+    """The parts of its text."""
+    place = _place(answer)
+    return [] if place is None else [part for part in answer["output"][place]["content"] if _is_text(part)]
+
+
+def _texts(answer: Json) -> list[str]:
+    return [part["text"] for part in _said(answer)]
+
+
+def _all_of(parts: Iterable[Json], name: str) -> list[Any]:
+    """The lists that parts have under a name, as one."""
+    lists = (part.get(name) for part in parts)
+    return [one for some in lists if isinstance(some, list) for one in some]
 
 
 def _refusal(items: Iterable[Json]) -> str | None:
@@ -191,10 +207,9 @@ def answer(_completion: Json, choice: Json, text: str | None, *, logprobs: bool)
         logprobs: whether the client asked for log-probabilities; those of other words, or that nobody asked for, stay out.
     """
     original: Json = choice["original"]
-    place = _place(original)
-    if place is None or (text is None and logprobs):
-        return original
-    return reworded(original, original["output"][place[0]]["content"][place[1]]["text"] if text is None else text)
+    if text is not None:
+        return reworded(original, text)
+    return original if logprobs else _with_texts(original, _texts(original))
 
 
 def without_calls(choice: Json) -> Json:
@@ -213,19 +228,32 @@ def without_calls(choice: Json) -> Json:
 
 
 def reworded(answer: Json, text: str) -> Json:
-    """The answer with another text in place of its last one, without log-probabilities."""
+    """The answer with another text in place of its last one, in one part, without log-probabilities."""
+    return _with_texts(answer, [text])
+
+
+def lengthened(answer: Json, ours: str) -> Json:
+    """The answer with words of ours at the end of its last text."""
+    *before, last = _texts(answer) or [""]
+    return _with_texts(answer, [*before, last + ours])
+
+
+def _with_texts(answer: Json, texts: Sequence[str]) -> Json:
+    """The answer with other texts in the parts of its last one, without log-probabilities; parts beyond them go."""
     place = _place(answer)
     if place is None:
         return answer
+    item, left, content = answer["output"][place], iter(texts), []
+    for part in item["content"]:
+        if not _is_text(part):
+            content.append(part)
+        elif (text := next(left, None)) is not None:
+            content.append(part | {"text": text} | ({"logprobs": []} if part.get("logprobs") else {}))
     output = list(answer["output"])
-    item = output[place[0]]
-    content = list(item["content"])
-    part = content[place[1]]
-    content[place[1]] = part | {"text": text} | ({"logprobs": []} if part.get("logprobs") else {})
-    output[place[0]] = item | {"content": content}
+    output[place] = item | {"content": content}
     changed = answer | {"output": output}
-    if answer.get("output_text") == part["text"]:
-        changed["output_text"] = text
+    if answer.get("output_text") == "".join(_texts(answer)):
+        changed["output_text"] = "".join(texts)
     return changed
 
 

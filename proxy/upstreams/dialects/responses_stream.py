@@ -98,8 +98,7 @@ def _with(event: Json, ours: str, content_index: Any, extra: Json) -> Json:
             content = [_longer(part, ours) if i == content_index else part for i, part in enumerate(content)]
             return event | {"item": event["item"] | {"content": content}}
     if isinstance(event.get("response"), dict):
-        text = responses.completion(event["response"])["choices"][0]["message"]["content"]
-        answer = responses.reworded(event["response"], text + ours) if ours else event["response"]
+        answer = responses.lengthened(event["response"], ours) if ours else event["response"]
         return event | {"response": answer | extra}
     return event
 

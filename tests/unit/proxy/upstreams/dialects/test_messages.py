@@ -68,12 +68,22 @@ def test_a_message_becomes_the_stream_that_its_library_reads_back() -> None:
 
 
 def test_the_last_text_is_the_answer_and_the_rest_is_kept() -> None:
-    answer = message(THINKING, text("Let me think."), text("Canberra."), text(" "))
+    answer = message(text("Let me think."), THINKING, text("Canberra."), THINKING, text(" "))
     assert messages.completion(answer)["choices"][0]["message"]["content"] == "Canberra."
     changed = messages.reworded(answer, "Probably Canberra.")
-    assert [block.get("text") for block in changed["content"]] == [None, "Let me think.", "Probably Canberra.", " "]
+    assert [b.get("text") for b in changed["content"]] == ["Let me think.", None, "Probably Canberra.", None, " "]
     assert answer["content"][2]["text"] == "Canberra."
     assert Message.model_validate(changed).content[2].text == "Probably Canberra."  # type: ignore[union-attr]
+
+
+def test_neighbouring_texts_are_one_answer() -> None:
+    """A citation cuts a text into blocks; what is compared is all that it says, and a text of ours stands in one block."""
+    cited = text("is Canberra") | {"citations": [{"type": "web_search_result_location", "url": "u"}]}
+    answer = message(text("I will look."), THINKING, text("The capital "), cited, text("."))
+    said = messages.completion(answer)["choices"][0]["message"]
+    assert (said["content"], said["annotations"]) == ("The capital is Canberra.", cited["citations"])
+    changed = messages.reworded(message(THINKING, text("Can"), text("berra."), TOOL), "Probably Canberra.")
+    assert changed["content"] == [THINKING, text("Probably Canberra."), TOOL]
 
 
 def test_calls_refusals_limits_citations_and_tokens_are_read() -> None:
@@ -149,6 +159,15 @@ def test_our_sentence_follows_the_last_text() -> None:
     final = accumulated(sent + ending)
     assert final.content[1].text == "Canberra. This is uncertain."
     assert b'"hedgerow":{"confidence":0.5}' in ending
+
+
+def test_our_sentence_stands_behind_a_cited_text_in_a_block_of_its_own() -> None:
+    """The source did not say it."""
+    cited = text("Canberra.") | {"citations": [{"type": "char_location", "cited_text": "Canberra is the capital."}]}
+    stream, sent = served(cited)
+    final = accumulated(sent + b"".join(stream.closing([" This is", " uncertain."], {}, None)))
+    assert [block.text for block in final.content] == ["Canberra.", " This is uncertain."]
+    assert [bool(block.citations) for block in final.content] == [True, False]
 
 
 def test_nothing_said_leaves_the_stream_as_it_was() -> None:

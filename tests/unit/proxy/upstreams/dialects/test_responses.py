@@ -118,6 +118,22 @@ def test_the_last_text_is_the_answer_and_the_rest_is_kept() -> None:
     assert answer["output"][2]["content"][0]["text"] == "Canberra."
 
 
+def test_the_parts_of_a_text_are_one_answer() -> None:
+    """What is compared is all that the message says; a text of ours stands in one part, and a sentence of ours at the end of the last."""
+    source = {"type": "url_citation", "start_index": 0, "end_index": 3, "url": "u", "title": "t"}
+    parts = (text_part("The capital ", annotations=[source]), text_part("is Canberra."))
+    answer = response(message(*parts), output_text="The capital is Canberra.")
+    said = responses.completion(answer)["choices"][0]["message"]
+    assert (said["content"], said["annotations"]) == ("The capital is Canberra.", [source])
+    changed = responses.reworded(answer, "Probably Canberra.")
+    assert (
+        [part["text"] for part in changed["output"][0]["content"]] == [changed["output_text"]] == ["Probably Canberra."]
+    )
+    stream, sent = served(message(*parts))
+    final, _ = accumulated(sent + b"".join(stream.closing([" I think."], {}, None)))
+    assert [part.text for part in final.output[0].content] == ["The capital ", "is Canberra. I think."]
+
+
 @pytest.mark.parametrize("kind", ["function_call", "custom_tool_call", "computer_call", "mcp_approval_request"])
 def test_what_the_client_is_to_do_counts_as_a_call_of_a_tool(kind: str) -> None:
     read = responses.completion(response({"type": kind, "id": "x"}))
