@@ -106,6 +106,8 @@ def lesser(job: Job, form: Form, refusal: UpstreamRejected) -> Iterator[Form]:
     """What to try in place of a refused form, the likeliest first and the client's own call last. A form that draws the same answer over and
     over is none.
     """
+    if "temperature" not in form.ours and _says_greedy(refusal):
+        return
     streams = bool(job.body.get("stream"))
     blamed = _named_in(refusal, (*form.ours, "stream"))
     less = [Form(form.ours, streams)] if "stream" in blamed else []
@@ -114,6 +116,11 @@ def lesser(job: Job, form: Form, refusal: UpstreamRejected) -> Iterator[Form]:
     for one in dict.fromkeys(less):
         if one != form and ("temperature" in one.ours or job.body.get("temperature") != 0):
             yield one
+
+
+def _says_greedy(refusal: UpstreamRejected) -> bool:
+    """Whether an upstream takes no `n` because all answers would be one: vLLM, where the model's own configuration sets a temperature of 0."""
+    return b"greedy" in refusal.raw_body[:READ_OF_A_REFUSAL]
 
 
 def _named_in(refusal: UpstreamRejected, names: tuple[str, ...]) -> frozenset[str]:
