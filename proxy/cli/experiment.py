@@ -70,7 +70,7 @@ def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
 
 def _confirm(cases: list[Case], prices: Prices, yes: bool) -> None:
     """Say what is left to spend, and ask."""
-    left = {f"{case.route.name} on {case.set.name}": missing(case) for case in cases}
+    left = {f"{case.route.name} on {case.set.name}": asyncio.run(missing(case)) for case in cases}
     for name, todo in left.items():
         for what, spent in todo.costs.items():
             if spent.calls:
@@ -78,7 +78,7 @@ def _confirm(cases: list[Case], prices: Prices, yes: bool) -> None:
                 tokens = f"about {spent.prompt_tokens:,} tokens of prompts and {spent.tokens:,} of answers"
                 line = f"{asked}{spent.answers} answers to {what}, {tokens}: {spent.in_dollars(prices)}"
                 typer.echo(f"{name}: {line}", err=True)
-    if any(todo.questions for todo in left.values()) and not yes:
+    if any(spent.calls for todo in left.values() for spent in todo.costs.values()) and not yes:
         typer.confirm("Go on?", abort=True, err=True)
 
 

@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from hedgerow.calibration.evaluation import Evaluation, evaluate
-from hedgerow.calibration.fitted import FittedMap
 from hedgerow.calibration.maps import DEFAULT, MapName
 from hedgerow.proxy.config import Route, Section, Settings, read_mapping, refused
 from hedgerow.proxy.errors import ConfigError, HedgerowError, ProxyError
@@ -25,6 +24,7 @@ from hedgerow.proxy.lab.ledger import Ledger, read_ledger
 from hedgerow.proxy.lab.measuring import SIGNALS
 from hedgerow.proxy.lab.questions import Question, in_order_of, read_questions
 from hedgerow.proxy.lab.spaces import (
+    Draft,
     before_and_after,
     calibrated_betas,
     linguistic_space,
@@ -199,22 +199,37 @@ class Left:
     costs: Mapping[str, Cost]
 
 
-def missing(case: Case) -> Left:
-    """What is left to spend. Nothing is spent by looking."""
+async def missing(case: Case) -> Left:
+    """What is left to spend. Nothing is spent by looking.
+
+    Raises:
+        CalibrationError: all answers are there, and too few, or no map can be fitted to them.
+    """
     questions, settings = case.questions(), case.settings.upstreams[case.route.upstream]
     with Ledger(case.file("answers"), case.plan.drawn) as ledger:
         todo = [question for question in questions if question.key not in ledger.done]
         costs = {"draw": cost(case.plan, todo, ledger, at_once=getattr(settings, "honours_n", True))}
     judge, how = case.experiment.judge, case.route.rewriting
+    with Ledger(case.file("graded"), case.grading, "graded") as graded:
+        ungraded = sum(question.key not in graded.done for question in questions)
     if judge is not None and case.set.grader == "judge":
-        with Ledger(case.file("graded"), case.grading, "graded") as graded:
-            ungraded = sum(question.key not in graded.done for question in questions)
         costs["grade"] = Cost(judge.model, ungraded, GRADING_TOKENS * ungraded, ungraded, 5)
-    if how.rewriter != "template" and todo:
-        worded = round(len(questions) * (1 - case.experiment.train_fraction))
+    if how.rewriter != "template":
+        worded = await _unworded(case, questions, complete=not (todo or ungraded))
         asked = how.model or case.route.model or case.experiment.model
         costs["reword"] = Cost(asked, worded, REWORDING_TOKENS * worded, worded)
     return Left(len(todo), costs)
+
+
+async def _unworded(case: Case, questions: list[Question], *, complete: bool) -> int:
+    """How many answers are still to be reworded. Which those are that an earlier run left, only the map says, which takes all answers."""
+    if not complete:
+        return round(len(questions) * (1 - case.experiment.train_fraction))
+    rows = _graded(case, [question.key for question in questions])
+    drafts, evaluation = await _measured(case, rows, case.experiment.signals[0])
+    to_word = drafts[-evaluation.correct.size :]
+    with _wordings(case, evaluation, to_word) as ledger:
+        return sum(draft.key not in ledger.done for draft in to_word)
 
 
 async def run_case(case: Case, services: Pipelines, step: Step) -> Run:
@@ -266,6 +281,10 @@ async def _grade(case: Case, keys: list[str], step: Step) -> list[Json]:
         on_done = step("grading", len(todo))
         outcome = await grade_all(todo, _grader(case), ledger, place=case.place, on_done=on_done)
     _check(outcome, len(todo), f"{case.route.name}: {case.set.name}: grades")
+    return _graded(case, keys)
+
+
+def _graded(case: Case, keys: list[str]) -> list[Json]:
     graded = {row["key"]: row for row in read_ledger(case.file("graded"))}
     return [graded[key] for key in keys]
 
@@ -291,13 +310,7 @@ async def _signal_space(case: Case, rows: list[Json], step: Step) -> tuple[dict[
     document: dict[str, Any] = {}
     evaluations: dict[str, Evaluation] = {}
     for name in experiment.signals:
-        drafts = await measure_drafts(rows, SIGNALS[name], case.place)
-        alpha, beta = [d.raw.alpha for d in drafts], [d.raw.beta for d in drafts]
-        correct = [float(d.correct) for d in drafts]
-        evaluation = evaluate(
-            alpha, beta, correct, kind=experiment.map, train_fraction=experiment.train_fraction,
-            signal=name, model=case.plan.drawn["model"],
-        )  # fmt: skip
+        _, evaluation = await _measured(case, rows, name)
         figures = before_and_after(
             (*evaluation.raw, evaluation.correct), (*evaluation.calibrated, evaluation.correct),
             resamples=experiment.resamples, seed=experiment.seed,
@@ -313,6 +326,18 @@ async def _signal_space(case: Case, rows: list[Json], step: Step) -> tuple[dict[
     return document, evaluations
 
 
+async def _measured(case: Case, rows: list[Json], signal: str) -> tuple[list[Draft], Evaluation]:
+    """All drafts with a signal, and what a map fitted on the first of them makes of the others."""
+    experiment = case.experiment
+    drafts = await measure_drafts(rows, SIGNALS[signal], case.place)
+    alpha, beta = [d.raw.alpha for d in drafts], [d.raw.beta for d in drafts]
+    correct = [float(d.correct) for d in drafts]
+    return drafts, evaluate(
+        alpha, beta, correct, kind=experiment.map, train_fraction=experiment.train_fraction,
+        signal=signal, model=case.plan.drawn["model"],
+    )  # fmt: skip
+
+
 async def _linguistic_space(
     case: Case, rows: list[Json], evaluation: Evaluation, services: Pipelines, step: Step
 ) -> dict[str, Any]:
@@ -322,21 +347,24 @@ async def _linguistic_space(
     drafts = (await measure_drafts(rows, SIGNALS[experiment.signals[0]], case.place))[-len(targets) :]
     steps = services.steps[case.route.name]
     questions = {draft.key: Question(0, draft.question) for draft in drafts}
-    file = case.file(f"worded-{_digest(evaluation.fitted, drafts)}")
-    with Ledger(file, {"rewriter": case.route.rewriting.rewriter}, "worded") as ledger:
+    with _wordings(case, evaluation, drafts) as ledger:
         on_done = step("rewording", len(drafts))
         try:
             await word_drafts(drafts, targets, steps, lambda d: case.plan.job(questions[d.key]), ledger, on_done)
         except ProxyError as failure:
             raise Incomplete(f"{case.route.name}: {case.set.name}: rewording: {failure.message}") from failure
-    worded = {row["key"]: row for row in read_ledger(file)}
+    worded = {row["key"]: row for row in read_ledger(_worded(case, evaluation, drafts))}
     figures = linguistic_space(
         drafts, [worded[draft.key] for draft in drafts], targets, resamples=experiment.resamples, seed=experiment.seed
     )
     return {"rewriter": case.route.rewriting.rewriter, "signal": experiment.signals[0]} | figures
 
 
-def _digest(fitted: FittedMap, drafts: list[Any]) -> str:
-    """What the wordings depend on: another map or other answers need other wordings."""
-    text = repr((fitted.map.to_dict(), [(d.key, d.text) for d in drafts]))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _worded(case: Case, evaluation: Evaluation, drafts: list[Draft]) -> Path:
+    """Where the wordings are, named by what they depend on: another map or other answers need other wordings."""
+    text = repr((evaluation.fitted.map.to_dict(), [(d.key, d.text) for d in drafts]))
+    return case.file(f"worded-{hashlib.sha256(text.encode()).hexdigest()[:16]}")
+
+
+def _wordings(case: Case, evaluation: Evaluation, drafts: list[Draft]) -> Ledger:
+    return Ledger(_worded(case, evaluation, drafts), {"rewriter": case.route.rewriting.rewriter}, "worded")

@@ -119,6 +119,39 @@ def test_it_goes_on_where_the_upstream_died(experiment: Path, upstream: Upstream
 
 
 @pytest.mark.parametrize(
+    ("file", "said"),
+    [("graded", f"{RIVERS - 12} answers to grade"), ("worded-*", f"{RIVERS // 2 - 12} answers to reword")],
+)
+def test_it_asks_again_before_it_spends_what_is_left(
+    experiment: Path, upstream: Upstream, file: str, said: str
+) -> None:
+    """Also where every question is answered, and it was killed while a judge or an editor worked: what they have done is not counted again."""
+    config = experiment.parent / "config.yaml"
+    settings = yaml.safe_load(config.read_text())
+    settings["routes"][0]["rewriting"] = {"rewriter": "llm", "model": "editor"}
+    config.write_text(yaml.safe_dump(settings))
+    rivers = {"name": "rivers", "path": "rivers.jsonl", "grader": "judge"}
+    judge = {"questions": [rivers], "judge": {"upstream": "scripted", "model": "gpt-judge"}}
+    experiment.write_text(yaml.safe_dump(yaml.safe_load(experiment.read_text()) | judge))
+
+    def paid(request: Any, body: Any) -> Any:
+        if body["model"] == "m":
+            return answer(request, body)
+        grade = "CORRECT" if "Danube" in str(body["messages"]).rpartition("<answer>")[2] else "INCORRECT"
+        return JSONResponse(completion(grade if body["model"] == "gpt-judge" else "It is probably the Rhine."))
+
+    upstream.default = paid
+    run(experiment, "--yes")
+    (left,) = (experiment.parent / "experiment").glob(f"mine-rivers.{file}.jsonl")
+    left.write_bytes(b"".join(left.read_bytes().splitlines(keepends=True)[:12]))
+    upstream.calls.clear()
+    told, *more = run(experiment, code=1, typed="n\n").stderr.splitlines()
+    assert said in told
+    assert not any("to draw" in line for line in (told, *more))
+    assert upstream.calls == []
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"routes": ["other"]}, "no route is called 'other'"),
