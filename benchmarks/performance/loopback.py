@@ -1,17 +1,21 @@
 """A loopback upstream and a load generator, both bare asyncio protocols, so that what is measured is what stands between them.
 
-`python -m benchmarks.performance.loopback PORT [DELAY_S [TOKEN_S]]` serves one canned chat completion for every request, over 127.0.0.1 only.
+`python -m benchmarks.performance.loopback PORT [DELAY_S [TOKEN_S]]` serves one canned answer for every request, a chat completion or a response by the path, over
+127.0.0.1 only.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import sys
 import time
 from dataclasses import dataclass, field
 
 import uvloop
+
+from hedgerow.proxy.upstreams.dialects import responses
 
 ANSWERS = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.", "Canberra is the capital.")
 FIRST_TOKEN = "The capital "
@@ -33,8 +37,19 @@ def completion(n: int) -> bytes:
     ]
     usage = {"prompt_tokens": 20, "completion_tokens": 3 * n, "total_tokens": 20 + 3 * n}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": choices, "usage": usage}
+    return _whole(body)
+
+
+def _whole(body: object) -> bytes:
     data = json.dumps(body).encode()
     return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(data) + data
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+STREAM_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
 def stream() -> tuple[bytes, bytes]:
@@ -43,17 +58,31 @@ def stream() -> tuple[bytes, bytes]:
     def part(delta: dict[str, str], reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": reason}
         body = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
-        data = f"data: {json.dumps(body)}\n\n".encode()
-        return b"%x\r\n%b\r\n" % (len(data), data)
+        return _chunk(f"data: {json.dumps(body)}\n\n".encode())
 
-    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-    done = b"data: [DONE]\n\n"
-    rest = part({"content": "is Canberra."}) + part({}, "stop") + b"%x\r\n%b\r\n0\r\n\r\n" % (len(done), done)
-    return head + part({"role": "assistant", "content": ""}) + part({"content": FIRST_TOKEN}), rest
+    rest = part({"content": "is Canberra."}) + part({}, "stop") + _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"
+    return STREAM_HEAD + part({"role": "assistant", "content": ""}) + part({"content": FIRST_TOKEN}), rest
+
+
+def response(text: str) -> dict[str, object]:
+    """A response that says a text."""
+    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    usage = {"input_tokens": 20, "output_tokens": 3, "total_tokens": 23}
+    head = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
+    return head | {"output": [item], "tools": [], "tool_choice": "auto", "parallel_tool_calls": True, "usage": usage}
+
+
+def response_stream() -> tuple[bytes, bytes]:
+    """A streamed response: its first event, which comes at once, and the rest."""
+    first, *rest = responses.events(response(FIRST_TOKEN + "is Canberra."), lambda text: [text])
+    return STREAM_HEAD + _chunk(first), b"".join(map(_chunk, rest)) + b"0\r\n\r\n"
 
 
 class Upstream(asyncio.Protocol):
-    """Answers each request on a kept-alive connection; `n` and `stream` are read from the body."""
+    """Answers each request on a kept-alive connection; `n` and `stream` are read from the body, the kind of answer from the path."""
+
+    turns = itertools.count()
 
     def __init__(self, delay_s: float, token_s: float, answers: dict[int, bytes]) -> None:
         self.delay_s, self.token_s, self.answers, self.buffer = delay_s, token_s, answers, b""
@@ -71,13 +100,17 @@ class Upstream(asyncio.Protocol):
                 return
             body = self.buffer[end + 4 : end + 4 + length]
             self.buffer = self.buffer[end + 4 + length :]
+            is_response = b"/responses " in head
             if b'"stream":true' in body or b'"stream": true' in body:
-                first, rest = stream()
+                first, rest = response_stream() if is_response else stream()
                 self.transport.write(first)
                 asyncio.get_running_loop().call_later(self.token_s, self.transport.write, rest)
                 continue
             n = json.loads(body).get("n", 1) if b'"n":' in body else 1
-            answer = self.answers.setdefault(n, completion(n))
+            if is_response:
+                answer = _whole(response(ANSWERS[next(self.turns) % len(ANSWERS)]))
+            else:
+                answer = self.answers.setdefault(n, completion(n))
             if self.delay_s:
                 asyncio.get_running_loop().call_later(self.delay_s, self.transport.write, answer)
             else:

@@ -90,6 +90,31 @@ def test_tools_that_act_act_once(serve: Any, claude_of: Any, upstream: Upstream,
     assert rows_of(tmp_path, 1)[0]["reason"] == "acting_tools"
 
 
+@pytest.mark.parametrize("stream", ["buffer", "append"])
+def test_a_paused_turn_goes_on_as_it_is(serve: Any, claude_of: Any, upstream: Upstream, stream: str) -> None:
+    """It is no answer yet: the client sends it back, and the provider searches on. No further search is begun."""
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "capital"}}
+    paused = message({"type": "text", "text": "The capital may be Sydney."}, search) | {"stop_reason": "pause_turn"}
+
+    def reply(_request: Any, body: Any) -> Any:
+        data = b"".join(events(paused, lambda text: [text]))
+        return Response(data, media_type="text/event-stream") if body.get("stream") else JSONResponse(paused)
+
+    upstream.default = reply
+    client, ask = (
+        claude_of(serve(stream=stream)),
+        ASK | {"tools": [{"type": "web_search_20250305", "name": "web_search"}]},
+    )
+    answers = [client.messages.create(**ask)]
+    assert answers[0].hedgerow["reason"] == "tool_calls"
+    with client.messages.stream(**ask) as events_:
+        answers.append(events_.get_final_message())
+    for answer in answers:
+        assert (answer.content[0].text, answer.stop_reason) == ("The capital may be Sydney.", "pause_turn")
+        assert answer.content[1].input == {"query": "capital"}
+    assert len(upstream.calls) == 2
+
+
 def test_counting_tokens_is_passed_on(serve: Any, claude_of: Any, upstream: Upstream) -> None:
     """What lies below the path is the upstream's."""
     upstream.default = lambda *_: JSONResponse({"input_tokens": 14})

@@ -114,7 +114,7 @@ def events(answer: Json, pieces: Callable[[str], Iterable[str]], with_usage: boo
 
 def _rest(message: Json) -> Json:
     """What a message holds beside role and text: tool calls get the index that streams want."""
-    rest = {key: value for key, value in message.items() if key not in ("role", "content") and value is not None}
+    rest = {key: value for key, value in message.items() if key not in ("role", "content") and value not in (None, [])}
     calls = rest.get("tool_calls")
     if isinstance(calls, list):
         rest["tool_calls"] = [{"index": i} | call for i, call in enumerate(calls) if isinstance(call, dict)]

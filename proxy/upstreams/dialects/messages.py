@@ -25,6 +25,8 @@ ACTING = ("mcp_toolset", "code_execution")
 """How kinds of tools begin that the upstream runs itself and that may act or cost by themselves."""
 FINISH_REASONS = {"max_tokens": "length", "model_context_window_exceeded": "length", "tool_use": "tool_calls"}
 """Why an answer ended, in the words of chat completions; "stop" for all others."""
+PAUSED = "pause_turn"
+"""Why an answer ended that is none yet: the client sends it back, and the tools of the upstream go on."""
 ENDING = ("stop_reason", "stop_sequence", "stop_details", "container")
 """Fields of a message that stand at the end of its stream."""
 
@@ -92,7 +94,7 @@ def completion(answer: Json) -> Json:
     said = [answer["content"][i] for i in _places(answer)]
     text = "".join(block["text"] for block in said)
     message: Json = {"role": "assistant", "content": text}
-    if calls := [block for block in blocks if block.get("type") == "tool_use"]:
+    if calls := [block for block in blocks if block.get("type") in _calls(answer)]:
         message["tool_calls"] = calls
     if citations := [citation for block in said for citation in block.get("citations") or ()]:
         message["annotations"] = citations
@@ -100,6 +102,11 @@ def completion(answer: Json) -> Json:
         message["refusal"] = text or "refused"
     finish = FINISH_REASONS.get(str(answer.get("stop_reason")), "stop")
     return completion_of(answer, message, finish, _usage(answer))
+
+
+def _calls(answer: Json) -> tuple[str, ...]:
+    """Kinds of blocks that the turn is not over with."""
+    return ("tool_use", "server_tool_use") if answer.get("stop_reason") == PAUSED else ("tool_use",)
 
 
 def _usage(answer: Json) -> Json | None:
@@ -148,7 +155,8 @@ def answer(_completion: Json, choice: Json, text: str | None, *, logprobs: bool)
 def without_calls(choice: Json) -> Json:
     """The choice as one that calls nothing: what is said in place of the calls is the end of the turn."""
     original = choice["original"]
-    content = [block for block in original["content"] if not isinstance(block, dict) or block.get("type") != "tool_use"]
+    calls = _calls(original)
+    content = [block for block in original["content"] if not isinstance(block, dict) or block.get("type") not in calls]
     if not _places({"content": content}):
         content.append({"type": "text", "text": ""})
     return choice | {"original": original | {"content": content, "stop_reason": "end_turn"}}

@@ -90,14 +90,16 @@ def test_which_drafts_stand_as_they_are(sample: Sample, reason: str | None) -> N
 
 @given(text=st.text(max_size=200), finish=st.sampled_from(["stop", "length"]))
 def test_a_stream_says_what_the_object_says(text: str, finish: str) -> None:
-    """Encoding an answer as a stream and reading it back gives its text."""
+    """Encoding an answer as a stream and reading it back gives its text; what is empty in the object has no chunk."""
     answer = completion(text)
     answer["choices"][0]["finish_reason"] = finish
+    answer["choices"][0]["message"] |= {"annotations": [], "refusal": None, "tool_calls": []}
     stream = b"".join(chat.events(answer, natural_pieces, True))
     events = [json.loads(line[6:]) for line in stream.splitlines() if line.startswith(b"data: {")]
     deltas = [event["choices"][0]["delta"] for event in events if event["choices"]]
     assert "".join(delta.get("content", "") for delta in deltas) == text
     assert deltas[0]["role"] == "assistant"
+    assert not any(delta.keys() - {"role", "content"} for delta in deltas)
     assert [e["choices"][0]["finish_reason"] for e in events if e["choices"]][-1] == finish
     assert events[-1]["usage"] == answer["usage"]
     assert served_text(served_answer(CHAT, stream)) == (text or None)
