@@ -13,6 +13,8 @@ from hedgerow.lexicon.text.words import word_set
 _COMPARING = word_set("more less equally as how")
 _EVIDENCE = word_set("evidence information biographies accounts research study studies data records record reports report sources source statistics stats findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trends observations tests experiments theory theories estimates calculations this these it that which")  # fmt: skip
 _POINTING = word_set("this these it that which")
+_CLOSING = word_set(", . ; from in yet and but however") | {""}
+"""After a "not clear" that is said of the subject."""
 _REPORTING = word_set("last widely generally commonly often currently now sometimes usually long")
 _OPENING_A_CLAUSE = word_set(
     ", the this that these those it he she they we i you there a an every each no not if in some my his her their our its"
@@ -52,6 +54,9 @@ def _stands_alone(words: Sequence[str], cue: Cue) -> bool:
 def _sure(words: Sequence[str], cue: Cue) -> bool:
     """As in "I'm sure", "it is not certain", "is sure to": not "make sure", "a certain amount", "they were sure"."""
     head, before, after = _head(words, cue), word_before(words, cue), word_at(words, cue.last + 1)
+    if before == "," and after == "that":
+        leads = words[: cue.first]  # "I slept, certain that it was shut", not "she slept, certain that it was"
+        return not SUBJECT.isdisjoint(leads) and OTHERS.isdisjoint(leads)
     if after == "to":
         return head in {"sure", "certain"} and before in BE - {"be"}
     leading = word_at(words, index_before(words, cue) - 1)
@@ -89,8 +94,10 @@ def _surely(words: Sequence[str], cue: Cue) -> bool:
 
 
 def _fact(words: Sequence[str], cue: Cue) -> bool:
-    """As in "it is clear that", "it is not clear who"."""
+    """As in "it is clear that", "it is not clear who", "the reason is not clear": not "you are not clear"."""
     leads = words[max(0, cue.first - 4) : cue.first]
+    if _head(words, cue) == "clear" and words[cue.first] == "not" and word_at(words, cue.last + 1) in _CLOSING:
+        return word_before(words, cue) in BE and word_at(words, index_before(words, cue) - 1) not in OTHERS | SUBJECT
     return "it" in leads and within(words, cue.last, WH | {"that", "whether", "if"}) is not None
 
 
@@ -111,7 +118,7 @@ def _likely(words: Sequence[str], cue: Cue) -> bool:
 def _possible(words: Sequence[str], cue: Cue) -> bool:
     """As in "it is possible that", not "possible causes", "as soon as possible" or "it is possible to"."""
     if _head(words, cue) not in {"possible", "conceivable"}:
-        return True
+        return word_at(words, cue.last + 1) not in {"consider", "try"}  # advice: "perhaps try another key"
     leads, after = words[max(0, cue.first - 3) : cue.first], word_at(words, cue.last + 1)
     if words[cue.first] == "not" and not after.isalpha():
         return False  # "Otherwise, it is not possible."
@@ -130,8 +137,8 @@ def _think(words: Sequence[str], cue: Cue) -> bool:
         return False
     if head == "assumed" and before not in SUBJECT:
         return False  # what a calculation takes as given
-    if head == "imagine" and after in {"a", "an"}:
-        return False  # a scene
+    if head == "imagine" and (after in {"a", "an"} or word_at(words, cue.first - 2) == "as"):
+        return False  # a scene, or "as hard as I imagine"
     if head in {"believe", "imagine", "think"} and not {"can", "could"}.isdisjoint(
         words[max(0, cue.first - 2) : cue.last]
     ):
@@ -196,8 +203,6 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
         return before in _EVIDENCE or _is_evidence(words, cue)
     if head.startswith("indicate"):
         return before in _EVIDENCE - _POINTING or _is_evidence(words, cue)
-    if not head.startswith("seem") or head == "seemingly":
-        return True
     if not {"can", "could"}.isdisjoint(words[max(0, cue.first - 1) : cue.last]):
         return False
     following = words[cue.last + 1 : cue.last + 8]
@@ -256,8 +261,8 @@ def _idiom(words: Sequence[str], cue: Cue) -> bool:
     before, after = word_before(words, cue), word_at(words, cue.last + 1)
     if phrase.endswith("know"):
         return before not in OTHERS
-    if phrase == "not aware":
-        return before in {"am"}
+    if phrase in {"not aware", "not familiar", "unaware", "unfamiliar"}:
+        return before == "am"
     if phrase in {"coin toss", "coin flip", "toss up"}:
         return word_at(words, cue.first - 2) in BE  # "it is a coin toss", not the tossing of a coin
     if phrase in {"in theory", "in principle"}:

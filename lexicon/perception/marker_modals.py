@@ -62,6 +62,7 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         return False
     return not (
         before in WH | {"if", "so", "wish"}
+        or word_at(words, cue.first - 2) == "where"
         or (before in {"you", "we", "one", "i"} and word_at(words, cue.first - 2) in WH)
         or (before == "i" and after in GIVING | {"suggest", "help", "create"})
         or not _ASKING.isdisjoint(words[max(0, cue.first - 4) : cue.first])

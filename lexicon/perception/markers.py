@@ -140,7 +140,7 @@ def _epistemic(tokens: Sequence[Token], words: Sequence[str], is_phrase: bool) -
     cues = [
         cue
         for cue in find_cues(tokens, _book())
-        if cue.base not in {"asked", "either"} and (bare or counts(words, cue))
+        if cue.base not in {"asked", "either"} and (bare or (counts(words, cue) and not _is_title(tokens, cue)))
     ]
     found = [_Found(cue.first, cue.last, _name_of(words, cue)) for cue in cues]
     taken = {index for of in found for index in range(of.first, of.last + 1)}
@@ -148,6 +148,12 @@ def _epistemic(tokens: Sequence[Token], words: Sequence[str], is_phrase: bool) -
         if taken.isdisjoint(range(first, last + 1)):
             found.append(_Found(first, last, _name_within(words, first, last)))
     return sorted(found, key=lambda of: of.first)
+
+
+def _is_title(tokens: Sequence[Token], cue: Cue) -> bool:
+    """Whether the cue opens a quoted name: "Seems Like Old Times"."""
+    opens = cue.first > 0 and tokens[cue.first - 1].word in {'"', "“", "*", "_"}
+    return opens and all(token.capital for token in tokens[cue.first : cue.first + 3])
 
 
 def _merged(words: Sequence[str], found: Sequence[_Found]) -> Iterator[_Found]:

@@ -8,9 +8,9 @@ from hedgerow.lexicon.perception.around import BE, SUBJECT, within, word_at
 from hedgerow.lexicon.text.words import word_set
 
 _ASKED_FOR = word_set(
-    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description calculation source sources record records formula"
+    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description summary calculation source sources record records formula"
 )
-KNOWING = word_set("information context knowledge access data details record records memory recollection awareness")
+KNOWING = word_set("information context knowledge access data detail details record records source sources memory recollection awareness")
 TELLING = word_set(
     "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state"
 )
@@ -26,6 +26,13 @@ NOT_KNOWING = (
     | word_set("can could not unable able hard difficult impossible possible to have be")
 )
 """What stands in the name of a marker by which the writer does not know: "not have information", whatever information it is."""
+_SURELY = word_set("confidently reliably accurately definitively conclusively")
+"""Between "cannot" and "give": what is given is an answer, whatever it is called."""
+_MISSING = word_set("information records details data")
+_ABOUT = word_set("available about on regarding to")
+"""After "no information", where the writer has none."""
+_PHRASES = word_set("lie lies joke jokes story stories truth difference apart")
+"""What "cannot tell" without lacking knowledge."""
 _THINGS = word_set("functions instrument instruments tools features devices software capabilities internet personal")
 """What somebody has no access to without lacking knowledge."""
 
@@ -35,8 +42,10 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
     for index, word in enumerate(words):
         if word in TELLING or word in GIVING or word in _HARD_TO:
             start = _inability(words, index)
-            if start is not None and (word not in GIVING or within(words, index, _ASKED_FOR)):
+            if start is not None and _is_answer(words, index):
                 yield start, index
+        elif word in _MISSING and "no" in words[max(0, index - 2) : index] and word_at(words, index + 1) in _ABOUT:
+            yield index - 1, index
         elif word in _KNOWN and words[max(0, index - 3) : index] == ["can", "not", "be"]:
             yield index - 3, index
         elif word == "have" and word_at(words, index - 1) == "not":
@@ -44,6 +53,14 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
             end = within(words, index, KNOWING) if own else None
             if end is not None and words[end - 1] != "to" and _THINGS.isdisjoint(words[end - 1 : end + 5]):
                 yield index - 1, end
+
+
+def _is_answer(words: Sequence[str], index: int) -> bool:
+    """Whether what cannot be given, or told, is an answer: not "cannot provide a loan", "cannot tell a lie"."""
+    if words[index] == "tell":
+        return within(words, index, _PHRASES) is None
+    asked = words[index] not in GIVING or words[index - 1] in _SURELY
+    return asked or within(words, index, _ASKED_FOR) is not None
 
 
 def _inability(words: Sequence[str], index: int) -> int | None:
@@ -59,7 +76,8 @@ def _inability(words: Sequence[str], index: int) -> int | None:
     if word_at(words, to) != "to":
         return None
     if before in (["hard", "to"], ["difficult", "to"]):
-        easy = word_at(words, to - 2) not in BE | {"very", "quite", "so", "bit"}
+        made = words[max(0, to - 3) : to - 1] in (["making", "it"], ["makes", "it"])
+        easy = not made and word_at(words, to - 2) not in BE | {"very", "quite", "so", "bit"}
         return None if easy or verb not in _HARD_TO | GIVING else to - 1
     return next((at for at in range(max(0, to - 5), to) if _is_impossible(words, at)), None)
 
