@@ -73,7 +73,7 @@ def _sure(words: Sequence[str], cue: Cue) -> bool:
         return subject in SUBJECT
     if before in BE | {"feel", "felt"}:
         return True
-    opens = after in _OPENING_A_CLAUSE | {"that", "about", "whether"} or not after.isalpha()
+    opens = after in _OPENING_A_CLAUSE | WH | {"that", "about", "whether", "but"} or not after.isalpha()
     return opens and cue.first < cue.last  # "Fairly sure it was Rome", not "only certain folders"
 
 
@@ -108,17 +108,21 @@ def _doubt(words: Sequence[str], cue: Cue) -> bool:
 
 def _likely(words: Sequence[str], cue: Cue) -> bool:
     """Not "more likely to survive", which compares."""
-    if word_at(words, cue.last + 1) == "to" and word_at(words, cue.first - 2) in {"who", "that", "which"}:
-        return words[cue.first] != "most"  # compares: "clients who are most likely to come"
-    return word_at(words, cue.first - 1) not in _COMPARING and (
-        _head(words, cue) != "plausible" or _is_predicate(words, cue)
-    )
+    after = word_at(words, cue.last + 1)
+    if after == "to" and words[cue.first] == "most":  # compares: "clients who are most likely to come"
+        return {"who", "that", "which", "what"}.isdisjoint(words[max(0, cue.first - 4) : cue.first])
+    if word_at(words, cue.first - 1) == "more":  # "more likely it was Rome"
+        is_opened = after in _OPENING_A_CLAUSE | {"that"} and word_at(words, cue.first - 2) != "the"
+        return is_opened and not _is_made(words, cue)
+    if word_at(words, cue.first - 1) in _COMPARING:
+        return False
+    return _head(words, cue) != "plausible" or _is_predicate(words, cue)
 
 
 def _possible(words: Sequence[str], cue: Cue) -> bool:
     """As in "it is possible that", not "possible causes", "as soon as possible" or "it is possible to"."""
     if _head(words, cue) not in {"possible", "conceivable"}:
-        return word_at(words, cue.last + 1) not in {"consider", "try"}  # advice: "perhaps try another key"
+        return True
     leads, after = words[max(0, cue.first - 3) : cue.first], word_at(words, cue.last + 1)
     if words[cue.first] == "not" and not after.isalpha():
         return False  # "Otherwise, it is not possible."
@@ -133,7 +137,7 @@ def _first_person(words: Sequence[str], cue: Cue) -> bool:
 def _think(words: Sequence[str], cue: Cue) -> bool:
     """As in "I think", "is thought to": not "they think", "think of", "believe in"."""
     head, before, after = _head(words, cue), word_before(words, cue), word_at(words, cue.last + 1)
-    if after in {"of", "about", "in"}:
+    if after in {"of", "in"} or (after == "about" and not word_at(words, cue.last + 2)[:1].isdigit()):
         return False
     if head == "assumed" and before not in SUBJECT:
         return False  # what a calculation takes as given
@@ -190,6 +194,8 @@ def _wrong(words: Sequence[str], cue: Cue) -> bool:
 def _seem(words: Sequence[str], cue: Cue) -> bool:
     """As in "it seems", "appears to be", "evidence suggests": not "appeared in", "make it seem", "the quote suggests"."""
     head, before = _head(words, cue), word_before(words, cue)
+    if head in {"suggesting", "indicating"}:
+        return before in _EVIDENCE - _POINTING or (head == "suggesting" and before == "," and _follows(words, cue))
     if head.startswith("appear"):
         return _appears(words, cue, before)
     if head in {"suggested", "indicated"} and word_at(words, cue.last + 1) != "that":
@@ -211,6 +217,12 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
         and ("to", "you") not in pairwise(following)
         and ("to", "them") not in pairwise(following)
     )
+
+
+def _follows(words: Sequence[str], cue: Cue) -> bool:
+    """As in "it is longer, suggesting that it is older": what was said is the evidence; not "she wrote, suggesting that we meet"."""
+    said_by_nobody = (OTHERS | SUBJECT).isdisjoint(words[: cue.first])
+    return said_by_nobody and word_at(words, cue.last + 1) in {"that", "it", "they", "he", "she"}
 
 
 def _is_made(words: Sequence[str], cue: Cue) -> bool:

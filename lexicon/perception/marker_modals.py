@@ -42,7 +42,7 @@ def says_what_may_be(words: Sequence[str], cue: Cue) -> bool:
     if after in _WANTING and before in {"you", "we", "one", "i"} and head != "could":
         return False
     if head == "may":
-        return not _is_permitted(words, cue, before, after)
+        return after not in {"i", "we"} and not _is_permitted(words, cue, before, after)
     if head == "might":
         advice = before in {"you", "we", "one"} and word_at(words, cue.first - 2) in WH
         return not advice and words[cue.last + 1 : cue.last + 3] != ["as", "well"]
@@ -65,11 +65,16 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         or word_at(words, cue.first - 2) == "where"
         or (before in {"you", "we", "one", "i"} and word_at(words, cue.first - 2) in WH)
         or (before == "i" and after in GIVING | {"suggest", "help", "create"})
-        or not _ASKING.isdisjoint(words[max(0, cue.first - 4) : cue.first])
+        or not _ASKING.isdisjoint(_clause(words[max(0, cue.first - 4) : cue.first]))
         or after in _ABLE | {"you", "i", "we", "no", "hardly", "barely", "never", "only", "please"}
         or (after == "not" and word_at(words, cue.last + 2) != "have")
         or (_is_past(words[: cue.first]) and not _is_about(words, cue))
     )
+
+
+def _clause(words: Sequence[str]) -> Sequence[str]:
+    """What stands behind the last comma."""
+    return words[max((at + 1 for at, word in enumerate(words) if word == ","), default=0) :]
 
 
 def _is_past(words: Sequence[str]) -> bool:

@@ -40,7 +40,7 @@ _LEADING = (
 )
 """Words that lead up to a marker: "it is likely" is "likely"."""
 _LEMMAS = {"seems": "seem", "seemed": "seem", "appears": "appear", "appeared": "appear", "suggests": "suggest", "suggested": "suggest",
-           "indicates": "indicate", "indicated": "indicate", "rumoured": "rumored", "sceptical": "skeptical", "doubts": "doubt", "hypothesised": "hypothesized",
+           "indicates": "indicate", "indicated": "indicate", "suggesting": "suggest", "indicating": "indicate", "rumoured": "rumored", "sceptical": "skeptical", "doubts": "doubt", "hypothesised": "hypothesized",
            "theorised": "theorized"}  # fmt: skip
 _WORD = re.compile(r"[a-z]+")
 

@@ -12,10 +12,10 @@ _ASKED_FOR = word_set(
 )
 KNOWING = word_set("information context knowledge access data detail details record records source sources memory recollection awareness")
 TELLING = word_set(
-    "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state"
+    "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state estimate"
 )
 _KNOWN = word_set("determined known confirmed verified ascertained predicted answered guaranteed")
-_HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge")
+_HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge estimate")
 GIVING = word_set("provide give offer find")
 NOT_KNOWING = (
     KNOWING
@@ -44,7 +44,7 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
             start = _inability(words, index)
             if start is not None and _is_answer(words, index):
                 yield start, index
-        elif word in _MISSING and "no" in words[max(0, index - 2) : index] and word_at(words, index + 1) in _ABOUT:
+        elif word in _MISSING and word_at(words, index - 1) == "no" and word_at(words, index + 1) in _ABOUT:
             yield index - 1, index
         elif word in _KNOWN and words[max(0, index - 3) : index] == ["can", "not", "be"]:
             yield index - 3, index
