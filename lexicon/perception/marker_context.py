@@ -11,11 +11,11 @@ from hedgerow.lexicon.perception.marker_modals import says_what_may_be
 from hedgerow.lexicon.text.words import word_set
 
 _COMPARING = word_set("more less equally as how")
-_EVIDENCE = word_set("evidence information biographies accounts research study studies data records record reports report sources source statistics stats findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trends observations tests experiments theory theories estimates calculations this these it that which")  # fmt: skip
+_EVIDENCE = word_set("evidence information biographies accounts research study studies data records record reports report sources source references reference documentation statistics stats findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trends observations tests experiments theory theories estimates calculations this these it that which")  # fmt: skip
 _POINTING = word_set("this these it that which")
 _CLOSING = word_set(", . ; from in yet and but however") | {""}
 """After a "not clear" that is said of the subject."""
-_REPORTING = word_set("last widely generally commonly often currently now sometimes usually long")
+_REPORTING = word_set("previously last widely generally commonly often currently now sometimes usually long")
 _OPENING_A_CLAUSE = word_set(
     ", the this that these those it he she they we i you there a an every each no not if in some my his her their our its"
 )
@@ -96,6 +96,8 @@ def _surely(words: Sequence[str], cue: Cue) -> bool:
 def _fact(words: Sequence[str], cue: Cue) -> bool:
     """As in "it is clear that", "it is not clear who", "the reason is not clear": not "you are not clear"."""
     leads = words[max(0, cue.first - 4) : cue.first]
+    if word_before(words, cue) in {"it", "become", "becomes", "became", "made"}:
+        return False  # "make it clear that", "it became clear that"
     if _head(words, cue) == "clear" and words[cue.first] == "not" and word_at(words, cue.last + 1) in _CLOSING:
         return word_before(words, cue) in BE and word_at(words, index_before(words, cue) - 1) not in OTHERS | SUBJECT
     return "it" in leads and within(words, cue.last, WH | {"that", "whether", "if"}) is not None
@@ -111,9 +113,9 @@ def _likely(words: Sequence[str], cue: Cue) -> bool:
     after = word_at(words, cue.last + 1)
     if after == "to" and words[cue.first] == "most":  # compares: "clients who are most likely to come"
         return {"who", "that", "which", "what"}.isdisjoint(words[max(0, cue.first - 4) : cue.first])
-    if word_at(words, cue.first - 1) == "more":  # "more likely it was Rome"
-        is_opened = after in _OPENING_A_CLAUSE | {"that"} and word_at(words, cue.first - 2) != "the"
-        return is_opened and not _is_made(words, cue)
+    if word_at(words, cue.first - 1) == "more":  # "more likely it was Rome", not "the more likely a man is"
+        compares = not after.isalpha() or after in {"to", "than", "for"} or word_at(words, cue.first - 2) == "the"
+        return not compares and not _is_made(words, cue)
     if word_at(words, cue.first - 1) in _COMPARING:
         return False
     return _head(words, cue) != "plausible" or _is_predicate(words, cue)
@@ -147,6 +149,8 @@ def _think(words: Sequence[str], cue: Cue) -> bool:
         words[max(0, cue.first - 2) : cue.last]
     ):
         return False
+    if head == "assume" and not {"example", "here", "simplicity"}.isdisjoint(words[: cue.first]):
+        return False  # what an example takes as given
     if head == "assuming":
         return word_at(words, cue.first - 1) == "am"
     if head in {"thought", "assumed", "believed"} and before in SUBJECT:

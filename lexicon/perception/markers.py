@@ -18,7 +18,7 @@ from hedgerow.lexicon.hedges.loading import DATA
 from hedgerow.lexicon.perception.around import BE, SUBJECT
 from hedgerow.lexicon.perception.cues import BARE, Cue, Vocabulary, find_cues, vocabulary
 from hedgerow.lexicon.perception.marker_context import counts
-from hedgerow.lexicon.perception.not_knowing import GIVING, KNOWING, NOT_KNOWING, TELLING, not_knowing
+from hedgerow.lexicon.perception.not_knowing import FOUND_OUT, GIVING, KNOWING, NOT_KNOWING, TELLING, not_knowing
 from hedgerow.lexicon.perception.spotting import check_length
 from hedgerow.lexicon.text.sentences import sentence_spans
 from hedgerow.lexicon.text.words import Token, straight, tokenize, word_set
@@ -247,5 +247,5 @@ def _heads() -> frozenset[str]:
     rarest = {max(phrase.split(), key=len) for phrase in raw["idioms"]}
     parts = {part for word in (*singles.split(), *rarest) for part in _WORD.findall(word)}
     return frozenset(
-        parts | GIVING | TELLING | KNOWING | {"hard", "difficult"} | {"dunno", "afaik", "iirc", "imo", "imho"}
+        parts | GIVING | TELLING | KNOWING | FOUND_OUT | {"hard", "difficult"} | {"dunno", "afaik", "iirc", "imo", "imho"}
     )

@@ -10,18 +10,18 @@ from hedgerow.lexicon.text.words import word_set
 _ASKED_FOR = word_set(
     "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description summary calculation source sources record records formula"
 )
-KNOWING = word_set("information context knowledge access data detail details record records source sources memory recollection awareness")
+KNOWING = word_set("information context knowledge access data detail details record records source sources fact facts answer answers memory recollection awareness")
 TELLING = word_set(
     "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state estimate"
 )
-_KNOWN = word_set("determined known confirmed verified ascertained predicted answered guaranteed")
+FOUND_OUT = word_set("determined known confirmed verified ascertained predicted answered guaranteed")
 _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge estimate")
 GIVING = word_set("provide give offer find")
 NOT_KNOWING = (
     KNOWING
     | TELLING
     | GIVING
-    | _KNOWN
+    | FOUND_OUT
     | _HARD_TO
     | word_set("can could not unable able hard difficult impossible possible to have be")
 )
@@ -46,7 +46,7 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
                 yield start, index
         elif word in _MISSING and word_at(words, index - 1) == "no" and word_at(words, index + 1) in _ABOUT:
             yield index - 1, index
-        elif word in _KNOWN and words[max(0, index - 3) : index] == ["can", "not", "be"]:
+        elif word in FOUND_OUT and words[max(0, index - 3) : index] == ["can", "not", "be"]:
             yield index - 3, index
         elif word == "have" and word_at(words, index - 1) == "not":
             own = not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
