@@ -11,7 +11,7 @@ from hedgerow.lexicon.perception.marker_modals import says_what_may_be
 from hedgerow.lexicon.text.words import word_set
 
 _COMPARING = word_set("more less equally as how")
-_EVIDENCE = word_set("evidence information biographies accounts research study studies data records record reports report sources source references reference documentation statistics stats findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trends observations tests experiments theory theories estimates calculations this these it that which")  # fmt: skip
+_EVIDENCE = word_set("evidence information biographies accounts research study studies data records record reports report sources source references reference documentation statistics stats findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trend trends observations tests experiments theory theories estimates calculations this these it that which")  # fmt: skip
 _POINTING = word_set("this these it that which")
 _CLOSING = word_set(", . ; from in yet and but however") | {""}
 """After a "not clear" that is said of the subject."""

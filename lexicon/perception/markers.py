@@ -31,7 +31,7 @@ _OWN = frozenset({"think", "know", "guess", "suspect", "bet", "recall"})
 _VERBS = word_set(
     "think believe assume suppose imagine presume reckon figure surmise expect know guess suspect gather bet recall remember"
 )
-_GLUE = word_set("be been a an also even very well")
+_GLUE = word_set("to be been a an also even very well")
 """Words between two cues that are one marker: "could be a possibility"."""
 _LEADING = (
     BE

@@ -31,6 +31,8 @@ _SURELY = word_set("confidently reliably accurately definitively conclusively")
 _MISSING = word_set("information records details data")
 _ABOUT = word_set("available about on regarding to")
 """After "no information", where the writer has none."""
+_ASSURED = word_set("reliable confirmed verified verifiable definitive authoritative exact precise accurate")
+"""Of what somebody has not who does not know it: "I do not have a confirmed date"."""
 _PHRASES = word_set("lie lies joke jokes story stories truth difference apart")
 """What "cannot tell" without lacking knowledge."""
 _THINGS = word_set("functions instrument instruments tools features devices software capabilities internet personal")
@@ -46,11 +48,11 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
                 yield start, index
         elif word in _MISSING and word_at(words, index - 1) == "no" and word_at(words, index + 1) in _ABOUT:
             yield index - 1, index
-        elif word in FOUND_OUT and words[max(0, index - 3) : index] == ["can", "not", "be"]:
+        elif word in FOUND_OUT and words[max(0, index - 3) : index] in (["can", "not", "be"], ["could", "not", "be"]):
             yield index - 3, index
         elif word == "have" and word_at(words, index - 1) == "not":
             own = not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
-            end = within(words, index, KNOWING) if own else None
+            end = within(words, index, KNOWING | _ASSURED) if own else None
             if end is not None and words[end - 1] != "to" and _THINGS.isdisjoint(words[end - 1 : end + 5]):
                 yield index - 1, end
 
@@ -59,6 +61,8 @@ def _is_answer(words: Sequence[str], index: int) -> bool:
     """Whether what cannot be given, or told, is an answer: not "cannot provide a loan", "cannot tell a lie"."""
     if words[index] == "tell":
         return within(words, index, _PHRASES) is None
+    if words[index] == "find" and word_at(words, index + 1) not in {"my", "our"}:
+        return not SUBJECT.isdisjoint(words[max(0, index - 4) : index])
     asked = words[index] not in GIVING or words[index - 1] in _SURELY
     return asked or within(words, index, _ASKED_FOR) is not None
 
