@@ -15,7 +15,7 @@ _EVIDENCE = word_set("evidence information biographies accounts research study s
 _POINTING = word_set("this these it that which")
 _CLOSING = word_set(", . ; from in yet and but however") | {""}
 """After a "not clear" that is said of the subject."""
-_REPORTING = word_set("previously last widely generally commonly often currently now sometimes usually long")
+_REPORTING = word_set("previously traditionally last widely generally commonly often currently now sometimes usually long")
 _OPENING_A_CLAUSE = word_set(
     ", the this that these those it he she they we i you there a an every each no not if in some my his her their our its"
 )
@@ -262,7 +262,8 @@ def _chance(words: Sequence[str], cue: Cue) -> bool:
 
 
 def _is_reported(words: Sequence[str], cue: Cue) -> bool:
-    return word_before(words, cue) in BE | _REPORTING and word_at(words, cue.last + 1) in {"to", "that"}
+    impersonal = word_at(words, index_before(words, cue) - 1) == "it"  # "it is reported she was there"
+    return word_before(words, cue) in BE | _REPORTING and (impersonal or word_at(words, cue.last + 1) in {"to", "that"})
 
 
 def _recall(words: Sequence[str], cue: Cue) -> bool:

@@ -44,6 +44,8 @@ def says_what_may_be(words: Sequence[str], cue: Cue) -> bool:
     if head == "may":
         return after not in {"i", "we"} and not _is_permitted(words, cue, before, after)
     if head == "might":
+        if after in {"you", "your", "i", "we", "they", "he", "she", "it"}:
+            return False  # asks
         advice = before in {"you", "we", "one"} and word_at(words, cue.first - 2) in WH
         return not advice and words[cue.last + 1 : cue.last + 3] != ["as", "well"]
     return _is_possibility(words, cue, before, after)

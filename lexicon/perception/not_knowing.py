@@ -10,7 +10,7 @@ from hedgerow.lexicon.text.words import word_set
 _ASKED_FOR = word_set(
     "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description summary calculation source sources record records formula"
 )
-KNOWING = word_set("information context knowledge access data detail details record records source sources fact facts answer answers memory recollection awareness")
+KNOWING = word_set("information context knowledge access data detail details figure figures record records source sources fact facts answer answers memory recollection awareness")
 TELLING = word_set(
     "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state estimate"
 )
@@ -29,10 +29,12 @@ NOT_KNOWING = (
 _SURELY = word_set("confidently reliably accurately definitively conclusively")
 """Between "cannot" and "give": what is given is an answer, whatever it is called."""
 _MISSING = word_set("information records details data")
-_ABOUT = word_set("available about on regarding to")
-"""After "no information", where the writer has none."""
+_ABOUT = word_set("available about on regarding to found")
+"""After "no information", where the writer has none; also after "is", "has been"."""
 _ASSURED = word_set("reliable confirmed verified verifiable definitive authoritative exact precise accurate")
 """Of what somebody has not who does not know it: "I do not have a confirmed date"."""
+_FINDABLE = word_set("my our value values solution solutions way root roots job time")
+"""What somebody "cannot find" without lacking knowledge."""
 _PHRASES = word_set("lie lies joke jokes story stories truth difference apart")
 """What "cannot tell" without lacking knowledge."""
 _THINGS = word_set("functions instrument instruments tools features devices software capabilities internet personal")
@@ -46,7 +48,9 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
             start = _inability(words, index)
             if start is not None and _is_answer(words, index):
                 yield start, index
-        elif word in _MISSING and word_at(words, index - 1) == "no" and word_at(words, index + 1) in _ABOUT:
+        elif word in _MISSING and (start := _missing(words, index)) is not None:
+            yield start, index
+        elif word == "available" and words[index - 1] == "not" and not _MISSING.isdisjoint(words[max(0, index - 4) : index]):
             yield index - 1, index
         elif word in FOUND_OUT and words[max(0, index - 3) : index] in (["can", "not", "be"], ["could", "not", "be"]):
             yield index - 3, index
@@ -61,10 +65,18 @@ def _is_answer(words: Sequence[str], index: int) -> bool:
     """Whether what cannot be given, or told, is an answer: not "cannot provide a loan", "cannot tell a lie"."""
     if words[index] == "tell":
         return within(words, index, _PHRASES) is None
-    if words[index] == "find" and word_at(words, index + 1) not in {"my", "our"}:
+    if words[index] == "find" and _FINDABLE.isdisjoint(words[index + 1 : index + 4]):
         return not SUBJECT.isdisjoint(words[max(0, index - 4) : index])
     asked = words[index] not in GIVING or words[index - 1] in _SURELY
-    return asked or within(words, index, _ASKED_FOR) is not None
+    return asked or within(words, index, _ASKED_FOR | _ASSURED) is not None
+
+
+def _missing(words: Sequence[str], index: int) -> int | None:
+    """Where "no information", "no reliable record" begins; not "there is no further information"."""
+    if words[index - 2 : index - 1] == ["no"] and words[index - 1] in _ASSURED:
+        return index - 2
+    after = next((word for word in words[index + 1 : index + 4] if word not in {"is", "was", "has", "have", "been"}), "")
+    return index - 1 if word_at(words, index - 1) == "no" and after in _ABOUT else None
 
 
 def _inability(words: Sequence[str], index: int) -> int | None:
