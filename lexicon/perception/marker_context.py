@@ -15,7 +15,9 @@ _EVIDENCE = word_set("evidence information biographies accounts research study s
 _POINTING = word_set("this these it that which")
 _CLOSING = word_set(", . ; from in yet and but however") | {""}
 """After a "not clear" that is said of the subject."""
-_REPORTING = word_set("previously traditionally last widely generally commonly often currently now sometimes usually long")
+_REPORTING = word_set(
+    "previously traditionally last widely generally commonly often currently now sometimes usually long"
+)
 _OPENING_A_CLAUSE = word_set(
     ", the this that these those it he she they we i you there a an every each no not if in some my his her their our its"
 )

@@ -68,7 +68,9 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         or (before in {"you", "we", "one", "i"} and word_at(words, cue.first - 2) in WH)
         or (before == "i" and after in GIVING | {"suggest", "help", "create"})
         or not _ASKING.isdisjoint(_clause(words[max(0, cue.first - 4) : cue.first]))
-        or after in _ABLE | {"you", "i", "we", "it", "they", "he", "she", "there", "no", "hardly", "barely", "never", "only", "please"}
+        or after
+        in _ABLE
+        | {"you", "i", "we", "it", "they", "he", "she", "there", "no", "hardly", "barely", "never", "only", "please"}
         or (after == "not" and word_at(words, cue.last + 2) != "have")
         or (_is_past(words[: cue.first]) and not _is_about(words, cue))
     )

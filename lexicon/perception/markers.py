@@ -247,5 +247,11 @@ def _heads() -> frozenset[str]:
     rarest = {max(phrase.split(), key=len) for phrase in raw["idioms"]}
     parts = {part for word in (*singles.split(), *rarest) for part in _WORD.findall(word)}
     return frozenset(
-        parts | GIVING | TELLING | KNOWING | FOUND_OUT | {"hard", "difficult"} | {"dunno", "afaik", "iirc", "imo", "imho"}
+        parts
+        | GIVING
+        | TELLING
+        | KNOWING
+        | FOUND_OUT
+        | {"hard", "difficult"}
+        | {"dunno", "afaik", "iirc", "imo", "imho"}
     )

@@ -10,7 +10,9 @@ from hedgerow.lexicon.text.words import word_set
 _ASKED_FOR = word_set(
     "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description summary calculation source sources record records formula"
 )
-KNOWING = word_set("information context knowledge access data detail details figure figures record records source sources fact facts answer answers memory recollection awareness")
+KNOWING = word_set(
+    "information context knowledge access data detail details figure figures record records source sources fact facts answer answers memory recollection awareness"
+)
 TELLING = word_set(
     "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state estimate"
 )
@@ -50,7 +52,11 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
                 yield start, index
         elif word in _MISSING and (start := _missing(words, index)) is not None:
             yield start, index
-        elif word == "available" and words[index - 1] == "not" and not _MISSING.isdisjoint(words[max(0, index - 4) : index]):
+        elif (
+            word == "available"
+            and words[index - 1] == "not"
+            and not _MISSING.isdisjoint(words[max(0, index - 4) : index])
+        ):
             yield index - 1, index
         elif word in FOUND_OUT and words[max(0, index - 3) : index] in (["can", "not", "be"], ["could", "not", "be"]):
             yield index - 3, index
@@ -65,8 +71,8 @@ def _is_answer(words: Sequence[str], index: int) -> bool:
     """Whether what cannot be given, or told, is an answer: not "cannot provide a loan", "cannot tell a lie"."""
     if words[index] == "tell":
         return within(words, index, _PHRASES) is None
-    if words[index] == "find" and _FINDABLE.isdisjoint(words[index + 1 : index + 4]):
-        return not SUBJECT.isdisjoint(words[max(0, index - 4) : index])
+    if words[index] == "find" and not SUBJECT.isdisjoint(words[max(0, index - 4) : index]):
+        return _FINDABLE.isdisjoint(words[index + 1 : index + 4])
     asked = words[index] not in GIVING or words[index - 1] in _SURELY
     return asked or within(words, index, _ASKED_FOR | _ASSURED) is not None
 
@@ -75,7 +81,9 @@ def _missing(words: Sequence[str], index: int) -> int | None:
     """Where "no information", "no reliable record" begins; not "there is no further information"."""
     if words[index - 2 : index - 1] == ["no"] and words[index - 1] in _ASSURED:
         return index - 2
-    after = next((word for word in words[index + 1 : index + 4] if word not in {"is", "was", "has", "have", "been"}), "")
+    after = next(
+        (word for word in words[index + 1 : index + 4] if word not in {"is", "was", "has", "have", "been"}), ""
+    )
     return index - 1 if word_at(words, index - 1) == "no" and after in _ABOUT else None
 
 

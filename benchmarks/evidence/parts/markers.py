@@ -7,6 +7,8 @@ import json
 import lzma
 import time
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import add
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from benchmarks import ROOT
 from benchmarks.evidence import goals, plots
 from benchmarks.evidence.holding_out import Estimate
+from benchmarks.evidence.marked import Tally, tally, varied
 from hedgerow.calibration.metrics import wilson_interval
 from hedgerow.lexicon.perception.markers import find_markers
 from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, Gathered, document
@@ -23,6 +26,13 @@ from hedgerow.proxy.lab.markers.rows import Answered, MeasuredAnswer, MeasuredSe
 from hedgerow.proxy.types import Json
 
 MARKED = ROOT / "tests" / "data" / "lexicon" / "markers.jsonl"
+FIRST_MET = {
+    "second": Tally(145, 150, 143, 154, 253),
+    "third": Tally(207, 211, 206, 215, 319),
+    "fourth": Tally(185, 191, 185, 199, 280),
+    "fifth": Tally(167, 170, 166, 181, 262),
+}
+"""Each draw of varied words by the rules as they were when it was marked, 2026-11-23; to repeat it take the commit that adds the draw."""
 LEAST = 10
 """Sentences that a marker needs."""
 TIMED = 20_000
@@ -41,10 +51,11 @@ def section(data: Path) -> str:
             "Markers are spotted by the grammar that reads confidence in texts, with words and contexts of its own (`lexicon/perception/markers.py`). "
             "The metrics are those of Liu & Cohan, appendix B.9 (`hedgerow markers`).",
             "### Spotting",
-            spotting_table(),
-            "Sentences of answers that one reader marked by a written guide (`tests/data/lexicon/markers.md`: what is a marker, what is none, how the sentences were drawn). *Tuned on*: the rules were mended by their faults; three draws among them "
-            "were held out until then: 408 sentences with a precision of .887 and a recall of .934, 397 with .897 and .949, 461 with .931 and .943. *Held out*: a fourth draw, marked before the spotter met it; no rule was mended by it. It has all sentences that were left of such prompts: "
-            "137 with *may*, *might* or *could*, 6 with a word that often is a marker, 170 others, so that 114 of its markers are *may*, *might* and *could*: how well other words are told rests on the draw before. A marker counts as found where the spans overlap; intervals are Wilson's, 95 %. The reader wrote the rules too.",
+            spotting_table(data),
+            "Sentences of answers that one reader marked by a written guide (`tests/data/lexicon/markers.md`: what is a marker, what is none, how the sentences were drawn), each draw before the spotter met it. *As first met*: by the rules of that "
+            "moment, which no sentence of the draw had mended; afterwards they were mended by its faults, and the last column has what they find in it now. *Varied words*: one to three sentences of each opening, some 45 kinds of words (*likely*, *it is said*, *I believe*, *not certain*, *as far as I recall*, *reportedly*, *seem*, "
+            '*suggest* ...), so that *may*, *might* and *could* are one marker in eight. Nothing was mended by the 313, but 114 of their 117 markers are those three words. What is missed most are long ways of not knowing ("I don\'t have a final confirmation") and data that *indicate*; what is found wrongly, *could* of an ability. '
+            "A marker counts as found where the spans overlap; intervals are Wilson's, 95 %. The reader wrote the rules too.",
             "### Metrics of recorded models",
             metrics_table(models),
             "T = 10, with `<no_hedge>` but where it says otherwise; half of the responses of each dataset are its test split. gpt-5-mini: its hedged answers to SimpleQA, topics as datasets; its "
@@ -63,29 +74,53 @@ def section(data: Path) -> str:
     )
 
 
-def measured() -> dict[str, tuple[int, ...]]:
-    """Of each half: spans that are right, spans, markers that are found, markers, sentences."""
-    found: dict[str, tuple[int, ...]] = {}
+def measured() -> dict[str, Tally]:
+    """What is found today in each half of the older sentences."""
+    found: dict[str, Tally] = {}
     for row in map(json.loads, MARKED.read_text(encoding="utf-8").splitlines()):
-        spans = [(m.start, m.end) for m in find_markers(row["text"])]
-        hit = sum(any(a < d and c < b for a, b in row["markers"]) for c, d in spans)
-        got = sum(any(a < d and c < b for c, d in spans) for a, b in row["markers"])
-        before = found.get(row["half"], (0, 0, 0, 0, 0))
-        now = (hit, len(spans), got, len(row["markers"]), 1)
-        found[row["half"]] = tuple(map(sum, zip(before, now, strict=True)))
+        one = _spotted(row["text"], [(start, end) for start, end in row["markers"]])
+        found[row["half"]] = found[row["half"]] + one if row["half"] in found else one
     return found
 
 
-def spotting_table() -> str:
-    """Precision and recall, tuned and held out."""
-    lines = ["| | sentences | markers | precision | recall |", "|---|---|---|---|---|"]
-    for half, title in (("tuned", "tuned on"), ("held", "held out")):
-        hit, spans, got, there, sentences = measured()[half]
-        shares = " | ".join(
-            f"{of.value:.3f} ({of.low:.3f} to {of.high:.3f})" for of in (_share(hit, spans), _share(got, there))
+def measured_varied(data: Path) -> dict[str, Tally]:
+    """What is found today in each draw of the sentences with varied words."""
+    found: dict[str, Tally] = {}
+    for of in varied(data):
+        one = _spotted(of.text, of.markers)
+        found[of.draw] = found[of.draw] + one if of.draw in found else one
+    return found
+
+
+def _spotted(text: str, markers: Sequence[tuple[int, int]]) -> Tally:
+    return tally([(of.start, of.end) for of in find_markers(text)], markers)
+
+
+def spotting_table(data: Path) -> str:
+    """Precision and recall: as first met, and today."""
+    lines = [
+        "| | sentences | markers | precision as first met | recall as first met | both today |",
+        "|---|---|---|---|---|---|",
+    ]
+    old, new = measured(), measured_varied(data)
+    lines.append(
+        _line(
+            "varied words, four draws together",
+            reduce(add, FIRST_MET.values()),
+            reduce(add, (new[draw] for draw in FIRST_MET)),
         )
-        lines.append(f"| {title} | {sentences:,} | {there:,} | {shares} |")
+    )
+    lines += [_line(f"varied words, {draw} draw", met, new[draw]) for draw, met in FIRST_MET.items()]
+    lines.append(_line("varied words, by which the rules were mended first", None, new["first"]))
+    lines.append(_line("may, might, could", old["held"], old["held"]))
+    lines.append(_line("older draws, by which the rules were mended", None, old["tuned"]))
     return "\n".join(lines)
+
+
+def _line(title: str, met: Tally | None, now: Tally) -> str:
+    first = (f"{_share(met.right, met.found)}", f"{_share(met.met, met.there)}") if met else ("–", "–")
+    today = f"{now.right / now.found:.3f}, {now.met / now.there:.3f}"
+    return f"| {title} | {now.sentences:,} | {now.there:,} | {first[0]} | {first[1]} | {today} |"
 
 
 def per_second() -> float:
@@ -100,12 +135,14 @@ def per_second() -> float:
 
 def goals_of() -> list[goals.Goal]:
     """The goals of the part."""
-    hit, spans, got, there, _ = measured()["held"]
+    all_met, modals = reduce(add, FIRST_MET.values()), measured()["held"]
     speed = per_second()
-    closes = "marks by a reader who did not write the rules, and markers other than may, might and could among them"
+    longer = "more ways of saying that one does not know: each new draw has some that no rule holds"
     return [
-        goals.Goal("precision of spotting, held out (mostly may, might, could) >= .97", _share(hit, spans), 0.97, True, closes),
-        goals.Goal("recall of spotting, held out (mostly may, might, could) >= .98", _share(got, there), 0.98, True, closes),
+        goals.Goal("precision of spotting, varied words as first met >= .97", _share(all_met.right, all_met.found), 0.97, True, longer),
+        goals.Goal("recall of spotting, varied words as first met >= .98", _share(all_met.met, all_met.there), 0.98, True, longer),
+        goals.Goal("precision of spotting may, might, could, held out >= .97", _share(modals.right, modals.found), 0.97, True, ""),
+        goals.Goal("recall of spotting may, might, could, held out >= .98", _share(modals.met, modals.there), 0.98, True, ""),
         goals.Goal("sentences spotted a second on one core >= 10,000", Estimate(speed, speed, speed, TIMED), 10_000, True, "a gate before the grammar", ",.0f"),
     ]  # fmt: skip
 

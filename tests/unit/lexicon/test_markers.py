@@ -13,18 +13,20 @@ from hedgerow.lexicon.perception.people import people_read
 from tests.support.hostile import HOSTILE, growth
 
 MARKED = Path(__file__).parents[2] / "data" / "lexicon" / "markers.jsonl"
+VARIED = MARKED.with_name("varied_markers.jsonl")
 
 
-def measured(half: str) -> tuple[float, float]:
+def measured(*halves: str, of: Path = MARKED, key: str = "half") -> tuple[float, float]:
     """Precision and recall over the hand-marked sentences of real answers, by overlap."""
-    hits = found_ = gold = 0
-    for line in MARKED.read_text(encoding="utf-8").splitlines():
+    right = found_ = met = gold = 0
+    for line in of.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        if row["half"] == half:
+        if row[key] in halves:
             found = [(m.start, m.end) for m in find_markers(row["text"])]
-            hits += sum(any(a < d and c < b for c, d in found) for a, b in row["markers"])
+            right += sum(any(a < d and c < b for a, b in row["markers"]) for c, d in found)
+            met += sum(any(a < d and c < b for c, d in found) for a, b in row["markers"])
             gold, found_ = gold + len(row["markers"]), found_ + len(found)
-    return hits / found_, hits / gold
+    return right / found_, met / gold
 
 
 @pytest.mark.parametrize(("half", "precision", "recall"), [("tuned", 0.98, 0.985), ("held", 0.97, 0.98)])
@@ -33,6 +35,13 @@ def test_the_marked_sentences_of_real_answers(half, precision, recall):
     found = measured(half)
     assert found[0] >= precision
     assert found[1] >= recall
+
+
+def test_the_marked_sentences_with_varied_words():
+    """Those of licensed sources, by whose faults the rules were mended: as first met .975 and .935 (docs/evidence/markers.md)."""
+    found = measured("first", "second", "third", "fourth", "fifth", of=VARIED, key="draw")
+    assert found[0] >= 0.98
+    assert found[1] >= 0.955
 
 
 @pytest.mark.parametrize(("written", "name"), [
@@ -59,6 +68,10 @@ def test_wordings_of_one_marker_have_one_name(written, name):
     "I want to be sure I understand.", "It tries every possible key.", "Otherwise, it is not possible.", "It appeared on their first album.",
     "That makes it appear as if nothing was there.", "This is a great chance to meet others.", "Use a table that looks like this:",
     "I do not have access to internet tools.", "Here is what the page might look like.", "I know, I know.",
+    "I cannot tell a lie.", "It makes it clear that she lied.", 'The song "Seems Like Old Times" is on.',
+    "It was a hall where players could explore.", "May I look it up?", "What might your group have felt?", "There is no further information available.",
+    "The more likely an event is, the higher is its probability.", "She wrote back, suggesting that they meet.", "In this example I assume that they collide.",
+    "We cannot find a value for y.",
 ])  # fmt: skip
 def test_what_looks_like_a_marker_and_is_none(text):
     """Permission, requests, others' beliefs, how often, what is possible to do."""
@@ -70,6 +83,12 @@ def test_what_looks_like_a_marker_and_is_none(text):
     ("You may need another key.", "may"), ("We may know them.", "may"), ("The pattern in the numbers suggests that it is 1.", "suggest"),
     ("They are unlikely to matter.", "unlikely"), ("This is still speculative.", "speculative"), ("It looks like you are lost.", "looks like"),
     ("I have no data, so I cannot describe the roof.", "cannot describe"), ("We cannot calculate the distance without a map.", "cannot calculate"),
+    ("I could not find any information on her.", "could not find"), ("No information is available about her.", "no information"),
+    ("I cannot confidently give a year.", "cannot give"), ("The answer is not clear from the text.", "not clear"), ("I'm not familiar with that song.", "not familiar"),
+    ("The size cannot be determined.", "cannot be determined"), ("It was Rome, as far as I recall.", "as far as I recall"), ("I don't have a confirmed date.", "not have a confirmed"),
+    ("Estimates suggesting a million are old.", "suggest"), ("It was longer, suggesting that it was older.", "suggest"), ("I think about 4 million live there.", "I think"),
+    ("The date is **uncertain**.", "uncertain"), ("Her seemingly quiet life was none.", "seemingly"), ("The cost, if left unpaid, could double.", "could"),
+    ("There seems to be no information available.", "no information"), ("It is traditionally said to be old.", "said to"), ("It is reported she was there.", "reported"),
 ])  # fmt: skip
 def test_markers_in_their_contexts(text, name):
     """What may be, what follows from evidence, and what the writer does not know."""
