@@ -202,13 +202,16 @@ def _scores(text: str) -> dict[str, float]:
     """How much function words speak for each language: a word counts 1, shared among the languages that have it."""
     scores: dict[str, float] = {}
     table = _function_words()
-    formula = _OPERATOR.search(text) is not None
-    for match in _WORD.finditer(text):
-        word = match.group().lower().replace("’", "'")
-        if formula and len(word) == 1:
-            continue  # "y = 3x" is not Spanish
-        head, mark, _ = word.partition("'")
-        languages = table.get(word) or table.get(head + mark) or (table.get(head, ()) if len(head) > 2 else ())
+    words = _WORD.findall(text.lower().replace("’", "'"))
+    if _OPERATOR.search(text) is not None:
+        words = [word for word in words if len(word) > 1]  # "y = 3x" is not Spanish
+    for word in words:
+        languages = table.get(word)
+        if languages is None:
+            head, mark, _ = word.partition("'")
+            if not mark:
+                continue
+            languages = table.get(head + mark) or (table.get(head, ()) if len(head) > 2 else ())
         for language in languages:
             scores[language] = scores.get(language, 0.0) + 1 / len(languages)
     return scores

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -19,11 +20,7 @@ from hedgerow.proxy.audit.tables import answers, texts
 
 LARGEST_COUNT = 2**31 - 1
 """Of tokens: what PostgreSQL's integers hold. An upstream that reports more is not counting tokens."""
-_LENGTHS = {str(c.name): c.type.length for c in answers.columns if isinstance(c.type, sa.String) and c.type.length}
-_COUNTS = frozenset(str(c.name) for c in answers.columns if type(c.type) is sa.Integer)
-_FLOATS = frozenset(str(c.name) for c in answers.columns if isinstance(c.type, sa.Float))
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-_JSON = tuple(str(c.name) for c in answers.columns if isinstance(c.type, sa.JSON))
 _LISTS = tuple(str(c.name) for c in texts.columns if isinstance(c.type, sa.JSON))
 _ZEROS: Row = dict.fromkeys(("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalation"), 0)
 
@@ -60,25 +57,13 @@ def text_parameters(row: Row) -> Row:
 
 
 def _storable_row(row: Row) -> Row:
-    """The row as both databases give it back, so that its hash can be computed again.
-
-    Strings longer than their column end in an ellipsis; story and claims become the text that is stored.
-    """
+    """The row as both databases give it back, so that its hash can be computed again."""
     whole: Row = _ZEROS.copy()
     for name, value in row.items():
-        if value is None:
-            continue
-        if name in _LENGTHS:
-            value, length = storable(value), _LENGTHS[name]
-            value = value if len(value) <= length else value[: length - 1] + "…"
-        elif name in _FLOATS:
-            value = float(value)
-        elif name in _COUNTS:
-            value = min(value, LARGEST_COUNT)
-        whole[name] = value
-    return whole | {
-        name: orjson.dumps(whole[name], option=orjson.OPT_NON_STR_KEYS).decode() for name in _JSON if name in whole
-    }
+        if value is not None:
+            convert = _STORABLE[name]
+            whole[name] = value if convert is None else convert(value)
+    return whole
 
 
 def _storable_texts(texts: dict[str, Any]) -> Row:
@@ -90,3 +75,21 @@ def storable(text: str) -> str:
     if text.isascii() and "\0" not in text:
         return text
     return _UNSTORABLE.sub("\ufffd", text)
+
+
+def _conversion(kind: Any) -> Callable[[Any], Any] | None:
+    """What makes a value storable in a column; None where every value is. A string longer than its column ends in an ellipsis; story and claims
+    become the text that is stored.
+    """
+    if isinstance(kind, sa.JSON):
+        return lambda value: orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    if isinstance(kind, sa.Float):
+        return float
+    if type(kind) is sa.Integer:
+        return lambda value: min(value, LARGEST_COUNT)
+    if isinstance(kind, sa.String) and (length := kind.length):
+        return lambda value: text if len(text := storable(value)) <= length else f"{text[: length - 1]}…"
+    return None
+
+
+_STORABLE = {str(column.name): _conversion(column.type) for column in answers.columns}

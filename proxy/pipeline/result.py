@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from hedgerow.calibration import Beta
@@ -131,7 +132,7 @@ class ChoiceConfidence:
     agreeing: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is worked out once
 class Result:
     """What became of a job, as far as it has come.
 
@@ -155,8 +156,8 @@ class Result:
         relayed: tokens of an answer that was sent on as it came, where they are counted: for a named key's limits or for a budget.
         asked: tokens of each call that compared answers or asked about them.
         costs: dollars by purpose, as `spent` has them; None where one of the calls has no price. Empty until the work has ended.
-        timings_ms: milliseconds of each step, in the order of the steps.
-        begun_ns: when each step began, nanoseconds since 1970.
+        timings_ms: milliseconds of each step, in the order of the steps; the run goes on filling it.
+        begun_ns: when each step began, nanoseconds since 1970; likewise.
     """
 
     job: Job
@@ -215,7 +216,7 @@ class Result:
         """How sure the final words sound; None where they are not of the draft, or cannot be read."""
         return self.rewording.perceived if self.rewording else self.perceived
 
-    @property
+    @cached_property
     def spent(self) -> dict[str, tuple[Usage, ...]]:
         """Tokens of each call, by purpose. Whoever shares answers that another request drew has not paid for the samples."""
         drawn, own = self.drawn, self.draft_index
@@ -237,7 +238,7 @@ class Result:
         """The same but for an answer that another request drew: it costs this one nothing."""
         return self.spent if self.drawn.source == "upstream" else self.spent | {"answer": ()}
 
-    @property
+    @cached_property
     def usage(self) -> dict[str, Usage]:
         """Tokens spent, by purpose."""
         return {purpose: sum(calls, NO_TOKENS) for purpose, calls in self.spent.items()}
@@ -270,6 +271,8 @@ class Run:
         self.job = job
         self.step_name = "sample"
         self._served, self._watch = served, watch
+        self._timings_ms: dict[str, float] = {}
+        self._begun_ns: dict[str, int] = {}
         self._result: Result | None = (
             None  # made when it is asked for: a request that is passed on needs its last one only
         )
@@ -278,7 +281,7 @@ class Run:
     def result(self) -> Result:
         """What is known so far, also where the work was interrupted."""
         if self._result is None:
-            self._result = Result(self.job, served=self._served)
+            self._result = Result(self.job, served=self._served, timings_ms=self._timings_ms, begun_ns=self._begun_ns)
         return self._result
 
     def take(self, job: Job) -> None:
@@ -332,13 +335,12 @@ class Run:
     def step(self, name: str) -> Iterator[None]:
         """Time a step, in one piece or in several, and let whoever watches look at the end of it."""
         self.step_name = name
-        self.learn(begun_ns={name: time.time_ns(), **self.result.begun_ns})
+        self._begun_ns.setdefault(name, time.time_ns())
         start = time.perf_counter()
         try:
             yield
         finally:
-            ms = (time.perf_counter() - start) * 1e3 + self.result.timings_ms.get(name, 0.0)
-            self.learn(timings_ms={**self.result.timings_ms, name: ms})
+            self._timings_ms[name] = self._timings_ms.get(name, 0.0) + (time.perf_counter() - start) * 1e3
             self._watch()
 
 

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import structlog
 
-from hedgerow.calibration import Beta
 from hedgerow.lexicon.perception.markers import SEVERAL, marker_of
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.computing import compute
@@ -85,9 +84,7 @@ async def ended(run: Run, work: Coroutine[Any, Any, None], reader: Reader = perc
         failure = _degrade(run, error, limit.expired())
         if not run.result.drawn.choices:
             raise failure from (None if failure is error else error)
-    run.learn(perceived=await _perceived(run.result, reader))
-    run.learn(own=await _own(run.result, reader))
-    run.learn(own_marker=await _own_marker(run.result))
+    run.learn(**await _as_read(run.result, reader))
 
 
 async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> None:
@@ -156,33 +153,22 @@ def _degrade(run: Run, error: Exception, expired: bool) -> ProxyError:
     return Internal("no answer could be drawn", code=run.result.reason)
 
 
-async def _perceived(result: Result, reader: Reader) -> Beta | None:
-    """Perceived confidence of a draft that stands as it was; None without a confidence, and where other words are sent."""
-    if result.confidence is None or result.rewording is not None or result.draft is None:
-        return None
-    if result.status in (Status.ABSTAINED, Status.ESCALATED):
-        return None
-    return await _read(reader, result.draft, result.job.question)
-
-
-async def _own(result: Result, reader: Reader) -> Beta | None:
-    """Perceived confidence of the draft's own words; None without a confidence."""
-    if result.confidence is None or result.draft is None:
-        return None
-    if result.text == result.draft and (known := result.perceived_confidence) is not None:
-        return known
-    return await _read(reader, result.draft, result.job.question)
-
-
-async def _own_marker(result: Result) -> str | None:
-    """The epistemic marker of the draft's own words, where these were read; None in other languages than English."""
-    if result.own is None or result.draft is None or language_of(result.draft, result.job.question) != "en":
-        return None
-    return await aside(len(result.draft), marker_of, result.draft) or SEVERAL
-
-
-async def _read(reader: Reader, text: str, question: str) -> Beta | None:
-    return await aside(len(text), reader, text, language_of(text, question))
+async def _as_read(result: Result, reader: Reader) -> dict[str, Any]:
+    """What a reader makes of an answer that has a confidence, by the names of `Result`: how sure the draft's own words sound and by which
+    marker, and, where the draft stands as it was, the same of the final words.
+    """
+    draft, question = result.draft, result.job.question
+    if result.confidence is None or draft is None:
+        return {}
+    language = language_of(draft, question)
+    worded = result.rewording.perceived if result.rewording is not None and result.text == draft else None
+    own = worded if worded is not None else await aside(len(draft), reader, draft, language)
+    known: dict[str, Any] = {"own": own}
+    if result.rewording is None and result.status not in (Status.ABSTAINED, Status.ESCALATED):
+        known["perceived"] = own
+    if own is not None and language == "en":
+        known["own_marker"] = await aside(len(draft), marker_of, draft) or SEVERAL
+    return known
 
 
 async def aside(size: int, function: Callable[..., T], *args: object) -> T:

@@ -219,8 +219,15 @@ class _WatchedRelay:
         if isinstance(error, UpstreamError):
             self._watched.failed(error)
         elif error is None:
-            after = next((value for name, value in self._reply.headers if name.lower() == b"retry-after"), b"")
-            self._watched.answered(self._reply.status, after.decode("latin-1"))
+            self._watched.answered(self._reply.status, _retry_after(self._reply))
+
+
+def _retry_after(reply: Relay) -> str | None:
+    """What an answer says of when to come again; only one that refuses is looked at."""
+    if reply.status < 400:
+        return None
+    after = next((value for name, value in reply.headers if name.lower() == b"retry-after"), None)
+    return None if after is None else after.decode("latin-1")
 
 
 def _outcome(status: int) -> str:
