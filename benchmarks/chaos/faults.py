@@ -30,7 +30,7 @@ class Wire(Enum):
     FRAMING = "HTTP that a lenient reader may take"
 
 
-Stop = Literal["close", "reset", "stall"]
+Stop = Literal["close", "reset", "stall", "trickle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,7 @@ _CONNECTIONS = (
     *(Fault(f"{how} in the body", Wire.CUT, stop=("body", how)) for how in ("close", "reset")),
     Fault("silence after the request", Wire.SILENT, stop=("request", "stall")),
     Fault("silence in the head", Wire.SILENT, stop=("head", "stall")),
+    Fault("a head that comes byte by byte for ever", Wire.SILENT, stop=("head", "trickle")),
     Fault("silence in the body", Wire.STALLED, stop=("body", "stall")),
     Fault("silence in a stream", Wire.STALLED, form="stream", stop=("body", "stall")),
     Fault("close in a stream", Wire.CUT, form="stream", stop=("body", "close")),

@@ -59,6 +59,10 @@ def tags() -> Iterator[str]:
         yield "".join(letters)
 
 
+SLOW = ("stall", "trickle")
+"""How an upstream stops that takes its time."""
+
+
 def asked(way: Way, fault: Fault, tag: str) -> Step:
     """A request that shows a fault."""
     words = (
@@ -84,7 +88,7 @@ async def run_faults(
 ) -> None:
     """Each fault in each way once, or every so-manieth of these pairs; the slow ones first."""
     pairs = list(itertools.product(faults, ways))[::every]
-    work = sorted(pairs, key=lambda pair: pair[0].stop is None or pair[0].stop[1] != "stall")
+    work = sorted(pairs, key=lambda pair: pair[0].stop is None or pair[0].stop[1] not in SLOW)
     before, sent, gate = proxy.rows(), Counter[tuple[str, str, int | None]](), asyncio.Semaphore(AT_ONCE)
 
     async def one(fault: Fault, way: Way) -> tuple[Way, Fault, str, Answer]:

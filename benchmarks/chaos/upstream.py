@@ -24,6 +24,7 @@ _PAUSE_S = 0.001
 """Between two pieces of a body that is sent in pieces."""
 _MOST_PIECES = 300
 """Pieces that are sent with a pause; the rest follows at once."""
+_TRICKLE_S = 0.5
 _STALL_S = 3600.0
 _MOST_CHOICES = 100
 
@@ -174,6 +175,10 @@ def _pieces(body: bytes, size: int | None) -> Iterator[bytes]:
 async def _stop(writer: asyncio.StreamWriter, how: str | None) -> bool:
     if how == "stall":
         await asyncio.sleep(_STALL_S)
+    while how == "trickle":
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(_TRICKLE_S)
     await writer.drain()
     if how == "reset":
         connection: socket.socket = writer.get_extra_info("socket")

@@ -106,7 +106,7 @@ class Answer:
 
 
 class Connection(asyncio.Protocol):
-    """A connection to the upstream `name`, which may be silent for `timeout_s` while it owes an answer.
+    """A connection to the upstream `name`, which may be silent for `timeout_s` while it owes an answer, and take as long for a head.
 
     Attributes:
         was_cut_off: whether the upstream closed it, after an earlier call, before a byte of an answer: it may not have seen the last request.
@@ -228,9 +228,10 @@ class Connection(asyncio.Protocol):
         if answer is None or answer.is_over:
             self.close()  # nobody asked
             return
-        self._heard = self._loop.time()
         try:
-            if not answer.status:
+            if answer.status:
+                self._heard = self._loop.time()
+            else:  # part of a head is no sign of life: it could come byte by byte for ever
                 self._head_bytes += len(data)
             self._parser.feed_data(data)
             if not answer.status and self._head_bytes > MOST_HEAD:
@@ -306,6 +307,7 @@ class Connection(asyncio.Protocol):
         answer, status = self._answer, self._parser.get_status_code()
         if answer is None or answer.is_whole:
             return
+        self._heard = self._loop.time()
         self._is_interim = status < 200 and status != SWITCHING
         headers, self._headers = self._headers, []
         if not self._is_interim:

@@ -145,6 +145,38 @@ def test_what_the_provider_does_not_vouch_for_opens_nothing(
     assert client.get("/dashboard/changes").status_code == 303
 
 
+def test_a_provider_that_changes_its_keys_or_is_away_for_a_while(
+    address: str, browser: Any, provider: IdentityProvider
+) -> None:
+    """Its new key is fetched when a token names it; while it cannot be reached, a sentence says so, and who is signed in stays so."""
+    provider.claims["groups"] = ["guests"]
+    first = browser(address)
+    come_back(first)
+    provider.published = RSAKey.generate_key(2048, {"kid": "two"}, auto_kid=False)
+    second = browser(address)
+    come_back(second)
+    provider.away = True
+    refused = come_back(browser(address))
+    assert (refused.status_code, "did not answer as it should" in refused.text) == (502, True)
+    assert [client.get("/dashboard").status_code for client in (first, second)] == [200, 200]
+    provider.away = False
+    third = browser(address)
+    come_back(third)
+    assert third.get("/dashboard").status_code == 200
+
+
+def test_a_provider_that_is_away_from_the_start(address: str, browser: Any, provider: IdentityProvider) -> None:
+    """Nothing is known of it yet: the page of signing in stands, its button leads to a sentence, and once it is there it works."""
+    provider.claims["groups"], provider.away = ["guests"], True
+    client = browser(address)
+    assert client.get("/sign-in").status_code == 200
+    refused = client.get("/sign-in/oidc")
+    assert (refused.status_code, "did not answer as it should" in refused.text) == (502, True)
+    provider.away = False
+    come_back(client)
+    assert client.get("/dashboard").status_code == 200
+
+
 def test_a_person_without_a_group_is_turned_away(
     address: str, browser: Any, provider: IdentityProvider, lines: Any
 ) -> None:

@@ -13,7 +13,7 @@ from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 CLIENT, SECRET = "hedgerow", "the secret of the client"
@@ -21,12 +21,14 @@ CLIENT, SECRET = "hedgerow", "the secret of the client"
 
 @dataclass
 class IdentityProvider:
-    """`claims` go into the ID token; `lies` overrides them last, `key` signs in place of the published one, and `refuses` is an error that it answers with."""
+    """`claims` go into the ID token; `lies` overrides them last, `key` signs in place of the published one, `refuses` is an error that it answers with, and `away` says
+    that nothing stands behind its address."""
 
     claims: dict[str, Any] = field(default_factory=lambda: {"sub": "u1", "email": "anna@example.com", "groups": []})
     lies: dict[str, Any] = field(default_factory=dict)
     key: RSAKey | None = None
     refuses: str | None = None
+    away: bool = False
     url: str = ""
     tokens: list[str] = field(default_factory=list)
     asked: dict[str, str] = field(default_factory=dict)
@@ -43,6 +45,8 @@ class IdentityProvider:
         )
 
     async def _metadata(self, _request: Request) -> Response:
+        if self.away:
+            return PlainTextResponse("Bad Gateway", 502)
         places = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys"}
         told = {name: f"{self.url}/{place}" for name, place in places.items()}
         return JSONResponse(told | {"issuer": self.url, "id_token_signing_alg_values_supported": ["RS256"]})
@@ -54,6 +58,8 @@ class IdentityProvider:
         return RedirectResponse(f"{self.asked['redirect_uri']}?{urlencode(back)}", 302)
 
     async def _token(self, request: Request) -> Response:
+        if self.away:
+            return PlainTextResponse("Bad Gateway", 502)
         sent = {name: values[0] for name, values in parse_qs((await request.body()).decode()).items()}
         known = base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
         challenge = base64.urlsafe_b64encode(hashlib.sha256(sent["code_verifier"].encode()).digest()).rstrip(b"=")
@@ -64,7 +70,8 @@ class IdentityProvider:
             return JSONResponse({"error": "invalid_client"}, 401)
         now = int(time.time())
         claims = {"iss": self.url, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": self.asked["nonce"]}
-        token = jwt.encode({"alg": "RS256", "kid": "one"}, claims | self.claims | self.lies, self.key or self.published)
+        head = {"alg": "RS256", "kid": self.published.kid}
+        token = jwt.encode(head, claims | self.claims | self.lies, self.key or self.published)
         self.tokens.append(token)
         return JSONResponse({"access_token": "a", "token_type": "Bearer", "id_token": token})
 

@@ -191,6 +191,24 @@ def test_a_silent_upstream_is_given_up() -> None:
     asyncio.run(work())
 
 
+def test_a_head_that_comes_byte_by_byte_for_ever_is_given_up() -> None:
+    """Although each byte comes in less time than an upstream may be silent."""
+
+    async def speak(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nx-long: ")
+        while True:
+            writer.write(b"x")
+            await writer.drain()
+            await asyncio.sleep(0.01)
+
+    async def work() -> None:
+        async with connected(speak, silent_s=0.2) as (_, connections):
+            with pytest.raises(UpstreamTimeout):
+                await asyncio.wait_for(asked(connections), 30)
+
+    asyncio.run(work())
+
+
 async def _pieces(*pieces: bytes) -> AsyncIterator[bytes]:
     for piece in pieces:
         yield piece
