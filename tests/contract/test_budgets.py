@@ -6,13 +6,16 @@ import asyncio
 import re
 import sqlite3
 import time
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 from starlette.responses import JSONResponse
 
+from hedgerow.proxy.spending import budgets
 from tests.contract.test_costs import PRICED
 from tests.contract.test_failures import rows_of
 from tests.support.keys import new_key
@@ -85,6 +88,35 @@ def test_over_a_soft_budget_fewer_answers_are_drawn_and_over_a_hard_one_none(
     told = httpx.get(address + "/metrics").text
     assert 'hedgerow_over_budget_total{key="",limit="soft",route="test"} 2.0' in told
     assert 'hedgerow_over_budget_total{key="",limit="hard",route="test"} 1.0' in told
+
+
+def test_a_day_ends_at_midnight_utc(
+    serve: Any, upstream: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the machine is. A request counts for the day on which it came, also where its answer comes on the next; a clock that is set back
+    finds spent what was spent.
+    """
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0).timestamp() + 86_400
+    seconds = [midnight - 2]
+    monkeypatch.setattr(budgets, "time", SimpleNamespace(time=lambda: seconds[0]))
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")  # fourteen hours ahead
+    time.tzset()
+
+    def over_midnight(request: Any, body: Any) -> Any:
+        seconds[0] = midnight + 1
+        return says(*UNSURE)(request, body)
+
+    upstream.enqueue(over_midnight)
+    upstream.default = says(*UNSURE)
+    address = serve(settings={"budgets": [{"hard": CALL}]})
+    try:
+        reasons = [one_by_one(address, tmp_path, 1)[0].headers.get("x-hedgerow-reason") for _ in range(3)]
+        seconds[0] -= 60
+        reasons.append(ask(address, 9).headers.get("x-hedgerow-reason"))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert reasons == [None, None, "over_budget", "over_budget"]
 
 
 def test_a_budget_in_dollars_counts_dollars(serve: Any, upstream: Upstream, tmp_path: Path) -> None:
