@@ -20,6 +20,7 @@ from hedgerow.proxy.api.health import ROUTES
 from hedgerow.proxy.api.routers import endpoints, own_paths
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.config.lazy import load_object
+from hedgerow.proxy.errors import BadRequest
 from hedgerow.proxy.gateway.edge import CALIBRATING, Edge
 from hedgerow.proxy.services.reload import modes
 from hedgerow.proxy.services.services import judge_state
@@ -50,7 +51,13 @@ class _Late:
         self._lock = anyio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one request.
+
+        Raises:
+            BadRequest: its address holds a NUL. Nothing is called so, and PostgreSQL refuses to look for it.
+        """
+        if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+            raise BadRequest("the address holds a NUL character (%00)", code="nul_in_address")
         app = self._app or await self._made()
         await app(scope, receive, send)
 

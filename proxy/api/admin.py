@@ -21,7 +21,7 @@ from hedgerow.proxy.api.access import (
     StoreOf,
     Views,
 )
-from hedgerow.proxy.api.feedback import described, unknown_answer_or_claim
+from hedgerow.proxy.api.feedback import WITHOUT_NUL, described, unknown_answer_or_claim
 from hedgerow.proxy.audit import operators
 from hedgerow.proxy.audit.operators import Setting
 from hedgerow.proxy.audit.review import is_picked, review_queue
@@ -46,8 +46,8 @@ class Act(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    actor: Annotated[str, Field(min_length=1, max_length=64)] = "admin"
-    note: Annotated[str, Field(max_length=operators.LONGEST_NOTE)] | None = None
+    actor: Annotated[str, Field(min_length=1, max_length=64, pattern=WITHOUT_NUL)] = "admin"
+    note: Annotated[str, Field(max_length=operators.LONGEST_NOTE, pattern=WITHOUT_NUL)] | None = None
 
     def signature(self, person: Person) -> dict[str, str | None]:
         """What the record of a change says about its author: whoever has a name here is called by it."""
@@ -70,7 +70,7 @@ class Review(Act):
     """A person's verdict, on an answer or on one claim of it by number."""
 
     correct: Annotated[float, Field(ge=0, le=1)]
-    claim: Annotated[int, Field(ge=0)] | None = None
+    claim: Annotated[int, Field(ge=0, le=9999)] | None = None
 
 
 @looking.get("/routes")

@@ -54,7 +54,7 @@ def posted(handler: PostHandler, needed: Role = "operator") -> Callable[[Request
         fields = await fields_of(request)
         if fields is None:
             return JSONResponse(
-                {"error": "The request body is too large, or is neither a form nor a JSON object."}, 400
+                {"error": "The request body is too large, holds a NUL, or is neither a form nor a JSON object."}, 400
             )
         try:
             visitor = visitors.admit(request, services, needed)
@@ -67,7 +67,7 @@ def posted(handler: PostHandler, needed: Role = "operator") -> Callable[[Request
 
 
 async def fields_of(request: Request) -> Fields | None:
-    """The fields of a post; None where it is too large or not an object."""
+    """The fields of a post; None where it is too large, not an object, or holds a NUL, which PostgreSQL takes in no text."""
     data = b""
     async for piece in request.stream():
         data += piece
@@ -76,10 +76,13 @@ async def fields_of(request: Request) -> Fields | None:
     try:
         if request.headers.get("content-type", "").startswith("application/json"):
             fields = orjson.loads(data)
-            return fields if isinstance(fields, dict) else None
-        return dict(parse_qsl(data.decode()))
+        else:
+            fields = dict(parse_qsl(data.decode()))
     except ValueError:
         return None
+    if not isinstance(fields, dict) or any("\0" in value for value in fields.values() if isinstance(value, str)):
+        return None
+    return fields
 
 
 def _address(request: Request) -> str:

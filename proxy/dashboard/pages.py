@@ -6,6 +6,7 @@ it took; a small audit is always shown as it is now.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,8 @@ SURPRISES_SHOWN = 25
 CHANGES_SHOWN = 10
 MAX_KEPT = 64
 RIGHT = {"right": 1.0, "wrong": 0.0}
+_NUMBER = re.compile(r"[0-9]{1,4}")
+"""Of a claim."""
 """What the buttons and fields of a verdict say."""
 MAX_SKIPPED = 50
 """Answers that may be skipped before the first of them comes again."""
@@ -305,7 +308,7 @@ def _answer(settings: Settings, row: Json, today: Today | None, visitor: Visitor
 async def answer_verdict(request: Request, services: Services, visitor: Visitor, fields: Mapping[str, Any]) -> Response:
     """A person's verdict on the answer whose page it is, or on one claim of it."""
     name, claim = request.path_params["id"], str(fields.get("claim", ""))
-    if fields.get("verdict") in RIGHT and (claim == "" or claim.isdecimal()):
+    if fields.get("verdict") in RIGHT and (claim == "" or _NUMBER.fullmatch(claim)):
         await judge(request, visitor, name, {int(claim) if claim else None: RIGHT[fields["verdict"]]})
     return RedirectResponse(f"/dashboard/answers/{quote(name, safe='')}", 303)
 
@@ -365,7 +368,7 @@ async def review_verdict(request: Request, services: Services, visitor: Visitor,
     marks: dict[int | None, float] = {
         int(key[6:]): RIGHT[mark]
         for key, mark in fields.items()
-        if key[:6] == "claim-" and key[6:].isdecimal() and mark in RIGHT
+        if key[:6] == "claim-" and _NUMBER.fullmatch(key[6:]) and mark in RIGHT
     }
     if verdict in RIGHT:
         marks[None] = RIGHT[verdict]

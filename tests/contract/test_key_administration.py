@@ -196,3 +196,45 @@ def test_an_expired_key_is_shown_as_one(serve: Any, tmp_path: Path) -> None:
     new_key(url, "search", expires_at=time.time() - 1)
     (found,) = httpx.get(serve(settings=at(url, tmp_path, **WITH_ADMIN)) + KEYS, headers=ADMIN).json()["keys"]
     assert found["state"] == "expired"
+
+
+NUL = "a\x00b"
+FROM_HERE = {"sec-fetch-site": "same-origin"}
+
+
+def test_a_nul_is_the_senders_fault_and_not_the_stores(serve: Any, store_url: str, tmp_path: Path, lines: Any) -> None:
+    """PostgreSQL takes no text with one: whoever sends it is told so, or finds nothing, on every path that looks something up or keeps it."""
+    address = serve(settings=at(store_url, tmp_path, server={"admin_key": "the admin key"}))
+    cookies = httpx.post(address + "/sign-in", data={"key": "the admin key"}, headers=FROM_HERE).cookies
+    asked = [
+        ("POST", "/v1/admin/keys", {"name": "web", "actor": NUL}),
+        ("POST", "/v1/admin/keys", {"name": "web", "note": NUL}),
+        ("POST", "/v1/admin/keys/a%00b/revoke", {}),
+        ("POST", "/v1/admin/routes/test/mode", {"mode": "off", "note": NUL}),
+        ("POST", "/v1/admin/routes/a%00b/mode", {"mode": "off"}),
+        ("POST", "/v1/admin/routes/test/map", {"map": NUL}),
+        ("POST", "/v1/admin/review/a%00b", {"correct": 1}),
+        ("POST", "/v1/admin/review/hr_none", {"correct": 1, "note": NUL}),
+        ("POST", "/v1/admin/review/hr_none", {"correct": 1, "claim": 2**70}),
+        ("GET", "/v1/admin/review?route=a%00b", None),
+        ("GET", "/v1/audit/a%00b", None),
+        ("DELETE", "/v1/audit/a%00b", None),
+        ("POST", "/v1/feedback", {"id": NUL, "correct": True}),
+        *(
+            ("GET", f"/dashboard/requests?period=all&{field}=a%00b", None)
+            for field in ("text", "route", "key", "model")
+        ),
+        ("GET", "/dashboard/requests?period=all&after=1.0_a%00b", None),
+        ("GET", "/dashboard/requests?period=all&after=nan_a", None),
+        ("GET", "/dashboard/requests?period=all&after=1e999_a", None),
+        ("GET", "/dashboard/requests.csv?text=a%00b", None),
+        ("GET", "/dashboard/answers/a%00b", None),
+        ("GET", "/dashboard/routes/a%00b", None),
+    ]
+    for method, path, body in asked:
+        who: dict[str, Any] = {"headers": {"authorization": "Bearer the admin key"}}
+        if path.startswith("/dashboard"):
+            who = {"headers": FROM_HERE, "cookies": cookies}
+        reply = httpx.request(method, address + path, json=body, timeout=60, **who)
+        assert reply.status_code < 500, (method, path, body, reply.text)
+    assert [line for line in lines if line["level"] in ("error", "warning") and "store" in line["event"]] == []
