@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hedgerow.calibration import Beta
-from hedgerow.proxy.clustering.support import agreement_with
+from hedgerow.proxy.clustering.agreement import agreement
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.types import Clustering, Sample
 from hedgerow.proxy.upstreams.asking import RouteContext, SignalFactory
 
 SENTENCE_WORDS = 8
-"""A draft of more words is a sentence, and its agreement is graded; chosen on full-sentence answers (docs/evidence/long.md)."""
+"""An answer of more words is a sentence, and what it says is graded."""
 
 
 class SemanticSignal:
     """Beta(agreeing samples, number of the others), floored (RALC 4.3).
 
-    A short answer agrees with those of its cluster. Deviates from the paper where the draft is a full sentence with a name or a number: a partition by meaning
-    breaks sentences apart that say the same of what was asked and differ in detail, so that each other sample counts by the share of the
-    draft's names and numbers that it holds.
+    Short answers agree with those of their cluster. Deviates from the paper where the draft or another answer is a full sentence: a partition by
+    meaning breaks sentences apart that say the same of what was asked and differ in detail. An answer of another cluster then counts by the
+    probability that it says what the draft says.
     """
 
     name = "semantic"
@@ -27,14 +27,17 @@ class SemanticSignal:
     async def measure(self, question: str, samples: Sequence[Sample], clustering: Clustering) -> Beta:
         """Count the samples that agree with the draft against the rest; sentences are compared in a worker thread."""
         draft = samples[clustering.draft_index].text
-        if len(draft[:1000].split()) <= SENTENCE_WORDS:
+        apart = [samples[i].text for cluster in clustering.clusters[1:] for i in cluster]
+        sentences = apart if is_sentence(draft) else [text for text in apart if is_sentence(text)]
+        if not sentences:
             return share(clustering)
-        others = [sample.text for i, sample in enumerate(samples) if i != clustering.draft_index]
-        agreement = await compute(agreement_with, question, draft, others)
-        if agreement is None:
-            return share(clustering)
-        agreeing = 1.0 + sum(agreement)
+        agreeing = len(clustering.largest) + sum(await compute(agreement, question, draft, sentences))
         return Beta.floored(agreeing, len(samples) - agreeing)
+
+
+def is_sentence(answer: str) -> bool:
+    """Whether an answer has more words than a short one."""
+    return len(answer[:1000].split(None, SENTENCE_WORDS)) > SENTENCE_WORDS
 
 
 def share(clustering: Clustering) -> Beta:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
+import asyncio
+import hashlib
 import json
 import time
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks.data.equivalence import Row, contains, evouna, is_development
+from benchmarks.data.equivalence import read as read_rows
 from benchmarks.evidence.claims import (
     COUNTS,
     KIND,
@@ -33,18 +35,22 @@ from benchmarks.fits.judged_claims import MOST
 from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.metrics import auroc
 from hedgerow.proxy.clustering import likely
-from hedgerow.proxy.clustering.clusterer import cluster_by_rules
+from hedgerow.proxy.clustering.clusterer import JudgedClusterer, cluster_by_rules
+from hedgerow.proxy.clustering.core_words import WEIGHTS as CORE_WORDS
 from hedgerow.proxy.clustering.judged_support import WEIGHTS as JUDGED
+from hedgerow.proxy.clustering.local import LocalJudge, LocalPairs
 from hedgerow.proxy.clustering.normal import read_question
 from hedgerow.proxy.clustering.opening import read
 from hedgerow.proxy.clustering.rules import compare_read, judge_pair
-from hedgerow.proxy.clustering.support import agreement_with, support
+from hedgerow.proxy.clustering.support import support
 from hedgerow.proxy.pipeline.sampling.early_stopping import LONG_SAMPLES
-from hedgerow.proxy.signals.semantic import SENTENCE_WORDS
+from hedgerow.proxy.signals.semantic import SENTENCE_WORDS, SemanticSignal, is_sentence
+from hedgerow.proxy.types import Sample
 
 KINDS = {"graph_uncertainty_bios": "biographies", "graph_uncertainty_popqa": "facts", "wikibio_gpt3": "WikiBio"}
 CLAIMS_TIMED, ANSWERS_TIMED = 12, 5
 BINS = 10
+HOTPOT = "samples/hotpot_llama31_8b/hotpot_llama31_8b.jsonl.gz"
 
 
 def _name(of: Measured) -> str:
@@ -136,10 +142,7 @@ def draw_curve(measured: Sequence[Measured]) -> None:
 
 def cost(data: Path) -> float:
     """Milliseconds, median, for the claims of an answer against others, on real texts of usual length."""
-    with gzip.open(
-        data / "samples" / "hotpot_llama31_8b" / "hotpot_llama31_8b.jsonl.gz", "rt", encoding="utf-8"
-    ) as lines:
-        texts = [sample["text"] for line in lines for sample in json.loads(line)["samples"]]
+    texts = [sample["text"] for row in read_rows(data / HOTPOT) for sample in row["samples"]]
     took = []
     for start in range(0, 3000, 75):
         claims = texts[start : start + CLAIMS_TIMED]
@@ -151,36 +154,53 @@ def cost(data: Path) -> float:
 
 
 def sentences_table(data: Path) -> tuple[str, list[Goal]]:
-    """Full-sentence answers: the share of the largest cluster beside graded agreement."""
-    with gzip.open(
-        data / "samples" / "hotpot_llama31_8b" / "hotpot_llama31_8b.jsonl.gz", "rt", encoding="utf-8"
-    ) as lines:
-        rows = [row for line in lines if (row := json.loads(line)).get("gold")]
-    shares, graded, correct, long = [], [], [], []
-    for row in rows:
-        texts = [sample["text"] for sample in row["samples"]]
-        clusters = cluster_by_rules(row["question"], texts)
-        draft = texts[clusters.draft_index]
-        others = [text for i, text in enumerate(texts) if i != clusters.draft_index]
-        share = len(clusters.largest) / len(texts)
-        is_sentence = len(draft.split()) > SENTENCE_WORDS
-        agreement = agreement_with(row["question"], draft, others)
-        agreeing = share if agreement is None else (1.0 + sum(agreement)) / len(texts)
-        shares.append(share)
-        graded.append(agreeing if is_sentence else share)
-        correct.append(float(row["samples"][clusters.draft_index]["contains"]))
-        long.append(is_sentence)
-    y, chosen = np.array(correct), np.array(long)
-    out = ["| answers | n | right | largest cluster's share | as served |", "|---|---|---|---|---|"]
+    """Full-sentence answers: the share of the largest cluster, and the confidence that is served, without a model and with the shipped judge."""
+    rows = [row for row in read_rows(data / HOTPOT) if row.get("gold")]
+    found = asyncio.run(_sentences(rows))
+    y, of_sentence, chosen_on = (np.array([of[i] for of in found]) for i in (3, 4, 5))
+    lines = ["| answers | n | right | largest cluster's share | as served | with the shipped judge |", "|---" * 6 + "|"]
     goals = []
-    for name, rows_ in (("all", np.ones(len(y), bool)), (f"of more than {SENTENCE_WORDS} words", chosen)):
-        figures = []
-        for values in (np.array(shares), np.array(graded)):
-            figures.append(_estimate(values[rows_], y[rows_]))
-        out.append(f"| {name} | {rows_.sum()} | {y[rows_].mean():.0%} | {figures[0]} | {figures[1]} |")
+    kinds = {
+        "all": np.ones(len(y), bool),
+        f"draft of more than {SENTENCE_WORDS} words": of_sentence,
+        "half on which the figures were chosen": chosen_on,
+        "other half": ~chosen_on,
+    }
+    for name, part in kinds.items():
+        figures = [_estimate(np.array([of[i] for of in found])[part], y[part]) for i in range(3)]
+        lines.append(f"| {name} | {part.sum()} | {y[part].mean():.0%} | {' | '.join(map(str, figures))} |")
         if name == "all":
             goals.append(_at_least("full-sentence answers: AUROC without a model >= .82", figures[1], 0.82))
-    return "\n".join(out), goals
+            goals.append(_at_least("full-sentence answers: AUROC with the shipped judge >= .85", figures[2], 0.85))
+    return "\n".join(lines), goals
+
+
+async def _sentences(rows: Sequence[Row]) -> list[tuple[float, float, float, float, bool, bool]]:
+    """Of each question the share, both confidences, the outcome of the draft, whether it is a sentence, and whether its half was chosen on."""
+    signal, judged = SemanticSignal(), JudgedClusterer(LocalPairs(LocalJudge(), budget_s=60.0))
+    found = []
+    for row in rows:
+        question, samples = row["question"], [Sample(sample["text"]) for sample in row["samples"]]
+        texts = [sample.text for sample in samples]
+        clusters, by_judge = cluster_by_rules(question, texts), await judged.cluster(question, texts)
+        draft = clusters.draft_index
+        found.append(
+            (
+                len(clusters.largest) / len(texts),
+                (await signal.measure(question, samples, clusters)).mean,
+                (await signal.measure(question, samples, by_judge)).mean,
+                float(row["samples"][draft]["contains"]),
+                is_sentence(texts[draft]),
+                int(hashlib.sha256(row["id"].encode()).hexdigest(), 16) % 2 == 0,
+            )
+        )
+    return found
+
+
+def _consensus() -> str:
+    """What the fit left beside its weights."""
+    of = json.loads(CORE_WORDS.read_text(encoding="utf-8"))["odd"]
+    return f"{of['rules, then words']:.3f} ({of['rules']:.3f} by the rules alone; n = {of['n']:,})"
 
 
 def judged_table() -> str:
@@ -356,10 +376,14 @@ def answers_part(milliseconds: float, of_sentences: str, of_cores: str) -> str:
 
 ### Answers in a full sentence
 
-HotpotQA questions to llama-3.1-8b, five samples (samples/hotpot_llama31_8b, the questions with a gold answer): does the draft contain it? The form of
-the graded count and its limit of {SENTENCE_WORDS} words were chosen on these answers, so the second column is kind; the first is what the partition alone gives.
+HotpotQA questions to llama-3.1-8b, five samples (samples/hotpot_llama31_8b, the questions with a gold answer): does the draft contain it? An answer of
+another cluster counts by the probability that it says what the draft says, where one of the two is a sentence (`proxy/clustering/agreement.py`). Nothing was fitted on
+these answers; which figures it weighs, and the limit of {SENTENCE_WORDS} words, were chosen on one half of them.
 
 {of_sentences}
+
+The fit is on people's verdicts on other systems' answers (EVOUNA, even questions). On its odd questions the mean agreement of the other systems' sentences tells
+right sentences from wrong ones with an AUROC of {_consensus()}.
 
 ### The core of a long answer
 

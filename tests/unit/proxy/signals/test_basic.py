@@ -89,5 +89,20 @@ def test_sentences_agree_by_what_answers_the_question() -> None:
     samples = [Sample(text) for text in texts]
     clustering = Clustering(((0,), (1,), (2,), (3,)))
     raw = anyio.run(SemanticSignal().measure, "Who first drew Mickey Mouse?", samples, clustering)
+    alone = anyio.run(
+        SemanticSignal().measure, "Who first drew Mickey Mouse?", samples, Clustering(((3,), (0,), (1,), (2,)))
+    )
     assert raw.concentration == pytest.approx(4.0)
-    assert raw.mean == pytest.approx(0.75, abs=0.05)
+    assert alone.mean < 0.4 < 0.5 < raw.mean < 0.75
+
+
+def test_a_group_by_the_rules_counts_whole_and_short_answers_of_others_not_at_all() -> None:
+    """A sentence in another group may say the same; a short answer there is told apart by the rules for good."""
+    texts = ("Ub Iwerks", "Iwerks", "It was the animator Ub Iwerks who first drew the famous mouse.", "Ub")
+    raw = anyio.run(
+        SemanticSignal().measure,
+        "Who first drew Mickey Mouse?",
+        [Sample(text) for text in texts],
+        Clustering(((0, 1), (2,), (3,))),
+    )
+    assert 2.5 < raw.alpha < 3.0

@@ -1,0 +1,73 @@
+"""How far two sentences say the same of what was asked, and which of their words answer."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.proxy.clustering.agreement import agreement
+from hedgerow.proxy.clustering.core_words import read_asked, read_core
+
+MOUSE = "Mickey Mouse was first drawn by Ub Iwerks in 1927, and shown in thirty films."
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("Who first drew Mickey Mouse?", {"ub", "iwerk"}),
+        ("When was Mickey Mouse first drawn?", {"1927"}),
+    ],
+)
+def test_what_answers_depends_on_what_is_asked(question: str, answers: set[str]) -> None:
+    weights = read_core(MOUSE, read_asked(question)).weights
+    others = [weight for word, weight in weights.items() if word not in answers]
+    assert min(weights[word] for word in answers) > max(others)
+
+
+@pytest.mark.parametrize(
+    ("question", "draft", "same", "different"),
+    [
+        (
+            "Who first drew Mickey Mouse?",
+            "Mickey Mouse was first drawn by Ub Iwerks in 1927, for a film without sound.",
+            "It was the animator Ub Iwerks who did so, in the spring of 1928.",
+            "Mickey Mouse was first drawn by Floyd Gottfredson in 1927, for a film without sound.",
+        ),
+        (
+            "When was Mickey Mouse first drawn?",
+            MOUSE,
+            "The first of the drawings that we know of were made in 1927 by Walt Disney himself.",
+            "Mickey Mouse was first drawn by Ub Iwerks in 1931, at the studio in Los Angeles.",
+        ),
+        (
+            "Which is older, the Louvre or the Prado?",
+            "The Louvre is the older one, for it opened in 1793.",
+            "The Louvre was founded before the Prado, which opened later.",
+            "The Prado is older than the Louvre, for it opened in 1793.",
+        ),
+        (
+            "Who wrote it?",
+            "It was written by the Russian chemist Dmitry Ivanovich Mendeleyev in those years.",
+            "Dmitri Mendeleev is the chemist who is known as its author.",
+            "Julius Lothar Meyer is the chemist who is known as its author.",
+        ),
+    ],
+)  # fmt: skip
+def test_the_same_answer_in_other_words_is_likelier_than_another_in_the_same(
+    question: str, draft: str, same: str, different: str
+) -> None:
+    likely, unlikely = agreement(question, draft, [same, different])
+    assert likely > unlikely
+
+
+@given(st.text(max_size=80), st.text(max_size=80), st.text(max_size=80))
+def test_any_two_texts_agree_with_a_probability_that_has_no_order(question: str, a: str, b: str) -> None:
+    (there,), (back,) = agreement(question, a, [b]), agreement(question, b, [a])
+    assert 0.0 <= there <= 1.0
+    assert there == pytest.approx(back)
+
+
+def test_no_text_is_as_near_as_the_same_text() -> None:
+    same, other = agreement("Who drew it?", MOUSE, [MOUSE, MOUSE.replace("Ub Iwerks", "Floyd Gottfredson")])
+    assert same > other
