@@ -150,6 +150,11 @@ class Sample:
     has_tool_calls: bool = False
     logprob_sum: float | None = None
 
+    @property
+    def is_comparable(self) -> bool:
+        """Whether it says something, and was not cut off by an error of the upstream's (finish reason "error")."""
+        return bool(self.text.strip() or self.refusal) and self.finish_reason != "error"
+
 
 @dataclass(frozen=True, slots=True)
 class Drawing:

@@ -47,7 +47,7 @@ class Drawn:
     Attributes:
         choices: each with the completion object that it stands in.
         samples: the choices as samples, index by index.
-        compared: indices of the samples that have something to compare, text or a refusal.
+        compared: indices of the samples that have something to compare, text or a refusal, and that no error of the upstream's cut off.
         spent: tokens of all answers.
         source: "shared" or "cache" where an equal request drew them.
     """
@@ -61,7 +61,7 @@ class Drawn:
     def plus(self, answer: Json) -> Drawn:
         """These answers and those of one more completion object."""
         samples = (*self.samples, *map(sample_of, answer["choices"]))
-        compared = tuple(i for i, sample in enumerate(samples) if sample.text.strip() or sample.refusal)
+        compared = tuple(i for i, sample in enumerate(samples) if sample.is_comparable)
         choices = (*self.choices, *((answer, choice) for choice in answer["choices"]))
         return Drawn(choices, samples, compared, self.spent + usage_of(answer), self.source)
 

@@ -8,16 +8,19 @@ from typing import Any
 
 import orjson
 
-from hedgerow.proxy.errors import BadRequest, NotFound, UpstreamError
+from hedgerow.proxy.errors import BadRequest, NotFound, UpstreamError, UpstreamRejected
 from hedgerow.proxy.types import Json, Sample, Usage
 
 MAX_TOKENS = 2**31 - 1
+_ANSWERING = frozenset(["choices", "output", "content"])
+"""Fields of which every answer has one."""
 
 
 def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] | None = None) -> Json:
     """Decode a completion object; `convert` makes one of another endpoint's answer, or raises ValueError with what is missing.
 
     Raises:
+        UpstreamRejected: it is an error object, which some providers send with status 200; with the status that it names, else 502.
         UpstreamError: the body is not JSON, not an object, or has no choice; the message says which, and never quotes the body.
     """
     try:
@@ -29,6 +32,10 @@ def checked_completion(name: str, body: bytes, convert: Callable[[Json], Json] |
         raise UpstreamError(
             f"the upstream {name!r} answered with JSON that is not an object", code="upstream_not_completion"
         )
+    if isinstance(answer.get("error"), dict) and _ANSWERING.isdisjoint(answer):
+        status = answer["error"].get("code")
+        is_named = isinstance(status, int) and 400 <= status < 600
+        raise UpstreamRejected(int(status) if is_named else 502, body, "application/json")
     if convert is not None:
         try:
             return convert(answer)

@@ -54,6 +54,13 @@ def test_a_sure_answer_stays_as_it_is(serve: Any, client_of: Any, upstream: Upst
     assert answer.model_extra["hedgerow"]["status"] == "plain"
 
 
+def test_a_plain_choice_is_the_upstreams_to_the_last_key(serve: Any, upstream: Upstream) -> None:
+    """What strict readers expect stays there: `logprobs: null`, too."""
+    upstream.default = says("Canberra.")
+    got = httpx.post(f"{serve()}/v1/chat/completions", json={"model": "m", "messages": ASK})
+    assert got.json()["choices"] == completion("Canberra.")["choices"]
+
+
 def test_headers_tell_status_and_audit_id(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """What a client without access to the body needs stands in three headers."""
     upstream.default = says(*UNSURE)

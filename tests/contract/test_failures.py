@@ -108,6 +108,21 @@ def test_an_error_of_the_upstream_reaches_the_client_as_it_was(
     assert [row["http_status"] for row in rows] == [status, status]
 
 
+@pytest.mark.parametrize(("said", "status"), [(429, 429), ("overloaded", 502), (None, 502), (200, 502)])
+@pytest.mark.parametrize("path", ["chat/completions", "responses", "messages"])
+def test_an_error_with_status_200_is_an_error_in_the_upstreams_words(
+    serve: Any, upstream: Upstream, tmp_path: Any, path: str, said: Any, status: int
+) -> None:
+    """Some providers answer so; the status that the error names becomes the answer's."""
+    body = {"error": {"code": said, "message": "Provider returned error"}, "user_id": "u"}
+    upstream.default = lambda *_: JSONResponse(body)
+    ask = {"model": "m", "messages": ASK, "input": ASK[0]["content"], "max_tokens": 9}
+    got = httpx.post(f"{serve()}/v1/{path}", json=ask)
+    assert (got.status_code, got.json()) == (status, body)
+    (row,) = rows_of(tmp_path, 1)
+    assert (row["status"], row["reason"]) == ("failed", "upstream_rejected")
+
+
 @pytest.mark.parametrize(
     ("reply", "code"),
     [

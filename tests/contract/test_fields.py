@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -12,6 +14,7 @@ import pytest
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
+from hedgerow.calibration import FittedMap, MapRegistry, PlattMap, Provenance
 from tests.contract.test_failures import rows_of
 from tests.support.upstream import Upstream, completion, says
 
@@ -60,6 +63,22 @@ def test_each_field_has_the_share_of_answers_that_agree(
     assert [fields[f"$.rivers[{i}]"]["raw"]["mean"] for i in (0, 1)] == [0.6, 0.8]
     (row,) = rows_of(tmp_path, 1)
     assert row["alpha"] / (row["alpha"] + row["beta"]) == pytest.approx((0.8 + 0.7 + 0.6 + 0.8) / 4)
+
+
+def test_each_field_goes_through_the_routes_map(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any) -> None:
+    """It is measured by how many answers agree, so the map of that signal corrects it."""
+    made = Provenance(500, 0.4, "0" * 64, "semantic", "m", datetime.now(UTC))
+    MapRegistry(tmp_path / "maps").add("one", FittedMap(PlattMap(1.0, -1.0), made))
+    upstream.default = says(*ANSWERS)
+    address = serve(settings={"server": {"admin_key": "adm"}})
+    to = {"url": f"{address}/v1/admin/routes/test/map", "headers": {"authorization": "Bearer adm"}}
+    assert httpx.post(json={"map": "one"}, **to).status_code == 200
+    answer = client_of(address).chat.completions.create(model="m", messages=ASK, response_format=FORMAT)
+    told = answer.model_extra["hedgerow"]
+    assert (told["map"], told["uncalibrated"]) == ("one", False)
+    for field in told["fields"].values():
+        raw = field["raw"]["mean"]
+        assert field["confidence"] == pytest.approx(1 / (1 + (1 - raw) / raw * math.e), abs=1e-6)
 
 
 def test_a_field_settles_by_feedback(serve: Any, client_of: Any, upstream: Upstream) -> None:

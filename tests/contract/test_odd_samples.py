@@ -27,6 +27,8 @@ def _message(**fields: Any) -> dict[str, Any]:
     return {"message": {"role": "assistant", "content": None} | fields}
 
 
+BROKEN = {"finish_reason": "error", "message": {"role": "assistant", "content": "Can"}}
+"""How some providers send what an error of theirs cut off."""
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
 
@@ -42,6 +44,8 @@ CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{
         ([_message(refusal="I can't help.")] * 4, ("passed", "refusal"), [4]),
         ([_message(tool_calls=[CALL]), "Canberra.", "Canberra.", "Canberra."], ("passed", "tool_calls"), None),
         (["Canberra.", "Sydney."], ("hedged", None), [2, 1]),
+        ([BROKEN, BROKEN, BROKEN, "Canberra.", "Canberra.", "Sydney."], ("hedged", None), [2, 1]),
+        ([BROKEN] * 4, ("degraded", "too_few_samples"), None),
     ],
     ids=[
         "identical",
@@ -53,6 +57,8 @@ CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{
         "refusals",
         "tool call",
         "fewer than asked",
+        "some cut off by an error",
+        "all cut off by an error",
     ],
 )
 def test_each_kind_has_its_outcome(

@@ -67,7 +67,7 @@ def answer(completion: Json, choice: Json, text: str | None, *, logprobs: bool) 
     Args:
         logprobs: whether the client asked for log-probabilities; those of other words, or that nobody asked for, stay out.
     """
-    choice = {key: value for key, value in choice.items() if key != "logprobs" or logprobs} | {"index": 0}
+    choice = choice | {"index": 0} | ({"logprobs": None} if "logprobs" in choice and not logprobs else {})
     if text is not None:
         words = {"message": choice["message"] | {"content": text}} if "message" in choice else {"text": text}
         choice |= words | {"logprobs": None}
