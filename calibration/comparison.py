@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from hedgerow.calibration.arrays import FloatArray, beta_sample
 from hedgerow.calibration.errors import CalibrationError, RangeError
-from hedgerow.calibration.fitting import HeldOutError, MeasuredBy, out_of_fold, random_folds
+from hedgerow.calibration.fitting import HeldOutError, MeasuredBy, out_of_fold, random_folds, shared_training
 from hedgerow.calibration.maps.base import map_class
 from hedgerow.calibration.metrics.bootstrap import Interval
 from hedgerow.calibration.metrics.table import Betas
@@ -176,23 +175,6 @@ def _held_out(
 def _figures(betas: Betas, correct: FloatArray) -> dict[str, float]:
     figures = summarise(*betas, correct)
     return {name: figures[name] for name in SHOWN if name in figures}
-
-
-def shared_training(folds: int) -> float:
-    """How much wider than for independent answers the standard error of a cross-validated difference is taken to be: > 1; 1.5 for 5 folds.
-
-    Notes
-    -----
-    An answer is measured in one fold and learned from in the others. Where two maps are about as good, the difference of their scores is a sum
-    over pairs of answers, and each pair stands in it twice, once with either answer measured; taking the answers for independent counts half of
-    that variance. **Source**: the corrected variance of Nadeau & Bengio, Inference for the Generalization Error, Machine Learning 52 (2003), section 3:
-    (1/K + n_test/n_train) S^2 in place of S^2/K. **Deviates**: S^2 is estimated from single answers, not from the means of K folds, which are few.
-    Where the maps differ much, the result is wider than it need be.
-
-    >>> shared_training(5)
-    1.5
-    """
-    return math.sqrt(1.0 + folds / (folds - 1.0))
 
 
 def together(

@@ -35,7 +35,8 @@ class Provenance:
         By parameter, from the Fisher information; empty for maps without parameters in that sense.
     cross_validation : Mapping[str, Mapping[str, float]]
         Per metric {"before", "after"}: what the fit does to records it did not see; of some {"change_low", "change_high"}, a 95 % interval of
-        the difference, by the paired bootstrap over those records. Empty where there were too few.
+        the difference, by the paired bootstrap over those records, widened because each was also learned from
+        (`hedgerow.calibration.fitting.shared_training`). Empty where there were too few.
     notes : tuple[str, ...]
         What the fit had to say: regularised because separable, few records, ...
     raw_histogram : tuple[int, ...]

@@ -52,6 +52,7 @@ def evaluate(
     clusters: Clusters = "rules",
     resamples: int = 200,
     seed: int = 0,
+    skip_bad: bool = False,
 ) -> Report:
     """Fit a map on the first part of labelled answers and measure it on the rest.
 
@@ -69,6 +70,8 @@ def evaluate(
         How answers are grouped: by the proxy's `rules`, or `exact`, equal texts.
     resamples, seed : int
         Of the bootstrap.
+    skip_bad : bool
+        Go on without rows that cannot be used; `figures["bad_rows"]` counts them.
 
     Raises
     ------
@@ -84,12 +87,12 @@ def evaluate(
     >>> report.figures["smooth_ece"]["after"] < report.figures["smooth_ece"]["before"]
     True
     """
-    records = _usable(_apart(lambda: measure_file(_source(data), [signal], clusters)[signal]))
+    records = _usable(_apart(lambda: measure_file(_source(data), [signal], clusters)[signal]), skip_bad)
     evaluation = run(
         records.alpha, records.beta, records.correct, kind=kind, train_fraction=train_fraction, resamples=resamples,
         rng=np.random.default_rng(seed), signal=signal, model=records.model,
     )  # fmt: skip
-    figures = evaluation_document(evaluation, _name(data), signal, clusters, 0)
+    figures = evaluation_document(evaluation, _name(data), signal, clusters, len(records.bad))
     return Report(figures, lambda: render(evaluation, figures))
 
 
@@ -100,13 +103,14 @@ def compare(
     signal: str = "semantic",
     clusters: Clusters = "rules",
     seed: int = 0,
+    skip_bad: bool = False,
 ) -> Report:
     """Rank every kind of map on every signal that labelled answers allow, by cross-validation, each against one `kind` on one `signal`.
 
     Parameters and errors as of `evaluate`; `hedgerow.calibration.comparison.compare` says how.
     """
     measured = _apart(lambda: signals_in(_source(data), clusters))
-    _usable(next(iter(measured.values())))
+    _usable(next(iter(measured.values())), skip_bad)
     comparison = compare_signals(measured, reference=(signal, kind), resamples=2000, seed=seed)
     figures = comparison_document(comparison, _name(data), clusters)
     return Report(figures, lambda: render_comparison(figures))
@@ -126,10 +130,11 @@ def _name(data: Source | str) -> str:
     return Path(data).name if isinstance(data, str | Path) else "labelled answers"
 
 
-def _usable(records: Records) -> Records:
-    if records.bad:
-        first = records.bad[0]
-        raise ValueError(f"{len(records.bad)} rows cannot be used; row {first.line}: {first.reason}")
+def _usable(records: Records, skip_bad: bool) -> Records:
+    if records.bad and not skip_bad:
+        first, *others = records.bad
+        more = f", and {len(others):,} more rows cannot be used" if others else ""
+        raise ValueError(f"row {first.line} cannot be used{more} (skip_bad=True goes on without): {first.reason}")
     if not records.correct.size:
         raise NotEnoughData("no row has a label")
     return records

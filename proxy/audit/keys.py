@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -184,7 +185,14 @@ def _key(row: Any) -> Key:
 def _described(content: Mapping[str, Any]) -> str:
     """What is set of a key, for the record of changes."""
     shown = {name: content[name] for name in (*CHANGEABLE, "role") if content.get(name) is not None}
-    return ", ".join(f"{name} {value}" for name, value in shown.items()) or "no limits"
+    return ", ".join(f"{name.replace('_', ' ')} {_in_words(value)}" for name, value in shown.items()) or "no limits"
+
+
+def _in_words(value: object) -> str:
+    """Routes by name, a moment (the one number that is no whole one) as a date."""
+    if isinstance(value, tuple | list):
+        return " and ".join(map(str, value))
+    return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M} UTC" if isinstance(value, float) else str(value)
 
 
 def _note(

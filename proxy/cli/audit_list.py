@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +16,7 @@ from hedgerow.proxy.audit.engine import Engine, transaction
 from hedgerow.proxy.audit.explorer import EXPORT_PAGE, LISTED, MAX_TEXT, Filter, Judged, Page, Place, requests
 from hedgerow.proxy.audit.formats import form_of
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, moment, one_sentence, stop
+from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.config import Mode
 from hedgerow.proxy.monitoring.figures import percent
@@ -107,7 +107,7 @@ def _print(rows: list[Json]) -> None:
         confidence = percent(row["confidence"]) if row["confidence"] is not None else ""
         facts = [_moment(row["created_at"]), row["route"], row["key"], row["model"], row["status"], confidence]
         table.add_row(*(Text(fact or "") for fact in facts), Text(verdict, "red" if verdict == "wrong" else ""), words)
-    Console(highlight=False).print(table)
+    show(table)
 
 
 def _moment(stamp: float) -> str:

@@ -16,6 +16,7 @@ from hedgerow.calibration.metrics import Interval
 from hedgerow.proxy.audit import queries
 from hedgerow.proxy.audit.engine import Connection, transaction
 from hedgerow.proxy.cli.common import ConfigPath, stop
+from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.monitoring import figures
 from hedgerow.proxy.monitoring.arms import Comparison, comparison
@@ -177,7 +178,7 @@ def _print_summary(lines: list[Line], period: str) -> None:
             f"{sum(line.tokens.values()):,}",
             "–" if spent.unpriced and not spent.total else dollars(spent.total),
         )
-    Console(highlight=False).print(table)
+    show(table)
 
 
 def _print_projections(rows: list[Line]) -> None:
@@ -215,7 +216,7 @@ def _print_claims(rows: list[Line]) -> None:
         shares = ("–" if share is None else f"{share:.0%}" for share in (claims.accuracy, claims.confidence))
         name = f"[bold]{line.name}[/]" if line.name else "all"
         table.add_row(name, f"{claims.verdicts:,}", *shares, number(claims.fd, 2), number(claims.generalised_ece, 3))
-    Console(highlight=False).print(table)
+    show(table)
 
 
 _GAPS = {
@@ -242,7 +243,7 @@ def _print_arms(arms: list[Comparison]) -> None:
             means = ("–" if mean is None else f"{mean:,.{digits}f}" for mean in (gap.on, gap.rest))
             known = gap.estimate is not None
             table.add_row("", name, *means, f"{gap.low:,.{digits}f} to {gap.high:,.{digits}f}" if known else "–")
-    Console(highlight=False).print(table)
+    show(table)
 
 
 def _print_worst(rows: list[dict[str, Any]]) -> None:

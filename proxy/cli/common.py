@@ -191,11 +191,12 @@ def write_page(path: Path, page: str) -> None:
 
 
 def progress_bar(*columns: ProgressColumn) -> Progress:
-    """Progress bars on standard error that leave nothing behind."""
+    """Progress bars on standard error that leave nothing behind; none where that is no terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import typer
 from rich.console import Console
@@ -23,15 +24,16 @@ from hedgerow.proxy.services.services import check_services, judge_state, open_u
 from hedgerow.proxy.spending.prices import Prices, open_prices
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import usage_of
+from hedgerow.proxy.upstreams.connections import authority
 
 QUESTION = "Who painted the Mona Lisa?"
 """One that the small embedded model answers rightly, too (benchmarks/fits/example_questions.py)."""
 ASKED = 2
 """Answers that the one question asks for: enough to see whether `n` is taken."""
-State = Literal["works", "note", "fails"]
+State = Literal["works", "fact", "note", "fails"]
 Finding = tuple[State, str, str]
 """How it stands, with what, and what is to be said of it."""
-_MARKS = {"works": ("✓", "green"), "note": ("!", "yellow"), "fails": ("✗", "red")}
+_MARKS = {"works": ("✓", "green"), "fact": ("·", "dim"), "note": ("!", "yellow"), "fails": ("✗", "red")}
 
 
 def doctor(
@@ -101,7 +103,7 @@ async def _of_route(settings: Settings, route: Route, headers: Mapping[str, str]
     try:
         started = time.perf_counter()
         try:
-            answer = await upstream.complete(Call("/chat/completions", body, headers))
+            answer = await upstream.complete(Call("/chat/completions", body, headers, patient=False))
         except UpstreamRejected as refused:
             if refused.status in (401, 403, 404):
                 raise
@@ -110,12 +112,12 @@ async def _of_route(settings: Settings, route: Route, headers: Mapping[str, str]
                 name,
                 f"refuses `n` and `logprobs` (status {refused.status}); answers are drawn in calls of one",
             )
-            answer = await upstream.complete(Call("/chat/completions", _plain(body), headers))
+            answer = await upstream.complete(Call("/chat/completions", _plain(body), headers, patient=False))
         yield "works", name, f"answers in {time.perf_counter() - started:.1f} s: {_first_text(answer)!r}"
         for finding in _abilities(name, route, answer, open_prices(settings.prices)):
             yield finding
     except ProxyError as error:
-        yield "fails", name, _advice(error, asked_for, headers)
+        yield "fails", name, _advice(error, asked_for, headers) + _place(error, settings, route.upstream)
     finally:
         await upstream.aclose()
 
@@ -151,13 +153,21 @@ def _abilities(name: str, route: Route, answer: Json, prices: Prices) -> list[Fi
             else "what that costs is not known, the model has no price (docs/costs.md)"
         )
         said = f"this question takes about {drawn.total} tokens calibrated, {plain.total} plain: {worth}"
-        findings.append(("note", name, said))
+        findings.append(("fact" if price is not None else "note", name, said))
     return findings
 
 
 def _first_text(answer: Json) -> str:
     message: Any = answer["choices"][0].get("message") or {}
     return " ".join(str(message.get("content") or "").split())[:60]
+
+
+def _place(error: ProxyError, settings: Settings, upstream: str) -> str:
+    """Where an upstream was looked for that is not there: host and port of its address, without what else may stand in it."""
+    base_url = getattr(settings.upstreams[upstream], "base_url", None)
+    if error.code != "upstream_unreachable" or not base_url:
+        return ""
+    return f": nothing answers at {authority(urlsplit(base_url))} (upstreams.{upstream}.base_url)"
 
 
 def _advice(error: ProxyError, model: str, headers: Mapping[str, str]) -> str:

@@ -19,6 +19,7 @@ from hedgerow.calibration.metrics.table import METRICS
 from hedgerow.proxy.cli.common import On, SkipBad, advancing, one_sentence, readable, stop, write_page
 from hedgerow.proxy.cli.conditions import parse_conditions
 from hedgerow.proxy.cli.records import Clusters, Signal, load_records, report_records
+from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.lab.datasets import read_objects
 from hedgerow.proxy.lab.evaluating import (
     COMPARED_KINDS,
@@ -127,7 +128,7 @@ def _print_table(document: dict[str, Any]) -> None:
         table.add_row(
             name, shown(held, "before"), shown(held, "after"), _with_interval(held, "difference"), _flag(held)
         )
-    console.print(table)
+    show(table, console)
     parts = ", ".join(f"{name} {value:.4g}" for name, value in document["map"].items() if isinstance(value, float))
     console.print(f"map: {document['map']['kind']}{f' ({parts})' if parts else ''}", highlight=False, soft_wrap=True)
     for note in document["provenance"]["notes"]:
@@ -211,7 +212,7 @@ def _print_comparison(document: dict[str, Any]) -> None:
         figures = (_number(one.get(name)) for name in ("smooth_ece", "faithfulness_divergence", "auroc"))
         difference = "" if is_reference else _difference(one)
         table.add_row(one["signal"], one["map"], f"{one['brier']:.4f}", difference, verdict, *figures)
-    console.print(table)
+    show(table, console)
     for one in document["failed"]:
         console.print(f"{one['signal']}, {one['map']}: {one['reason']}", highlight=False, soft_wrap=True)
 

@@ -31,6 +31,7 @@ from hedgerow.proxy.cli.common import (
 from hedgerow.proxy.cli.conditions import parse_conditions
 from hedgerow.proxy.cli.faithfulness_drawing import ToDraw, draw_to, prompts_of
 from hedgerow.proxy.cli.judging import Judge, Way, check, judging, paced
+from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.answers import Looked
 from hedgerow.proxy.lab.faithfulness import measuring, served
@@ -245,7 +246,7 @@ def _print_curve(console: Console, curve: list[Json]) -> None:
             f"{row['decisiveness']:.2f}{error}",
             f"{row['faithfulness']:.2f}",
         )
-    console.print(table)
+    show(table, console)
 
 
 def _figure(group: Json, metric: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from rich.table import Table
 from hedgerow.calibration.metrics import Interval
 from hedgerow.proxy.audit.engine import Engine, transaction
 from hedgerow.proxy.audit.queries import Period
+from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.monitoring.markers import MIN_ANSWERS, MarkerDrift, drift_of_markers
 from hedgerow.proxy.types import Json
 
@@ -55,7 +56,7 @@ def print_drift(console: Console, rows: Sequence[MarkerDrift]) -> None:
             row.route, row.marker, f"{row.answers:,}", _figure(row.mic, ""), f"{row.before:,}", _figure(row.earlier, ""),
             _figure(row.change, "+") + (" *" if row.drifts else ""),
         )  # fmt: skip
-    console.print(table)
+    show(table, console)
     console.print(
         f"then: as long a stretch before this one; a marker needs {MIN_ANSWERS} answers in each. ± 95 %; *: a change of more than that, as one in twenty is by chance",
         soft_wrap=True,

@@ -33,6 +33,7 @@ from hedgerow.proxy.cli.common import (
 )
 from hedgerow.proxy.cli.judging import Judge, RouteName, Way, check, judging, paced
 from hedgerow.proxy.cli.marker_drift import in_json, print_drift, read_drift
+from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.markers import measuring, running
 from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, UNNAMED, Gathered, document
@@ -270,8 +271,8 @@ def _print_model(console: Console, model: Json, thresholds: Sequence[int]) -> No
         soft_wrap=True,
     )
     for how in ("with", "without"):
-        console.print(_metrics_table(model, thresholds, how))
-    console.print(_markers_table(model))
+        show(_metrics_table(model, thresholds, how), console)
+    show(_markers_table(model), console)
     if len(model["markers"]) > SHOWN:
         console.print(f"and {len(model['markers']) - SHOWN} rarer markers: --json has all")
     for note in model["notes"]:

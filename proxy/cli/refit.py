@@ -14,6 +14,7 @@ from hedgerow.calibration.errors import CalibrationError
 from hedgerow.proxy.audit.engine import Engine, transaction
 from hedgerow.proxy.audit.operators import note_change, set_state, states
 from hedgerow.proxy.cli.common import named_route, stop, whoami
+from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.lab.fitting import NoVerdicts, RouteRefit, refit_route
@@ -78,7 +79,7 @@ def _print(document: dict[str, Any]) -> None:
         low, high = held["difference_interval"]
         change = f"{held['difference']:+.3f} ({low:+.3f} to {high:+.3f})"
         table.add_row(metric, f"{held['active']:.3f}", f"{held['new']:.3f}", change)
-    console.print(table)
+    show(table, console)
     if document["grades_left_out"]:
         console.print(f"{document['grades_left_out']} grades between right and wrong were left out", highlight=False)
     for note in document["notes"]:

@@ -13,6 +13,7 @@ from rich.table import Table
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, On, SkipBad, one_sentence, progress_bar, write_page
 from hedgerow.proxy.cli.conditions import parse_conditions
 from hedgerow.proxy.cli.questions import embedded, labelled_rows, report_left_out
+from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.lab.regimes import ESTIMATORS, Options, steps_of, study, to_document
 from hedgerow.proxy.lab.report import render_regimes
 from hedgerow.proxy.lab.spreading import place
@@ -88,7 +89,7 @@ def _print(document: dict[str, Any]) -> None:
     for name in ("brier", "generalised_ece", "smooth_ece", "worst_group_gap"):
         held = document[name]
         table.add_row(name, *("–" if held[one] is None else f"{held[one]:.4f}" for one in ESTIMATORS))
-    console.print(table)
+    show(table, console)
     gain = document["gain"]["over_platt"]
     console.print(
         f"Brier, local minus platt: {gain['estimate']:+.4f} ({gain['low']:+.4f} to {gain['high']:+.4f})",
@@ -120,4 +121,4 @@ def _print_regimes(console: Console, document: dict[str, Any]) -> None:
             str(regime["id"]), regime["sign"], f"{regime['size']} ({regime['share']:.0%})",
             f"{regime['gap']:+.3f} ({low:+.3f} to {high:+.3f})", f"{regime['raw_gap']:+.3f}", f"{regime['corrected_gap']:+.3f}", about,
         )  # fmt: skip
-    console.print(table)
+    show(table, console)

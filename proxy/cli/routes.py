@@ -125,9 +125,11 @@ def changes(
 
 def _say(change: Change) -> None:
     when = datetime.fromtimestamp(change.created_at, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    before, after = change.before or "as configured", change.after or "as configured"
     note = f"  ({change.note})" if change.note else ""
-    typer.echo(f"{when} UTC  {change.actor}  {change.route or 'all routes'}: {change.what} {before} -> {after}{note}")
+    said = f"{change.before or 'as configured'} -> {change.after or 'as configured'}"
+    if change.route is None and change.before is None:  # of a key, of a purge: something new, not another value
+        said = change.after or ""
+    typer.echo(f"{when} UTC  {change.actor}  {change.route or 'all routes'}: {change.what} {said}{note}")
 
 
 def _map(route: Json) -> str:

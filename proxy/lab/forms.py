@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.proxy.types import Json
@@ -114,8 +114,15 @@ def names_of(part: str) -> str:
     return ", ".join(repr(name) for name in NAMES[part])
 
 
-def found_in(content: Iterable[str]) -> str:
-    """The names that a row has, for a message."""
-    names = [repr(name[:40]) for name in content]
+def found_in(content: Mapping[str, Any]) -> str:
+    """The names that a row has, for a message: columns such as `sample_1`, `sample_2` by the first, and what holds nothing marked so."""
+    numbered = [name for name in content if _NUMBERED.fullmatch(str(name).strip())]
+    names = [
+        repr(str(name)[:40])
+        + (f" to {numbered[-1]!r}" if name in numbered and len(numbered) > 1 else "")
+        + (" (empty)" if value is None or value == "" else "")
+        for name, value in content.items()
+        if name not in numbered[1:]
+    ]
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"Found: {', '.join(names[:_SHOWN]) or 'nothing'}{more}"

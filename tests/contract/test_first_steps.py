@@ -114,6 +114,7 @@ def test_the_doctor_says_what_works_and_what_it_takes(upstream: Upstream) -> Non
     ):
         assert said in done.output
     assert upstream.calls[0]["model"] == "m"
+    assert "! route default, upstream model: this question takes" in done.output
 
 
 def test_the_doctor_notices_an_upstream_without_n(upstream: Upstream) -> None:
@@ -153,4 +154,6 @@ def test_an_upstream_that_is_not_there_is_one_line() -> None:
     assert run("init", "--base-url", "http://127.0.0.1:9/v1", "--key-variable", "").exit_code == 0
     done = run("doctor")
     assert done.exit_code == 1
-    assert "cannot be reached" in done.output
+    (line,) = [line for line in done.output.splitlines() if line.startswith("✗")]
+    assert line.endswith("cannot be reached: nothing answers at 127.0.0.1:9 (upstreams.model.base_url)")
+    assert "upstream_retry" not in done.output

@@ -200,7 +200,18 @@ def test_a_frame_is_evaluated_and_compared_as_the_command_does_it(tmp_path: Path
     compared.save(tmp_path / "c.html")
     assert (tmp_path / "c.html").read_text().startswith("<!doctype html>")
     assert "srcdoc" in compared._repr_html_()
-    with pytest.raises(ValueError, match="row 1: no confidence"):
+    with pytest.raises(ValueError, match=r"row 1 cannot be used .*: no confidence"):
         hedgerow.evaluate([{"sure": 0.5, "label": 1}])
     with pytest.raises(ValueError, match="no row has a label"):
         hedgerow.evaluate([{"confidence": 0.5, "label": None}])
+
+
+def test_a_frame_with_empty_cells_says_which_and_goes_on_without_them() -> None:
+    """pandas reads the right answer "None" as nothing."""
+    p, y = answers()
+    frame = pd.DataFrame({"confidence": p, "label": y.astype(object)})
+    frame.loc[[3, 5], "confidence"] = np.nan
+    with pytest.raises(ValueError, match=r"row 4 cannot be used, and 1 more .*skip_bad=True.* 'confidence' \(empty\)"):
+        hedgerow.evaluate(frame)
+    assert hedgerow.evaluate(frame, skip_bad=True, resamples=0).figures["bad_rows"] == 2
+    assert hedgerow.compare(frame, skip_bad=True).figures["n"] == len(p) - 2

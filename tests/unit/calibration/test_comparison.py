@@ -9,7 +9,8 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from hedgerow.calibration.comparison import Signal, compare, together
 from hedgerow.calibration.errors import CalibrationError, RangeError
-from hedgerow.calibration.fitting import fit_map, random_folds
+from hedgerow.calibration.fitting import fit_map, out_of_fold, random_folds
+from hedgerow.calibration.maps.platt import PlattMap
 from hedgerow.calibration.metrics.smooth import smooth_ece_interval
 from hedgerow.calibration.metrics.table import METRICS, paired
 
@@ -126,7 +127,12 @@ def test_a_learned_signal_is_measured_without_the_fold():
 def test_a_fit_keeps_the_interval_of_what_it_changes():
     a, b, y = traffic()
     held = fit_map("platt", a, b, y, resamples=100).provenance.cross_validation["generalised_ece"]
-    assert held["change_low"] < held["after"] - held["before"] < held["change_high"] < 0.0
+    change = held["after"] - held["before"]
+    assert held["change_low"] < change < held["change_high"] < 0.0
+    before, after = out_of_fold(PlattMap.learn, (a, b, y), random_folds(a, b, y, 5), 5)
+    independent = paired("generalised_ece", before, after, y, rng=np.random.default_rng(0), resamples=100).difference
+    assert change - held["change_low"] == pytest.approx(1.5 * (independent.estimate - independent.low))
+    assert held["change_high"] - change == pytest.approx(1.5 * (independent.high - independent.estimate))
     assert fit_map("platt", a, b, y).provenance.cross_validation["generalised_ece"].keys() == {"before", "after"}
 
 
