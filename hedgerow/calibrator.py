@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
 
 from hedgerow.answers import Confidence
 from hedgerow.calibration import FittedMap
+from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.fitting import fit_map
 
 Floats = NDArray[np.float64]
@@ -68,14 +76,17 @@ class Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         hedgerow.calibration.errors.CalibrationError
             If a value is out of range, the shapes do not fit together, or the data do not determine a map. A ValueError.
         """
-        mean, correct = _column(p), np.asarray(y, dtype=np.float64).reshape(-1)
+        mean, correct = _column(p), _outcomes(y)
+        check_consistent_length(mean, correct)
         options: dict[str, Any] = {"allow_negative_slope": True} if self.allow_negative_slope else {}
         if sample_weight is not None:
-            weights = np.asarray(sample_weight, dtype=np.float64).reshape(-1)
-            if weights.shape != mean.shape or not (np.isfinite(weights) & (weights >= 0)).all():
-                raise ValueError(f"sample_weight must hold {mean.size} finite numbers >= 0")
+            weights = _check_sample_weight(sample_weight, mean, dtype=np.float64, ensure_non_negative=True)
             mean, correct, weights = (column[weights > 0] for column in (mean, correct, weights))
+            if not weights.size:
+                raise NotEnoughData("every sample_weight is zero")
             options |= {"weights": weights, "folds": 0}
+        if np.all(correct == correct[0]):
+            raise NotEnoughData("y holds one class alone: both right and wrong answers must occur")
         self.fitted_: FittedMap = fit_map(self.kind, *_betas(mean), correct, **options)
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = 1
@@ -104,12 +115,22 @@ class Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
 
 
 def _column(p: ArrayLike) -> Floats:
-    values = np.asarray(p, dtype=np.float64)
+    values = check_array(p, dtype=np.float64, ensure_2d=False, input_name="p")
     if values.ndim == 2 and values.shape[1] in (1, 2):
         return values[:, -1]
     if values.ndim != 1:
         raise ValueError(f"confidences must have the shape (n,), (n, 1) or (n, 2), got {values.shape}")
     return values
+
+
+def _outcomes(y: ArrayLike) -> Floats:
+    if y is None:
+        raise ValueError("Calibrator requires y to be passed, but the target y is None")
+    outcomes = column_or_1d(y, warn=True)
+    check_classification_targets(outcomes)
+    if type_of_target(outcomes) == "multiclass":
+        raise ValueError("Only binary classification is supported. y must be 0 or 1")
+    return np.asarray(outcomes, dtype=np.float64)
 
 
 def _betas(mean: Floats) -> tuple[Floats, Floats]:

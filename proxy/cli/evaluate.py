@@ -35,6 +35,8 @@ from hedgerow.proxy.lab.spreading import place
 
 COMPARISON_RESAMPLES = 2000
 """Of all candidates at once; they are quick."""
+_FAR = 10.0
+"""An end of an interval, in nats, that no usual answer explains."""
 _WIDE = 120
 """Columns of a terminal from which on every figure is shown with its interval, not its change alone; --json and --html have all."""
 
@@ -130,6 +132,11 @@ def _print_table(document: dict[str, Any]) -> None:
         )
     show(table, console)
     parts = ", ".join(f"{name} {value:.4g}" for name, value in document["map"].items() if isinstance(value, float))
+    if any(_reaches_far(held) for held in metrics_of(document).values()):
+        console.print(
+            "An interval that reaches far allows for a wrong answer on which all samples agreed: few have been seen, and one decides the figure.",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
     console.print(f"map: {document['map']['kind']}{f' ({parts})' if parts else ''}", highlight=False, soft_wrap=True)
     for note in document["provenance"]["notes"]:
         console.print(f"note: {note}", highlight=False, soft_wrap=True)
@@ -145,7 +152,15 @@ def _value(held: dict[str, Any], part: str) -> str:
 
 def _with_interval(held: dict[str, Any], part: str) -> str:
     interval, sign = held.get(f"{part}_interval"), "+" if part == "difference" else ""
-    return _value(held, part) + (f" ({interval[0]:{sign}.3f} to {interval[1]:{sign}.3f})" if interval else "")
+    return _value(held, part) + (f" ({_end(interval[0], sign)} to {_end(interval[1], sign)})" if interval else "")
+
+
+def _end(value: float, sign: str) -> str:
+    return f"{value:{sign}.3f}" if abs(value) < _FAR else f"{value:{sign},.0f}"
+
+
+def _reaches_far(held: dict[str, Any]) -> bool:
+    return any(abs(end) >= _FAR for end in held.get("difference_interval", ()))
 
 
 def _flag(held: dict[str, Any]) -> str:
