@@ -130,7 +130,10 @@ def _outcomes(y: ArrayLike) -> Floats:
     check_classification_targets(outcomes)
     if type_of_target(outcomes) == "multiclass":
         raise ValueError("Only binary classification is supported. y must be 0 or 1")
-    return np.asarray(outcomes, dtype=np.float64)
+    try:
+        return np.asarray(outcomes, dtype=np.float64)
+    except ValueError as error:
+        raise ValueError(f"y must be 0 or 1 (False or True), got {str(outcomes[0])!r}") from error
 
 
 def _betas(mean: Floats) -> tuple[Floats, Floats]:

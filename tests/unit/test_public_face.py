@@ -124,6 +124,8 @@ def test_the_calibrator_says_what_is_wrong() -> None:
     for wrong, message in (((p * 2, y), r"\[0, 1\]"), ((np.zeros((5, 3)), y), "shape"), ((p, y * 3), "0 or 1")):
         with pytest.raises(ValueError, match=message):
             hedgerow.Calibrator().fit(*wrong)
+    with pytest.raises(ValueError, match=r"y must be 0 or 1 .*, got '(yes|no)'"):
+        hedgerow.Calibrator().fit(p, np.where(y, "yes", "no"))
     with pytest.raises(NotEnoughData, match="right and wrong"):
         hedgerow.Calibrator().fit(p, np.ones(50))
     with pytest.raises(ValueError, match="sample_weight"):
