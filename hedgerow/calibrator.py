@@ -115,7 +115,7 @@ class Calibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
 
 
 def _column(p: ArrayLike) -> Floats:
-    values = check_array(p, dtype=np.float64, ensure_2d=False, input_name="p")
+    values: Floats = check_array(p, dtype=np.float64, ensure_2d=False, input_name="p")
     if values.ndim == 2 and values.shape[1] in (1, 2):
         return values[:, -1]
     if values.ndim != 1:

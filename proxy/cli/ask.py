@@ -21,8 +21,10 @@ from hedgerow.proxy.pipeline.result import Result, Run
 from hedgerow.proxy.pipeline.run import calibrate
 from hedgerow.proxy.services.services import open_pipelines
 
-WIDTH = 36
-"""Columns of a drawn density."""
+WIDTH, LEAST_WIDTH = 36, 9
+"""Columns of a drawn density where there is room, and at least."""
+BESIDE = 44
+"""Columns of the name and the figures beside a drawn density."""
 MAX_SHOWN_CLUSTERS = 8
 SOURCES = {"modelled": "lexicon (modelled)", "standard": "a published standard", "people": "people"}
 """Where a hedge's perceived confidence comes from, when no readers are counted."""
@@ -127,11 +129,12 @@ def _confidence(result: Result, console: Console) -> None:
         f"map {confidence.map_id}" if confidence.map_id else "uncalibrated: no map has been fitted for this route yet"
     )
     _heading(console, "Confidence", f"{confidence.signal} signal, {note}")
+    width = max(LEAST_WIDTH, min(WIDTH, console.width - BESIDE))
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
     for name, beta, style in (("raw", confidence.raw, "yellow"), ("calibrated", confidence.calibrated, "green")):
         figures = f"mean {beta.mean:.3f}  Beta({beta.alpha:.3g}, {beta.beta:.3g})"
-        table.add_row(name, f"[{style}]{density_bars(beta, WIDTH)}[/]", figures)
-    axis = f"0{'0.5':^{WIDTH - 2}}1"
+        table.add_row(name, f"[{style}]{density_bars(beta, width)}[/]", figures)
+    axis = f"0{'0.5':^{width - 2}}1"
     table.add_row("", f"[dim]{axis}[/]", "")
     console.print(table)
 
