@@ -1,5 +1,7 @@
 """Draw a set of fresh answers: `python -m benchmarks.fits.fresh fresh-4 5503` adds it, worded by today's rules and without grades, to tests/data/reading_fresh.jsonl.
 
+From the eleventh on `--by-source` draws so many of each source; of those that may not be copied, tests/data/reading_unshipped.jsonl keeps the grades and a hash of the text that was graded.
+
 Fresh means: no prompt of an answer that was read before, of a sentence that the claim gate was fitted on, or of a request that the request gate was fitted on. As in
 the reading set, prompts are such as today's rules take to ask for something that can be right or wrong; answers to others stand as they are. Where a source has no such prompt left for a kind, as for
 lists and chats, other models' answers to prompts that are known come in, none of which was read (`known_prompt`). Even and odd sets draw from different halves of the prompts, so that the long technical prompts, which are few, are in both.
@@ -30,6 +32,14 @@ TARGETS = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95)
 LONGEST, LONGEST_QUESTION = 3_000, 1_500
 MOST_BEGIN = 2
 """Replies of a kind by models that were made before chat."""
+BY_SOURCE = {
+    "evouna": 40, "hotpot_llama31_8b": 32, "halueval_general": 28, "factscore_human": 26, "refchecker_nq": 26, "mt_bench": 12, "begin": 12, "haluquestqa": 11, "arena_hard": 2,
+    "simpleqa_gpt5mini": 26, "graph_uncertainty_bios": 20, "graph_uncertainty_popqa": 20, "wikibio_gpt3": 16,
+}  # fmt: skip
+"""What the sets from the eleventh on are drawn by, since few prompts are left for most kinds."""
+SHIPPED = frozenset({"Apache-2.0", "MIT", "CC BY 4.0"})
+UNSHIPPED = reading.FILE.with_name("reading_unshipped.jsonl")
+"""Answers under another licence or none: their grades without their texts."""
 FITTED_ON, ASKED = (ROOT / "tests" / "data" / name for name in ("claims.tsv", "requests.jsonl"))
 
 
@@ -44,6 +54,37 @@ def sources(data: Path) -> Iterator[Source]:
         yield Source("hotpot_llama31_8b", "MIT", row["question"], f"hotpot:{row['id']}", row["question"], text)
     for row in reading._lines(data / "rag" / "begin.jsonl.xz"):
         yield Source("begin", "CC BY 4.0", row["question"], row["id"], row["question"], row["answer"])
+
+
+def unshipped(data: Path) -> Iterator[Source]:
+    """Biographies, facts and short answers that may be measured on and not be copied."""
+    for name in ("graph_uncertainty_bios", "graph_uncertainty_popqa", "wikibio_gpt3"):
+        for row in reading._lines(data / "long_form" / f"{name}.jsonl.xz"):
+            yield Source(name, "", row["prompt_id"], row["id"], row["question"] or "", row["answer"])
+    for row in reading._lines(data / "samples" / "simpleqa_gpt5mini" / "simpleqa_gpt5mini.jsonl.gz"):
+        for key in ("vanilla", "hedged"):
+            yield Source(
+                "simpleqa_gpt5mini", "", row["question"], f"{row['id']}#{key}", row["question"], row[key]["text"]
+            )
+
+
+def draw_by_source(data: Path, name: str, seed: int) -> list[Row]:
+    """As many answers of each source as there are to be, kinds and targets in turn, no prompt twice, prompts of which nothing is known first."""
+    every = [one for one in (*sources(data), *unshipped(data)) if _fits(one) and asks_for_claim(one.question)]
+    known, seen = _known(every), _read()
+    random.Random(seed).shuffle(every)
+    every.sort(key=lambda one: one.prompt in known)
+    rows: list[Row] = []
+    for source, count in BY_SOURCE.items():
+        kinds: dict[str, list[Source]] = defaultdict(list)
+        for one in reversed(every):  # taken from the end
+            if one.name == source and not {one.id, one.id.partition("#")[0]} & seen:
+                kinds[reading.kind_of(one.question, one.answer)].append(one)
+        chosen = reading._in_turn(kinds, count)
+        for i, one in enumerate(chosen):
+            row = reading.row_of(one, reading.kind_of(one.question, one.answer), name, TARGETS[i % len(TARGETS)])
+            rows.append(row | ({"known_prompt": True} if one.prompt in known else {}))
+    return rows
 
 
 def draw(data: Path, name: str, seed: int) -> list[Row]:
@@ -74,6 +115,13 @@ def draw(data: Path, name: str, seed: int) -> list[Row]:
     return rows
 
 
+def without_text(row: Row) -> Row:
+    """What may be kept of a row whose answer may not be copied."""
+    kept = {key: row[key] for key in ("id", "source", "kind", "half", "target", "status", "reason")}
+    worded = None if row["text"] is None else hashlib.sha256(row["text"].encode()).hexdigest()[:16]
+    return kept | {"worded": worded} | {key: row[key] for key in ("known_prompt", "first_grade", "note") if key in row}
+
+
 def _fits(one: Source) -> bool:
     return (
         "```" not in one.answer
@@ -85,7 +133,7 @@ def _fits(one: Source) -> bool:
 
 def _read() -> set[str]:
     """Answers that were read, or of which a sentence was labelled."""
-    rows = [row for file in (reading.FILE, reading.FRESH) for row in reading.load(file)]
+    rows = [row for file in (reading.FILE, reading.FRESH, UNSHIPPED) if file.exists() for row in reading.load(file)]
     labelled = [line.split("\t")[4] for line in FITTED_ON.read_text(encoding="utf-8").splitlines()]
     return {row["id"] for row in rows} | set(labelled)
 
@@ -113,6 +161,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", help="fresh-4, say; ends with a digit")
     parser.add_argument("seed", type=int)
+    parser.add_argument("--by-source", action="store_true", help="so many of each source in place of each kind")
     options = parser.parse_args()
     before = reading.load(reading.FRESH)
     if any(row["half"] == options.name for row in before):
@@ -121,9 +170,15 @@ def main() -> int:
     if not DATA.is_dir():
         print(f"the recorded answers are not beside the checkout: {DATA}", file=sys.stderr)
         return 2
-    rows = draw(DATA, options.name, options.seed)
+    rows = (
+        draw_by_source(DATA, options.name, options.seed)
+        if options.by_source
+        else draw(DATA, options.name, options.seed)
+    )
     results = asyncio.run(reading.reworded(rows, default_reworder()))
-    reading.save([*before, *(reading.updated(*pair) for pair in zip(rows, results, strict=True))], reading.FRESH)
+    worded = [reading.updated(*pair) for pair in zip(rows, results, strict=True)]
+    reading.save([*before, *(row for row in worded if row["licence"] in SHIPPED)], reading.FRESH)
+    reading.save([without_text(row) for row in worded if row["licence"] not in SHIPPED], UNSHIPPED)
     print(f"{len(rows)} answers, {sum(r.text != row['answer'] for row, r in zip(rows, results, strict=True))} changed")
     return 0
 
