@@ -6,6 +6,7 @@ order, verbs in the form that a hedge gives them ("was" and "may have been"), an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -13,16 +14,29 @@ from itertools import takewhile
 from hedgerow.lexicon.text.opaque import first_difference, protected
 from hedgerow.lexicon.text.sentences import Piece, pieces
 from hedgerow.lexicon.text.shape import shape
+from hedgerow.lexicon.text.words import word_set
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting.doubt import Doubt, Doubts
 from hedgerow.proxy.rewriting.fate import Fate
 from hedgerow.proxy.rewriting.matching import Fault, walk
+from hedgerow.proxy.rewriting.moved import with_phrases_moved
 from hedgerow.proxy.rewriting.units import Reading
 from hedgerow.proxy.rewriting.words import Word, words_of
 
+_STOP = re.compile(r"[.!?…:;]")
+_LINKS = word_set("and but so while whereas")
+
 
 def compare(draft: str, rewrite: str, doubts: Doubts) -> Fault | None:
-    """What a rewrite changed besides the confidence; None where nothing. Linear in the texts' lengths."""
+    """What a rewrite changed besides the confidence, a phrase of time or place that it put elsewhere apart; None where nothing. Linear in the texts' lengths."""
+    fault = _compare(draft, rewrite, doubts)
+    if fault is None or (moved := with_phrases_moved(draft, rewrite)) is None:
+        return fault
+    return fault if _compare(moved, rewrite, doubts) else None
+
+
+def _compare(draft: str, rewrite: str, doubts: Doubts) -> Fault | None:
+    """The same, with every word in its place."""
     before, after = pieces(draft), pieces(rewrite)
     head = _shared(before, after)
     tail = _shared(before[head:][::-1], after[head:][::-1])
@@ -38,7 +52,7 @@ def compare(draft: str, rewrite: str, doubts: Doubts) -> Fault | None:
     matched = walk(left.units, right.units)
     if isinstance(matched, Fault) and (kind is None or matched.reason != Reason.SYMBOL_CHANGED):
         return matched
-    if kind is not None or isinstance(matched, Fault):
+    if kind is not None or isinstance(matched, Fault) or _ends_elsewhere(left, right, matched):
         return Fault(Reason.STRUCTURE_CHANGED)
     return Fate(left, right, matched, before).fault()
 
@@ -71,6 +85,20 @@ def _doubts(words: Sequence[Word], doubts: Doubts, known: set[str], *, fragment:
         for doubt in doubts.within(said, known, fragment=fragment, would=would):
             yield replace(doubt, start=doubt.start + start, end=doubt.end + start)
         start = end
+
+
+def _ends_elsewhere(left: Reading, right: Reading, matched: dict[int, int]) -> bool:
+    """Whether a sentence of the rewrite begins where none of the draft's does ("in 1979. It was covered" and ". In 1979, it was covered"); at "and" or "but" it may."""
+    text = "".join(part.text for part in left.parts)
+    for j in range(1, len(right.units)):
+        i = matched.get(j)
+        if i is None or matched.get(j - 1) != i - 1 or right.units[j].word.piece == right.units[j - 1].word.piece:
+            continue
+        before, first = left.units[i - 1].word, left.units[i].word
+        apart = first.piece != before.piece or _STOP.search(text, before.end, first.start)
+        if not apart and first.lower == right.units[j].lower and first.lower not in _LINKS:
+            return True
+    return False
 
 
 def _spans(kind: str, left: Reading, right: Reading) -> tuple[str, str]:

@@ -36,7 +36,7 @@ _CHECKED = r"(?:double-checked|rechecked|verified|checked|confirmed|verify|check
 _AGAINST = rf"(?: (?:against|with|in|on|from) {_THING})?(?: (?:first|yourself|for yourself|to be (?:sure|safe)|(?:before|if) (?:you|relying|acting|citing|using|it)(?: [a-z]+){{0,3}}))?"
 """Where, and when, something is to be looked up."""
 _CLAUSES = (
-    rf"i am {_SURE}(?: (?:that|whether|if) (?:this|that|it|these|all of (?:this|it))(?: [\w-]+)? (?:is|are) {_RIGHT})?"
+    rf"i am {_SURE}(?: (?:that|whether|if) (?:{_THING}|all of (?:this|it)) (?:is|are) {_RIGHT})?"
     rf"(?: (?:of|about|on|in|regarding) {_THING})?",
     r"i (?:do|can|could) not (?:(?:really|fully|entirely|completely|actually|independently|be|personally) )*"
     rf"(?:know|{_SURE}|say|vouch for {_THING}|{_CHECK} {_THING}|guarantee {_THING})(?: for (?:sure|certain))?(?: (?:of|about|on) {_THING})?",
@@ -69,6 +69,7 @@ _ABOUT = word_set(
     "places information year years value values percentage percentages spelling source sources reasoning result results summary estimate exact exactly "
     "specific specifics precise particular given above here this that these those it its them his her their my your the a an of in for and or on at by to with about "
     "all any some every each other others most first last of which who when where how whether is are was were be been recent latest current independently "
+    "record records credits credit chart charts map maps label manual listing listings catalogue catalog schedule calendar register "
     "elsewhere again before relying important exchange rate elevation awards calculation statistics stats season day month release quantities spellings description translation quotation events list items item quote wording"
 )
 """Words that a caveat may be about, besides those of the answer."""
@@ -103,6 +104,7 @@ _FRAMES = (
     r"(?:at least )?from (?:memory|what i (?:know|recall|remember|understand|can tell))",
     r"if i (?:(?:remember|recall|understand)(?: it)?(?: correctly| rightly| right)?|am not mistaken)|unless i am mistaken",
     r"if (?:my )?memory serves(?: me)?(?: correctly| right| well)?",
+    r"(?:according to|based on|going by) (?:what i (?:know|recall|remember|understand)|my (?:knowledge|memory|recollection))",
     r"as i (?:understand(?: it)?|recall|remember)|in my (?:view|opinion|estimation|understanding)|in all (?:likelihood|probability)",
     r"(?:without|beyond) (?:(?:a|any) )?(?:shadow of a )?doubt|there is no doubt that|no doubt",
     r"more likely than not",

@@ -92,6 +92,8 @@ def _split(left: Sequence[Unit], i: int, right: Sequence[Unit], j: int) -> tuple
 
 def _same(left: Unit, right: Unit) -> bool:
     """The same word, but for a capital at a seam, "a" and "an", and the form that a hedge gives a verb."""
+    if left.lower == "is" and right.lower == "'s":
+        return True  # "Baby's probably 18"
     if left.form or right.form:
         return agrees(left.lower, left.form, right.lower, right.form)
     if left.word.text == right.word.text or {left.lower, right.lower} == {"a", "an"}:

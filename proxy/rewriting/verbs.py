@@ -45,6 +45,15 @@ def is_participle(word: str) -> bool:
     )
 
 
+def is_past(word: str) -> bool:
+    """Whether a word is the past of an irregular verb.
+
+    >>> is_past("rose"), is_past("risen")
+    (True, False)
+    """
+    return word in _PARTICIPLES
+
+
 def agrees(word: str, form: Form, other: str, other_form: Form) -> bool:
     """Whether two words are the same, or one verb in one tense.
 
