@@ -76,6 +76,9 @@ _TITLE = re.compile(
     r"[A-Z][\w']*(?: (?:[A-Z][\w']*|a|an|the|of|in|on|by|to|for|and|or))* [A-Z][\w']*|Put (?:simply|differently|briefly|bluntly)\b.*"
 )
 """A text without a stop whose words have capitals ("Stand by Me"), or a way of saying."""
+_TELLS = word_set("notice note recall observe remember")
+"""Make the reader look at what follows: "Notice that the more positive ..."."""
+_NUMBERS = word_set("one two three four five six seven eight nine ten")
 _SUBORDINATES = RELATIVISERS | word_set("until till once before after as")
 _FINITE = AUXILIARIES | FINITE_VERBS
 _CLAUSE = 14
@@ -124,6 +127,10 @@ def _is_verb_here(words: Sequence[str], *, introduced: bool) -> bool:
     if words[1][0].isupper() or introduced:  # "Kill Bill was released", "In football, set pieces are"
         named = first not in _ON_SCREEN and (first in NOUNS_TOO or _is_title(words))
         return not named and not _has_verb(words[1:])
+    if second == "that" and first in _TELLS:
+        return True
+    if len(words) == 2 and first in NOUNS_TOO and second in _NUMBERS:
+        return False  # "season two"
     if second in _OBJECTS:  # "Meet the Parents was released"
         return not any(word[0].isupper() for word in words[2:5]) or not _has_verb(words[1:])
     if second in _ADJUNCTS or second.endswith("ly"):

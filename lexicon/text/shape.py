@@ -280,8 +280,10 @@ def _verb_at(tokens: list[re.Match[str]], i: int, lower: str, introduced: bool) 
     if i == 1 and previous in w.CERTAIN_SUBJECTS and not lower.endswith("ly") and lower not in w.ADVERBS:
         return _Verb(None if introduced else token.start())
     following = _word(tokens, i + 1)
-    if lower in w.PRESENT_VERBS and (i + 1 == len(tokens) or f"{following}s" in w.PRESENT_VERBS):
-        return None  # "judicial functions", "red stars appear"
+    if lower in w.PRESENT_VERBS and (
+        i + 1 == len(tokens) or f"{following}s" in w.PRESENT_VERBS or following in w.AUXILIARIES
+    ):
+        return None  # "judicial functions", "red stars appear", "these higher costs are"
     if (
         lower in w.PRESENT_VERBS
         and not lower.endswith("s")

@@ -123,6 +123,15 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def one_of(words: str) -> str:
+    """A part of a pattern: one of these words.
+
+    >>> one_of("may might")
+    '(?:may|might)'
+    """
+    return f"(?:{'|'.join(map(re.escape, words.split()))})"
+
+
 def straight(text: str) -> str:
     """The text with straight apostrophes; offsets stay."""
     return text.translate(_APOSTROPHES)

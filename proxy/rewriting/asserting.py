@@ -12,16 +12,9 @@ from hedgerow.lexicon.text.sentences import Piece
 from hedgerow.lexicon.text.shape import shape
 from hedgerow.proxy.rewriting.claims import asks_for_proof, asks_to_calculate, may_claim
 from hedgerow.proxy.rewriting.guard import LONG
+from hedgerow.proxy.rewriting.no_answer import NO_ASSERTION
 from hedgerow.proxy.rewriting.talk import closed_up, is_taste, is_turn, tells_of_speaker
 
-NO_ASSERTION = re.compile(
-    r"(?:(?:(?:additionally|also|moreover|furthermore|instead|therefore|as such|however),? )?(?:as an? (?:AI|language)\b|I (?:respect|prioriti[sz]e|strive|aim|cannot|can['’]t|(?:was|am|have been) (?:programmed|trained|designed|created))\b)|"
-    r"(?:well|hmm|oh|honestly),? I(?: am| ?['’]m) not sure\b|I ['’]m not sure\b|No (?:answer|doubt)\b|[^.]{0,80}\bwe need more information\b|It goes against my\b|There is (?:very |only |too )?(?:limited|little) (?:information|data|evidence)\b|More (?:information|context|details) (?:is|are|would be) (?:needed|required)\b|(?:I['’]m |I am )?(?:very )?(?:sorry|afraid)\b|I (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t|am unable|have no|am not able|need more)\b|"
-    r"I['’]m (?:unable|not able|not aware|not familiar)|I(?:['’]m| am) not (?:\w+ )?(?:sure|certain)\b|Unfortunately|(?:There is )?no (?:reliable |verified |specific )?(?:record|information|data|details|evidence)\b|"
-    r"I (?:can|could|would be happy to|am happy to|will) (?:provide|help|offer|give|look|try|tell you (?:more|about))|(?:good|great|excellent|interesting) question\b|(?:sure|certainly|of course|hello|hi|thanks|thank you|okay)\b[!,.]|As an AI|As of my (?:last|knowledge)|(?:It is )?(?:unclear|unknown|not known)\b|.{0,120}\b(?:(?:can|may) vary|var(?:y|ies)(?: \w+)? (?:depending|from \w+ to|by))\b|.{0,120}\b(?:has|have) not (?:yet )?been (?:announced|confirmed|released|determined|specified|named|disclosed|revealed|mentioned|provided)\b|[^,]{1,200}, you (?:can|could|will|may)\b|(?:this|that|it) will (?:give|allow|help|let|ensure|enable)\b|you can (?:use|try|have|add|set|write|run|do|make|create|get|simply|also|just|easily|follow)\b|(?:because|since|if|as) [^,]{0,200}, (?:we|let us|let['’]s)\b|.{0,60}\bdepends on (?:the (?:specific|type|version|model|context)|your|which|what|how|where|whether)\b|(?:[^,]{1,80}, )?It(?:['’]s| is) (?:not possible|impossible) to (?:determine|say|know|tell|provide|give|find|calculate)\b|We (?:do not|don['’]t|cannot|can['’]t) (?:know|tell|say|determine)\b|(?:[^,]{1,200}, )?(?:we|let us|let['’]s) (?:can|need|have to|must|will|get|use|find|see|know|first|start|then)\b|To \w+[^,]{0,200}, (?:you|we|one|use|follow|first|start)\b|(?:and )?(?:cannot|can['’]t|could not|couldn['’]t)\b|Sorry\b|Not (?:\w+ )?sure\b|I(?: will|['’]ll)\b|(?:it|this|that)(?: all| really)? depends\b|[^,]{1,60}, if you\b|(?:if you [^,]{1,200}, )?I(?:['’]d| would) be (?:happy|glad)\b|this (?:\w+ )?(?:problem|question|puzzle|riddle|task|exercise) (?:is|asks|involves|requires|can)\b|I don['’]t know|(?:yes, |no, )?I (?:dis)?agree\b|.{0,120}\b(?:is|are|was|remains?) (?:currently |still )?(?:unknown|unclear|not known|not specified)\b|(?:There (?:is|was) )?(?:not|too little|insufficient) (?:enough |sufficient )?information\b|I(?: am|['’]m) (?:unsure|uncertain|trained|designed|programmed|only|just|an? (?:\w+ )?(?:AI|language|text|assistant|model))\b|(?:(?:first|next|then|now|finally|so|here|again|since)\b,? )?(?:we|we['’]re|we['’]ve) (?:\w+ly )?(?:want|wish|are (?:asked|given|told|looking|trying|interested)|start|begin|know|apply|call|denote|define|obtain|consider|claim|have|had|must|need|can|could|may|will|would|should|get|find|use|see|let|try|first|then|now|also)\b)",
-    re.IGNORECASE,
-)
-"""How sentences begin that give no answer: there is nothing to be sure or unsure of."""
 _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
 
 
@@ -70,7 +63,8 @@ def is_list(text: str) -> bool:
 
 
 _FORMULA = re.compile(
-    r"\\\[|\\\(|\$\$|\\boxed|\d\)? equals \d|\d\s{0,2}[=≈]\s{0,2}[\d$(\\]|^[^\S\n]{0,8}\S{1,12} ?[=≈]", re.MULTILINE
+    r"\\\[|\\\(|\$\$|\\boxed|\b\d{1,9}[a-z] [-+*/] ?\d|\d\)? equals \d|\d\s{0,2}[=≈]\s{0,2}[\d$(\\]|^[^\S\n]{0,8}\S{1,12} ?[=≈]",
+    re.MULTILINE,
 )
 _STEPS = 3
 """Formulas from which an answer is a worked solution, whatever was asked."""
@@ -153,7 +147,10 @@ _ASKS_FOR_IDEAS = re.compile(
     r"\b(?:tips|ideas|suggest\w*|advice|ways to|recommendations?|alternatives?|strateg(?:y|ies)|positive (?:things?|aspects?))\b",
     re.IGNORECASE,
 )
-_NOT_KNOWN = re.compile(r"\bthere is no (?:\w{1,20} )?information (?:provided|available|given)\b", re.IGNORECASE)
+_NOT_KNOWN = re.compile(
+    r"\bthere is no (?:(?:\w{1,20} )?information (?:provided|available|given)|(?:definit(?:e|ive)|single|clear|specific|correct|right|simple) answer)\b",
+    re.IGNORECASE,
+)
 
 
 def after_label(parts: Sequence[Piece], index: int) -> bool:
@@ -284,10 +281,11 @@ def asserts(sentence: str, language: str = "en") -> bool:
 _OPENS_QUOTATION = re.compile(r"[*_]*(?:“[^”]*$|\"[^\"]*$)")
 """A sentence that begins a quotation of several."""
 _NO_WORDING = re.compile(
-    r"^(?i:therefore|thus|hence|so|then|finally|and)\W*$|^\$[^$\\]{0,300}\\[a-z][^$]{0,300}\$[.\s]{0,9}$|^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^[\[(|][^A-Za-z]*[\])|]$|^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$|^(?:well|yeah|so|oh) (?:i|it|he|she|they|we|that|there)\b|^That ?['’]s (?:an? )?\w+(?: \w+)? ?!$|^One (?:\w+ )?(?:example|type|kind|way) of\b|^(?:Oh|Ah|Haha|Ha|Yeah|Yep|Sure),? (?:sure|right|yes|yeah|of course|great)\b",
+    r"^(?i:therefore|thus|hence|so|then|finally|and)\W*$|^\$[^$\\]{0,300}\\[a-z][^$]{0,300}\$[.\s]{0,9}$|^(?=.*[\\/~^_|])(?!.*(?:[^\W_]{2}|\d))| \| |^[\[(|][^A-Za-z]*[\])|]$|^(?:Oh|Ah|Well|Haha|Ha)\b,? .*!$|^(?:well|yeah|so|oh) (?:i|it|he|she|they|we|that|there)\b|^That ?['’]s (?:an? )?\w+(?: \w+)? ?!$|^One (?:\w+ )?(?:example|type|kind|way) of\b|^(?i:Oh|Ah|Haha|Ha|Yeah|Yep|Sure),? (?:sure|right|yes|yeah|of course|great)\b"
+    r"|^(?:According to|In) (?:the )?(?:\w+ )?(?:Bible|Book of|book of|Torah|Qur['’]?an|Quran|Gospels?|scriptures?|legends?|myths?|mythology|folklore|tradition)\b",
     re.DOTALL,
 )
-"""Drawings, rows of tables, exclamations."""
+"""Drawings, rows of tables, exclamations; what a scripture or a legend tells, which is so whatever happened."""
 _ABOUT_THE_TEXT = re.compile(
     r"\b(?:has|have) had (?:several|many|various|numerous)\b|\bas follows\b|\bI (?:do not|don['’]t) have (?:\w{1,20} )?(?:knowledge|information|access)\b|\b[Ii]f you (?:can |could |would )?(?:provide|give|share|clarify|specify|tell)\b|"
     r"^(?:The|This|These) (?:given |above |following )?(?:paragraphs?|passage|text|lyrics|article|excerpt|dialogue|sentence|poem|statement|story|example|quote|speaker|author) "

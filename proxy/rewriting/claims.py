@@ -17,7 +17,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from hedgerow.lexicon.text.english import PAST_VERBS
+from hedgerow.lexicon.text.english import FINITE_VERBS
 from hedgerow.lexicon.text.imperatives import instructs
 
 WEIGHTS = Path(__file__).with_name("claims.json")
@@ -26,7 +26,7 @@ _MARKERS = re.compile(r"^(?:[\s>#*_•–—-]|\d{1,3}[.)]\s|\(?[a-z]\)\s)++|(?<
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 _END = re.compile(r"(?:[.…][\"'”’)\]*_]*(?:\[\d+\]\.?)?|[A-Za-z0-9%)])$")
 _TOKEN = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
-_TITLE = re.compile(r"[\"“][^\"“”]{2,80}[\"”](?: \([^)]{1,40}\))? [a-z]")
+_TITLE = re.compile(r"[\"“][^\"“”]{2,80}[\"”](?: \([^)]{1,40}\))? (?:[a-z]|(?:Season|Episode|Part|Chapter|Volume)\b)")
 """ "Sugar, Sugar" is a song by ..." begins with no quotation of somebody. """
 _QUOTED = re.compile(r"\"[^\"]{1,200}\"|“[^”]{1,200}”")
 """What others say, titles: "If Loving You Is Wrong (I Don't Want to Be Right)"."""
@@ -36,7 +36,9 @@ _CODE = re.compile(r"[{};]|==|\(\)|\bdef\b|</")
 _FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
 LONGEST_SENTENCE, LONGEST_QUESTION = 600, 300
 """Characters that are looked at."""
-_MARKS = re.compile(r"`|[∈∉⊂⊆∘∀∃∑∫ℚℤℝℕℂ]|\$(?!\d)|\\[(\[]|≈|[=≠≤≥{}]|\[[A-Za-z]")
+_MARKS = re.compile(
+    r"`|[∈∉⊂⊆∘∀∃∑∫ℚℤℝℕℂ]|\$(?!\d)|\\[(\[]|≈|[=≠≤≥{}]|\[[A-Za-z]|\b\d+[a-z] [-+*/] ?\d|\d [-+*/] ?\d+[a-z]\b"
+)
 """Code, formulas, placeholders."""
 FEWEST_WORDS = 4
 
@@ -79,12 +81,12 @@ _ADVICE = re.compile(
 )
 _VAGUE = re.compile(
     r"(?:however, )?(?:it|this|that|which)\b(?: \w+)? (?:depends?|vary)\b|there (?:are|is) (?:many|several|various|multiple|numerous|a few|a number of|some|no sense)\b|"
-    r"\w+(?: \w+){0,8} (?:may|can) vary\b",
+    r"\w+(?: \w+){0,8} (?:(?:may|can|might) (?:vary|differ|be different)|depends? on (?:many|several|various|multiple|a number of) (?:\w+ )?factors)\b",
     re.IGNORECASE,
 )
 """Says that there is something to say."""
 _OWN = re.compile(
-    r"\bI'm\b|\bI (?:\w+ )?(?:recommend|suggest|advise|can|can't|cannot|could not|couldn't|am|don't|do not)\b|\byou can (?:also )?(?:check|see|look|find|expect|ask)\b",
+    r"\bI[' ]m\b|\bI (?:\w+ )?(?:recommend|suggest|advise|can|can't|cannot|could not|couldn't|am|don't|do not)\b|\byou can (?:also )?(?:check|see|look|find|expect|ask)\b",
     re.IGNORECASE,
 )
 """What the author does or can do, and what the reader can do."""
@@ -120,7 +122,7 @@ _VERBS = _set(
     took gave came went held kept ran sold told left lost met paid put read said sent set spent stood taught thought understood found built bought
     brought born include contain involve require provide use occur tend remain allow help make form grow live work take come need cause mean lie
     vary depend consist differ act serve become reflect absorb produce sank sprang drank rang shrank bit blew broke chose drove fed fled hid laid rode shook shot slid spread
-    struck swept threw tore woke cost hit cut set"""
+    struck swept threw tore woke cost hit cut set share play lead show support describe represent offer receive"""
 )
 
 
@@ -283,7 +285,7 @@ def _is_english_prose(body: str) -> bool:
 def _has_verb(words: list[str]) -> bool:
     return any(
         word in _VERBS
-        or word in PAST_VERBS
+        or word in FINITE_VERBS
         or word.removesuffix("s") in _VERBS
         or (len(word) > 3 and word.endswith(("ed", "es", "s")))
         for word in words

@@ -194,7 +194,7 @@ def _clause(text: str, shape: Shape, around: Surroundings) -> str | None:
     if shape.kind != "clause":
         return None
     opening = text.partition("{clause}")[0].rstrip(" ,")
-    if around.language == "en" and " " not in opening and _LEADS_IN.match(shape.body):
+    if around.language == "en" and (_REPORTS if " " in opening else _LEADS_IN).match(shape.body):
         return None
     if shape.head and opening.endswith((" but", " aber", " mais", " pero")):
         answer = decapitalise(shape.head + shape.body, around)
@@ -206,7 +206,7 @@ def _clause(text: str, shape: Shape, around: Surroundings) -> str | None:
 
 
 def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
-    if shape.kind != "fragment" or shape.head:
+    if shape.kind != "fragment" or shape.head or _NO_SUBJECT.match(shape.body):
         return None
     opening, _, rest = text.partition("{fragment}")
     if not opening:
@@ -226,6 +226,8 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
 
 
 def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
+    if shape.kind == "fragment" and _NO_SUBJECT.match(shape.body):
+        return None
     if shape.kind == "fragment" and not shape.head:
         end = _full_stop(shape, around) if " " in text else shape.end
         if around.language == "en" and _LEADS_IN.match(shape.body):
@@ -246,10 +248,15 @@ def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
 
 
 _LEADS_IN = re.compile(
-    r"(?:after|before|when|while|since|as|if|because|although|once|in addition|during|following)\b[^,]{0,160},|[a-z]{3,20}ly,",
+    r"(?:after|before|when|while|since|as|if|because|although|once|in addition|during|following|throughout|according to|based on|besides|despite|prior to|from a(?:n early| young) age)\b[^,]{0,160},"
+    r"|[a-z]{3,20}ly,",
     re.IGNORECASE,
 )
 """What a sentence leads in with; an adverb before it would be read with it alone."""
+_NO_SUBJECT = re.compile(r"(?:is|are|was|were|has|have|had) (?!it\b|he\b|she\b|they\b|there\b|this\b)[a-z]")
+"""What goes on with the question's subject: "is an American actor ..."."""
+_REPORTS = re.compile(r"(?:according to|based on|as of)\b[^,]{1,160},", re.IGNORECASE)
+"""Where something is taken from; "there is a chance that according to ..." would doubt that."""
 _OPENS_A_NAME = re.compile(
     r"[*_\"“]*(?:the|an?|his|her|its|their|it|he|she|they|this|these|those|there|in|on|at|by|to|from)\b", re.IGNORECASE
 )

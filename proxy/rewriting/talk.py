@@ -15,7 +15,7 @@ _OFTEN = r"(?:just|also|really|never|always|still|recently|actually|only|even|pe
 _OF_MYSELF = re.compile(
     rf"(?:(?i:yes|no|yeah|oh|well|so|and|but|wow|haha|me too)\b[,.!]? )*[Ii](?:['’]ve| have)? (?:{_OFTEN} )*(?:used to|did(?: not|n['’]t)?|(?:have|had) (?:not|never|n['’]t)|got an?|haven['’]t|loved?|liked?|enjoy(?:ed)?|"
     r"hated?|prefer(?:red)?|lived?|grew|went|saw|seen|heard|watch(?:ed)?|play(?:ed)?|wish(?:ed)?|work(?:ed)?|tried|bought|own(?:ed)?|visit(?:ed)?|met|miss(?:ed)?|agree|wonder|wanna|gotta|ate|eat|feel|felt|"
-    r"have an?|have (?:two|three|some|my)|had an?|bet|hear you|go to|listen(?:ed)?|rode|ride|drive|drove|collect(?:ed)?|travell?ed|moved|was (?:so|born|raised|very|really|just|in|a kid|a child|never|always)|cried|laughed|take|took|would (?:like|love)|know (?:more|nothing|little|they)|guess I|think so)\b"
+    r"have an?|have (?:two|three|some|my)|had an?|bet|hear you|go to|listen(?:ed)?|rode|ride|drive|drove|collect(?:ed)?|travell?ed|moved|was (?:so|born|raised|very|really|just|in|a kid|a child|never|always)|cried|laughed|take|took|would (?:like|love)|know (?!that\b|for\b|of no\b)\w+|guess I|think so)\b"
     rf"|(?:(?i:yes|no|yeah|oh|well|so|and|but)\b[,.!]? )*[Ii](?:['’]m| am) (?:{_OFTEN} )*(?:a (?:huge|big) fan|from|into|more of|obsessed|so|glad|allergic|scared|jealous|interested|currently|new to|fascinated|a vegetarian|a vegan)\b"
 )
 """What somebody tells of himself ("I used to eat meat"); "I Love Lucy" is a title."""
@@ -82,6 +82,13 @@ def is_turn(texts: Sequence[str]) -> bool:
     )
 
 
+_FELT = re.compile(
+    r"(?:(?:yes|no|well|but|so|and|oh),? )?(?:it|that|this)(?:['’]s| is| was) (?:too|really|so|very|pretty|quite|super) [a-z]+(?: \w+)?[.!]?",
+    re.IGNORECASE,
+)
+""" "It's too mysterious." """
+
+
 def is_taste(sentence: str) -> bool:
     """Whether a sentence judges and does not state.
 
@@ -89,7 +96,9 @@ def is_taste(sentence: str) -> bool:
     (True, False, False)
     """
     text = masked(closed_up(sentence))
-    return (_TASTE.search(text) or _LIKENS.search(text)) is not None and not any(c.isdigit() for c in sentence)
+    return (_TASTE.search(text) or _LIKENS.search(text) or _FELT.fullmatch(text)) is not None and not any(
+        c.isdigit() for c in sentence
+    )
 
 
 def is_cut_off(sentence: str) -> bool:
