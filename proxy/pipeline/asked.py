@@ -17,6 +17,7 @@ from typing import Any
 
 from hedgerow.lexicon.text.imperatives import instructs
 from hedgerow.lexicon.text.language import known_language_of
+from hedgerow.lexicon.text.words import one_of
 
 WEIGHTS = Path(__file__).with_name("asked.json")
 LOOKED_AT = 600
@@ -26,36 +27,52 @@ _TOKEN = re.compile(r"[a-z]+(?:['-][a-z]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
 _CODE = re.compile(r"[{};]|==|\(\)|</|\bdef\b|\bimport\b")
 _FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
 _ASKED = r"(?:who|whom|whose|when|where|which|what(?:'s)?|how (?:many|much|long|old|far|tall|big|often))"
+_START = r"(?:^|[.!?,:\n])"
+_END = r"[^\n?]*\?\s*$"
 _QUESTION = re.compile(
-    rf"(?:^|[.!?,:\n])\s*(?:(?:and|so|but|then|also)\b,? )?(?:{_ASKED}|why|is|are|was|were|did|does|do|has|have|had|can)\b"
-    r"[^\n?]*\?\s*(?:$|\n\s*(?:answer|a|response|output)\s*:)"
-    r"|\b(?:of|in|to|by|under|from) (?:which|what)\b[^\n?]{0,80}\?\s*$|(?:^|[.!?,\n])[\"”']?\s*(?:(?:will|would|should|may|might)|how (?:should|will|does|do|did|is|are|was|were)) (?!i\b|you\b|we\b|one\b)[^\n?]*\?\s*$"
-    rf"|(?:^|[.!?,:\n])\s*(?:up )?(?:in|on|at|to|from|for|by|with|of|under|during|since|until) {_ASKED}\b[^\n?]*\?\s*$"
-    r"|\b(?:who|whom|what|which|where|when)\?\s*$"
-    rf"|^(?:(?:in|on|at) )?{_ASKED}\b[^\n?]*$|^do you (?:need|have to)\b"
-    r"|\bwhich of (?:these|the following)\b|_{3}|\b(?:is|are|was|were|the|an?|to|of|in|by|as|for|that|called|because)\s*:?\s*$"
-    r"|(?:^|\n)\s*(?:question|q|query|user)\s*:[^\n]*\?"
-    r"|^(?:answer|convert|define|count)\b|(?:^|[.!?,:\n])\s*(?:calculate|compute|solve)\b"
-    r"|^(?:give|provide|specify|state|name)\b (?:a|the) [^\n.]{0,30}\b(?:year|day|date|month)\b[^\n.]{0,200}[.?]?\s*$"
+    "|".join(
+        (
+            # at the end, or before "Answer:"
+            rf"{_START}\s*(?:(?:and|so|but|then|also)\b,? )?(?:{_ASKED}|{one_of('why is are was were did does do has have had can')})\b"
+            r"[^\n?]*\?\s*(?:$|\n\s*(?:answer|a|response|output)\s*:)",
+            r"\b(?:of|in|to|by|under|from) (?:which|what)\b[^\n?]{0,80}\?\s*$",
+            r"(?:^|[.!?,\n])[\"”']?\s*(?:(?:will|would|should|may|might)|how (?:should|will|does|do|did|is|are|was|were)) "
+            rf"(?!i\b|you\b|we\b|one\b){_END}",
+            rf"{_START}\s*(?:up )?{one_of('in on at to from for by with of under during since until')} {_ASKED}\b{_END}",
+            # ends with what it asks, or has no question mark
+            r"\b(?:who|whom|what|which|where|when)\?\s*$",
+            rf"^(?:(?:in|on|at) )?{_ASKED}\b[^\n?]*$|^do you (?:need|have to)\b",
+            # a choice, a gap, an end that is open
+            r"\bwhich of (?:these|the following)\b|_{3}",
+            rf"\b{one_of('is are was were the a an to of in by as for that called because')}\s*:?\s*$",
+            r"(?:^|\n)\s*(?:question|q|query|user)\s*:[^\n]*\?",
+            # verbs and nouns that ask for one thing
+            rf"^(?:answer|convert|define|count)\b|{_START}\s*(?:calculate|compute|solve)\b",
+            r"^(?:give|provide|specify|state|name)\b (?:a|the) [^\n.]{0,30}\b(?:year|day|date|month)\b[^\n.]{0,200}[.?]?\s*$",
+            r"\bfacts? (?:about|related to|regarding|concerning)\b",
+        )
+    )
 )
 """A plain question at the end, before "Answer:" or after "Question:", also one that begins with a preposition, ends with what it asks or has no question
-mark; a sentence to complete; verbs that ask for one thing."""
+mark; a sentence to complete; verbs that ask for one thing; facts."""
 
-
+_OPENS_A_STATEMENT = one_of(
+    "the if in on to at under for from by all most when after according this these that he she it his her their its each as with since because based"
+)
+_FINITE = one_of("is are was were will would should can could may must has have had be appear appears depend depends")
 _UNFINISHED = re.compile(
-    r"(?:^|[.!?] )[\"”')]*\s*(?:the|if|in|on|to|at|under|for|from|by|all|most|when|after|according|this|these|that|he|she|it|his|her|their|its|each|as|with|since|because|based|\w+ing|dr\. \w+)\b"
-    r"[^.!?\n]{5,400}\b(?:is|are|was|were|will|would|should|can|could|may|must|has|have|had|be|appears?|depends?)\b[^.!?\n]{0,120}(?<![\"”'])$"
+    rf"(?:^|[.!?] )[\"”')]*\s*(?:{_OPENS_A_STATEMENT}|\w+ing|dr\. \w+)\b[^.!?\n]{{5,400}}\b{_FINITE}\b[^.!?\n]{{0,120}}(?<![\"”'])$"
 )
 """A statement that stops before its end: what completes it is right or wrong ("The motion will most likely be")."""
-
 
 _LAST = re.compile(r"(?<=[.!?])\s+|\n+")
 _STOPS = re.compile(r"(?<!\.\.)[.!?\"”')\]]$")
 _SPOKEN = re.compile(r"\b(?:i(?!\.e\b)|i'm|my|me|you|your|we|our|us|please|lol)\b")
-_LEFT_OPEN = re.compile(
-    r"(?:\b(?:with|to|by|of|that|as|for|from|in|on|between|because|except|including|include|includes|illustrates?|demonstrates?|suggests?|indicates?|means|implies|reflects?|requires?|"
-    r"represents?|describes?|involves?|exemplifies|shows?|causes?|produces?|has|have|had|a|an|the)\b|:|\.\.\.)\W*$"
+_LEADS_ON = one_of(
+    "with to by of that as for from in on between because except including include includes illustrate illustrates demonstrate demonstrates suggest suggests indicate indicates means "
+    "implies reflect reflects require requires represent represents describe describes involve involves exemplifies show shows cause causes produce produces has have had a an the"
 )
+_LEFT_OPEN = re.compile(rf"(?:\b{_LEADS_ON}\b|:|\.\.\.)\W*$")
 """Ends with a word that something must follow, or a colon."""
 SHORTEST_STATEMENT = 10
 """Characters of the shortest statement that is to be completed."""

@@ -15,6 +15,16 @@ from hedgerow.proxy.config.kinds import SIGNALS
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.pipeline.asked import ends, wants_a_text
 from hedgerow.proxy.pipeline.job import Job, asks_for_logprobs
+from hedgerow.proxy.pipeline.unasked import (
+    ABOUT_US,
+    CHAT_ONLY,
+    ECHOES,
+    MADE_AT_THE_END,
+    MAKE,
+    OPINION,
+    POLITE,
+    TEXTS,
+)
 from hedgerow.proxy.types import Json, Sample
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
@@ -23,65 +33,6 @@ MAX_DEPTH = 200
 WORDS_OF_A_TEXT = 60
 """From so many words on, answers that all differ were not asked for one thing."""
 
-_POLITE = re.compile(
-    r"(?:(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok(?:ay)?|great|please|bitte|kindly|so|well|now|and|but|oh|ah|aww?|yeah?|yep|wow|haha)\b[\s,.!]*(?=\S)|"
-    r"(?:can|could|would|will) you (?:please |help me )?(?=\w+ (?!you))|i (?:need|want|would like) you to |i'd like you to |help me (?:to )?)*"
-)
-_MAKE = re.compile(
-    r"(?:(?:write|compose|create|generate|build|implement|refactor|rewrite|rephrase|reword|paraphrase|proofread"
-    r"|summari[sz]e|suggest|recommend|brainstorm|illustrate|come up with|pretend|act as|role-?play|let's|let us|argue|continue)\b(?!-)|"
-    r"(?:craft|draft|shorten|polish|improve|edit|plan|design|invent|make|imagine|you are|sing|code|debug|fix|add|decorate|outline|persuade|sketch)"
-    r" (?:me|us|my|our|an?|the|this|these|that|it|some|him|her|them|up|you|your|now)\b)"
-    r"(?!\s+[\d\"“])(?!.*\bas an? (?:decimal|fraction|percentage|roman numeral|product|sum)\b)"
-    r"|complete (?:the|this) (?:\w+ )?(?:dialogue|conversation|story|poem|song|letter|limerick)\b|translate (?:the|this|my|following|these)|(?:tell|sing|read) (?:me |us )?(?:a|an|another|some) (?:\w+ )?(?:joke|story|poem|song|tale|riddle|fun)"
-    r"|(?:give|list|provide|share|offer) (?:me |us )?(?:some |a few |\w+ )?(?:ideas?|tips|advice|feedback|suggestions|examples of how|names for)"
-    r"|describe .*\bin the (?:style|voice|manner) of\b|i (?:need|want) (?:a|an|some) .*(?:message|letter|email|poem|speech|story|ideas?|script|slogan|text|name)"
-    r"|(?:schreibe?|verfasse?|dichte|erzähle?|entwirf|erstelle?|erfinde?|fasse|formuliere?|programmiere?|übersetze? (?:den|die|das|diesen))\b"
-    r"|(?:écris|écrivez|rédige[rz]?|raconte|compose|invente|résume[rz]?|imagine|crée|traduis (?:le|la|ce|cette))\b"
-    r"|(?:escribe|escríbe|redacta|cuéntame|cuenta|inventa|resume|crea|compón|traduce (?:el|la|este|esta))(?:me|nos|lo|la|le|melo)?\b"
-    r"|(?:scrivi|racconta|componi|riassumi|inventa|crea|escreva|conte|resuma|crie|componha)(?:mi|ci|me|nos|te|temi|lo|la|-me)?\b"
-    r"|(?:напиши|сочини|расскажи|придумай|создай)\w*\b|(?:请|帮我|给我)*(?:写|创作|编|总结|讲)(?=[一个首篇段封份])"
-)
-_TEXTS = re.compile(
-    r"(?:(?:craft|construct|devise|produce|output|provide|describe|give(?! (?:the|an?) (?:name|title|author|year))|tell|propose|offer|develop|make|add|rearrange|organi[sz]e|teach|help|try|select|list|think of)\b[^.?!]{0,100}?"
-    r"\b(?:scene|sentences? (?:with|using|that)|story|stories|poems?|limericks?|haikus?|sonnets?|verses?|lyrics|dialogues?|role-?play|headlines?|slogans?|taglines?|tweets?|pitch|speech|"
-    r"opening (?:sentence|line|paragraph)|fictional|hypothetical|imagin\w+|imagery|(?:a|unique|main|vivid) character|landscape|scenery|meadow|painting|artwork|"
-    r"card to|letter to|blog post|writing prompt|similes?|advertisement|scenarios?|situation in which|(?:a|the) time when|creative(?:ly)?|lesson plan|in the style|conversation starters?|(?:\d+|three|four|five|some) new words|(?:snack|meal|dinner|recipe|gift|party|project|business) ideas)\b"
-    r"|[^.?!]{0,40}\b(?:previous|earlier|last|above) (?:response|reply|answer)\b|(?:please )?(?:take on|assume|play) the role of\b|suppose you are\b|you (?:will|'ll) (?:be|act|play) "
-    r"|(?:give|find|get|share|show) (?:me |us )?(?:an? |some )?(?:\w+ )?recipes?\b|recipe (?:for|of)\b|(?:lyrics|song|poem|story|rap|koan|haiku|limerick|sonnet|fable|joke|riddle|essay) (?:for|about|of|on)\b|(?:give|list|provide|share|write) [^.?!]{0,30}\b(?:examples?|uses) of the words?\b|"
-    r"write (?:\d+|two|three|four|five|ten) (?:alternatives|ideas|ways|tips|sentences|lines|paragraphs|reasons)\b|"
-    r"(?:based on|given|using) [^.?!,]{1,60}, (?:please )?(?:suggest|write|create|generate|compose|come up with|make up)\b)"
-)
-"""Texts that are to be made, by their names; what was said before, to be said differently; a part to be played."""
-_OPINION = re.compile(
-    r"(?:what (?:\w+ ){1,6}(?:do|would) you (?:recommend|suggest|advise|prefer|like|enjoy|think)|what do you (?:think|make|say|like|feel|enjoy)|what(?:'s| is| are) your|how do you feel|how are you|how would you|in your opinion|"
-    r"would you (?:rather|like|prefer)|do you (?:like|prefer|love|enjoy|hate|think|feel|believe|want|find (?:it|this|that|them)\b|have (?:any|an?) (?:\w+ )?(?:symptoms?|hobb(?:y|ies)|pets?|kids|plans|favou?rites?)\b)|have you ever|should (?:i|we)\b|"
-    r"what (?:should|shall|could|can) (?:i|we) (?:cook|wear|do|eat|say|buy|watch|read|give|write|call)|what would be an? (?:appropriate|good|suitable|polite)|which (?:one )?is (?:better|nicer|prettier|more fun)|"
-    r"(?:any|got any) (?:ideas|tips|advice)|are you (?:a |an |really )?(?:conscious|sentient|alive|human|real|happy|sad|ok|okay|there|bot|robot|ai)\b|"
-    r"who are you|was (?:hältst|denkst|meinst) du|magst du|gefällt dir|welche[sr]? ist dein|was ist dein|wie geht|soll ich|"
-    r"que penses-tu|qu'en penses|aimes-tu|quel(?:le)? est t(?:on|a)|devrais-je|¿?qu[ée] (?:opinas|piensas)|¿?te gusta|¿?cu[áa]l es tu|¿?debería|"
-    r"(?:che )?cosa (?:ne )?pensi|ti piace|o que você acha|你(?:觉得|喜欢|认为)|どう思|что ты думаешь|тебе нравится)"
-)
-_CHAT = re.compile(
-    r"(?:hi|hello|hey|howdy|yo|good (?:morning|afternoon|evening|night)|thanks?|thank you|thx|ok(?:ay)?|cool|great|nice|lol|haha+|wow|bye|goodbye|"
-    r"see you|sorry|welcome|cheers|what'? ?s up|sup|there|nice to meet you|hallo|guten (?:morgen|tag|abend)|danke(?: schön| sehr)?|tschüss|servus|"
-    r"bonjour|bonsoir|salut|merci(?: beaucoup)?|comment ça va|ça va|hola|buen[oa]s (?:d[íi]as|tardes|noches)|(?:muchas )?gracias(?: por todo)?|"
-    r"¿?qu[ée] tal|¿?cómo estás|adi[óo]s|ciao|grazie(?: mille)?|come stai|buongiorno|ol[áa]|obrigad[oa]|tudo bem|你好|您好|谢谢|再见|"
-    r"こんにちは|ありがとう\w*|おはよう\w*|привет|спасибо|здравствуй\w*|как дела)(?:\b|(?<=\W)|$)"
-)
-_CHAT_ONLY = re.compile(rf"(?:{_CHAT.pattern}[\s,.!?…¡¿]*)+(?:[^\W\d_]+[\s.!…]*)?")
-_ABOUT_US = re.compile(
-    r"(?:i|i'm|i am|i've|i feel|my|you|you're|your|we|we're|that's|that is|this is)\b(?!.*\b(?:know (?:who|what|when|where|why|how|which|if|whether|the|more)|wonder|tell me|question)\b)"
-)
-_ECHOES = re.compile(
-    r"(?:(?:oh|ah|aww?|yeah?|yep|wow|haha)\b|(?:yes|me too|same here|agreed|i agree|not really|nope|exactly|indeed|ha ha)\b(?=(?:\W+\w+){6}))(?!.*(?:\?|\b(?:who|what|when|where|why|how|which|tell|explain|describe|name|give|list|define|find|solve|calculate)\b))",
-    re.DOTALL,
-)
-""" "Yeah, good shoes really help." """
-_MADE_AT_THE_END = re.compile(  # Japanese and Korean say at the end what is to be done
-    r"(?:書|作|描|要約し|翻訳し|話し|考え)(?:いて|って|て)(?:ください|くれ|ほしい|。|$)"
-    r"|(?:작성|창작|번역|요약)해(?: ?(?:줘|주|주세요|주십시오))?|(?:써|지어|만들어) ?(?:줘|주세요|주십시오)"
-)
 _SENTENCE = re.compile(r"(?<=[.!?。!?])\s+|\n+")
 
 
@@ -223,27 +174,27 @@ def asks_for_claim(prompt: str) -> bool:
             not text
         )  # a prompt of signs alone is chit-chat; one without text (a picture, say) is not for us to judge
     sentences = [s for s in _SENTENCE.split(text) if any(c.isalnum() for c in s)]
-    if any(_wants_something_made(s) for s in sentences) or _CHAT_ONLY.fullmatch(text) or _ECHOES.match(text):
+    if any(_wants_something_made(s) for s in sentences) or CHAT_ONLY.fullmatch(text) or ECHOES.match(text):
         return False
     return not all(_is_talk(s) for s in sentences) and not wants_a_text(prompt)
 
 
 def _wants_something_made(sentence: str) -> bool:
     bare = _bare(sentence)
-    return bool(_MAKE.match(bare) or _TEXTS.match(bare) or _MADE_AT_THE_END.search(bare))
+    return bool(MAKE.match(bare) or TEXTS.match(bare) or MADE_AT_THE_END.search(bare))
 
 
 def _is_talk(sentence: str) -> bool:
     """Whether a sentence is chit-chat, asks for an opinion, or tells of the one who writes."""
     bare = _bare(sentence)
-    if _OPINION.match(sentence) or _OPINION.match(bare) or _CHAT_ONLY.fullmatch(bare):
+    if OPINION.match(sentence) or OPINION.match(bare) or CHAT_ONLY.fullmatch(bare):
         return True
-    return not bare.rstrip().endswith("?") and _ABOUT_US.match(bare) is not None
+    return not bare.rstrip().endswith("?") and ABOUT_US.match(bare) is not None
 
 
 def _bare(sentence: str) -> str:
     """A sentence without what politeness puts before it."""
-    polite = _POLITE.match(sentence)
+    polite = POLITE.match(sentence)
     return sentence[polite.end() :].lstrip(" ,:-¡¿'\"") if polite else sentence
 
 
