@@ -103,7 +103,7 @@ def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = 
         return asserting[-1]
     if len(asserting) > 1 and " not " in parts[asserting[0]].text:  # "It was not X. The film instead starred Y."
         asserting.sort(key=lambda index: _INSTEAD.search(parts[index].text) is None)
-    asserting.sort(key=lambda index: _is_background(parts[index].text, question))
+    asserting.sort(key=lambda index: is_background(parts[index].text, question))
     if (verb := _VERB_OF_WHO.search(question[:LONG])) is not None:
         asserting.sort(key=lambda index: f" {verb.group(1)[:4]}" not in parts[index].text)
     for asks, answers in _ASKED:
@@ -229,7 +229,7 @@ _BY = re.compile(
 )
 
 
-def _is_background(sentence: str, question: str) -> bool:
+def is_background(sentence: str, question: str) -> bool:
     """Whether a sentence says what everybody grants ("Marie Curie was a famous scientist"), and not also what was asked."""
     return _BACKGROUND.match(sentence) is not None and by_whom_at(sentence, question) is None
 

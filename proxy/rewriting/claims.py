@@ -92,7 +92,7 @@ _OWN = re.compile(
 """What the author does or can do, and what the reader can do."""
 _UNKNOWN = re.compile(
     r"\b(?:information|details?|data|specifics)\b[^.]{0,120}?\b(?:is|are|was|were) not (?:\w+ )?(?:available|found|specified|provided|given|known)\b|"
-    r"\b(?:is|are) not (?:specified|mentioned|stated)\b",
+    r"\b(?:is|are) not (?:specified|mentioned|stated)\b|\b(?:is|are|was|were|remains?) (?:still |currently )?(?:unknown|uncertain|unclear)\b",
     re.IGNORECASE,
 )
 """Gives no answer."""

@@ -191,7 +191,7 @@ def disturbs_start(text: str, shape: Shape) -> bool:
 
 
 def _clause(text: str, shape: Shape, around: Surroundings) -> str | None:
-    if shape.kind != "clause":
+    if shape.kind != "clause" or _EXPLAINS_A_WORD.match(shape.body):
         return None
     opening = text.partition("{clause}")[0].rstrip(" ,")
     if around.language == "en" and (_REPORTS if " " in opening else _LEADS_IN).match(shape.body):
@@ -253,6 +253,8 @@ _LEADS_IN = re.compile(
     re.IGNORECASE,
 )
 """What a sentence leads in with; an adverb before it would be read with it alone."""
+_EXPLAINS_A_WORD = re.compile(r"[\"“][^\"”]{1,40}[\"”] (?:indicates?|means?|refers?|denotes?|stands? for|is used)\b")
+"""'"There" indicates a place.': what comes before it would seem to be within the quotation's sentence."""
 _NO_SUBJECT = re.compile(r"(?:is|are|was|were|has|have|had) (?!it\b|he\b|she\b|they\b|there\b|this\b)[a-z]")
 """What goes on with the question's subject: "is an American actor ..."."""
 _REPORTS = re.compile(r"(?:according to|based on|as of)\b[^,]{1,160},", re.IGNORECASE)

@@ -24,6 +24,7 @@ from hedgerow.proxy.rewriting.asserting import (
     after_label,
     asserts,
     hedges_itself,
+    is_background,
     is_list,
     is_no_statement,
     is_worked_solution,
@@ -252,7 +253,8 @@ class _Wording:
     def _takes_hedge(self, index: int) -> bool:
         """A claim in running text, and a fragment that is the answer itself ("Severe decline.")."""
         piece = self.parts[index]
-        if self.decided is None and self.language == "en" and _SOME.match(piece.text):
+        granted = self.language == "en" and (_SOME.match(piece.text) or is_background(piece.text, self.question))
+        if self.decided is None and granted:
             return False
         asserted = _is_prose(piece) and asserts(piece.text, self.language)
         is_answer = index == min(self.targets) and asserted
