@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +197,36 @@ def test_an_expired_key_is_shown_as_one(serve: Any, tmp_path: Path) -> None:
     new_key(url, "search", expires_at=time.time() - 1)
     (found,) = httpx.get(serve(settings=at(url, tmp_path, **WITH_ADMIN)) + KEYS, headers=ADMIN).json()["keys"]
     assert found["state"] == "expired"
+
+
+def test_operators_who_act_at_once_take_turns(serve: Any, upstream: Upstream, store_url: str, tmp_path: Path) -> None:
+    """Of twenty who make one key one does; of as many who rotate it two secrets are left, the last and the one before; revoked, none."""
+    upstream.default = says("Canberra.")
+    address = serve(settings=at(store_url, tmp_path, server={"admin_key": "the admin key"}), mode="off")
+    operator = {"authorization": "Bearer the admin key"}
+
+    def at_once(path: str, body: Any) -> list[httpx.Response]:
+        with ThreadPoolExecutor(20) as pool:
+            asks = [pool.submit(httpx.post, address + path, json=body, headers=operator, timeout=60) for _ in range(20)]
+            return [ask.result() for ask in asks]
+
+    def working() -> int:
+        return sum(
+            httpx.post(
+                address + "/v1/chat/completions", json=ASK, headers={"authorization": f"Bearer {one}"}
+            ).status_code
+            == 200
+            for one in secrets
+        )
+
+    made = at_once("/v1/admin/keys", {"name": "search"})
+    assert sorted(reply.status_code for reply in made) == [201] + [400] * 19
+    rotated = at_once("/v1/admin/keys/search/rotate", {"overlap_s": 600})
+    secrets = [reply.json()["secret"] for reply in (*rotated, *made) if reply.status_code in (200, 201)]
+    assert len(secrets) == 21
+    until(working, lambda number: number == 2)
+    assert {reply.status_code for reply in at_once("/v1/admin/keys/search/revoke", {})} == {200}
+    until(working, lambda number: number == 0)
 
 
 NUL = "a\x00b"
