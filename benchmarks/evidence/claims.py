@@ -129,8 +129,8 @@ def precision_recall(values: np.ndarray, correct: np.ndarray) -> float:
 
 
 def passages(of: Measured) -> Estimate:
-    """Pearson correlation of mean doubt and mean wrongness, passage by passage."""
+    """Pearson correlation of mean doubt, as `hedgerow claims` prints it, and mean wrongness, passage by passage."""
     names = list(dict.fromkeys(of.prompt))
-    doubt = np.array([1.0 - of.mapped[of.prompt == name].mean() for name in names])
+    doubt = np.array([1.0 - of.raw[of.prompt == name].mean() for name in names])
     wrong = np.array([of.wrongness[of.prompt == name].mean() for name in names])
     return bootstrap([len(names)], lambda drawn: float(np.corrcoef(doubt[drawn[0]], wrong[drawn[0]])[0, 1]), RESAMPLES)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from hedgerow.lexicon.text import english as w
 from hedgerow.lexicon.text.opaque import masked
-from hedgerow.lexicon.text.shape import shape
+from hedgerow.lexicon.text.shape import leading, shape
 from hedgerow.lexicon.text.words import word_set
 
 FEWEST_WORDS = 3
@@ -31,8 +31,16 @@ _GOVERNING = re.compile(
 _SUBJECTS = w.SUBJECT_PRONOUNS - word_set("i we you who that")
 _FINITE = w.AUXILIARIES | w.FINITE_VERBS
 _PRESENT = w.PRESENT_VERBS | word_set("is are isn't aren't has have hasn't haven't do does can may will must")
+_BARE = frozenset(verb for verb in w.PRESENT_VERBS if not verb.endswith("s"))
 _INTRODUCING = w.PREPOSITIONS | w.PARTICIPLES | word_set("despite off upon according following based")
 _MOST_SUBJECT_WORDS = 12
+_NOBODY = word_set("there here")
+_GOVERNED = re.compile(r"\b(?:to|can|could|may|might|will|would|shall|should|must|cannot)\s+(?:[a-z]+ly\s+)?[a-z]+\b")
+"""A modal or "to" with its verb: it governs a second bare verb too ("are likely to cost more and attract fewer")."""
+_DESCRIBED = re.compile(
+    r"\b(?:used|made|called|known|based|found|held|given|taken|faced|involved|required|needed)\s+(?:in|by|for|to|on|at|from|as|with|during)\b"
+)
+"""A participle behind its noun, not a verb of its own: "the methods used in the laboratory"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,8 @@ def subject_of(sentence: str) -> str:
     >>> subject_of("Marie Curie, who was born in Warsaw, won two prizes."), subject_of("Born in 1876, in Karachi, Jinnah was a lawyer.")
     ('Marie Curie', 'Jinnah')
     """
-    text = masked(sentence[:LONGEST])
+    skipped = len(leading(sentence[:LONGEST]))
+    text = " " * skipped + masked(sentence[:LONGEST])[skipped:]
     tokens = list(_WORD.finditer(text))
     at = _verb_index(tokens)
     if at is None:
@@ -101,7 +110,9 @@ def subject_of(sentence: str) -> str:
     named = [token for token in tokens if start <= token.start() and token.end() <= end]
     while named and _is_adverb(named[-1].group()):
         named.pop()
-    return sentence[named[0].start() : named[-1].end()] if 0 < len(named) <= _MOST_SUBJECT_WORDS else ""
+    if not 0 < len(named) <= _MOST_SUBJECT_WORDS or named[0].group().lower() in _NOBODY:
+        return ""
+    return sentence[named[0].start() : named[-1].end()]
 
 
 def _begins_clause(left: str, right: str, joint: str) -> bool | None:
@@ -112,8 +123,17 @@ def _begins_clause(left: str, right: str, joint: str) -> bool | None:
         return False if second in _FINITE or second.endswith("ed") or _is_adverb(second) else None
     verb = next((word.lower() for word in words[:2] if not _is_adverb(word)), "")
     if verb in _FINITE and words[0][0].islower() and ";" not in joint:
-        return False if _go_together(left, verb) else None
+        governed = verb in _BARE and _GOVERNED.search(left)
+        return False if not governed and _go_together(left, verb) else None
+    if ";" not in joint and _only_described(right):
+        return None
     return True if joint[0] in ",;" and subject_of(right.partition(",")[0]) and shape(right).kind == "clause" else None
+
+
+def _only_described(part: str) -> bool:
+    """Whether the only verb of a part is a participle behind its noun."""
+    match = _DESCRIBED.search(part)
+    return match is not None and _verb_index(list(_WORD.finditer(part[: match.start()] + part[match.end() :]))) is None
 
 
 def _has_predicate(part: str, *, continues: bool) -> bool:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.clustering import likely
+from hedgerow.proxy.clustering.agreement import agreement
 from hedgerow.proxy.clustering.clusterer import Pair, judged
 from hedgerow.proxy.clustering.loading import Lazy
 from hedgerow.proxy.clustering.normal import read_question
@@ -44,6 +45,9 @@ ALONE = 2
 """Pairs up to which no further thread is worth its start."""
 SAME = 0.67
 """Least probability at which two answers mean the same; chosen by `benchmarks.fits.judge_answers`."""
+ALIKE = 0.5
+"""Least probability by words at which two sentences that the judge calls the same are one group. The judge alone put together sentences that differ in
+what was asked: AUROC of the confidence in 346 answers in full sentences .798, with both .816, without the judge .817."""
 SENTENCE = 8
 """Words of the longer of two answers up to which the rules have the last word: there the judge calls as much the same wrongly as rightly."""
 CUT = 240
@@ -139,7 +143,8 @@ def reads(text: str, question: str = "") -> bool:
 
 class LocalPairs:
     """Decides which answers mean the same where the rules cannot and one is a sentence. Of a short answer and a long one a logistic of words tells
-    (`likely.py`); of two long ones the shorter must follow from the longer, behind their question.
+    (`likely.py`); of two long ones the shorter must follow from the longer, behind their question, and words must not speak against it
+    (`agreement.py`).
 
     Args:
         budget_s: time for one question; pairs beyond it stay undecided and are counted as "judge_late", those with an answer in another
@@ -166,7 +171,10 @@ class LocalPairs:
         ]
         ordered = [sorted((texts[a], texts[b]), key=lambda text: (-len(text), text)) for a, b in asked]
         entailed = self._judge.probabilities([(more, less) for more, less in ordered], self._budget_s)[:, ENTAILED]
-        told = by_words | {pair: self._judgement(float(found)) for pair, found in zip(asked, entailed, strict=True)}
+        told = by_words | {
+            (a, b): self._judgement(float(found), question, answers[a], answers[b])
+            for (a, b), found in zip(asked, entailed, strict=True)
+        }
         return [
             told.get((a, b), Judgement(None, "undecided" if readable[a] and readable[b] else "judge_language"))
             for a, b in pairs
@@ -179,10 +187,11 @@ class LocalPairs:
         suited = [(a, b) for a, b in pairs if likely.suits(texts[a], texts[b])]
         return {(a, b): likely.judge(texts[a], texts[b]) for a, b in suited}
 
-    def _judgement(self, probability: float) -> Judgement:
+    def _judgement(self, probability: float, question: str, a: str, b: str) -> Judgement:
         if isnan(probability):
             return Judgement(None, "judge_late")
-        return Judgement(probability >= self._same, self.name, 0.5 + 0.4 * probability)
+        same = probability >= self._same and agreement(question, a, [b])[0] >= ALIKE
+        return Judgement(same, self.name, 0.5 + 0.4 * probability)
 
 
 def behind(question: str, answer: str) -> str:

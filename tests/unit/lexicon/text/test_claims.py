@@ -44,11 +44,18 @@ def test_a_clause_with_a_subject_of_its_own_needs_none() -> None:
         "It is both the largest planet and was the first to be found.",
         'He sang "Now and then he was here; and he was gone" in 1990.',
         "In 1990 Rome, Paris, and London were among its members.",
+        "Firms that can show a record of it are likely to command higher fees and attract more business.",
+        "It could go deeper into the stones used in Sweden, the problems faced there, and the methods used in the care of them.",
         "Rome and Paris.",
     ],
 )
 def test_what_would_lose_its_sense_stays_whole(sentence: str) -> None:
     assert parts(sentence) == [(sentence, "")]
+
+
+def test_a_verb_behind_a_described_noun_begins_a_claim() -> None:
+    assert len(parts("The tower was opened in 1889, and the methods used in its lifts were new at the time.")) == 2
+    assert len(parts("The firm sells tools in Rome and makes parts for the trade.")) == 2
 
 
 def test_other_languages_are_split_at_semicolons_alone() -> None:
@@ -60,6 +67,8 @@ def test_the_subject_is_what_stands_before_the_verb() -> None:
     assert subject_of("Marie Curie, who was born in Warsaw, won two prizes.") == "Marie Curie"
     assert subject_of("Throughout his career, Burgess also taught at Bonn.") == "Burgess"
     assert subject_of("A list of names.") == ""
+    assert subject_of("However, Burgess taught at Bonn.") == "Burgess"
+    assert subject_of("However, there are a few other methods.") == ""
 
 
 ANSWER = """# Marie Curie
