@@ -53,8 +53,10 @@ async def _play(shown: Demo, console: Console, pace: float) -> None:
 
 def _lines(shown: Demo, rounds: Sequence[Round]) -> list[RenderableType]:
     one = rounds[-1]
-    number = Text.assemble((f"{len(rounds):>2}  ", "dim"), (one.question.text, "bold"))
-    return [number, _answers(one), _voices(shown, one), _truth(one), _running(shown, rounds)]
+    question = Table.grid()
+    question.add_column(width=4)
+    question.add_row(Text(f"{len(rounds):>2}", "dim"), Text(one.question.text, "bold"))
+    return [question, _answers(one), _voices(shown, one), _truth(one), _running(shown, rounds)]
 
 
 def _table(*rows: tuple[RenderableType, ...]) -> Table:
