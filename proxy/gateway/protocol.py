@@ -142,9 +142,7 @@ class Http11(HttpToolsProtocol):
         self._head_too_large = size > self.HEAD_BYTES
         if self._head_too_large:
             raise ValueError("the head is too large")
-        if (
-            sum(name == b"host" for name, _ in self.headers) > 1
-        ):  # RFC 9112, 3.2: what stands before us may have read the other one
+        if [name for name, _ in self.headers].count(b"host") > 1:  # what stands before us may have read the other one
             raise ValueError("the request names two hosts")
         if not self._offers_upgrade():
             self._head_began, self._head_bytes, self._framing, self._in_body = None, 0, 0, True
