@@ -44,6 +44,8 @@ _IN_NAMES = frozenset(
 CLEAR, ALONE = 1.5, 0.8
 """Score from which an answer shows its language whatever that of its question, a function word of one language alone counting 1; the same
 where the question is missing."""
+_ROUNDING = 1e-6
+"""By how much equal scores may differ, which were added up in another order."""
 TITLE, TITLE_CLEAR = 4, 2.5
 """Words up to which an answer may be a foreign title ("Der Ring des Nibelungen"), and the score from which it is taken for a sentence."""
 
@@ -225,7 +227,9 @@ def _by_words(scores: Mapping[str, float], enough: float) -> str | None:
     """The language with most function words; ties go to English, then to the known languages. English needs no clear lead."""
     if not scores:
         return None
-    best = max(scores, key=lambda language: (round(scores[language], 6), language == "en", language in known()))
+    highest = max(scores.values()) - _ROUNDING
+    first = [language for language, score in scores.items() if score >= highest]
+    best = max(first, key=lambda language: (language == "en", language in known()))
     if scores.get("en", 0.0) >= 0.8 * scores[best]:
         best = "en"
     return best if scores[best] >= (min(enough, 0.5) if best == "en" else enough) else None
