@@ -116,7 +116,7 @@ class Budgets:
         try:
             taken = await self._spending.take(ticket, asks, day)
         except StoreError as error:
-            log.error("budget_unknown", route=route, key=key, error=str(error))
+            log.error("budget_unknown", id=ticket, route=route, key=key, error=str(error))
             allowed = self._unknown(counts, route, key)
             if allowed.reason is None:
                 self._under_way[ticket] = day, "", counts

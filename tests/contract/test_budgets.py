@@ -252,7 +252,7 @@ def test_while_the_store_is_away_a_hard_budget_counts_as_spent(serve: Any, upstr
     address = serve(settings=away | {"budgets": [{"soft": 10, "hard": 1_000_000}]})
     answer = ask(address)
     assert (answer.status_code, answer.headers["x-hedgerow-reason"]) == (200, "budget_unknown")
-    assert lines.of("budget_unknown")
+    assert [line["id"] for line in lines.of("budget_unknown")] == [answer.headers["x-hedgerow-audit-id"]]
     assert 'hedgerow_over_budget_total{key="",limit="unknown",route="test"} 1.0' in httpx.get(address + "/metrics").text
     assert ask(serve(settings=away | {"budgets": [{"soft": 1_000_000}]})).json()["hedgerow"]["samples"] == 5
 
