@@ -157,7 +157,7 @@ def sentences_table(data: Path) -> tuple[str, list[Goal]]:
     """Full-sentence answers: the share of the largest cluster, and the confidence that is served, without a model and with the shipped judge."""
     rows = [row for row in read_rows(data / HOTPOT) if row.get("gold")]
     found = asyncio.run(_sentences(rows))
-    y, of_sentence, chosen_on = (np.array([of[i] for of in found]) for i in (3, 4, 5))
+    y, judged_y, of_sentence, chosen_on = (np.array([of[i] for of in found]) for i in (3, 4, 5, 6))
     lines = ["| answers | n | right | largest cluster's share | as served | with the shipped judge |", "|---" * 6 + "|"]
     goals = []
     kinds = {
@@ -167,7 +167,8 @@ def sentences_table(data: Path) -> tuple[str, list[Goal]]:
         "other half": ~chosen_on,
     }
     for name, part in kinds.items():
-        figures = [_estimate(np.array([of[i] for of in found])[part], y[part]) for i in range(3)]
+        outcomes = (y, y, judged_y)
+        figures = [_estimate(np.array([of[i] for of in found])[part], outcomes[i][part]) for i in range(3)]
         lines.append(f"| {name} | {part.sum()} | {y[part].mean():.0%} | {' | '.join(map(str, figures))} |")
         if name == "all":
             goals.append(_at_least("full-sentence answers: AUROC without a model >= .82", figures[1], 0.82))
@@ -175,8 +176,8 @@ def sentences_table(data: Path) -> tuple[str, list[Goal]]:
     return "\n".join(lines), goals
 
 
-async def _sentences(rows: Sequence[Row]) -> list[tuple[float, float, float, float, bool, bool]]:
-    """Of each question the share, both confidences, the outcome of the draft, whether it is a sentence, and whether its half was chosen on."""
+async def _sentences(rows: Sequence[Row]) -> list[tuple[float, float, float, float, float, bool, bool]]:
+    """Of each question the share, both confidences, the outcomes of both drafts, whether the first is a sentence, and whether its half was chosen on."""
     signal, judged = SemanticSignal(), JudgedClusterer(LocalPairs(LocalJudge(), budget_s=60.0))
     found = []
     for row in rows:
@@ -190,6 +191,7 @@ async def _sentences(rows: Sequence[Row]) -> list[tuple[float, float, float, flo
                 (await signal.measure(question, samples, clusters)).mean,
                 (await signal.measure(question, samples, by_judge)).mean,
                 float(row["samples"][draft]["contains"]),
+                float(row["samples"][by_judge.draft_index]["contains"]),
                 is_sentence(texts[draft]),
                 int(hashlib.sha256(row["id"].encode()).hexdigest(), 16) % 2 == 0,
             )
