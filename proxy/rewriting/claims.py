@@ -81,7 +81,7 @@ _ADVICE = re.compile(
 )
 _VAGUE = re.compile(
     r"(?:however, )?(?:it|this|that|which)\b(?: \w+)? (?:depends?|vary)\b|there (?:are|is) (?:many|several|various|multiple|numerous|a few|a number of|some|no sense)\b|"
-    r"\w+(?: \w+){0,8} (?:(?:may|can|might) (?:vary|differ|be different)|depends? on (?:many|several|various|multiple|a number of) (?:\w+ )?factors)\b",
+    r"(?:however, )?\w+(?: \w+){0,8} (?:(?:may|can|might) (?:vary|differ|be different)|depends? on (?:many|several|various|multiple|a number of) (?:\w+ )?factors)\b",
     re.IGNORECASE,
 )
 """Says that there is something to say."""

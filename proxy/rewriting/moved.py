@@ -39,6 +39,7 @@ _LEADS_TO_A_CLAUSE = word_set("after before when while where following because")
 _AFTER_A_COMMA = re.compile(r", (?:[a-z]+ly )?(?:[a-z]+ed|known)\b")
 """What goes with the last name: ", located in ...", ", primarily known for ..."."""
 _MOST_SENTENCES = 40
+_LONGEST_SENTENCE = 600
 _LONGEST = 80
 """Characters of a phrase."""
 
@@ -48,7 +49,7 @@ def with_phrases_moved(draft: str, rewrite: str) -> str | None:
     old, new = pieces(draft), pieces(rewrite)
     texts = [piece.text for piece in old]
     for index, (one, other) in enumerate(zip(old[:_MOST_SENTENCES], new, strict=False)):
-        if one.is_sentence and other.is_sentence and one.text != other.text:
+        if one.is_sentence and other.is_sentence and one.text != other.text and len(one.text) <= _LONGEST_SENTENCE:
             texts[index] = next(_moved(one.text, other.text), one.text)
     moved = "".join(texts)
     return None if moved == draft else moved
