@@ -154,7 +154,8 @@ def cmfg(decisiveness: ArrayLike, confidence: ArrayLike, *, bins: int = BINS) ->
     simulate confidences spread evenly over [0, 1]). **Deviates**: empty bins are left out of the mean; a confidence on the edge between two bins
     counts half in either. Confidences are shares of k samples, so that at k = 10 nearly all lie on edges: answers that are always decisive
     would get 0.545 with upper ends included and 0.455 with lower ones, not the 0.5 that they are to get. The paper gives 0.5 for "a random
-    level of decisiveness" too: that is so for the two ends of the scale; levels spread evenly over it get 2/3, and the middle alone 3/4.
+    level of decisiveness" too: with C even over [0, 1] and a level D drawn without a look at it, E[1 - |D - C|] = 1/2 + E[D (1 - D)], since
+    E|d - C| = (d**2 + (1 - d)**2) / 2. That is 1/2 for the two ends of the scale alone; levels spread evenly over it get 2/3, and the middle 3/4.
 
     Examples
     --------

@@ -12,8 +12,18 @@ from hedgerow.calibration.metrics import Interval
 from hedgerow.proxy.audit.engine import Engine, transaction
 from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.cli.showing import show
-from hedgerow.proxy.monitoring.markers import MIN_ANSWERS, MarkerDrift, drift_of_markers
+from hedgerow.proxy.monitoring.markers import (
+    MIN_ANSWERS,
+    MIN_STEP,
+    STEPS,
+    MarkerDrift,
+    Step,
+    drift_of_markers,
+    with_curves,
+)
 from hedgerow.proxy.types import Json
+
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 def read_drift(engine: Engine, since: float) -> list[MarkerDrift]:
@@ -23,7 +33,8 @@ def read_drift(engine: Engine, since: float) -> list[MarkerDrift]:
         StoreError: the store cannot be read.
     """
     with transaction(engine) as connection:
-        return drift_of_markers(connection, Period(since, time.time()))
+        period = Period(since, time.time())
+        return with_curves(connection, period, drift_of_markers(connection, period))
 
 
 def in_json(row: MarkerDrift) -> Json:
@@ -37,6 +48,16 @@ def in_json(row: MarkerDrift) -> Json:
         "drifts": row.drifts,
         **{name: None if of is None else of.estimate for name, of in figures.items()},
         **{f"{name}_interval": None if of is None else [of.low, of.high] for name, of in figures.items()},
+        "curve": [
+            {
+                "since": step.since,
+                "until": step.until,
+                "answers": step.answers,
+                "mic": step.mic and step.mic.estimate,
+                "mic_interval": step.mic and [step.mic.low, step.mic.high],
+            }
+            for step in row.curve
+        ],
     }
 
 
@@ -61,6 +82,25 @@ def print_drift(console: Console, rows: Sequence[MarkerDrift]) -> None:
         f"then: as long a stretch before this one; a marker needs {MIN_ANSWERS} answers in each. ± 95 %; *: a change of more than that, as one in twenty is by chance",
         soft_wrap=True,
     )
+    if any(row.curve for row in rows):
+        _print_curves(console, rows)
+
+
+def _print_curves(console: Console, rows: Sequence[MarkerDrift]) -> None:
+    console.print(
+        f"\nMIC over time, then | now: {_BARS[0]} near 0, {_BARS[-1]} near 1, · fewer than {MIN_STEP} answers",
+        soft_wrap=True,
+    )
+    for row in rows:
+        console.print(f"{_bars(row.curve)}  {row.marker} ({row.route})", soft_wrap=True)
+
+
+def _bars(curve: Sequence[Step]) -> str:
+    """Both stretches, a bar a step."""
+    said = [
+        "·" if step.mic is None else _BARS[min(int(step.mic.estimate * len(_BARS)), len(_BARS) - 1)] for step in curve
+    ]
+    return "".join((*said[:STEPS], "|", *said[STEPS:])) if said else ""
 
 
 def _figure(of: Interval | None, sign: str) -> str:

@@ -130,7 +130,7 @@ def markers(
     ):
         gathered, unfinished = anyio.run(_gathered, source, way, skip_bad)
     _only(gathered, model)
-    if not gathered.sentences and (report or lexicon or not source.drift):
+    if not gathered.sentences and (lexicon or not source.drift):
         stop(_nothing(source, gathered))
     figures = {"data": source.name, "judge": judge, "thresholds": at} | document(
         gathered, thresholds=at, test_share=test_share

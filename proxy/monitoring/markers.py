@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import sqrt
 
 from hedgerow.calibration.metrics import Interval
@@ -16,7 +17,21 @@ MIN_ANSWERS = 20
 """Fewest answers that a marker's confidence is told from, in each period."""
 SHOWN = 20
 """Markers in the table, the most frequent ones."""
+STEPS = 6
+"""Steps of a curve in each of the two periods."""
+MIN_STEP = 5
+"""Fewest answers that a step's confidence is told from."""
 _WITHIN = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A point of a curve: from `since` to `until` (seconds since 1970), so many answers, their mean raw confidence; None where they are too few."""
+
+    since: float
+    until: float
+    answers: int
+    mic: Interval | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +43,7 @@ class MarkerDrift:
         mic: their mean raw confidence in the period, with its 95 % interval.
         earlier: the same of the period before; None where it has too few of them.
         change: `mic` less `earlier`, with the 95 % interval of the difference (Welch's, by the normal distribution).
+        curve: both periods in steps, oldest first, the later half being the period; empty where it was not asked for.
     """
 
     route: str
@@ -37,6 +53,7 @@ class MarkerDrift:
     mic: Interval
     earlier: Interval | None
     change: Interval | None
+    curve: tuple[Step, ...] = ()
 
     @property
     def drifts(self) -> bool:
@@ -51,6 +68,33 @@ def drift_of_markers(connection: Connection, period: Period, route: str | None =
         return compared(now, ())
     length = period.until - period.since
     return compared(now, marker_sums(connection, Period(period.since - length, period.since), route))
+
+
+def with_curves(connection: Connection, period: Period, rows: Sequence[MarkerDrift]) -> list[MarkerDrift]:
+    """The same markers with their confidence over time; all time has no curve."""
+    if period.since is None:
+        return list(rows)
+    step = (period.until - period.since) / STEPS
+    edges = [period.until - step * left for left in range(2 * STEPS, -1, -1)]
+    sums = [
+        {(of.route, of.marker): of for of in marker_sums(connection, Period(since, until))}
+        for since, until in pairwise(edges)
+    ]
+    return [
+        replace(
+            row,
+            curve=tuple(
+                _step(*at, of.get((row.route, row.marker))) for at, of in zip(pairwise(edges), sums, strict=True)
+            ),
+        )
+        for row in rows
+    ]
+
+
+def _step(since: float, until: float, sums: MarkerSums | None) -> Step:
+    if sums is None or sums.answers < MIN_STEP:
+        return Step(since, until, 0 if sums is None else sums.answers, None)
+    return Step(since, until, sums.answers, _around(*_mean(sums)))
 
 
 def compared(now: Sequence[MarkerSums], before: Sequence[MarkerSums]) -> list[MarkerDrift]:

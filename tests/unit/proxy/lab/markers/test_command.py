@@ -319,8 +319,32 @@ def test_markers_that_change_their_meaning(tmp_path):
     told = run("--audit", "--since", "30d", *config).stdout
     assert "does it still mean the same?" in told
     assert "-0.30 ± 0.0" in told
-    page = run("--audit", "--since", "30d", "--report", tmp_path / "page.html", *config)
-    assert "keeps no answer with its words" in page.stderr
+    curve = drift["probably"]["curve"]
+    assert [step["answers"] for step in curve] == [
+        0,
+        0,
+        0,
+        25,
+        0,
+        0,
+        0,
+        0,
+        0,
+        25,
+        0,
+        0,
+    ]  # forty and ten days ago, in steps of five
+    assert (curve[3]["mic"], curve[9]["mic"], curve[0]["mic"]) == (pytest.approx(0.924), pytest.approx(0.624), None)
+    assert curve[0]["since"] == pytest.approx(now - 60 * day, abs=60)
+    assert "···█··|···▅··  probably (r)" in told
+    assert run("--audit", "--since", "30d", "--report", tmp_path / "page.html", *config).exit_code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count(", MIC 0.") == 4  # two markers, two steps with answers each
+    assert "<b>probably</b>, r: 0.62, change -0.30" in page
+    assert (
+        "keeps no answer with its words"
+        in run("--audit", "--since", "30d", "--lexicon", tmp_path / "own.json", *config).stderr
+    )
 
 
 @pytest.fixture
