@@ -143,3 +143,19 @@ def across(
             for m in shared_by_all(sentences, threshold, datasets)
         ]
     )
+
+
+def cmfg(sentences: Sentences) -> float:
+    """Mean faithfulness of responses within ten bins of their mean confidence, then over bins; half in either bin on an edge."""
+    bins: list[list[tuple[float, float]]] = [[] for _ in range(10)]
+    for response in names(sentences, "response"):
+        held = of(sentences, response=response)
+        faithful = 1 - mean([abs(s["decisiveness"] - s["confidence"]) for s in held])
+        place = 10 * mean([s["confidence"] for s in held])
+        edge = round(place)
+        if abs(place - edge) < 1e-6 and 0 < edge < 10:
+            bins[edge - 1].append((faithful, 0.5))
+            bins[edge].append((faithful, 0.5))
+        else:
+            bins[min(int(place + 1e-6), 9)].append((faithful, 1.0))
+    return mean([sum(f * w for f, w in held) / sum(w for _, w in held) for held in bins if held])

@@ -1,6 +1,7 @@
 """`hedgerow markers`: what goes in, what is refused, what comes out."""
 
 import json
+import random
 import time
 
 import pytest
@@ -14,6 +15,7 @@ from hedgerow.proxy.audit.tables import answers, texts, verdicts
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.clustering.local import missing
 from hedgerow.proxy.config import Audit
+from tests.support import slow_markers as slow
 from tests.support.upstream import Upstream, says
 
 runner = CliRunner()
@@ -74,6 +76,65 @@ def test_every_metric_by_its_name(two_datasets):
         "cmfg": model["datasets"][0]["cmfg"],
     }
     assert with_["MAC"]["over"] == 2
+
+
+WORDINGS = {
+    "probably": "It was probably Rome.", "may": "It may be Rome.", "I believe": "I believe it was Rome.", "not certain": "I'm not certain it was Rome.", "<no_hedge>": "It was Rome.",
+}  # fmt: skip
+
+
+def mixed_rows(datasets, seed=0):
+    """Measured sentences in both shapes, frequent and rare markers, ties; two sentences a response, the last dataset with a single split."""
+    draw = random.Random(seed)
+    rows = []
+    for dataset in datasets:
+        for i in range(500):
+            marker = draw.choices(list(WORDINGS), [10, 7, 3, 1, 12])[0]
+            rows.append({
+                **({"marker": marker} if i % 2 else {"text": WORDINGS[marker]}), "confidence": draw.randrange(11) / 10, "decisiveness": draw.randrange(11) / 10,
+                "model": "m", "dataset": dataset, "response": str(i // 2), "split": "train" if dataset == "c" or i % 3 else "test", "correct": i // 2 % 3 > "abc".index(dataset) / 2,
+            })  # fmt: skip
+    return rows
+
+
+@pytest.mark.parametrize("datasets", ["abc", "a"])
+def test_every_metric_of_a_file_is_its_formula_at_every_threshold(tmp_path, datasets):
+    """From lines of a file to the printed figure, against the formulas of the paper written out slowly: T = 10, 20, 50, 100, with and without `<no_hedge>`."""
+    rows = mixed_rows(datasets)
+    model = found("--data", write(tmp_path / "mixed.jsonl", rows), "--thresholds", "10,20,50,100")["models"][0]
+    named = {text: marker for marker, text in WORDINGS.items()}
+    plain = [{"marker": named.get(row.get("text")), **row} for row in rows]
+    accuracy, cmfg = {}, {}
+    for name in datasets:
+        held = slow.of(plain, dataset=name)
+        accuracy[name] = slow.mean(
+            [float(slow.of(held, response=r)[0]["correct"]) for r in slow.names(held, "response")]
+        )
+        cmfg[name] = slow.cmfg(held)
+    assert {of["dataset"]: (of["accuracy"], of["cmfg"]) for of in model["datasets"]} == pytest.approx(
+        {name: pytest.approx((accuracy[name], cmfg[name])) for name in datasets}
+    )
+    for at in (10, 20, 50, 100):
+        for how in ("with", "without"):
+            told = plain if how == "with" else [s for s in plain if s["marker"] != "<no_hedge>"]
+            expected = {
+                **{f"ID-MAE{end}": slow.mae(told, at, by, across=False) for end, by in (("", "marker"), ("_S", "sentence"), ("_R", "response"))},
+                **{f"CD-MAE{end}": slow.mae(told, at, by, across=True) for end, by in (("", "marker"), ("_S", "sentence"), ("_R", "response"))},
+                "M-AvgCV": slow.m_avg_cv(told, at), "D-AvgCV": slow.d_avg_cv(told, at), "MRC": slow.mrc(told, at),
+                "MAC": slow.across(told, at, accuracy, slow.pearson), "MAC_Spear": slow.across(told, at, accuracy, slow.spearman),
+                "MCC": slow.across(told, at, cmfg, slow.pearson), "MCC_Spear": slow.across(told, at, cmfg, slow.spearman),
+            }  # fmt: skip
+            printed = model["metrics"][str(at)][how]
+            assert set(printed) == set(expected)
+            for name, of in expected.items():
+                assert printed[name]["value"] == (None if of[0] is None else pytest.approx(of[0], abs=1e-9)), (
+                    name,
+                    at,
+                    how,
+                )
+                assert printed[name]["over"] == of[-1], (name, at, how)
+                if len(of) == 3:
+                    assert printed[name]["deviation"] == (None if of[1] is None else pytest.approx(of[1], abs=1e-9))
 
 
 def test_the_table_names_every_metric(two_datasets):
