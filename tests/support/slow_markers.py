@@ -34,9 +34,9 @@ def training(sentences: Sentences, dataset: str) -> Sentences:
 
 def mics(sentences: Sentences, dataset: str, threshold: int) -> dict[str, float]:
     """Equation 1 for every marker of a dataset."""
-    found = {}
-    for marker in names(sentences, "marker"):
-        bearing = of(training(sentences, dataset), marker=marker)
+    found, held = {}, training(sentences, dataset)
+    for marker in names(held, "marker"):
+        bearing = of(held, marker=marker)
         if len(bearing) >= threshold:
             found[marker] = round(mean([s["confidence"] for s in bearing]), 12)
     return found
@@ -93,12 +93,8 @@ def shared_by_all(sentences: Sentences, threshold: int, datasets: list[str]) -> 
 
 def m_avg_cv(sentences: Sentences, threshold: int) -> tuple[float | None, int]:
     datasets = names(sentences, "dataset")
-    return plain_mean(
-        [
-            cv([mics(sentences, d, threshold)[m] for d in datasets])
-            for m in shared_by_all(sentences, threshold, datasets)
-        ]
-    )
+    tables = [mics(sentences, d, threshold) for d in datasets]
+    return plain_mean([cv([of[m] for of in tables]) for m in shared_by_all(sentences, threshold, datasets)])
 
 
 def d_avg_cv(sentences: Sentences, threshold: int) -> tuple[float | None, int]:
@@ -137,9 +133,10 @@ def across(
 ) -> tuple[float | None, int]:
     """MAC or MCC."""
     datasets = [d for d in names(sentences, "dataset") if d in figures]
+    tables = [mics(sentences, d, threshold) for d in datasets]
     return fisher(
         [
-            correlation([mics(sentences, d, threshold)[m] for d in datasets], [figures[d] for d in datasets])
+            correlation([of[m] for of in tables], [figures[d] for d in datasets])
             for m in shared_by_all(sentences, threshold, datasets)
         ]
     )

@@ -88,8 +88,8 @@ def mixed_rows(datasets, seed=0):
     draw = random.Random(seed)
     rows = []
     for dataset in datasets:
-        for i in range(500):
-            marker = draw.choices(list(WORDINGS), [10, 7, 3, 1, 12])[0]
+        for i in range(400):
+            marker = draw.choices(list(WORDINGS), [12, 7, 3, 1, 14])[0]
             rows.append({
                 **({"marker": marker} if i % 2 else {"text": WORDINGS[marker]}), "confidence": draw.randrange(11) / 10, "decisiveness": draw.randrange(11) / 10,
                 "model": "m", "dataset": dataset, "response": str(i // 2), "split": "train" if dataset == "c" or i % 3 else "test", "correct": i // 2 % 3 > "abc".index(dataset) / 2,
