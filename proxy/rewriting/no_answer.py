@@ -8,7 +8,7 @@ from hedgerow.lexicon.text.words import one_of
 
 _DO_NOT = r"(?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t)"
 _THINGS = r"(?:information|data|details|evidence)"
-_LOOK_UP = one_of("refer check visit find look consult search contact browse")
+_LOOK_UP = one_of("refer check visit consult search browse")
 
 _THE_SPEAKER = (
     rf"I (?:{_DO_NOT}|am unable|have no|am not able|need more)\b",
