@@ -185,11 +185,13 @@ class Clustering:
             its cluster comes first and counts as the largest.
         decided_by: how many pairs each step of the equivalence decided, e.g. {"normal": 31, "veto": 12, "judge": 2}.
         draft: the sample that speaks for the largest cluster, one of its indices; None where the equivalence has no opinion.
+        is_final: whether the partition is somebody's own, or was asked for by equal texts: then nothing is read into answers of other clusters.
     """
 
     clusters: tuple[tuple[int, ...], ...]
     decided_by: Mapping[str, int] = field(default_factory=dict)
     draft: int | None = None
+    is_final: bool = False
 
     def __post_init__(self) -> None:
         seen = sorted(i for cluster in self.clusters for i in cluster)

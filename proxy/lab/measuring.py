@@ -175,12 +175,13 @@ def fold(text: str) -> str:
 
 
 def cluster_by_key(keys: Sequence[Hashable], decided_by: str) -> Clustering:
-    """Equal keys together; largest cluster first, ties by the earliest sample."""
+    """Equal keys together, and nothing else; largest cluster first, ties by the earliest sample."""
     members: dict[Hashable, list[int]] = {}
     for index, key in enumerate(keys):
         members.setdefault(key, []).append(index)
     ordered = sorted(members.values(), key=lambda cluster: (-len(cluster), cluster[0]))
-    return Clustering(tuple(tuple(cluster) for cluster in ordered), {decided_by: len(keys) * (len(keys) - 1) // 2})
+    decided = {decided_by: len(keys) * (len(keys) - 1) // 2}
+    return Clustering(tuple(tuple(cluster) for cluster in ordered), decided, is_final=True)
 
 
 class ExactClusterer:

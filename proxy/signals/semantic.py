@@ -19,7 +19,7 @@ class SemanticSignal:
 
     Short answers agree with those of their cluster. Deviates from the paper where the draft or another answer is a full sentence: a partition by
     meaning breaks sentences apart that say the same of what was asked and differ in detail. An answer of another cluster then counts by the
-    probability that it says what the draft says.
+    probability that it says what the draft says, unless the partition is final.
     """
 
     name = "semantic"
@@ -29,7 +29,7 @@ class SemanticSignal:
         draft = samples[clustering.draft_index].text
         apart = [samples[i].text for cluster in clustering.clusters[1:] for i in cluster]
         sentences = apart if is_sentence(draft) else [text for text in apart if is_sentence(text)]
-        if not sentences:
+        if clustering.is_final or not sentences:
             return share(clustering)
         agreeing = len(clustering.largest) + sum(await compute(agreement, question, draft, sentences))
         return Beta.floored(agreeing, len(samples) - agreeing)
