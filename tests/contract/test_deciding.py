@@ -12,7 +12,7 @@ from hedgerow.lexicon import load
 from tests.support.upstream import Json, Upstream, fails, never, says, spent
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
-RIGHT, WRONG = "The capital of Australia is Canberra. It has a lake.", "The capital of Australia is Sydney."
+RIGHT, WRONG = "The capital is Canberra. It has a lake.", "The capital is Sydney."
 LONG = "The Atomium stands in Brussels. It was designed by André Waterkeyn. It is {} metres tall. It was built in 1958."
 
 
@@ -95,13 +95,13 @@ def test_the_place_is_the_editors(serve: Any, client_of: Any, upstream: Upstream
     assert told["status"] == "hedged"
     first = text.split(" It has a lake.")[0]
     if position == "start":
-        assert first.endswith("capital of Australia is Canberra.")
+        assert first.endswith("capital is Canberra.")
     elif position == "end":
-        assert first.startswith("The capital of Australia is Canberra")
+        assert first.startswith("The capital is Canberra")
     else:
-        assert first.startswith("The capital of Australia")
+        assert first.startswith("The capital")
         assert first.endswith("Canberra.")
-        assert "Australia is Canberra" not in first
+        assert "capital is Canberra" not in first
 
 
 NONSENSE = {

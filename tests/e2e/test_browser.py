@@ -301,7 +301,7 @@ def test_every_page_is_legible_everywhere(browser: Any, serve: Any, upstream: Up
         page.fill("#mode [name=actor]", "Anna")
         page.fill("#mode [name=note]", "One day of measuring.")
         page.click("#mode button")
-        page.wait_for_selector("#mode td >> text=Anna")
+        page.wait_for_selector("#mode .changes >> text=Anna")
         seen = page.inner_text("main")
         assert "What today's map would have said" in seen
         assert "Budgets today" in seen
