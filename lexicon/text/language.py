@@ -21,6 +21,8 @@ _SAMPLE = 2000
 """Characters that are looked at; more would not change the verdict."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _ADDRESS = re.compile(r"\b[\w.+-]{1,64}@[\w.-]+|\b[a-z]{2,10}://\S+|\bwww\.\S+", re.IGNORECASE)
+_INITIAL = re.compile(r"(?<!\w)[A-Z]\.(?=\s)")
+"""Of a name: "David W. Duclon" holds no Polish "w"."""
 _OPERATOR = re.compile(r"[=^*<>≤≥≈√∑∫·]|\d\s*[+/]\s*\d")
 _UNKNOWN = "und"  # ISO 639: undetermined
 _SCRIPTS = (
@@ -204,7 +206,7 @@ def _scores(text: str) -> dict[str, float]:
     """How much function words speak for each language: a word counts 1, shared among the languages that have it."""
     scores: dict[str, float] = {}
     table = _function_words()
-    words = _WORD.findall(text.lower().replace("’", "'"))
+    words = _WORD.findall(_INITIAL.sub(" ", text).lower().replace("’", "'"))
     if _OPERATOR.search(text) is not None:
         words = [word for word in words if len(word) > 1]  # "y = 3x" is not Spanish
     for word in words:

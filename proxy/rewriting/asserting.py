@@ -19,12 +19,12 @@ _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
 
 
 _OWN_DOUBT = re.compile(
-    r"(?<!\bI )\b(?:might|may|could|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared) (?:not )?to\b|\blikely (?:not )?to (?:be|have)\b|"
+    r"(?<!\bI )\b(?:might|(?-i:may)|could|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared) (?:not )?to\b|\blikely (?:not )?to (?:be|have)\b|"
     r"\b(?:less|more) likely to\b|\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
     r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially|(?:said|reported|rumou?red|alleged) to|it is (?:\w+ )?(?:believed|thought|said|assumed) that|(?:is|are|was|were) (?:\w{1,15} )?(?:believed|thought|assumed|presumed) to|(?:clearly|obviously) (?:the|an?))\b|, of course\b",
     re.IGNORECASE,
 )
-"""Doubt that is part of what a sentence says ("It might be X"): without it the sentence would say something else."""
+"""Doubt that is part of what a sentence says ("It might be X"): without it the sentence would say something else. "Theresa May" has none."""
 _ADVERB_OF_DOUBT = r"(?:possibly|probably|perhaps|maybe|likely|presumably)\b"
 _OF_A_PART = re.compile(rf", (?:\w{{1,20}} ){{0,2}}{_ADVERB_OF_DOUBT} (?!it\b)")
 """ "It was built around 1200, possibly by monks." """

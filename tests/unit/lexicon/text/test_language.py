@@ -71,6 +71,7 @@ def test_a_formula_is_in_no_foreign_language(text: str) -> None:
     [
         "Gabriel García Márquez", "Beyoncé", "Newton discovered gravity.", "Water boils faster uphill.", "Snow covers everything.", "São Paulo",
         "It is called Łódź.", "Joan Miró painted it.", "Iron, copper, zinc", "iPhone, iPad and eBay",
+        "David W. Duclon is Cherie Johnson’s stepfather.",  # "w" is Polish
     ],
 )  # fmt: skip
 def test_english_with_foreign_names_stays_english(text: str) -> None:

@@ -149,6 +149,14 @@ def test_a_letter_that_is_a_name_keeps_its_capital() -> None:
     assert _word("A is the grandfather of C.", GOLDEN["frames"]["think"]) == "I think that A is the grandfather of C."
 
 
+def test_a_name_is_no_doubt() -> None:
+    """ "May" is a modal verb in small letters alone."""
+    assert (
+        _word("Theresa May resigned in 2019.", GOLDEN["frames"]["think"])
+        == "I think that Theresa May resigned in 2019."
+    )
+
+
 def test_initials_keep_their_capitals() -> None:
     worded = _word("A. P. J. Abdul Kalam was president of India.", GOLDEN["frames"]["think"])
     assert worded == "I think that A. P. J. Abdul Kalam was president of India."
