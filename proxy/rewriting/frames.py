@@ -13,10 +13,13 @@ from functools import lru_cache
 from hedgerow.calibration import Beta, quantile_nodes
 from hedgerow.calibration.arrays import FloatArray
 from hedgerow.lexicon import NO_HEDGE, Frame, Hedge, Lexicon, Match, load, offered
-from hedgerow.lexicon.text.english import CLOSED_CLASS, PLAIN_OPENERS, SUBJECT_PRONOUNS
+from hedgerow.lexicon.text.english import BE, CLOSED_CLASS, HAVE, PLAIN_OPENERS, SUBJECT_PRONOUNS
 from hedgerow.lexicon.text.language import grammar
 from hedgerow.lexicon.text.shape import Shape
 
+_SECOND_WORD = re.compile(r"\s+([A-Z][a-z]+)\b")
+_IN_TITLES = (SUBJECT_PRONOUNS | BE | HAVE) - {"who", "am"}
+"""Small words that are written large inside titles alone, and not in names ("the Who")."""
 _FIRST_WORD = re.compile(r"^([*_\"“”'‘«„(\[]*)([^\W\d_]+)(['’][^\W\d_]+)?")
 _TITLE = re.compile(r"^[*_]*An?\s+(?:[A-Z][\w'’-]*\s+(?:(?:of|the|and|in|to|for|on)\s+)*)+[A-Z][\w'’-]*[*_]*[.!]?$")
 _LETTER = re.compile(r"\s+(?:is|was|has|had|and|or|equals|can|does|did)\b|[,.]")
@@ -117,6 +120,8 @@ def lowers(text: str, around: Surroundings) -> bool | None:
         return False
     if word == "A" and _LETTER.match(text, match.end()):
         return False  # "A is the grandfather of C."
+    if (second := _SECOND_WORD.match(text, match.end())) and second[1].lower() in _IN_TITLES:
+        return False  # "When We Were Kings"
     if word.lower() in PLAIN_OPENERS:
         return word.lower() in CLOSED_CLASS or not re.match(r"\s+[A-Z]", text[match.end() :])  # "Red" in "Red Sea"
     if _GERUND.match(text):

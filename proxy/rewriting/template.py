@@ -9,7 +9,7 @@ from functools import cached_property
 from zlib import crc32
 
 from hedgerow.lexicon import NO_HEDGE, Frame, FrameKind, Hedge, Match, load
-from hedgerow.lexicon.text.english import PARTICIPLES, PAST_VERBS
+from hedgerow.lexicon.text.english import AUXILIARIES, PARTICIPLES, PAST_VERBS
 from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.lexicon.text.sentences import Piece
 from hedgerow.lexicon.text.shape import Shape, shape
@@ -152,6 +152,12 @@ def _names_something(sentence: Shape) -> bool:
     return sentence.adverb_at is not None and _NOUN_PHRASE.match(sentence.body[sentence.adverb_at :]) is not None
 
 
+def _stands_before_a_verb(sentence: Shape) -> bool:
+    """Whether an adverb goes before the main verb and not behind an auxiliary."""
+    before = sentence.body[: sentence.adverb_at].split() if sentence.adverb_at else []
+    return bool(before) and before[-1].lower() not in AUXILIARIES
+
+
 _SECOND_CLAUSE = re.compile(r",? (?:and|but|while|whereas) (?=[^,]{0,200}\b(?:is|are|was|were|has|have|had)\b)")
 
 
@@ -223,6 +229,8 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     (0.2, lambda o: _WE.search(o.frame.text) and not _OUR.search(f"{o.sentence.body} {o.around.rest}")),
     # "it is presumably typically used", "it's quite possibly mainly due"
     (0.06, lambda o: o.frame.kind == "adverb" and o.sentence.adverb_at is not None and _ADVERB_NEXT.match(o.sentence.body, o.sentence.adverb_at)),
+    # "It in all likelihood keeps you warm": so long an adverb stands behind an auxiliary, or before the sentence
+    (0.05, lambda o: o.frame.kind == "adverb" and o.frame.text.count(" ") > 1 and _stands_before_a_verb(o.sentence)),
     (0.008, lambda o: o.frame.kind == "parenthetical"),
     (0.03, lambda o: _LAME.search(o.frame.text)),
     (0.015, lambda o: o.frame.kind == "fragment" and o.frame.text.startswith("there is a")),

@@ -149,6 +149,25 @@ def test_a_letter_that_is_a_name_keeps_its_capital() -> None:
     assert _word("A is the grandfather of C.", GOLDEN["frames"]["think"]) == "I think that A is the grandfather of C."
 
 
+@pytest.mark.parametrize(
+    ("draft", "worded"),
+    [
+        ("When We Were Kings", "Probably When We Were Kings"),
+        ("The Red Sea", "Probably the Red Sea"),
+        ("In May 1920", "Probably in May 1920"),
+    ],
+)
+def test_a_title_keeps_its_first_capital(draft: str, worded: str) -> None:
+    assert _word(draft, GOLDEN["frames"]["probably"]) == worded
+
+
+def test_a_long_adverb_does_not_part_subject_and_verb() -> None:
+    """ "It in all likelihood keeps you warm"."""
+    likelihood = next(hedge for hedge in load() if hedge.id == "in-all-likelihood")
+    request = RewriteRequest("", "It keeps you warm.", likelihood.beta, (Match(likelihood, 0.0),))
+    assert TEMPLATE.rewrite_sync(request).text != "It in all likelihood keeps you warm."
+
+
 def test_a_name_is_no_doubt() -> None:
     """ "May" is a modal verb in small letters alone."""
     assert (
