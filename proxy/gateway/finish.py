@@ -103,10 +103,11 @@ def entry(
     result: Result, store_text: StoreText, *, http_status: int | None = None, response_id: str | None = None
 ) -> Entry:
     """The audit's row, and for a calibrated request its texts, of which the audit keeps what `store_text` allows."""
-    job = result.job
+    job, duration_ms = result.job, _duration_ms(result)
     row: Row = {
         "id": job.id,
-        "created_at": time.time(),
+        # When it was asked: by the end of the work, answers that take long to measure would look younger than they are.
+        "created_at": time.time() - duration_ms / 1e3,
         "route": job.route.name or None,
         "path": f"/v1{job.path}"[:256],
         "mode": job.mode,
@@ -115,7 +116,7 @@ def entry(
         "model": job.answering_model or None,
         "upstream": job.answered_by or job.route.upstream or None,
         "http_status": http_status,
-        "duration_ms": _duration_ms(result),
+        "duration_ms": duration_ms,
     }
     if job.arm is not None:
         row["arm"] = job.arm

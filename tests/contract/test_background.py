@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import yaml
+from starlette.responses import JSONResponse
 
 from hedgerow.proxy.app import application
 from hedgerow.proxy.audit.store import AuditStore
@@ -16,7 +18,7 @@ from hedgerow.proxy.monitoring import drift
 from hedgerow.proxy.services import background
 from tests.contract.test_routes import ASK, CHAT, UNSURE
 from tests.support.servers import serving
-from tests.support.upstream import Upstream, says
+from tests.support.upstream import Upstream, completion, says
 from tests.support.waiting import until
 
 ROUTE = {"name": "test", "upstream": "u", "mode": "on"}
@@ -61,6 +63,34 @@ def test_a_shadow_job_that_fails_costs_only_itself(
         until(lambda: "background" in httpx.get(f"{address}/health").json())
     until(lambda: httpx.get(f"{address}/health").json()["background"][0]["count"] == 2)
     assert httpx.get(f"{address}/health").json()["background"][0]["job"] == "shadow"
+
+
+def test_an_answer_that_is_measured_late_keeps_its_place(serve: Any, upstream: Upstream) -> None:
+    """Maps are fitted on the answers that were asked first. By the end of their work those that agree, which are measured fastest, would be older."""
+    answered = asyncio.Event()
+    drawn: list[str] = []
+
+    async def reply(_request: Any, body: Any) -> Any:
+        question = body["messages"][-1]["content"]
+        drawn.append(question)
+        if question == "slow" and drawn.count("slow") > 1:  # what shadow draws for it
+            await answered.wait()
+        elif drawn.count("fast") > 1:
+            asyncio.get_running_loop().call_later(0.05, answered.set)
+        return JSONResponse(completion(*UNSURE[: body.get("n") or 1], id=f"chatcmpl-{question}"))
+
+    upstream.default = reply
+    address = serve(mode="shadow")
+
+    def row(question: str) -> Any:
+        asked = {"model": "m", "messages": [{"role": "user", "content": question}]}
+        assert httpx.post(address + CHAT, json=asked).status_code == 200
+        return lambda: httpx.get(f"{address}/v1/audit/chatcmpl-{question}")
+
+    slow = row("slow")
+    fast = row("fast")
+    until(lambda: slow().status_code == fast().status_code == 200)
+    assert slow().json()["created_at"] < fast().json()["created_at"]
 
 
 BROKEN = {
