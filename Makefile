@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 Q ?= Who wrote The Master and Margarita?
 
-.PHONY: help serve demo ask browser test coverage compat description check lint types structure bench evidence reference vendor clean
+.PHONY: help serve demo ask browser test coverage compat description check lint types structure bench chaos soak evidence reference vendor clean
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -96,6 +96,9 @@ bench: $(VENV)/.dev  ## ratios against direct and against peers
 
 chaos: $(VENV)/.dev  ## faults of upstreams, clients, processes and stores, counted: some ten minutes
 	$(BIN)/python -m benchmarks.chaos
+
+soak: $(VENV)/.dev  ## a quarter of an hour of every kind of request and fault: memory, tasks, descriptors
+	$(BIN)/python -m benchmarks.chaos.soak
 
 evidence: $(VENV)/.dev  ## recompute docs/evidence: make evidence PARTS="calibration lexicon"
 	$(BIN)/python -m benchmarks.evidence $(PARTS)

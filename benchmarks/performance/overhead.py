@@ -30,7 +30,7 @@ from benchmarks.performance.loopback import Load, measure
 from benchmarks.performance.start import table as table_of_starts
 
 DOCUMENT = ROOT / "docs" / "performance.md"
-DIRECT, PEER = "direct", "ASGI + aiohttp"
+DIRECT, PEER, RIVAL = "direct", "ASGI + aiohttp", "LiteLLM's proxy"
 SETTLED_S = 0.3
 """After this time rows and lines of a load are written: they count among its processor time."""
 
@@ -52,11 +52,13 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def process(*command: str, port: int, cwd: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def process(
+    *command: str, port: int, cwd: Path | None = None, python: str = sys.executable
+) -> Iterator[subprocess.Popen[bytes]]:
     """A server process, up until the end of the block."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     running = subprocess.Popen(
-        [sys.executable, "-m", *command],
+        [python, "-m", *command],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd=cwd or ROOT,
@@ -108,6 +110,21 @@ def configuration(folder: Path, upstream: int, port: int, *, audit: bool = True)
     }
     path = folder / f"config-{port}.yaml"
     path.write_text(yaml.safe_dump(settings))
+    return path
+
+
+def has_litellm_proxy(python: str) -> bool:
+    """Whether an interpreter can run LiteLLM's proxy."""
+    environment = os.environ | {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    tried = subprocess.run([python, "-c", "import litellm.proxy.proxy_server"], capture_output=True, env=environment)
+    return tried.returncode == 0
+
+
+def configuration_of_litellm(folder: Path, upstream: int) -> Path:
+    """LiteLLM's proxy before the same upstream, for every model, and quiet."""
+    params = {"model": "openai/*", "api_base": f"http://127.0.0.1:{upstream}/v1", "api_key": "unused"}
+    path = folder / "litellm.yaml"
+    path.write_text(yaml.safe_dump({"model_list": [{"model_name": "*", "litellm_params": params}]}))
     return path
 
 
@@ -185,15 +202,15 @@ def not_held_up(passing: Target, calibrated: Target, repeats: int) -> list[str]:
     ]
 
 
-def run(repeats: int) -> str:
-    """All measurements, as Markdown."""
+def run(repeats: int, litellm: str) -> str:
+    """All measurements, as Markdown; with LiteLLM's proxy where the interpreter `litellm` has it."""
     lines = []
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         upstream, asgi, fastapi, proxy, rowless = (free_port() for _ in range(5))
 
-        def start(*command: str, port: int) -> int:
-            return stack.enter_context(process(*command, port=port)).pid
+        def start(*command: str, port: int, python: str = sys.executable) -> int:
+            return stack.enter_context(process(*command, port=port, python=python)).pid
 
         of_upstream = start("benchmarks.performance.loopback", str(upstream), port=upstream)
         base, peers = f"http://127.0.0.1:{upstream}", "benchmarks.performance.peers"
@@ -211,6 +228,12 @@ def run(repeats: int) -> str:
         for connections, requests in ((1, 1000), (16, 4000), (64, 4000)):
             lines += [f"### Passing on, {connections} connection{'s' * (connections > 1)}", ""]
             lines += [*table(rounds(passing, connections, requests, repeats)), ""]
+        if has_litellm_proxy(litellm):
+            port = free_port()
+            settings = str(configuration_of_litellm(folder, upstream))
+            serving = start("litellm", "--config", settings, "--port", str(port), port=port, python=litellm)
+            rival = Target(RIVAL, port, serving)
+            lines += against(rival, passing[0], passing[1], passing[3], repeats)
         on = Target("hedgerow, mode on", proxy, with_rows, "x-hedgerow-mode: on\r\n")
         lines += ["### Calibrated: 20 samples in one call, rules, template, durable audit row, 1 connection", ""]
         lines += [*table(rounds([*passing[:2], on], 1, 100, repeats)), ""]
@@ -219,13 +242,27 @@ def run(repeats: int) -> str:
     return "\n".join(lines)
 
 
+def against(rival: Target, direct: Target, peer: Target, ours: Target, repeats: int) -> list[str]:
+    """The tables of another proxy: far fewer requests, because it takes so much longer for each."""
+    lines = []
+    rounds([direct, peer, rival, ours], 4, 40, 1)  # warm-up
+    for connections, requests in ((1, 100), (16, 400)):
+        found = rounds([direct, peer, rival, ours], connections, requests, repeats)
+        lines += [f"### Beside {RIVAL}, {connections} connection{'s' * (connections > 1)}", "", *table(found), ""]
+        lines += [f"hedgerow, mode off / {RIVAL}: {ratio(found, ours.name, rival.name):.1f} times the requests.", ""]
+    return lines
+
+
 def main() -> None:
     """Measure, print, and write the document where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
+    parser.add_argument(
+        "--litellm", default=sys.executable, metavar="PYTHON", help="an interpreter that has litellm[proxy]"
+    )
     arguments = parser.parse_args()
-    text = run(arguments.repeats)
+    text = run(arguments.repeats, arguments.litellm)
     print(text)
     if arguments.write:
         mark = "<!-- measured -->"

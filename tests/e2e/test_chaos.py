@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.chaos.load import Tally, count_faults, count_leaks, held, run_abuses, run_faults, tags, warm
 from benchmarks.chaos.serving import proxy
+from benchmarks.chaos.soak import EVERY, keeps, soak
 from benchmarks.chaos.upstream import Upstream, listening
 
 pytestmark = pytest.mark.slow
@@ -35,3 +36,11 @@ def test_nothing_hangs_lies_or_leaks(tmp_path: Path, what: str) -> None:
     tally = asyncio.run(run())
     assert not tally.found, tally.examples
     assert tally.requests.total() > 100
+
+
+def test_a_short_soak() -> None:
+    """Twice four seconds of requests of all kinds: every answer is sound, every row is there, and nothing is kept."""
+    moments, tally = asyncio.run(soak(2, seconds=4.0))
+    assert not tally.found, tally.examples
+    assert tally.requests.total() == moments[-1].requests > EVERY
+    assert not keeps(moments[-1], moments[0])
