@@ -123,8 +123,12 @@ def has_litellm_proxy(python: str) -> bool:
 def configuration_of_litellm(folder: Path, upstream: int) -> Path:
     """LiteLLM's proxy before the same upstream, for every model, and quiet."""
     params = {"model": "openai/*", "api_base": f"http://127.0.0.1:{upstream}/v1", "api_key": "unused"}
+    settings = {
+        "model_list": [{"model_name": "*", "litellm_params": params}],
+        "general_settings": {"dangerously_permit_weak_or_unset_master_key": True},  # keys are not what is measured
+    }
     path = folder / "litellm.yaml"
-    path.write_text(yaml.safe_dump({"model_list": [{"model_name": "*", "litellm_params": params}]}))
+    path.write_text(yaml.safe_dump(settings))
     return path
 
 
@@ -231,7 +235,7 @@ def run(repeats: int, litellm: str) -> str:
         if has_litellm_proxy(litellm):
             port = free_port()
             settings = str(configuration_of_litellm(folder, upstream))
-            serving = start("litellm", "--config", settings, "--port", str(port), port=port, python=litellm)
+            serving = start("litellm.proxy.proxy_cli", "--config", settings, "--port", str(port), port=port, python=litellm)
             rival = Target(RIVAL, port, serving)
             lines += against(rival, passing[0], passing[1], passing[3], repeats)
         on = Target("hedgerow, mode on", proxy, with_rows, "x-hedgerow-mode: on\r\n")
