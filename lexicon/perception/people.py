@@ -59,8 +59,8 @@ def people_read(marker: str) -> Reading:
         return Reading(plain.beta, plain)
     if (entry := _entries().get(_words(marker))) is not None:
         return Reading(entry.beta, entry)
-    heard = (perceive(text) for text in (marker, f"It is {marker} that it was so."))
-    return Reading(next((one.beta for one in heard if one.spans), None), None)
+    readings = (perceive(text) for text in (marker, f"It is {marker} that it was so."))
+    return Reading(next((one.beta for one in readings if one.spans), None), None)
 
 
 @lru_cache(maxsize=1)

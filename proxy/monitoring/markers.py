@@ -14,13 +14,13 @@ from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.spoken import MarkerSums, marker_sums
 
 MIN_ANSWERS = 20
-"""Fewest answers that a marker's confidence is told from, in each period."""
+"""Fewest answers that a marker's confidence is reported from, in each period."""
 SHOWN = 20
 """Markers in the table, the most frequent ones."""
 STEPS = 6
 """Steps of a curve in each of the two periods."""
 MIN_STEP = 5
-"""Fewest answers that a step's confidence is told from."""
+"""Fewest answers that a step's confidence is reported from."""
 _WITHIN = 1.96
 
 

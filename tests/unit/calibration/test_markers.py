@@ -15,9 +15,9 @@ from hedgerow.calibration.metrics.markers import Part, cd_mae, correlation_acros
 from tests.support import slow_markers as slow
 
 
-def rows(dataset, split, *told):
+def rows(dataset, split, *measured):
     """Sentences of a dataset: (response, marker, confidence)."""
-    return [MarkedSentence(marker, confidence, dataset, response, split) for response, marker, confidence in told]
+    return [MarkedSentence(marker, confidence, dataset, response, split) for response, marker, confidence in measured]
 
 
 BY_HAND = [
@@ -31,24 +31,24 @@ BY_HAND = [
 
 def test_every_metric_by_hand():
     """Errors in a: likely (.2 + .2) / 2, maybe .2; in b: likely 0, maybe .2, sure 0. From a to b: .2, .4, .3; from b to a: (.4 + 0) / 2, 0."""
-    found = measure_markers(corpus(BY_HAND), threshold=1, accuracy={"a": 0.5, "b": 0.7}, cmfg={"a": 0.8, "b": 0.7})
-    assert found["ID-MAE"].value == pytest.approx((0.2 + 0.2 / 3) / 2)
-    assert found["ID-MAE"].over == 2
-    assert found["ID-MAE"].deviation == pytest.approx(((0.0 + 2 * 0.4 / 30) / 3) ** 0.5)
-    assert found["ID-MAE_S"].value == pytest.approx((0.6 / 3 + 0.2 / 3) / 2)
-    assert found["ID-MAE_R"].value == pytest.approx((0.2 + (0.0 + 0.1) / 2) / 2)
-    assert found["CD-MAE"].value == pytest.approx((0.3 + 0.1) / 2)
-    assert found["CD-MAE_S"].value == pytest.approx((0.9 / 3 + 0.4 / 3) / 2)
-    assert found["CD-MAE_R"].value == pytest.approx(((0.2 + 0.35) / 2 + (0.2 + 0.0) / 2) / 2)
+    metrics = measure_markers(corpus(BY_HAND), threshold=1, accuracy={"a": 0.5, "b": 0.7}, cmfg={"a": 0.8, "b": 0.7})
+    assert metrics["ID-MAE"].value == pytest.approx((0.2 + 0.2 / 3) / 2)
+    assert metrics["ID-MAE"].over == 2
+    assert metrics["ID-MAE"].deviation == pytest.approx(((0.0 + 2 * 0.4 / 30) / 3) ** 0.5)
+    assert metrics["ID-MAE_S"].value == pytest.approx((0.6 / 3 + 0.2 / 3) / 2)
+    assert metrics["ID-MAE_R"].value == pytest.approx((0.2 + (0.0 + 0.1) / 2) / 2)
+    assert metrics["CD-MAE"].value == pytest.approx((0.3 + 0.1) / 2)
+    assert metrics["CD-MAE_S"].value == pytest.approx((0.9 / 3 + 0.4 / 3) / 2)
+    assert metrics["CD-MAE_R"].value == pytest.approx(((0.2 + 0.35) / 2 + (0.2 + 0.0) / 2) / 2)
     cvs = [2**-0.5 * abs(x - y) / ((x + y) / 2) for x, y in ((0.7, 0.9), (0.3, 0.5), (1.0, 0.7))]
-    assert found["M-AvgCV"].value == pytest.approx(sum(cvs) / 3)
+    assert metrics["M-AvgCV"].value == pytest.approx(sum(cvs) / 3)
     within = [(2 * 0.18500000000 / 3) ** 0.5, 0.2 / 0.7]
     within[0] = np.std([0.7, 0.3, 1.0], ddof=1) / (2 / 3)
-    assert found["D-AvgCV"].value == pytest.approx(sum(within) / 2)
-    assert found["MRC"].value == pytest.approx(0.5)
+    assert metrics["D-AvgCV"].value == pytest.approx(sum(within) / 2)
+    assert metrics["MRC"].value == pytest.approx(0.5)
     rising = np.tanh((2 * np.arctanh(0.9999) - np.arctanh(0.9999)) / 3)
-    assert found["MAC"].value == found["MAC_Spear"].value == pytest.approx(rising)
-    assert found["MCC"].value == found["MCC_Spear"].value == pytest.approx(-rising)
+    assert metrics["MAC"].value == metrics["MAC_Spear"].value == pytest.approx(rising)
+    assert metrics["MCC"].value == metrics["MCC_Spear"].value == pytest.approx(-rising)
 
 
 def test_a_marker_under_the_threshold_has_no_mic():
@@ -65,8 +65,13 @@ def test_a_marker_under_the_threshold_has_no_mic():
 
 def test_one_dataset_says_nothing_across_datasets():
     """What needs two datasets is absent, not 0."""
-    found = measure_markers(corpus([s for s in BY_HAND if s.dataset == "a"]), threshold=1, accuracy={"a": 0.5})
-    assert [name for name, of in found.items() if of.value is not None] == ["ID-MAE", "ID-MAE_S", "ID-MAE_R", "D-AvgCV"]
+    metrics = measure_markers(corpus([s for s in BY_HAND if s.dataset == "a"]), threshold=1, accuracy={"a": 0.5})
+    assert [name for name, of in metrics.items() if of.value is not None] == [
+        "ID-MAE",
+        "ID-MAE_S",
+        "ID-MAE_R",
+        "D-AvgCV",
+    ]
 
 
 def test_a_dataset_with_a_single_split_counts_for_mics_and_not_for_errors():
@@ -75,10 +80,10 @@ def test_a_dataset_with_a_single_split_counts_for_mics_and_not_for_errors():
     of = corpus(single)
     assert of.test[1] is None
     assert of.matrix()[1, of.markers.index("likely")] == pytest.approx(0.1)
-    found = measure_markers(of, threshold=1)
-    assert found["ID-MAE"].over == 1
-    assert found["CD-MAE"].over == 0
-    assert found["M-AvgCV"].over == 2
+    metrics = measure_markers(of, threshold=1)
+    assert metrics["ID-MAE"].over == 1
+    assert metrics["CD-MAE"].over == 0
+    assert metrics["M-AvgCV"].over == 2
 
 
 def test_without_the_marker_of_plain_sentences():
@@ -152,21 +157,21 @@ figures = st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(0, 10).m
 
 
 @given(sentences, st.integers(1, 4), figures, figures)
-def test_every_metric_is_its_formula(told, threshold, accuracy, cmfg):
+def test_every_metric_is_its_formula(measured, threshold, accuracy, cmfg):
     """Shared markers, ties, single splits, markers under the threshold: whatever comes, as the formulas written out say."""
-    found = measure_markers(corpus(told), threshold=threshold, accuracy=accuracy, cmfg=cmfg)
-    plain = [asdict(s) for s in told]
+    metrics = measure_markers(corpus(measured), threshold=threshold, accuracy=accuracy, cmfg=cmfg)
+    plain = [asdict(s) for s in measured]
     for name, by in (("", "marker"), ("_S", "sentence"), ("_R", "response")):
         for metric, across in ((f"ID-MAE{name}", False), (f"CD-MAE{name}", True)):
             value, deviation, over = slow.mae(plain, threshold, by, across=across)
-            agree(found[metric], value, over)
-            assert found[metric].deviation == (None if deviation is None else pytest.approx(deviation, abs=1e-9))
-    agree(found["M-AvgCV"], *slow.m_avg_cv(plain, threshold))
-    agree(found["D-AvgCV"], *slow.d_avg_cv(plain, threshold))
-    agree(found["MRC"], *slow.mrc(plain, threshold))
+            agree(metrics[metric], value, over)
+            assert metrics[metric].deviation == (None if deviation is None else pytest.approx(deviation, abs=1e-9))
+    agree(metrics["M-AvgCV"], *slow.m_avg_cv(plain, threshold))
+    agree(metrics["D-AvgCV"], *slow.d_avg_cv(plain, threshold))
+    agree(metrics["MRC"], *slow.mrc(plain, threshold))
     for metric, figure in (("MAC", accuracy), ("MCC", cmfg)):
-        agree(found[f"{metric}_Spear"], *slow.across(plain, threshold, figure, slow.spearman))
-        agree(found[metric], *slow.across(plain, threshold, figure, slow.pearson))
+        agree(metrics[f"{metric}_Spear"], *slow.across(plain, threshold, figure, slow.spearman))
+        agree(metrics[metric], *slow.across(plain, threshold, figure, slow.pearson))
 
 
 def agree(found, value, over):
