@@ -235,7 +235,9 @@ def run(repeats: int, litellm: str) -> str:
         if has_litellm_proxy(litellm):
             port = free_port()
             settings = str(configuration_of_litellm(folder, upstream))
-            serving = start("litellm.proxy.proxy_cli", "--config", settings, "--port", str(port), port=port, python=litellm)
+            serving = start(
+                "litellm.proxy.proxy_cli", "--config", settings, "--port", str(port), port=port, python=litellm
+            )
             rival = Target(RIVAL, port, serving)
             lines += against(rival, passing[0], passing[1], passing[3], repeats)
         on = Target("hedgerow, mode on", proxy, with_rows, "x-hedgerow-mode: on\r\n")
