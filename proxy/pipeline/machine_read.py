@@ -28,27 +28,44 @@ FEW_TOKENS = 5
 LOOKED_AT = 4_000
 """Characters of a prompt, and of an answer, that are read; of a prompt half from its beginning and half from its end."""
 
-_STRICT = re.compile(
+_ONLY = re.compile(
     r"\b(?:reply|respond|answer|output|return|print|write|say|give|produce|generate)\b[^.\n]{0,40}\b(?:only|exclusively|nothing (?:else|but)|exactly one|just)\b"
     r"[^.\n]{0,60}\b(?:json|xml|yaml|csv|sql|code|label|letter|number|integer|digit|word|name|query|url|link|yes|no|true|false|category|class|option|"
     r"choice|score|rating|index|id|list|tag|command|sentiment|one of|answer|output|result|translation|text|value|context|[a-e](?:,| or))\b"
-    r"|\b(?:only|just) (?:reply|respond|answer|output|return|print)\b|\bone of the following (?:labels|categories|classes|options|words|values)\b"
-    r"|\bno (?:other|additional|extra) (?:text|words|output|explanation)\b|\b(?:do not|don't) (?:add|include|write|output) (?:any|anything)\b"
-    r"|\b(?:in|use|follow|using|following) (?:exactly |strictly )?(?:the|this) (?:following |exact )?(?:output )?format\b|\boutput format\b"
-    r"|\b(?:answer|reply|respond)(?: with)?(?: only)? (?:yes or no|true or false|in (?:one|a single) word)\b|\b(?:answer|reply|respond) with (?:a single word|one word|(?:the|a single|only the) letter)\b"
-    r"|\bparsed by\b|\b(?:respond|reply|answer|output|return)\w* (?:\w+ )?(?:in|as|with) (?:valid )?json\b|\bjson (?:response|format|object)\b",
-    re.IGNORECASE,
+    r"|\b(?:only|just) (?:reply|respond|answer|output|return|print)\b"
 )
-"""How a form is asked for in words."""
-_SERVANT = re.compile(
-    r"\b(?:standalone|stand-alone|follow-?up) questions?\b|\bsearch quer(?:y|ies)\b|\b(?:concise|short|brief)\b[^.\n]{0,30}\btitle\b|\bas a title\b|^\W*### task:|\bautocompletion\b"
-    r"|<\|?fim_|\b(?:retriev(?:e|al) relevant|used for retrieval|search retrieval)\b|\bcommit message\b|\b(?:extract|generate)\b[^.\n]{0,40}\b(?:keywords|tags|triples|entities)\b"
-    r"|\bclassify\b[^.\n]{0,60}\b(?:as|into|sentiment|intent)\b|\byou are (?:a|an) (?:\w+ )?(?:classifier|evaluator|judge|grader|translator|translation)\b"
-    r"|\bimpartial judge\b|\bbinary score\b|\bevaluation form\b|\brate the\b[^.\n]{0,60}\b(?:on one metric|from \d|on a scale)\b|\bsafety polic(?:y|ies)\b"
-    r"|\b\w+ to \w+ translator\b|^\W*(?:please )?translate\b[^.\n]{0,60}\b(?:in)?to\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""What front ends, agents and evaluators ask for on the side: titles, tags, queries, verdicts, labels, translations."""
+_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (words, pattern if isinstance(pattern, re.Pattern) else re.compile(pattern, re.MULTILINE))
+    for words, pattern in (
+        # how a form is asked for in words
+        (("only", "exclusively", "nothing", "exactly one", "just"), _ONLY),
+        (("one of the following",), r"\bone of the following (?:labels|categories|classes|options|words|values)\b"),
+        (("no ",), r"\bno (?:other|additional|extra) (?:text|words|output|explanation)\b"),
+        (("do not", "don't"), r"\b(?:do not|don't) (?:add|include|write|output) (?:any|anything)\b"),
+        (("format",), r"\b(?:in|use|follow|using|following) (?:exactly |strictly )?(?:the|this) (?:following |exact )?(?:output )?format\b|\boutput format\b"),
+        ((" or ", "word"), r"\b(?:answer|reply|respond)(?: with)?(?: only)? (?:yes or no|true or false|in (?:one|a single) word)\b"),
+        (("single", "letter", "word"), r"\b(?:answer|reply|respond) with (?:a single word|one word|(?:the|a single|only the) letter)\b"),
+        (("parsed by",), r"\bparsed by\b"),
+        (("json",), r"\b(?:respond|reply|answer|output|return)\w* (?:\w+ )?(?:in|as|with) (?:valid )?json\b|\bjson (?:response|format|object)\b"),
+        # what front ends, agents and evaluators ask for on the side: titles, tags, queries, verdicts, labels, translations
+        (("question",), r"\b(?:standalone|stand-alone|follow-?up) questions?\b"),
+        (("search quer",), r"\bsearch quer(?:y|ies)\b"),
+        (("title",), r"\b(?:concise|short|brief)\b[^.\n]{0,30}\btitle\b|\bas a title\b"),
+        (("### task:", "autocompletion", "fim_"), r"^\W*### task:|\bautocompletion\b|<\|?fim_"),
+        (("retriev", "search"), r"\b(?:retriev(?:e|al) relevant|used for retrieval|search retrieval)\b"),
+        (("commit message",), r"\bcommit message\b"),
+        (("extract", "generate"), r"\b(?:extract|generate)\b[^.\n]{0,40}\b(?:keywords|tags|triples|entities)\b"),
+        (("classify",), r"\bclassify\b[^.\n]{0,60}\b(?:as|into|sentiment|intent)\b"),
+        (("you are a",), r"\byou are (?:a|an) (?:\w+ )?(?:classifier|evaluator|judge|grader|translator|translation)\b"),
+        (("judge", "score", "evaluation"), r"\bimpartial judge\b|\bbinary score\b|\bevaluation form\b"),
+        (("rate the",), r"\brate the\b[^.\n]{0,60}\b(?:on one metric|from \d|on a scale)\b"),
+        (("safety polic",), r"\bsafety polic(?:y|ies)\b"),
+        (("translat",), r"\b\w+ to \w+ translator\b|^\W*(?:please )?translate\b[^.\n]{0,60}\b(?:in)?to\b"),
+    )
+)  # fmt: skip
+"""Words of which one must be in a request, in small letters, and what it then says: most requests have none, and an expression costs a hundred times as much as
+looking for a word.
+"""
 _MARKUP = re.compile(r"\s*<[A-Za-z!?/|][^>\n]{0,200}>|.*</[A-Za-z]\w*>\s*$|.*\[\[ ?##", re.DOTALL)
 _TOKENS = re.compile(
     r"<[|｜]|[|｜]>|\[TOOL_CALLS\]|\[RESULT\]|\[\[[\w<>=]{1,6}\]\]|<tool_call>|<function|^[*]{3} Begin Patch|^<{7} |\d\d:\d\d[.,]\d{3} --> |^WEBVTT\b|\\begin\{(?:tabular|table|document|figure)|^\s*\\boxed\{[^}]*\}\s*$"
@@ -119,7 +136,11 @@ def _binds_the_form(body: Json) -> bool:
     instructions = [_text(m) for m in messages if m.get("role") in ("system", "developer")] + [
         _text(m) for m in messages[-1:]
     ]
-    return any(pattern.search(_ends(text)) for text in instructions for pattern in (_STRICT, _SERVANT))
+    return any(_asks_for_a_form(_ends(text).lower()) for text in instructions)
+
+
+def _asks_for_a_form(text: str) -> bool:
+    return any(pattern.search(text) for words, pattern in _FORMS if any(word in text for word in words))
 
 
 def _is_label(body: Json, answer: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from hedgerow.lexicon import Hedge
@@ -74,9 +74,26 @@ _ABOUT = word_set(
 )
 """Words that a caveat may be about, besides those of the answer."""
 _FIXED = frozenset(re.findall(r"[a-z][a-z-]*", " ".join((_CLAUSE, _LINK)))) | _ABOUT
-_CAVEAT = re.compile(rf"(?:{_LINK} )?{_CLAUSE}(?: (?:{_LINK} )?{_CLAUSE})*(?: though| however| at least| here)*")
-_OPENING = re.compile(rf"(?:\S+ ){{0,2}}?(?P<caveat>{_CLAUSE} but )(?=\S)")
-_CLOSING = re.compile(rf"(?:though|although|but|however) {_CLAUSE}(?: {_LINK} {_CLAUSE})*$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Caveats:
+    """What a caveat looks like as a whole sentence, before "but", and at the end of a sentence."""
+
+    whole: re.Pattern[str]
+    opening: re.Pattern[str]
+    closing: re.Pattern[str]
+
+
+@cache
+def _caveats() -> _Caveats:
+    """Compiled when it is first needed: it takes a tenth of a second, which no start should wait for."""
+    return _Caveats(
+        whole=re.compile(rf"(?:{_LINK} )?{_CLAUSE}(?: (?:{_LINK} )?{_CLAUSE})*(?: though| however| at least| here)*"),
+        opening=re.compile(rf"(?:\S+ ){{0,2}}?(?P<caveat>{_CLAUSE} but )(?=\S)"),
+        closing=re.compile(rf"(?:though|although|but|however) {_CLAUSE}(?: {_LINK} {_CLAUSE})*$"),
+    )
+
 
 _NOT_TAKEN = frozenset({"likely", "it seems", "it appears"})
 """What the patterns below look at more closely."""
@@ -160,15 +177,19 @@ class Doubts:
         """
         text = " ".join(sentence)
         starts = _starts(sentence)
-        if len(sentence) <= _LONGEST and _CAVEAT.fullmatch(text) and _is_about(sentence, known):
+        if len(sentence) <= _LONGEST and _caveats().whole.fullmatch(text) and _is_about(sentence, known):
             return [Doubt(0, len(sentence), "caveat", text)]
         found: list[Doubt] = []
         begin, end = 0, len(text)
-        if (match := _OPENING.match(text)) and _is_about(match["caveat"].split(), known):
+        if (match := _caveats().opening.match(text)) and _is_about(match["caveat"].split(), known):
             found.append(_doubt(starts, match.start("caveat"), match.end("caveat") - 1, "frame", text))
             begin = match.end()
         tail = max([begin, *(start for start, word in starts.items() if word == len(sentence) - _LONGEST)])
-        if (match := _CLOSING.search(text, tail)) and match.start() and _is_about(match.group().split(), known):
+        if (
+            (match := _caveats().closing.search(text, tail))
+            and match.start()
+            and _is_about(match.group().split(), known)
+        ):
             end = match.start()
         found += self._inside(text, begin, end, starts, fragment=fragment, would=would)
         if end < len(text):
