@@ -7,12 +7,17 @@ that people judged: two right ones say the same, a right one and a wrong one do 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from math import exp
 
-from hedgerow.proxy.clustering.core_words import WEIGHTS, Core, read_asked, read_core
+from hedgerow.proxy.clustering.core_words import LOOKED_AT, WEIGHTS, Core, read_asked, read_core
+from hedgerow.proxy.clustering.opening import SHORT
+
+SAME_WORDS = 0.75
+"""Share of their words from which two sentences are one sentence, but for what one of them denies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +28,14 @@ class Features:
         least, most: the smaller and the larger of the shares of what answers in the one that the other holds, in [0, 1]; where the question offers
             names to choose from, whether both choose the same.
         numbers_clash, names_clash: both have numbers (names) beyond the question, and share none.
+        number_missing: a number or a date is asked for, and one of the two gives none.
     """
 
     least: float
     most: float
     numbers_clash: float
     names_clash: float
+    number_missing: float
 
 
 def agreement(question: str, answer: str, others: Sequence[str]) -> list[float]:
@@ -36,6 +43,22 @@ def agreement(question: str, answer: str, others: Sequence[str]) -> list[float]:
     asked = read_asked(question)
     core = read_core(answer, asked)
     return [probability(core, read_core(other, asked)) for other in others]
+
+
+def agreeing(question: str, group: Sequence[str], apart: Sequence[str]) -> float:
+    """How many of the answers apart from a group say what its answers say: each counts by its mean probability over the group, so that it matters
+    little how the group's representative is worded. Two short answers that are apart say different things.
+    """
+    asked = read_asked(question)
+    cores = {answer: read_core(answer, asked) for answer in {*group, *apart}}
+    sentences = {answer for answer in cores if is_sentence(answer)}
+    pairs = Counter((a, b) for a in group for b in apart if a in sentences or b in sentences)
+    return sum(n * probability(cores[a], cores[b]) for (a, b), n in pairs.items()) / len(group)
+
+
+def is_sentence(answer: str) -> bool:
+    """Whether an answer has more words than a short one."""
+    return len(answer[:LOOKED_AT].split(None, SHORT)) > SHORT
 
 
 def probability(a: Core, b: Core) -> float:
@@ -46,8 +69,26 @@ def probability(a: Core, b: Core) -> float:
 
 def features(a: Core, b: Core) -> Features:
     """The figures of two answers."""
-    shares = [float(a.choice == b.choice)] if a.choice and b.choice else [a.held_by(b), b.held_by(a)]
-    return Features(min(shares), max(shares), _clash(a, b, a.numbers, b.numbers), _clash(a, b, a.names, b.names))
+    if contradict(a, b):
+        shares = [0.0, 0.0]
+    elif a.choice and b.choice:
+        shares = [float(a.choice == b.choice)] * 2
+    else:
+        shares = [a.held_by(b), b.held_by(a)]
+    return Features(
+        least=min(shares),
+        most=max(shares),
+        numbers_clash=_clash(a, b, a.numbers, b.numbers),
+        names_clash=_clash(a, b, a.names, b.names),
+        number_missing=float(a.asked_number and bool(a.numbers) != bool(b.numbers)),
+    )
+
+
+def contradict(a: Core, b: Core) -> bool:
+    """Whether one says yes and the other no, or one denies what the other says in the same words."""
+    if a.says is not None and b.says is not None:
+        return a.says != b.says
+    return a.denies != b.denies and len(a.words & b.words) >= SAME_WORDS * len(a.words | b.words)
 
 
 def _clash(a: Core, b: Core, of_a: frozenset[str], of_b: frozenset[str]) -> float:

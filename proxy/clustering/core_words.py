@@ -17,8 +17,9 @@ from functools import cache
 from math import exp, log1p
 from pathlib import Path
 
+from hedgerow.lexicon.text.language import negations as negations_of
 from hedgerow.lexicon.text.numbers import SCALES, SMALL, TENS, is_number
-from hedgerow.lexicon.text.words import MONTHS, word_set
+from hedgerow.lexicon.text.words import MONTHS, open_contraction, word_set
 from hedgerow.proxy.clustering.normal import fold, stem
 from hedgerow.proxy.clustering.words import word_lists
 
@@ -27,11 +28,13 @@ LOOKED_AT = 1500
 """Characters of an answer that are looked at."""
 PIECE = 4
 """Letters of the pieces that words are compared by; the start of a word counts as one."""
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+(?:['’][^\W_]+)*")
+_SPELLED_NUMBER = re.compile(r"(?<=\d),(?=\d{3})|(?<=\d)(?:st|nd|rd|th)$")
+"""What of a number is spelling: commas between thousands, the ending of an ordinal."""
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _ASKED = (
     ("when", r"\b(?:when|(?:what|which) (?:year|date|day|decade|month|time))\b"),
-    ("many", r"\b(?:how (?:many|much|old|long|far|tall|big|high|often)|(?:what|which) (?:age|number|season|episode|percentage))\b"),
+    ("many", r"\b(?:how (?:many|much|old|long|far|tall|big|high|often)|(?:what|which) (?:\w+ )?(?:age|number|season|episode|percentage|population))\b"),
     ("who", r"\bwho(?:m|se)?\b"),
     ("where", r"\b(?:where|(?:what|which) (?:city|country|state|county|place|town|continent|river))\b"),
 )  # fmt: skip
@@ -86,7 +89,11 @@ class Core:
         words: all of them.
         letters: the pieces of all of them.
         weights: those that may answer, with the probability that they do; those of the question only where there is no other.
-        names, numbers: those of `weights` that are written with a capital or a digit, none where all are the question's.
+        names, numbers: those of `weights` that are written with a capital, or with a digit or as a number word beyond "one"; none where all are the
+            question's.
+        asked_number: a number or a date is asked for.
+        denies: an odd number of negations stands in it.
+        says: True or False where it begins with a yes or a no.
         choice: the name in it that comes first of those that the question offers, "" without one.
     """
 
@@ -96,6 +103,9 @@ class Core:
     names: frozenset[str]
     numbers: frozenset[str]
     choice: str
+    asked_number: bool
+    denies: bool
+    says: bool | None
 
     def held_by(self, other: Core) -> float:
         """How much of what answers stands in another answer, in [0, 1]; a word that does not, counts by its letters that do."""
@@ -130,7 +140,7 @@ def read_core(answer: str, asked: Asked) -> Core:
     for word, figures in own_words(text, found, asked):
         weights[word.stem] = max(weights.get(word.stem, 0.0), _probability(figures))
     own = [word for word in found if word.stem in weights]
-    numbers = frozenset(word.stem for word in own if any(map(str.isdigit, word.written)))
+    numbers = frozenset(word.stem for word in own if _is_numeral(word))
     names = frozenset(word.stem for word in own if word.written[0].isupper()) - numbers
     return Core(
         words=frozenset(word.stem for word in found),
@@ -139,6 +149,9 @@ def read_core(answer: str, asked: Asked) -> Core:
         names=names,
         numbers=numbers,
         choice=next((word.stem for word in found if word.stem in asked.options), ""),
+        asked_number=asked.kind in ("when", "many"),
+        denies=_negations(found) % 2 == 1,
+        says=_yes_or_no(found),
     )  # fmt: skip
 
 
@@ -146,7 +159,15 @@ def words_of(text: str) -> Iterator[Word]:
     """The words of a text, in order."""
     for match in _WORD.finditer(text):
         folded = fold(match.group())
-        yield Word(stem(folded.removesuffix("'s")), folded, match.group(), match.start(), match.end())
+        yield Word(_stem(folded.removesuffix("'s")), folded, match.group(), match.start(), match.end())
+
+
+def _stem(word: str) -> str:
+    """A word's stem; a number has one spelling ("1,286" and "1286", "30th" and "30", "eight" and "8")."""
+    if word[:1].isdigit():
+        return _SPELLED_NUMBER.sub("", word)
+    value = SMALL.get(word, TENS.get(word))
+    return stem(word) if value is None else str(value)
 
 
 def pieces(word: str) -> Letters:
@@ -190,6 +211,21 @@ def _kind(word: Word) -> str:
     if word.folded in _NUMBER_WORDS:
         return "number"
     return "name" if word.written[0].isupper() else "plain"
+
+
+def _negations(found: list[Word]) -> int:
+    negating = negations_of("en")
+    return sum(part in negating for word in found for part in open_contraction(word.folded.replace("’", "'")))
+
+
+def _yes_or_no(found: list[Word]) -> bool | None:
+    first = found[0].folded if found else ""
+    return first in word_lists().yes if first in word_lists().yes | word_lists().no else None
+
+
+def _is_numeral(word: Word) -> bool:
+    """Whether a word is written with a digit, or is a number word that is nothing else ("one" and "first" are)."""
+    return any(map(str.isdigit, word.written)) or SMALL.get(word.folded, TENS.get(word.folded, 0)) > 1
 
 
 def _asides(text: str, found: list[Word]) -> set[int]:

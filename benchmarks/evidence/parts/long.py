@@ -35,16 +35,17 @@ from benchmarks.fits.judged_claims import MOST
 from hedgerow.calibration.errors import NotEnoughData
 from hedgerow.calibration.metrics import auroc
 from hedgerow.proxy.clustering import likely
+from hedgerow.proxy.clustering.agreement import is_sentence
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer, cluster_by_rules
 from hedgerow.proxy.clustering.core_words import WEIGHTS as CORE_WORDS
 from hedgerow.proxy.clustering.judged_support import WEIGHTS as JUDGED
 from hedgerow.proxy.clustering.local import LocalJudge, LocalPairs
 from hedgerow.proxy.clustering.normal import read_question
-from hedgerow.proxy.clustering.opening import read
+from hedgerow.proxy.clustering.opening import SHORT, read
 from hedgerow.proxy.clustering.rules import compare_read, judge_pair
 from hedgerow.proxy.clustering.support import support
 from hedgerow.proxy.pipeline.sampling.early_stopping import LONG_SAMPLES
-from hedgerow.proxy.signals.semantic import SENTENCE_WORDS, SemanticSignal, is_sentence
+from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.types import Sample
 
 KINDS = {"graph_uncertainty_bios": "biographies", "graph_uncertainty_popqa": "facts", "wikibio_gpt3": "WikiBio"}
@@ -162,7 +163,7 @@ def sentences_table(data: Path) -> tuple[str, list[Goal]]:
     goals = []
     kinds = {
         "all": np.ones(len(y), bool),
-        f"draft of more than {SENTENCE_WORDS} words": of_sentence,
+        f"draft of more than {SHORT} words": of_sentence,
         "half on which the figures were chosen": chosen_on,
         "other half": ~chosen_on,
     }
@@ -380,7 +381,7 @@ def answers_part(milliseconds: float, of_sentences: str, of_cores: str) -> str:
 
 HotpotQA questions to llama-3.1-8b, five samples (samples/hotpot_llama31_8b, the questions with a gold answer): does the draft contain it? An answer of
 another cluster counts by the probability that it says what the draft says, where one of the two is a sentence (`proxy/clustering/agreement.py`). Nothing was fitted on
-these answers; which figures it weighs, and the limit of {SENTENCE_WORDS} words, were chosen on one half of them.
+these answers; which figures it weighs, and the limit of {SHORT} words, were chosen on one half of them.
 
 {of_sentences}
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hedgerow.proxy.clustering.agreement import agreement
+from hedgerow.proxy.clustering.agreement import agreeing, agreement
 from hedgerow.proxy.clustering.core_words import read_asked, read_core
 from hedgerow.proxy.clustering.local import LocalJudge, LocalPairs
 
@@ -69,6 +69,59 @@ def test_any_two_texts_agree_with_a_probability_that_has_no_order(question: str,
     (there,), (back,) = agreement(question, a, [b]), agreement(question, b, [a])
     assert 0.0 <= there <= 1.0
     assert there == pytest.approx(back)
+
+
+@pytest.mark.parametrize(
+    ("question", "draft", "other"),
+    [
+        (
+            "Is the vaccine effective?",
+            "The vaccine is highly effective against the disease in most adults.",
+            "The vaccine is not highly effective against the disease in most adults.",
+        ),
+        (
+            "Are both documentaries about Durham?",
+            "Yes, both of the documentaries are about Durham, North Carolina.",
+            "No, both of the documentaries are not about Durham, North Carolina.",
+        ),
+    ],
+)
+def test_who_denies_it_in_the_same_words_does_not_say_the_same(question: str, draft: str, other: str) -> None:
+    denied, said = agreement(question, draft, [other, draft.replace("most", "nearly all") + " So it was found."])
+    assert denied < 0.1 < 0.5 < said
+
+
+@pytest.mark.parametrize(
+    ("question", "one", "other", "another"),
+    [
+        ("What population did it have in 2016?", "It had a population of 8,184 then, by the census of the state.", "8184.", "8,506."),
+        ("How many of the peoples remained?", "There were eight of them left in all of the valley by then.", "8.", "Nine."),
+        ("Which of the Olympic Games was it?", "It was the 30th of the Olympic Games that took place in London.", "30.", "31st."),
+    ],
+)  # fmt: skip
+def test_a_number_is_the_same_in_another_spelling(question: str, one: str, other: str, another: str) -> None:
+    same, different = agreement(question, one, [other, another])
+    assert same > 0.4 > 0.2 > different
+
+
+def test_an_answer_without_the_number_that_is_asked_for_is_no_support() -> None:
+    question, draft = "What population did its town have in 2016?", "Merimbula."
+    (numbered,) = agreement(question, draft, ["Merimbula had a population of 8,184 people at the census that year."])
+    (bare,) = agreement(
+        "Which town is it in?", draft, ["Merimbula is the town of which it has been a suburb since then."]
+    )
+    assert numbered < bare
+
+
+def test_how_an_answer_is_worded_matters_less_where_its_group_says_it_in_other_ways() -> None:
+    """The two of the group say the same; which of them stands for it changes nothing."""
+    question, apart = (
+        "Who first drew Mickey Mouse?",
+        ["It was the animator Ub Iwerks who did so, in the spring of 1928."],
+    )
+    short, long = "Ub Iwerks.", "Mickey Mouse was first drawn by Ub Iwerks in 1927, for a film without sound."
+    assert agreeing(question, [short, long], apart) == pytest.approx(agreeing(question, [long, short], apart))
+    assert agreeing(question, [short], ["Floyd Gottfredson."]) == 0.0
 
 
 def test_no_text_is_as_near_as_the_same_text() -> None:
