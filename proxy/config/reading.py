@@ -1,22 +1,20 @@
-"""Reading `config.yaml`: `${NAME}` inside a value is replaced by that variable, and a fault names key, value and what is allowed."""
+"""Reading `config.yaml`: `${NAME}` inside a value is replaced by that variable."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
+from hedgerow.proxy.config.faults import refused
 from hedgerow.proxy.config.sections import VARIABLE
 from hedgerow.proxy.config.settings import Settings
 from hedgerow.proxy.errors import ConfigError
-
-_CREDENTIALS = re.compile(r"//[^/\s]*@")
-"""A name and password inside an address."""
 
 
 def _expand(value: Any, path: str, unset: dict[str, str]) -> Any:
@@ -61,7 +59,7 @@ def load_known(path: Path) -> tuple[Settings, Mapping[str, str]]:
     try:
         return Settings(**_expand(read_mapping(path), "", unset)), unset
     except ValidationError as error:
-        raise refused(path, error) from error
+        raise refused(path, error, Settings) from error
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
@@ -99,43 +97,3 @@ def _fault_of(error: Exception) -> str:
         return str(error).splitlines()[0]
     problem = str(getattr(error, "problem", ""))
     return f"line {mark.line + 1}: {'a tab; indent with spaces' if chr(92) + 't' in problem else problem}"
-
-
-def refused(path: Path, error: ValidationError) -> ConfigError:
-    """Everything that is wrong with a file's values, a line a fault. That a list lacks items whose own faults are listed is left out."""
-    faults = error.errors()
-    kept = [fault for fault in faults if fault["type"] != "too_short" or not _has_faulty_items(fault, faults)]
-    return ConfigError("\n".join(f"{path}: {_describe(fault)}" for fault in kept))
-
-
-def _has_faulty_items(fault: Any, faults: Sequence[Any]) -> bool:
-    where = fault["loc"]
-    return any(other is not fault and other["loc"][: len(where)] == where for other in faults)
-
-
-_MESSAGES = {
-    "extra_forbidden": "there is no such key",
-    "missing": "this key is needed",
-    "finite_number": "must be a finite number",
-}
-"""What is said in place of the validator's words, by its kind of fault."""
-
-
-def _describe(fault: Any) -> str:
-    """One fault as key, value and what is allowed. Secrets are never shown."""
-    where = [str(part) for part in fault["loc"]]
-    if where[:1] == ["upstreams"] and len(where) > 2:
-        del where[2]  # the provider, which stands between the upstream and its key only for the validator
-    key = ".".join(where)
-    if fault["type"] == "union_tag_invalid":
-        return f"{key}.provider is {fault['ctx']['tag']!r}: allowed are {fault['ctx']['expected_tags']}"
-    message = _MESSAGES.get(fault["type"], str(fault["msg"]).removeprefix("Value error, "))
-    if not key:
-        return message
-    value = fault.get("input")
-    if isinstance(value, str) and (missing := VARIABLE.search(value)):
-        return f"{key}: the environment variable {missing[1]} is not set"
-    if fault["type"] in ("extra_forbidden", "missing") or "key" in where[-1] or isinstance(value, dict | list):
-        return f"{key}: {message}"
-    shown = _CREDENTIALS.sub("//***@", value) if isinstance(value, str) else value
-    return f"{key} is {shown!r}: {message}"

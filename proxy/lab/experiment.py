@@ -175,7 +175,7 @@ def load_experiment(path: Path) -> Experiment:
     try:
         experiment = Experiment.model_validate(read_mapping(path))
     except ValidationError as error:
-        raise refused(path, error) from error
+        raise refused(path, error, Experiment) from error
     base = path.parent
     questions = tuple(one.model_copy(update={"path": base / one.path}) for one in experiment.questions)
     moved = {"config": base / experiment.config, "out": base / experiment.out, "questions": questions}

@@ -240,7 +240,21 @@ def test_check_finds_a_missing_map(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("lexicon: {file: x}", "lexicon: there is no such key"),
+        ("lexicon: {file: x}", "lexicon: there is no such key here; there is one in `routes`"),
+        ("serevr: {port: 3}", "serevr: there is no such key; did you mean `server`?"),
+        ("prices: {gpt: 3}", "prices.gpt: there is no such key; the keys here are models, tables"),
+        ("routes: 3", "routes is 3: expected a list"),
+        ("routes: {a: 1}", "routes: expected a list, found keys with their values"),
+        ("routes:", "routes is empty: expected a list"),
+        ("routes: [support]", "routes.0 is 'support': expected keys with their values"),
+        ("upstreams: {o: 'https://h/v1'}", "upstreams.o is 'https://h/v1': expected keys with their values"),
+        ("upstreams: {o: {base_url: 'https://h/v1'}}", "upstreams.o.provider: this key is needed"),
+        ("upstreams: {o: {provider: openai, timeout: 3}}", "upstreams.o.timeout: there is no such key; did you mean `timeout_s`?"),
+        ("routes: [{name: Support Team}]", "routes.0.name is 'Support Team': expected lower-case letters, digits, - and _"),
+        ("routes: [{sampling: {n: ten}}]", "routes.0.sampling.n is 'ten': expected a whole number"),
+        ("routes: [{model: 4}]", "routes.0.model is 4: expected text; put it into quotes"),
+        ("server: {port: 70000}", "server.port is 70000: must be at most 65535"),
+        ("keys: [hunter2]", "keys.0: expected the SHA-256 of a key"),
         ("api_key_env: X", "api_key_env: there is no such key"),
         ("upstreams: {o: {provider: llama}}", "upstreams.o.provider is 'llama': allowed are"),
         ("upstreams: {o: {provider: embedded, modell: x}}", "upstreams.o.modell: there is no such key"),
@@ -264,7 +278,7 @@ def test_a_faulty_route_is_one_line(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError) as caught:
         load(path)
-    assert str(caught.value).splitlines() == [f"{path}: routes.0.calibration: there is no such key"]
+    assert str(caught.value).splitlines() == [f"{path}: routes.0.calibration: there is no such key; docs/config.md has every key"]
 
 
 def test_check_warns_of_requests_that_no_route_takes(tmp_path: Path) -> None:
