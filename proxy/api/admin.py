@@ -143,7 +143,7 @@ async def alarms(reloader: ReloaderOf, route: str | None = None, standing: bool 
 
 @router.post("/reload")
 async def reload(reloader: ReloaderOf) -> Json:
-    """Take the configuration file anew; `problem` says why it is not in use, if it is not."""
+    """Read the configuration file again; `problem` says why it is not in use, if it is not."""
     await reloader.look(reload=True)
     return {"problem": reloader.problem}
 

@@ -95,7 +95,7 @@ class Feedback(BaseModel):
 
 @router.post("")
 async def feedback(store: StoreOf, services: ServicesOf, owner: JudgesOf, sent: Annotated[Any, Body()]) -> Json:
-    """Say whether an answer, or single claims of it, were right, or many: their divergence and scores are computed. A repeated verdict
+    """Say whether answers, or single claims of them, were right; their divergence and scores are computed. A repeated verdict
     changes nothing.
 
     With a named key only its own answers are known here. One object gives its verdict or an error; a list gives `results`, one for each in its place, an error beside the verdicts that stand.

@@ -44,11 +44,20 @@ def list_routes(
         return
     for route in described:
         set_by = f"  set by {route['set_by']}" if route["set_by"] else ""
-        typer.echo(f"{route['name']}  {route['mode']}  map {_map(route)}  {_health(route['health'])}{set_by}")
+        typer.echo(f"{route['name']}  {_mode(route)}  map {_map(route)}  {_health(route['health'])}{set_by}")
         for reason in (route["health"] or {}).get("reasons", ()):
             typer.echo(f"  {reason}")
         for line in _promises(route["promises"]):
             typer.echo(f"  {line}")
+
+
+def _mode(route: Json) -> str:
+    """The mode, or both modes of a split.
+
+    >>> _mode({"split": {"on": 0.1}, "mode": "shadow"})
+    'on for 10%, else shadow'
+    """
+    return f"on for {route['split']['on']:.0%}, else {route['mode']}" if route["split"] else str(route["mode"])
 
 
 def _promises(promises: Json | None) -> list[str]:

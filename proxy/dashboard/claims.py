@@ -33,6 +33,7 @@ class ClaimView:
         number: its place among the claims of the answer, from 0.
         text: None where it was not kept.
         mean, raw: means of the calibrated and the raw confidence.
+        by_words: whether words alone say what the other answers hold of it; no judge has read them.
         correct: the current verdict on it.
     """
 
@@ -41,6 +42,7 @@ class ClaimView:
     mean: float
     raw: float
     bearings: tuple[Bearing, ...]
+    by_words: bool
     correct: float | None = None
 
     @property
@@ -90,9 +92,9 @@ class Claims:
         )
         (alpha, beta), (raw_alpha, raw_beta) = row["calibrated"], row["raw"]
         correct = (self.verdicts or {}).get(number)
-        return ClaimView(
-            number, text, alpha / (alpha + beta), raw_alpha / (raw_alpha + raw_beta), tuple(bearings), correct
-        )
+        mean, raw = alpha / (alpha + beta), raw_alpha / (raw_alpha + raw_beta)
+        by_words = str(row.get("by", "")).startswith("words")
+        return ClaimView(number, text, mean, raw, tuple(bearings), by_words, correct)
 
 
 NO_CLAIMS = Claims()

@@ -14,7 +14,17 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from hedgerow.proxy.api.access import store_of
-from hedgerow.proxy.audit.explorer import EXPORT_PAGE, LISTED, MAX_TEXT, Filter, Judged, Page, Place, requests
+from hedgerow.proxy.audit.explorer import (
+    EXPORT_PAGE,
+    LISTED,
+    MAX_TEXT,
+    SHOWN_CHARS,
+    Filter,
+    Judged,
+    Page,
+    Place,
+    requests,
+)
 from hedgerow.proxy.audit.formats import Form, form_of, forms
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.config import Mode
@@ -116,6 +126,7 @@ async def requests_page(request: Request, services: Services, visitor: Visitor) 
         fields={name: fields.get(name, "") for name in FIELDS},
         filtered=bool(fields),
         found=found,
+        shown_chars=SHOWN_CHARS,
         problem=problem,
         paged=after is not None,
         link=link,

@@ -96,6 +96,13 @@ class RequestView:
         return size if abs(self.raw.mean - size / self.answers) < 1e-3 else None
 
     @property
+    def graded(self) -> float | None:
+        """Answers that say what the draft says, each counted by the probability that it does; None where whole groups or another signal were counted."""
+        if self.signal != "semantic" or self.raw is None or not self.groups or self.agreeing is not None:
+            return None
+        return self.raw.mean * self.answers
+
+    @property
     def passed_over(self) -> bool:
         """Whether a hedge was used although others are nearer."""
         used = [candidate.distance for candidate in self.candidates if candidate.used]

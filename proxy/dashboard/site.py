@@ -14,9 +14,10 @@ from starlette.staticfiles import StaticFiles
 from hedgerow.proxy.api.access import services_of
 from hedgerow.proxy.dashboard import explorer, keys, pages, switching
 from hedgerow.proxy.dashboard import visitor as visitors
+from hedgerow.proxy.dashboard.described import docs_page
 from hedgerow.proxy.dashboard.guards import Fields, fields_of, posted, shown
 from hedgerow.proxy.dashboard.oidc import Provider, target_of
-from hedgerow.proxy.dashboard.render import SECURITY, STATIC, fragment, page
+from hedgerow.proxy.dashboard.render import SECURITY, STATIC, asset, fragment, page
 from hedgerow.proxy.dashboard.trying import Trial
 from hedgerow.proxy.dashboard.visitor import Visitor, Who
 from hedgerow.proxy.errors import Unauthorized
@@ -45,6 +46,9 @@ def routes() -> list[BaseRoute]:
         Route("/sign-in/oidc", provider.go),
         Route("/sign-in/oidc/back", provider.back),
         Route("/sign-out", posted(sign_out, "viewer"), methods=["POST"]),
+        Route("/docs", docs_page),
+        Route("/redoc", to_docs),
+        Route("/favicon.ico", icon),
         Mount("/static", CachedFiles(directory=STATIC)),
         Route("/dashboard", overview),
         Route("/dashboard/routes/{route}", overview),
@@ -70,6 +74,16 @@ class CachedFiles(StaticFiles):
         response = await super().get_response(path, scope)
         response.headers.update(SECURITY | {"cache-control": "public, max-age=31536000, immutable"})
         return response
+
+
+async def to_docs(_request: Request) -> Response:
+    """The other address at which people look for a description of an API."""
+    return RedirectResponse("/docs", 308)
+
+
+async def icon(_request: Request) -> Response:
+    """The mark, where browsers look for an icon that no page names."""
+    return RedirectResponse(asset("mark.svg"), 307)
 
 
 async def sign_in(request: Request) -> Response:

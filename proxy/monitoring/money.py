@@ -25,9 +25,10 @@ class Projection:
         """For people.
 
         >>> Projection(17.9, 41.17).sentence
-        'On would cost 2.3 times plain: $41.17 a day in place of $17.90.'
+        'In mode on it would cost 2.3 times as much as plain: $41.17 a day instead of $17.90.'
         """
-        return f"On would cost {self.on / self.plain:.1f} times plain: {dollars(self.on)} a day in place of {dollars(self.plain)}."
+        times, daily = self.on / self.plain, f"{dollars(self.on)} a day instead of {dollars(self.plain)}"
+        return f"In mode on it would cost {times:.1f} times as much as plain: {daily}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,15 @@ OPEN = {
     "/health/ready",
     "/metrics",
     "/openapi.json",
+    "/docs",
+    "/redoc",
+    "/favicon.ico",
     "/sign-in",
     "/sign-in/oidc",
     "/sign-in/oidc/back",
     "/static",
 }
-"""What needs no key: probes, counters, the description of the API, the way in, and the pages' own style and scripts."""
+"""What needs no key: probes, counters, the description of the API for programs and for people, the icon, the way in, and the pages' own style and scripts."""
 
 
 @pytest.mark.parametrize(

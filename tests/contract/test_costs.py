@@ -121,6 +121,6 @@ def test_shadow_says_what_on_would_cost(serve: Any, client_of: Any, upstream: Up
     would = line["cost"]["projection"]
     assert would["times"] == pytest.approx((ANSWER + SAMPLES) / ANSWER)
     assert would["on_a_day"] == pytest.approx(would["times"] * would["plain_a_day"])
-    sentence = f"On would cost {would['times']:.1f} times plain"
+    sentence = f"In mode on it would cost {would['times']:.1f} times as much as plain"
     assert sentence in run(tmp_path, "summary").stdout
     assert sentence in httpx.get(address + "/dashboard").text

@@ -272,3 +272,15 @@ def test_an_answer_that_is_skipped_comes_last(serve: Any, upstream: Upstream) ->
         fields["skipped"] = first
         after_verdict = client.post("/dashboard/review/verdict", data=fields | {"id": second, "verdict": "right"}).text
         assert set(re.findall(r'name="id" value="(\w+)"', after_verdict)) == {first}
+
+
+def test_the_api_is_described_where_people_look_for_it(serve: Any) -> None:
+    """At `/docs`, with this server's address and every endpoint of its own; and a browser that asks for an icon gets one."""
+    address = serve()
+    told = httpx.get(address + "/redoc", follow_redirects=True)
+    assert told.url.path == "/docs"
+    assert f"{address}/v1/chat/completions" in told.text
+    for path in httpx.get(address + "/openapi.json").json()["paths"]:
+        assert path in told.text, path
+    icon = httpx.get(address + "/favicon.ico", follow_redirects=True)
+    assert icon.headers["content-type"] == "image/svg+xml"

@@ -218,12 +218,12 @@ def test_claims_are_opened_and_judged_one_by_one_with_keys(browser: Any, serve: 
         claims = page.locator(".claims > li")
         assert claims.count() == 4
         assert "It is 102 metres tall." in claims.nth(2).inner_text()
-        assert "said by 4 of 9" in claims.nth(2).inner_text()
+        assert "its words are in 4 of 9" in claims.nth(2).inner_text()
         assert not claims.nth(2).locator(".bearings").is_visible()
         claims.nth(2).locator("summary").focus()
         page.keyboard.press("Enter")
         assert claims.nth(2).locator(".bearings li").count() == 9
-        assert "Answer 3 says so\nIt is 102 metres tall." in claims.nth(2).locator(".says").nth(0).inner_text()
+        assert "Answer 3 has its words\nIt is 102 metres tall." in claims.nth(2).locator(".says").nth(0).inner_text()
         assert claims.nth(2).locator(".silent, .against").nth(0).inner_text().endswith("It is 165 metres tall.")
         for _ in range(3):  # past the term "Raw" and "Right"
             page.keyboard.press("Tab")

@@ -45,7 +45,7 @@ def test_bare_on_and_off_are_words(tmp_path: Path) -> None:
         ("mode: on", "mood: on", ["routes.0.mood", "no such key"]),
         ("upstream: here", "upstream: there", ["routes.0.upstream", "'there'", "here"]),
         ("name: a", "name: A b", ["routes.0.name", "'A b'"]),
-        ("mode: on", "sampling: {n: 1}", ["routes.0.sampling.n", "1", "greater than or equal to 2"]),
+        ("mode: on", "sampling: {n: 1}", ["routes.0.sampling.n", "1", "must be at least 2"]),
         ("mode: on", "sampling: {n: 2, min_n: 3}", ["routes.0.sampling.min_n", "3", "at most"]),
         ("mode: on", "policy: {low_confidence: escalate}", ["routes.0.policy.escalate_to", "unset", "stronger model"]),
         ("mode: on", "equivalence: nli", ["routes.0.judge.model", "unset", "cross-encoder"]),
