@@ -278,7 +278,9 @@ def test_a_faulty_route_is_one_line(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError) as caught:
         load(path)
-    assert str(caught.value).splitlines() == [f"{path}: routes.0.calibration: there is no such key; docs/config.md has every key"]
+    assert str(caught.value).splitlines() == [
+        f"{path}: routes.0.calibration: there is no such key; docs/config.md has every key"
+    ]
 
 
 def test_check_warns_of_requests_that_no_route_takes(tmp_path: Path) -> None:
