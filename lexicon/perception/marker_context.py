@@ -12,11 +12,14 @@ from hedgerow.lexicon.text.words import word_set
 
 _COMPARING = word_set("more less equally as how")
 _EVIDENCE = word_set("evidence information biographies accounts research study studies data records record reports report sources source references reference documentation statistics stats findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trend trends observations tests experiments theory theories estimates calculations this these it that which")  # fmt: skip
+_MEASURED = word_set(
+    "unemployment gdp inflation growth employment price prices defect weight height differences intelligence"
+)
 _POINTING = word_set("this these it that which")
 _CLOSING = word_set(", . ; from in yet and but however") | {""}
 """After a "not clear" that is said of the subject."""
 _REPORTING = word_set(
-    "previously traditionally last widely generally commonly often currently now sometimes usually long"
+    "previously traditionally typically last widely generally commonly often currently now sometimes usually long"
 )
 _OPENING_A_CLAUSE = word_set(
     ", the this that these those it he she they we i you there a an every each no not if in some my his her their our its"
@@ -59,9 +62,9 @@ def _sure(words: Sequence[str], cue: Cue) -> bool:
     if before == "," and after == "that":
         leads = words[: cue.first]  # "I slept, certain that it was shut", not "she slept, certain that it was"
         return not SUBJECT.isdisjoint(leads) and OTHERS.isdisjoint(leads)
-    if after == "to":
-        return head in {"sure", "certain"} and before in BE - {"be"}
     leading = word_at(words, index_before(words, cue) - 1)
+    if after == "to":
+        return head in {"sure", "certain"} and (before in BE - {"be"} or leading == "can")
     if before == "be" and (leading == "to" or not leading.isalpha()):
         return False  # "Be sure that it is shut.", "I want to be sure"
     if before == "and" and head == "confident":
@@ -200,8 +203,10 @@ def _wrong(words: Sequence[str], cue: Cue) -> bool:
 def _seem(words: Sequence[str], cue: Cue) -> bool:
     """As in "it seems", "appears to be", "evidence suggests": not "appeared in", "make it seem", "the quote suggests"."""
     head, before = _head(words, cue), word_before(words, cue)
+    if head == "seeming":
+        return word_at(words, cue.last + 1) == "to"
     if head in {"suggesting", "indicating"}:
-        return before in _EVIDENCE - _POINTING or (head == "suggesting" and before == "," and _follows(words, cue))
+        return before in _EVIDENCE - _POINTING or (before == "," and _follows(words, cue))
     if head.startswith("appear"):
         return _appears(words, cue, before)
     if head in {"suggested", "indicated"} and word_at(words, cue.last + 1) != "that":
@@ -212,9 +217,9 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
         if before == "and":
             earlier = words[max(0, cue.first - 20) : cue.first]
             return word_at(words, cue.last + 1) == "that" and not (_EVIDENCE - _POINTING).isdisjoint(earlier)
-        return before in _EVIDENCE or _is_evidence(words, cue)
+        return before in _EVIDENCE or _is_evidence(words, cue) or _is_measured(words, cue)
     if head.startswith("indicate"):
-        return before in _EVIDENCE - _POINTING or _is_evidence(words, cue)
+        return before in _EVIDENCE - _POINTING or _is_evidence(words, cue) or _is_measured(words, cue)
     if not {"can", "could"}.isdisjoint(words[max(0, cue.first - 1) : cue.last]):
         return False
     following = words[cue.last + 1 : cue.last + 8]
@@ -234,6 +239,12 @@ def _follows(words: Sequence[str], cue: Cue) -> bool:
 def _is_made(words: Sequence[str], cue: Cue) -> bool:
     """As in "makes it seem"."""
     return not {"make", "makes", "making", "made"}.isdisjoint(words[max(0, cue.first - 4) : cue.first])
+
+
+def _is_measured(words: Sequence[str], cue: Cue) -> bool:
+    """As in "a shrinking GDP indicates", "the weight and height indicate": what was measured, not "a positive value indicates" nor "this may indicate"."""
+    subject = words[max(0, cue.first - 5) : cue.first]
+    return not _MEASURED.isdisjoint(subject) and {"to", "which", "that"}.isdisjoint(subject)
 
 
 def _is_evidence(words: Sequence[str], cue: Cue) -> bool:
@@ -280,7 +291,7 @@ def _idiom(words: Sequence[str], cue: Cue) -> bool:
     before, after = word_before(words, cue), word_at(words, cue.last + 1)
     if phrase.endswith("know"):
         return before not in OTHERS
-    if phrase in {"not aware", "not familiar", "unaware", "unfamiliar"}:
+    if phrase in {"not aware", "not informed", "not familiar", "unaware", "unfamiliar"}:
         return before == "am"
     if phrase in {"coin toss", "coin flip", "toss up"}:
         return word_at(words, cue.first - 2) in BE  # "it is a coin toss", not the tossing of a coin

@@ -47,7 +47,9 @@ def says_what_may_be(words: Sequence[str], cue: Cue) -> bool:
         if after in {"you", "your", "i", "we", "they", "he", "she", "it"}:
             return False  # asks
         advice = before in {"you", "we", "one"} and word_at(words, cue.first - 2) in WH
-        return not advice and words[cue.last + 1 : cue.last + 3] != ["as", "well"]
+        return (
+            not advice and not _is_chosen(words, cue, before) and words[cue.last + 1 : cue.last + 3] != ["as", "well"]
+        )
     return _is_possibility(words, cue, before, after)
 
 
@@ -64,6 +66,7 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         return False
     return not (
         before in WH | {"if", "so", "wish"}
+        or _is_chosen(words, cue, before)
         or word_at(words, cue.first - 2) == "where"
         or (before in {"you", "we", "one", "i"} and word_at(words, cue.first - 2) in WH)
         or (before == "i" and after in GIVING | {"suggest", "help", "create"})
@@ -73,6 +76,15 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         | {"you", "i", "we", "it", "they", "he", "she", "there", "no", "hardly", "barely", "never", "only", "please"}
         or (after == "not" and word_at(words, cue.last + 2) != "have")
         or (_is_past(words[: cue.first]) and not _is_about(words, cue))
+    )
+
+
+def _is_chosen(words: Sequence[str], cue: Cue, before: str) -> bool:
+    """As in "what kinds of models you could use"."""
+    return (
+        before in {"you", "we", "one"}
+        and word_at(words, cue.first - 2).isalpha()
+        and bool({"what", "which"} & set(words[max(0, cue.first - 6) : cue.first - 1]))
     )
 
 

@@ -18,7 +18,16 @@ from hedgerow.lexicon.hedges.loading import DATA
 from hedgerow.lexicon.perception.around import BE, SUBJECT
 from hedgerow.lexicon.perception.cues import BARE, Cue, Vocabulary, find_cues, vocabulary
 from hedgerow.lexicon.perception.marker_context import counts
-from hedgerow.lexicon.perception.not_knowing import FOUND_OUT, GIVING, KNOWING, NOT_KNOWING, TELLING, not_knowing
+from hedgerow.lexicon.perception.not_knowing import (
+    ASSURED,
+    AT_HAND,
+    FOUND_OUT,
+    GIVING,
+    KNOWING,
+    NOT_KNOWING,
+    TELLING,
+    not_knowing,
+)
 from hedgerow.lexicon.perception.spotting import check_length
 from hedgerow.lexicon.text.sentences import sentence_spans
 from hedgerow.lexicon.text.words import Token, straight, tokenize, word_set
@@ -39,7 +48,7 @@ _LEADING = (
     | word_set("it there that this these which a an the seem seems seemed will would to of so and but or my here as")
 )
 """Words that lead up to a marker: "it is likely" is "likely"."""
-_LEMMAS = {"seems": "seem", "seemed": "seem", "appears": "appear", "appeared": "appear", "suggests": "suggest", "suggested": "suggest",
+_LEMMAS = {"seems": "seem", "seemed": "seem", "seeming": "seem", "appears": "appear", "appeared": "appear", "suggests": "suggest", "suggested": "suggest",
            "indicates": "indicate", "indicated": "indicate", "suggesting": "suggest", "indicating": "indicate", "rumoured": "rumored", "sceptical": "skeptical", "doubts": "doubt", "hypothesised": "hypothesized",
            "theorised": "theorized"}  # fmt: skip
 _WORD = re.compile(r"[a-z]+")
@@ -252,6 +261,8 @@ def _heads() -> frozenset[str]:
         | TELLING
         | KNOWING
         | FOUND_OUT
-        | {"hard", "difficult"}
+        | ASSURED
+        | AT_HAND
+        | {"specific", "hard", "difficult"}
         | {"dunno", "afaik", "iirc", "imo", "imho"}
     )

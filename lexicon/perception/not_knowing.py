@@ -11,29 +11,32 @@ _ASKED_FOR = word_set(
     "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description summary calculation source sources record records formula"
 )
 KNOWING = word_set(
-    "information context knowledge access data detail details figure figures record records source sources fact facts answer answers memory recollection awareness"
+    "information context knowledge access data detail details figure figures record records source sources fact facts answer answers memory recollection awareness confirmation"
 )
 TELLING = word_set(
     "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state estimate"
 )
 FOUND_OUT = word_set("determined known confirmed verified ascertained predicted answered guaranteed")
 _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge estimate")
-GIVING = word_set("provide give offer find")
+GIVING = word_set("provide give offer find access")
+AT_HAND = word_set("available memorized memorised hand")
+"""Said of what somebody does not have who does not know it: "I do not have that date on hand"."""
 NOT_KNOWING = (
     KNOWING
     | TELLING
     | GIVING
     | FOUND_OUT
+    | AT_HAND
     | _HARD_TO
     | word_set("can could not unable able hard difficult impossible possible to have be")
 )
 """What stands in the name of a marker by which the writer does not know: "not have information", whatever information it is."""
 _SURELY = word_set("confidently reliably accurately definitively conclusively")
 """Between "cannot" and "give": what is given is an answer, whatever it is called."""
-_MISSING = word_set("information records details data")
+_MISSING = word_set("information record records details data source sources")
 _ABOUT = word_set("available about on regarding to found")
 """After "no information", where the writer has none; also after "is", "has been"."""
-_ASSURED = word_set("reliable confirmed verified verifiable definitive authoritative exact precise accurate")
+ASSURED = word_set("reliable confirmed verified verifiable definitive authoritative exact precise accurate")
 """Of what somebody has not who does not know it: "I do not have a confirmed date"."""
 _FINDABLE = word_set("my our value values solution solutions way root roots job time")
 """What somebody "cannot find" without lacking knowledge."""
@@ -54,15 +57,22 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
             yield start, index
         elif (
             word == "available"
-            and words[index - 1] == "not"
-            and not _MISSING.isdisjoint(words[max(0, index - 4) : index])
+            and "not" in words[max(0, index - 2) : index]
+            and words[index - 1] != "be"
+            and not _MISSING.isdisjoint(_clause(words, index))
         ):
             yield index - 1, index
+        elif (
+            word == "found"
+            and words[max(0, index - 3) : index] == ["could", "not", "be"]
+            and not _MISSING.isdisjoint(_clause(words, index))
+        ):
+            yield index - 3, index
         elif word in FOUND_OUT and words[max(0, index - 3) : index] in (["can", "not", "be"], ["could", "not", "be"]):
             yield index - 3, index
         elif word == "have" and word_at(words, index - 1) == "not":
             own = not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
-            end = within(words, index, KNOWING | _ASSURED) if own else None
+            end = _lacked(words, index) if own else None
             if end is not None and words[end - 1] != "to" and _THINGS.isdisjoint(words[end - 1 : end + 5]):
                 yield index - 1, end
 
@@ -74,16 +84,46 @@ def _is_answer(words: Sequence[str], index: int) -> bool:
     if words[index] == "find" and not SUBJECT.isdisjoint(words[max(0, index - 4) : index]):
         return _FINDABLE.isdisjoint(words[index + 1 : index + 4])
     asked = words[index] not in GIVING or words[index - 1] in _SURELY
-    return asked or within(words, index, _ASKED_FOR | _ASSURED) is not None
+    return asked or within(words, index, _ASKED_FOR | ASSURED) is not None
+
+
+def _clause(words: Sequence[str], index: int) -> Sequence[str]:
+    """The words of the clause before a word, ten at most."""
+    start = max((at + 1 for at in range(index) if words[at] in {",", ";", ":", "but"}), default=0)
+    return words[max(start, index - 10) : index]
+
+
+def _lacked(words: Sequence[str], index: int) -> int | None:
+    """The last word of what is not had after "have": "the information", "a confirmed date", "that specific", "her name memorized"."""
+    if words[index + 1 : index + 3] == ["that", "specific"]:
+        return index + 2
+    if (end := within(words, index, KNOWING | ASSURED)) is not None:
+        return end
+    if word_at(words, index + 1) in {"any", "a"}:
+        return None
+    return next((at for at in range(index + 2, min(index + 15, len(words))) if _is_at_hand(words, at)), None)
+
+
+def _is_at_hand(words: Sequence[str], at: int) -> bool:
+    """As in "on hand", "available", "in my training data"."""
+    if words[at] in {"data", "memory"}:
+        return "my" in words[at - 2 : at]
+    return words[at] in AT_HAND and (words[at] != "hand" or words[at - 1] == "on")
 
 
 def _missing(words: Sequence[str], index: int) -> int | None:
     """Where "no information", "no reliable record" begins; not "there is no further information"."""
-    if words[index - 2 : index - 1] == ["no"] and words[index - 1] in _ASSURED:
+    if words[index - 2 : index - 1] == ["no"] and words[index - 1] in ASSURED:
         return index - 2
     after = next(
         (word for word in words[index + 1 : index + 4] if word not in {"is", "was", "has", "have", "been"}), ""
     )
+    if words[max(0, index - 2) : index] == ["not", "enough"] or (
+        words[index - 2 : index - 1] == ["no"]
+        and after == "available"
+        and words[index - 1] not in {"further", "additional", "more"}
+    ):
+        return index - 2
     return index - 1 if word_at(words, index - 1) == "no" and after in _ABOUT else None
 
 
