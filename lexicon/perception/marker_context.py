@@ -244,7 +244,7 @@ def _is_made(words: Sequence[str], cue: Cue) -> bool:
 def _is_measured(words: Sequence[str], cue: Cue) -> bool:
     """As in "a shrinking GDP indicates", "the weight and height indicate": what was measured, not "a positive value indicates" nor "this may indicate"."""
     subject = words[max(0, cue.first - 5) : cue.first]
-    return not _MEASURED.isdisjoint(subject) and {"to", "which", "that"}.isdisjoint(subject)
+    return not _MEASURED.isdisjoint(subject) and {"to", "which", "that", "necessarily"}.isdisjoint(subject)
 
 
 def _is_evidence(words: Sequence[str], cue: Cue) -> bool:

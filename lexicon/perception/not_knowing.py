@@ -11,10 +11,10 @@ _ASKED_FOR = word_set(
     "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description summary calculation source sources record records formula"
 )
 KNOWING = word_set(
-    "information context knowledge access data detail details figure figures record records source sources fact facts answer answers memory recollection awareness confirmation"
+    "information info context knowledge access data detail details figure figures record records source sources fact facts answer answers memory recollection awareness confirmation"
 )
 TELLING = word_set(
-    "answer determine confirm verify say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state estimate"
+    "answer determine confirm verify locate say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state estimate"
 )
 FOUND_OUT = word_set("determined known confirmed verified ascertained predicted answered guaranteed")
 _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge estimate")
@@ -33,7 +33,7 @@ NOT_KNOWING = (
 """What stands in the name of a marker by which the writer does not know: "not have information", whatever information it is."""
 _SURELY = word_set("confidently reliably accurately definitively conclusively")
 """Between "cannot" and "give": what is given is an answer, whatever it is called."""
-_MISSING = word_set("information record records details data source sources")
+_MISSING = word_set("information info record records details data source sources")
 _ABOUT = word_set("available about on regarding to found")
 """After "no information", where the writer has none; also after "is", "has been"."""
 ASSURED = word_set("reliable confirmed verified verifiable definitive authoritative exact precise accurate")
