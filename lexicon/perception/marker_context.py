@@ -119,7 +119,15 @@ def _likely(words: Sequence[str], cue: Cue) -> bool:
     if after == "to" and words[cue.first] == "most":  # compares: "clients who are most likely to come"
         return {"who", "that", "which", "what"}.isdisjoint(words[max(0, cue.first - 4) : cue.first])
     if word_at(words, cue.first - 1) == "more":  # "more likely it was Rome", not "the more likely a man is"
-        compares = not after.isalpha() or after in {"to", "than", "for"} or word_at(words, cue.first - 2) == "the"
+        opens = after == "," and word_at(words, cue.first - 2) in {
+            "",
+            ",",
+            "but",
+            "or",
+        }  # "but more likely, it was Rome"
+        compares = (
+            not (after.isalpha() or opens) or after in {"to", "than", "for"} or word_at(words, cue.first - 2) == "the"
+        )
         return not compares and not _is_made(words, cue)
     if word_at(words, cue.first - 1) in _COMPARING:
         return False
@@ -210,7 +218,8 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
     if head.startswith("appear"):
         return _appears(words, cue, before)
     if head in {"suggested", "indicated"} and word_at(words, cue.last + 1) != "that":
-        return not {"have", "has"}.isdisjoint(words[max(0, cue.first - 2) : cue.first]) and before in _EVIDENCE
+        has = not {"have", "has"}.isdisjoint(words[max(0, cue.first - 2) : cue.first])
+        return (has and before in _EVIDENCE) or before in {"paper", "study", "research", "evidence", "trial"}
     if head.startswith("suggest"):
         if before in {"that", "which"}:  # "a bearing that suggests resolve" is not evidence
             return word_at(words, cue.first - 2) in _EVIDENCE | {","}

@@ -21,14 +21,17 @@ _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judg
 GIVING = word_set("provide give offer find access")
 AT_HAND = word_set("available memorized memorised hand")
 """Said of what somebody does not have who does not know it: "I do not have that date on hand"."""
+ASSURED = word_set("reliable confirmed verified verifiable definitive authoritative exact precise accurate")
+"""Of what somebody has not who does not know it: "I do not have a confirmed date"."""
 NOT_KNOWING = (
     KNOWING
     | TELLING
     | GIVING
     | FOUND_OUT
     | AT_HAND
+    | ASSURED
     | _HARD_TO
-    | word_set("can could not unable able hard difficult impossible possible to have be")
+    | word_set("specific found can could not unable able hard difficult impossible possible to have be")
 )
 """What stands in the name of a marker by which the writer does not know: "not have information", whatever information it is."""
 _SURELY = word_set("confidently reliably accurately definitively conclusively")
@@ -36,8 +39,6 @@ _SURELY = word_set("confidently reliably accurately definitively conclusively")
 _MISSING = word_set("information info record records details data source sources")
 _ABOUT = word_set("available about on regarding to found")
 """After "no information", where the writer has none; also after "is", "has been"."""
-ASSURED = word_set("reliable confirmed verified verifiable definitive authoritative exact precise accurate")
-"""Of what somebody has not who does not know it: "I do not have a confirmed date"."""
 _FINDABLE = word_set("my our value values solution solutions way root roots job time")
 """What somebody "cannot find" without lacking knowledge."""
 _PHRASES = word_set("lie lies joke jokes story stories truth difference apart")
@@ -61,15 +62,10 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
             and words[index - 1] != "be"
             and not _MISSING.isdisjoint(_clause(words, index))
         ):
-            yield index - 1, index
-        elif (
-            word == "found"
-            and words[max(0, index - 3) : index] == ["could", "not", "be"]
-            and not _MISSING.isdisjoint(_clause(words, index))
-        ):
-            yield index - 3, index
-        elif word in FOUND_OUT and words[max(0, index - 3) : index] in (["can", "not", "be"], ["could", "not", "be"]):
-            yield index - 3, index
+            yield words.index("not", max(0, index - 2)), index
+        elif words[max(0, index - 3) : index] in (["can", "not", "be"], ["could", "not", "be"]):
+            if word in FOUND_OUT or (word == "found" and not _MISSING.isdisjoint(_clause(words, index))):
+                yield index - 3, index
         elif word == "have" and word_at(words, index - 1) == "not":
             own = not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
             end = _lacked(words, index) if own else None

@@ -38,10 +38,10 @@ def test_the_marked_sentences_of_real_answers(half, precision, recall):
 
 
 def test_the_marked_sentences_with_varied_words():
-    """Those of licensed sources, by whose faults the rules were mended: as first met .975 and .935 (docs/evidence/markers.md)."""
-    found = measured("first", "second", "third", "fourth", "fifth", of=VARIED, key="draw")
-    assert found[0] >= 0.98
-    assert found[1] >= 0.955
+    """Those of licensed sources, by whose faults the rules were mended: as first met .979 and .945 (docs/evidence/markers.md)."""
+    found = measured("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", of=VARIED, key="draw")
+    assert found[0] >= 0.975
+    assert found[1] >= 0.975
 
 
 @pytest.mark.parametrize(("written", "name"), [
@@ -71,7 +71,8 @@ def test_wordings_of_one_marker_have_one_name(written, name):
     "I cannot tell a lie.", "It makes it clear that she lied.", 'The song "Seems Like Old Times" is on.',
     "It was a hall where players could explore.", "May I look it up?", "What might your group have felt?", "There is no further information available.",
     "The more likely an event is, the higher is its probability.", "She wrote back, suggesting that they meet.", "In this example I assume that they collide.",
-    "We cannot find a value for y.",
+    "We cannot find a value for y.", "Here is what kinds of models you could use.", "We will be sure to review it.",
+    "I do not have any rooms available.", "A seeming contradiction is none.", "The error message indicates a fault.",
 ])  # fmt: skip
 def test_what_looks_like_a_marker_and_is_none(text):
     """Permission, requests, others' beliefs, how often, what is possible to do."""
@@ -88,6 +89,11 @@ def test_what_looks_like_a_marker_and_is_none(text):
     ("The size cannot be determined.", "cannot be determined"), ("It was Rome, as far as I recall.", "as far as I recall"), ("I don't have a confirmed date.", "not have a confirmed"),
     ("Estimates suggesting a million are old.", "suggest"), ("It was longer, suggesting that it was older.", "suggest"), ("I think about 4 million live there.", "I think"),
     ("The date is **uncertain**.", "uncertain"), ("Her seemingly quiet life was none.", "seemingly"), ("The cost, if left unpaid, could double.", "could"),
+    ("I don't have that date memorized, but I can look it up.", "not have that memorized"), ("I don't have her birthdate in my training data.", "not have in my data"), ("I don't have that specific score.", "not have that specific"),
+    ("I don't have the exact time for the race.", "not have the exact"), ("There is no specific data available on it.", "no specific data"), ("The information about him is not readily available.", "not available"),
+    ("There is not enough information to name a film.", "not enough information"), ("Further information about them could not be found.", "could not be found"), ("There is no way of knowing who won.", "no way of knowing"),
+    ("I could not locate this song.", "could not locate"), ("I'm not informed about that canal.", "not informed"), ("He evidently had problems.", "evidently"), ("His question seemed to hang in the air.", "seem"), ("His question hung there, seeming to wait.", "seem"),
+    ("High unemployment indicates distress.", "indicate"), ("The loss increases, indicating that the model is overfitting.", "indicate"), ("The paper suggested a link between them.", "suggest"), ("But more likely, it was Rome.", "likely"),
     ("There seems to be no information available.", "no information"), ("It is traditionally said to be old.", "said to"), ("It is reported she was there.", "reported"),
 ])  # fmt: skip
 def test_markers_in_their_contexts(text, name):
