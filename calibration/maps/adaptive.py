@@ -23,72 +23,24 @@ from hedgerow.calibration.arrays import FloatArray, probabilities
 from hedgerow.calibration.beta import Beta
 from hedgerow.calibration.errors import NegativeSlope, RangeError
 from hedgerow.calibration.maps.base import CalibrationMap, Learned, beta_from_log_odds, require_finite
+from hedgerow.calibration.maps.counts import (
+    LEAST_ALONE,
+    NONE,
+    OF_COUNTS,
+    OF_QUESTION,
+    OF_TOKENS,
+    Seen,
+    Tokens,
+    bounded_share,
+    count_columns,
+    log_beta_binomial,
+    spread_columns,
+)  # fmt: skip
 from hedgerow.calibration.maps.learning import fit_near_identity, is_separable, require_two_classes
 from hedgerow.calibration.maps.local import CLIP, Vector, log_masses, unpacked
 
-OF_COUNTS, OF_QUESTION, OF_TOKENS = 6, 4, 4
-"""Weights of the counts (a constant among them), of the question, and of token probabilities."""
-TOKEN_BOUND = 0.02
-"""Token probabilities are taken this far from 0 and 1."""
 LIMIT = float(special.logit(1.0 - CLIP))
 """Log-odds of the confidence stay within this."""
-NONE = 1e-4
-"""Fewer answers than this are none: a Beta of n : 0 has a parameter of 1e-6."""
-LEAST_ALONE = 2
-"""Answers that are drawn at least where nothing but counts is known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What is known of a question before its answers are counted.
-
-    Attributes
-    ----------
-    lean : float
-        Log-odds of being right that the question and the draft give.
-    share : float
-        Share of answers that should agree with the draft, in (0, 1).
-    """
-
-    lean: float
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """Token probabilities of the answers that agree, each in [0, 1].
-
-    Attributes
-    ----------
-    likeliest : float
-        Probability of the likeliest wording as a whole.
-    mean : float
-        Mean probability of a token.
-    """
-
-    likeliest: float
-    mean: float
-
-    def log_odds(self) -> tuple[float, float]:
-        """Of both, within bounds."""
-        low, high = (min(1.0 - TOKEN_BOUND, max(TOKEN_BOUND, p)) for p in (self.likeliest, self.mean))
-        return log(low / (1.0 - low)), log(high / (1.0 - high))
-
-
-def count_columns(agreeing: ArrayLike, drawn: ArrayLike) -> FloatArray:
-    """Columns of the counts, shape (..., 6); the first is the constant."""
-    k, n = np.broadcast_arrays(np.asarray(agreeing, np.float64), np.asarray(drawn, np.float64))
-    u = np.log((k + 0.5) / (n - k + 0.5))
-    return np.stack(
-        [np.ones_like(u), u, u / n, 1.0 / n, (n - k < NONE).astype(float), (np.abs(k - 1.0) < NONE).astype(float)],
-        axis=-1,
-    )
-
-
-def spread_columns(values: FloatArray, drawn: ArrayLike) -> FloatArray:
-    """Each column v beside v / n, shape (..., 2 p), for values of shape (..., p)."""
-    n = np.asarray(drawn, np.float64)[..., None]
-    return np.stack([values, values / n], axis=-1).reshape(*values.shape[:-1], -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +221,7 @@ class AdaptiveMap(CalibrationMap):
                     None if context is None else context[:, None, :],
                 )
             )
-            chance = np.exp(_log_beta_binomial(m, a, b))
+            chance = np.exp(log_beta_binomial(m, a, b))
             mean = (chance * p).sum(axis=1, keepdims=True)
             rate = (chance * (p - mean) ** 2).sum(axis=1) / m
             samples, each = np.where(rate > each, m, samples), np.maximum(rate, each)
@@ -344,14 +296,3 @@ class AdaptiveMap(CalibrationMap):
 def fixed_at(fixed: Sequence[float], samples: float) -> float:
     """Brier score of fixed numbers of answers at a mean of so many, between the whole numbers by a straight line (some questions get one more)."""
     return float(np.interp(samples, np.arange(1, len(fixed) + 1), fixed))
-
-
-def bounded_share(share: float) -> float:
-    """An expected share within (.05, .97)."""
-    return min(0.97, max(0.05, share))
-
-
-def _log_beta_binomial(m: int, a: FloatArray, b: FloatArray) -> FloatArray:
-    t = np.arange(m + 1)
-    ways = special.gammaln(m + 1) - special.gammaln(t + 1) - special.gammaln(m - t + 1)
-    return np.asarray(ways + special.betaln(a + t, b + m - t) - special.betaln(a, b), dtype=np.float64)

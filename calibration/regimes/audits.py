@@ -13,7 +13,8 @@ from scipy import special
 from hedgerow.calibration.arrays import FloatArray
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.metrics.smooth import smooth_ece
-from hedgerow.calibration.regimes.direct import DirectEstimator, DirectField, offset
+from hedgerow.calibration.regimes.correction import DirectField, offset
+from hedgerow.calibration.regimes.direct import DirectEstimator
 from hedgerow.calibration.regimes.discovery import Columns, Discovery, Indices, discover
 
 THRESHOLDS = (0.01, 0.05, 0.1, 0.15)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.regimes.direct import DirectField, offset
+from hedgerow.calibration.regimes.correction import DirectField, offset
 from hedgerow.calibration.regimes.features import find_centres, nearest
 from hedgerow.calibration.regimes.smoothing import Vectors
 

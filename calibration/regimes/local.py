@@ -15,7 +15,8 @@ from hedgerow.calibration.fitted import FittedMap
 from hedgerow.calibration.fitting import described
 from hedgerow.calibration.maps.base import Learned
 from hedgerow.calibration.maps.local import LocalMap, packed, regime_rows
-from hedgerow.calibration.regimes.direct import DirectEstimator, DirectField
+from hedgerow.calibration.regimes.correction import DirectField
+from hedgerow.calibration.regimes.direct import DirectEstimator
 from hedgerow.calibration.regimes.discovery import Columns, Discovery, Indices, MeanGap, discover, mean_gap
 from hedgerow.calibration.regimes.features import Centres, find_centres
 from hedgerow.calibration.regimes.smoothing import Vectors, squared_distances

@@ -9,7 +9,8 @@ from typing import Annotated
 import anyio
 import typer
 
-from hedgerow.calibration.regimes.adaptive import STEPS, AdaptiveFit, Draft, fit_adaptive
+from hedgerow.calibration.regimes.adaptive import STEPS, AdaptiveFit, fit_adaptive
+from hedgerow.calibration.regimes.drawings import Draft
 from hedgerow.proxy.cli.common import counted, one_sentence, progress_bar, readable, report_bad, stop
 from hedgerow.proxy.cli.maps import map_registry
 from hedgerow.proxy.lab.adaptive_rows import DrawnRows, drawings_of, read_drawn

@@ -8,7 +8,7 @@ from math import exp
 
 import numpy as np
 
-from hedgerow.calibration.regimes.adaptive import Drawings
+from hedgerow.calibration.regimes.drawings import Drawings
 from hedgerow.calibration.regimes.plain import plain_features
 from hedgerow.proxy.clustering.embeddings import Encoder
 from hedgerow.proxy.errors import InputError

@@ -26,7 +26,8 @@ from hedgerow.calibration.regimes.audits import (
     permute,
     worst_slice,
 )
-from hedgerow.calibration.regimes.direct import DirectEstimator, DirectField, offset
+from hedgerow.calibration.regimes.correction import DirectField, offset
+from hedgerow.calibration.regimes.direct import DirectEstimator
 from hedgerow.calibration.regimes.discovery import EPSILON, Discovery, Indices, MeanGap, discover, mean_gap
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.lab.regime_data import Questions

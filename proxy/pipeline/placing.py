@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from hedgerow.calibration import ActiveMap, Beta
 from hedgerow.calibration.errors import RangeError
-from hedgerow.calibration.maps.adaptive import Tokens
+from hedgerow.calibration.maps.counts import Tokens
 from hedgerow.calibration.maps.local import Place, ShiftedMap
 from hedgerow.calibration.regimes.plain import plain_features
 from hedgerow.proxy.clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder

@@ -14,7 +14,9 @@ from benchmarks.data.equivalence import SAMPLE_SETS, read
 from benchmarks.evidence import goals, plots
 from benchmarks.evidence.goals import Goal
 from benchmarks.evidence.holding_out import Estimate
-from hedgerow.calibration.regimes.adaptive import Draft, Drawings, States, fit_adaptive, judged, paths
+from hedgerow.calibration.regimes.adaptive import fit_adaptive
+from hedgerow.calibration.regimes.drawings import Draft, Drawings, paths
+from hedgerow.calibration.regimes.states import States, judged
 from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from hedgerow.proxy.lab.adaptive_rows import drawings_of, read_drawn
 from hedgerow.proxy.lab.rows import read_rows

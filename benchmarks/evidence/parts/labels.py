@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.data.equivalence import SAMPLE_SETS
 from benchmarks.evidence import goals, plots
+from benchmarks.evidence.designs import least_share
 from benchmarks.evidence.goals import Goal
 from benchmarks.evidence.holding_out import Estimate
 from hedgerow.calibration.asking import levels, spread
@@ -91,6 +92,7 @@ def section(data: Path) -> str:
     """The part."""
     sets = {name: _sampled(data / path) for name, path in SAMPLED.items()} | _stated(data / "regimes")
     curves = {name: _curves(one) for name, one in sets.items()}
+    least = {name: _least(one) for name, one in sets.items()}
     _draw(curves)
     chosen = {name: curves[name] for name in curves if name in CHOSEN_ON}
     reported = {name: curves[name] for name in curves if name not in CHOSEN_ON}
@@ -99,10 +101,10 @@ def section(data: Path) -> str:
             HEAD,
             "![Brier score by labels](labels.svg)",
             "### Sets that nothing was chosen on",
-            _table(reported),
+            _table(reported, least),
             "### Sets that were looked at while choosing",
-            _table(chosen),
-            _goals(reported),
+            _table(chosen, least),
+            _goals(reported, least),
         ]
     )
 
@@ -116,7 +118,15 @@ of its own (at most {POOL:,} answers to ask about), the same for all ways.
 one by lot, the others where the map is least sure, as the queue's order `mixed` does. Tried on the sets below that were looked at, and no better there: I-optimal (the expected variance of the map's means over the set), the same levels in equal numbers, and drawing with probabilities by
 leverage with weighted fits.
 
-A figure says how many labels a way needs to reach what so many random ones reach, on average curves made monotone, as a share of those; 95 % interval: bootstrap over repetitions, paired. 1 = no better than random; below 1 = fewer labels."""
+A figure says how many labels a way needs to reach what so many random ones reach, on average curves made monotone, as a share of those; 95 % interval: bootstrap over repetitions, paired. 1 = no better than random; below 1 = fewer labels.
+
+*Least possible*: what the best of all ways of choosing would need, were the map's form right and its parameters known beforehand, for many labels (the design that minimises the expected excess of the
+Brier score, tr(AM⁻¹)). A wrong form or few labels can move a measured share to either side of it."""
+
+
+def _least(one: Set) -> float:
+    mean, y = one
+    return least_share(log_odds(mean, UNANIMITY), _learned(mean, y).means(mean))
 
 
 def _sampled(path: Path) -> Set:
@@ -200,21 +210,21 @@ def _estimate(curves: Mapping[str, Floats], way: str, at: int) -> Estimate:
     return Estimate(_needed(random, mine, at), float(low), float(high), REPEATS)
 
 
-def _table(by_set: Mapping[str, Mapping[str, Floats]]) -> str:
+def _table(by_set: Mapping[str, Mapping[str, Floats]], least: Mapping[str, float]) -> str:
     ways = [way for way in WAYS if way != "random"]
     lines = [
-        "| set | random labels | their Brier score | " + " | ".join(ways) + " |",
-        "|---|---|---|" + "---|" * len(ways),
+        "| set | random labels | their Brier score | " + " | ".join(ways) + " | least possible |",
+        "|---|---|---|" + "---|" * (len(ways) + 1),
     ]
     for name, curves in by_set.items():
         for at in AT:
             brier = curves["random"].mean(axis=0)[(at - FIRST) // STEP]
             cells = [_estimate(curves, way, at) for way in ways]
             shown = " | ".join(f"{one.value:.2f} ({one.low:.2f} to {one.high:.2f})" for one in cells)
-            lines.append(f"| {name} | {at} | {brier:.4f} | {shown} |")
+            lines.append(f"| {name} | {at} | {brier:.4f} | {shown} | {least[name]:.2f} |")
     for at in AT:
         means = " | ".join(f"**{_mean(by_set, way, at).value:.2f}**" for way in ways)
-        lines.append(f"| **mean** | {at} | | {means} |")
+        lines.append(f"| **mean** | {at} | | {means} | {np.mean([least[name] for name in by_set]):.2f} |")
     return "\n".join(lines)
 
 
@@ -241,8 +251,9 @@ def _draw(by_set: Mapping[str, Mapping[str, Floats]]) -> None:
         axes[0, 0].legend(fontsize=9)
 
 
-def _goals(reported: Mapping[str, Mapping[str, Floats]]) -> str:
-    closes = "a map of two numbers has little to gain: the best design for it (D-optimal) loses wherever the map's form is wrong"
+def _goals(reported: Mapping[str, Mapping[str, Floats]], least: Mapping[str, float]) -> str:
+    mean, best = float(np.mean([least[name] for name in reported])), min(least[name] for name in reported)
+    closes = f"no choice of labels for a map of two numbers: with many labels the best of all designs would need {mean:.2f} of the random ones ({best:.2f} on the set where it gains most)"
     rows = [
         Goal(f"labels to the Brier score of {at} random ones, {way}, share <= .5", _mean(reported, way, at), 0.5, closes=closes, spec=".2f")
         for way in ("spread", "D-optimal")

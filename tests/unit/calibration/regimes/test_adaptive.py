@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 
 from hedgerow.calibration import Beta
 from hedgerow.calibration.errors import NotEnoughData, RangeError
-from hedgerow.calibration.maps.adaptive import AdaptiveMap, Tokens
+from hedgerow.calibration.maps.adaptive import AdaptiveMap
 from hedgerow.calibration.maps.base import map_from_dict
-from hedgerow.calibration.regimes.adaptive import Drawings, fit_adaptive, judged, paths
+from hedgerow.calibration.maps.counts import Tokens
+from hedgerow.calibration.regimes.adaptive import fit_adaptive
+from hedgerow.calibration.regimes.drawings import Drawings, paths
 from hedgerow.calibration.regimes.plain import PLAIN, plain_features
+from hedgerow.calibration.regimes.states import judged
 
 ALONE = (-1.0, 1.2, -0.4, 0.3, 0.4, -0.2)
 COUNTS = AdaptiveMap(ALONE, budget=10, share=0.6)
