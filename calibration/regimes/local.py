@@ -98,7 +98,7 @@ def fit_local(
     train, held = answers.take(~is_held), answers.take(is_held)
     if held.correct.size < LEAST_HELD:
         raise NotEnoughData(
-            f"{held.correct.size} held-out answers are too few to compare maps on: at least {LEAST_HELD} are needed"
+            f"{answers.correct.size} answers to {names.size} different questions leave {held.correct.size} to compare maps on: at least {LEAST_HELD} are needed"
         )
     trial = _estimator(train, rng, done).fit(train.correct)
     discovery = discover(trial, train, held, rng)

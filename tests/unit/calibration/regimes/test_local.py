@@ -117,5 +117,5 @@ def test_few_answers_are_refused():
     with pytest.raises(NotEnoughData):
         fit_local(train, 10 * train.confidence, 10 * (1 - train.confidence))
     same = Columns(train.x, train.confidence, train.correct, np.zeros(90, int))
-    with pytest.raises(NotEnoughData):
+    with pytest.raises(NotEnoughData, match="90 answers to 1 different questions leave 0 to compare maps on"):
         fit_local(same, 10 * train.confidence, 10 * (1 - train.confidence))
