@@ -16,6 +16,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from hedgerow.lexicon.text.words import word_set
+
 DATA = Path(__file__).parents[1] / "data" / "text"
 _SAMPLE = 2000
 """Characters that are looked at; more would not change the verdict."""
@@ -38,6 +40,14 @@ _CYRILLIC = (("uk", "іїєґ"), ("ru", "ыэё"))
 _PERSIAN = "پچژگ"
 _ENDINGS = ("s", "ed", "ing", "ly", "ion", "er", "ic", "al", "y", "e")
 """Endings of which an English sentence without function words has one at least ("Newton discovered gravity.")."""
+_PAST = word_set(
+    """
+    bit blew bought broke brought built caught chose cost cut dealt drank drew drove dug fed fell felt fled flew fought found gave got grew held hid hit hung kept knew
+    laid led left lent lost meant met paid ran sang sank sat saw sent shot shut slew slid sold spent spoke spread sprang spun stood struck swam swept swore taught thought
+    threw told took tore went woke wore
+    """
+)
+"""English verbs of the past without such an ending: "Lewis hid Olivia on North Brother Island."."""
 _IN_NAMES = frozenset(
     ["af", "al", "bin", "da", "das", "de", "degli", "dei", "del", "della", "den", "der", "des", "di", "do", "dos", "du", "el", "ibn",
      "la", "las", "le", "les", "los", "ten", "ter", "van", "vom", "von", "zu", "zum", "zur"]
@@ -169,7 +179,7 @@ def _is_foreign(text: str, scores: Mapping[str, float]) -> bool:
         return False
     if 4 * sum(not word.isascii() for word in small) >= len(small) or sum(not word.isascii() for word in words) > 1:
         return True
-    unlike = not any(word.endswith(_ENDINGS) for word in [*small, *words[:1]])
+    unlike = not any(word.endswith(_ENDINGS) or word in _PAST for word in [*small, *words[:1]])
     return text.rstrip().endswith(".") and (
         ("en" not in scores and bool(scores)) or (unlike and len(small) > 1 and len(words) > 3)
     )

@@ -10,6 +10,7 @@ from hedgerow.lexicon.text.numbers import SCALES, SMALL, TENS
 from hedgerow.lexicon.text.opaque import masked
 from hedgerow.lexicon.text.sentences import Piece
 from hedgerow.lexicon.text.shape import shape
+from hedgerow.lexicon.text.words import one_of
 from hedgerow.proxy.rewriting.claims import asks_for_proof, asks_to_calculate, may_claim
 from hedgerow.proxy.rewriting.guard import LONG
 from hedgerow.proxy.rewriting.no_answer import NO_ASSERTION
@@ -18,13 +19,18 @@ from hedgerow.proxy.rewriting.talk import closed_up, is_taste, is_turn, tells_of
 _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+\S")
 
 
+_ABLE = one_of(
+    "carry classify climb detect distinguish float fly hear hold identify jump lift play read recognise recognize seat sing speak store swim throw translate walk write"
+)
 _OWN_DOUBT = re.compile(
-    r"(?<!\bI )\b(?:might|(?-i:may)|could|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared) (?:not )?to\b|\blikely (?:not )?to (?:be|have)\b|"
-    r"\b(?:less|more) likely to\b|\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
+    rf"(?<!\bI )\bcould\b(?! \d| (?:(?:also|already|even|only) )?{_ABLE}\b)|\b(?:less|more) likely to\b(?![^.;]*\bthan\b)|"
+    r"(?<!\bI )\b(?:might|(?-i:may)|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared) (?:not )?to\b|\blikely (?:not )?to (?:be|have)\b|"
+    r"\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
     r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially|(?:said|reported|rumou?red|alleged) to|it is (?:\w+ )?(?:believed|thought|said|assumed) that|(?:is|are|was|were) (?:\w{1,15} )?(?:believed|thought|assumed|presumed) to|(?:clearly|obviously) (?:the|an?))\b|, of course\b",
     re.IGNORECASE,
 )
-"""Doubt that is part of what a sentence says ("It might be X"): without it the sentence would say something else. "Theresa May" has none."""
+"""Doubt that is part of what a sentence says ("It might be X"): without it the sentence would say something else. "Theresa May" has none,
+nor what somebody could do ("He could read at four"), nor a comparison ("more likely to fall ill than others")."""
 _ADVERB_OF_DOUBT = r"(?:possibly|probably|perhaps|maybe|likely|presumably)\b"
 _OF_A_PART = re.compile(rf", (?:\w{{1,20}} ){{0,2}}{_ADVERB_OF_DOUBT} (?!it\b)")
 """ "It was built around 1200, possibly by monks." """
@@ -118,7 +124,7 @@ def takes_no_stand(texts: Sequence[str]) -> bool:
 
 
 def is_no_statement(draft: str, texts: Sequence[str], question: str = "") -> bool:
-    """Whether an English answer, given with its sentences, states nothing: a refusal, a made-up example, talk of the speaker's own life, a list of
+    """Whether an English answer, given with its sentences, states nothing: a question back, a refusal, a made-up example, talk of the speaker's own life, a list of
     ideas, or no answer and a question for more, with a guess at what was meant between them.
     """
     if not texts:
@@ -126,6 +132,7 @@ def is_no_statement(draft: str, texts: Sequence[str], question: str = "") -> boo
     asks = len(texts) > 1 and NO_ASSERTION.match(texts[0]) is not None and _GIVES_UP.match(texts[-1]) is not None
     return (
         asks
+        or _ASKS_BACK.search(texts[0]) is not None
         or _REFUSES.match(texts[0]) is not None
         or _ILLUSTRATES.match(texts[0]) is not None
         or any(map(_NOT_KNOWN.search, texts))

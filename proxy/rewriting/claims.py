@@ -269,7 +269,7 @@ def may_claim(sentence: str) -> bool:
     if len(words) < 4 and first in _REPLIES - {"yes", "no"} and not is_name:
         return False
     opens = any(pattern.match(body) for pattern in (_OPENINGS, _POLITE, _INTENDS))
-    return not opens and _ADVICE.search(body) is None
+    return not opens and _ADVICE.search(_QUOTED.sub("", body)) is None
 
 
 def _is_english_prose(body: str) -> bool:

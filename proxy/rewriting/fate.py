@@ -23,6 +23,10 @@ _SAYS = word_set(
 _SAYS_THAT = word_set(
     "state states stated report reports reported suggest suggests suggested wrote claim show shows showed found thought"
 )
+_DESCRIBED = word_set(
+    "described mentioned noted stated reported recorded told depicted shown seen explained defined given"
+)
+"""After "as": where it is said ("as described in Acts 15")."""
 _MOST_DOUBTS = 200
 """Words of confidence in the part of an answer that was reworded, beyond which nobody means them."""
 _ADDRESSED = word_set("you we i one")
@@ -119,6 +123,8 @@ class Fate:
         text = self.left.parts[at - first].text
         if not may_claim(text) or "please" in text.lower():
             return Fault(Reason.HEDGED_NO_CLAIM, added=doubt.phrase)
+        if unit and units[unit].lower in _DESCRIBED and units[unit - 1].lower == "as":
+            return Fault(Reason.ATTRIBUTION_CHANGED, added=doubt.phrase)
         apart = doubt.kind == "frame" and (self.right.opens(doubt) or self.right.unit_of(doubt)[1])
         reported = self._said_by_others(unit, but="" if doubt.kind in ("modal", "infinitive") else "according")
         if not apart and reported:

@@ -194,19 +194,23 @@ def with_note(draft: str, note: str) -> str:
     """The answer with a note after it, but before its farewell; itself where it ends with that note already."""
     if draft.rstrip().endswith(note):
         return draft
-    ends = _end(draft)
-    farewell = draft[ends:].strip()
-    return f"{draft[:ends].rstrip()}\n\n{note}" + (f"\n\n{farewell}" if farewell else "")
+    body, farewell = without_farewell(draft)
+    return f"{body.rstrip()}\n\n{note}" + (f"\n\n{farewell.strip()}" if farewell.strip() else "")
 
 
-def _end(draft: str) -> int:
-    """Where an answer ends but for a farewell."""
+def without_farewell(draft: str) -> tuple[str, str]:
+    """An answer up to its farewell, and the farewell with the space before it; joined, they are the answer.
+
+    >>> without_farewell("It is Mars. Let me know if you need more!")
+    ('It is Mars.', ' Let me know if you need more!')
+    """
     farewell = _FAREWELL.search(draft, max(0, len(draft) - _LONGEST_FAREWELL))
-    return len(draft) if farewell is None else farewell.start()
+    ends = len(draft) if farewell is None else len(draft[: farewell.start()].rstrip())
+    return draft[:ends], draft[ends:]
 
 
 _FAREWELL = re.compile(
-    r"(?:(?<=[.!?] )|(?<=\n))(?:(?:please )?(?:feel free|let me know)|(?:I )?hope (?:this|that|these)|I['’]d be happy to|Is there anything else|If you have (?:any )?(?:other |more |further )?questions)\b"
+    r"(?:(?<=[.!?] )|(?<=\n))(?:(?:please )?(?:feel free|let me know)|(?:I )?hope (?:this|that|these)|I['’]d be happy to|Is there anything else|Would you like|If you have (?:any )?(?:other |more |further )?questions)\b"
     r"[^\n]*\s*\Z",
     re.IGNORECASE,
 )
@@ -367,8 +371,9 @@ class _Wording:
         if note is not None:
             noted = with_note(draft, note.text)
             shift = len(noted) - len(draft.rstrip())
+            body_end = len(without_farewell(draft)[0])
             after = tuple(
-                replace(s, start=s.start + shift, end=s.end + shift) if s.start >= _end(draft) else s for s in worded
+                replace(s, start=s.start + shift, end=s.end + shift) if s.start >= body_end else s for s in worded
             )
             return replace(
                 plain,

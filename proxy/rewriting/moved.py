@@ -36,7 +36,7 @@ _CONTENT = re.compile(
 """What a time or place behind it may belong to in place of the verb: a story, a plan, another verb ("promised to leave in 2015")."""
 _IN_THE_PRESENT = re.compile(r"\b(?:is|are|has|have|can|may|will)\b")
 _LEADS_TO_A_CLAUSE = word_set("after before when while where following because")
-_AFTER_A_COMMA = re.compile(r", (?:[a-z]+ly )?(?:[a-z]+ed|known)\b")
+_AFTER_A_COMMA = re.compile(r", (?:[a-z]+ly )?(?:[a-z]+ed|known)\b(?:(?!,| and | but | or ).)*")
 """What goes with the last name: ", located in ...", ", primarily known for ..."."""
 _MOST_SENTENCES = 40
 _LONGEST_SENTENCE = 600
@@ -117,7 +117,7 @@ def _belongs_to_the_verb(before: str, after: str, phrase: str) -> bool:
         return False
     if not adverb and (_verbs(before) != 1 or _CONTENT.search(before)):
         return False
-    if _YEAR.search(phrase) and _IN_THE_PRESENT.search(before):
+    if _YEAR.search(phrase) and _IN_THE_PRESENT.search(before) and not phrase.lower().startswith("since "):
         return False
     following = [word.lower() for word in _WORD.findall(after)]
     if following and following[0] in _LEADS_TO_A_CLAUSE:
@@ -155,7 +155,7 @@ def _verbs(text: str) -> int:
             or (word.endswith("ed") and word.islower())
         )
         count += verb and not inside
-        inside = verb or (inside and is_adverb(word))
+        inside = verb or (inside and (is_adverb(word) or word == "first"))
     return count
 
 

@@ -16,7 +16,7 @@ from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.protocols import Guard, Rewriter
 from hedgerow.proxy.rewriting.frames import LOW, is_plain
 from hedgerow.proxy.rewriting.guard import LONG, Reader, perceived_confidence
-from hedgerow.proxy.rewriting.long import note_on_list, with_note
+from hedgerow.proxy.rewriting.long import note_on_list, with_note, without_farewell
 from hedgerow.proxy.rewriting.stream import append_confidence_sentence
 from hedgerow.proxy.types import Rewording, Rewrite, RewriteRequest, Usage, Verdict
 
@@ -64,7 +64,7 @@ async def reword(
         return await tried.left_alone(request, "plain", Reason.NO_HEDGE_NEEDED, reader)
     if not any(rewriter.name in BASELINES for rewriter in rewriters):
         if request.target.mean <= LOW:
-            return await append_confidence_sentence(request, reader)
+            return await _noted(request, reader)
         if not request.must_hedge and (note := note_on_list(request)) is not None:
             text = with_note(request.draft, note.text)
             return Rewording(text, "hedged", None, None, "closing", perceived=note.beta)
@@ -87,6 +87,13 @@ async def reword(
             asked = _next(asked, rewriter, rewrite, _complaint(verdict))
     last = tried.refused[-1].partition(":")[2] if tried.refused else Reason.NO_REWRITER
     return await tried.left_alone(request, "unhedged", last, reader)
+
+
+async def _noted(request: RewriteRequest, reader: Reader | None) -> Rewording:
+    """The draft with a note at its end, before its farewell."""
+    body, farewell = without_farewell(request.draft)
+    noted = await append_confidence_sentence(replace(request, draft=body), reader)
+    return replace(noted, text=noted.text + farewell)
 
 
 async def _perceived(request: RewriteRequest, text: str, reader: Reader | None) -> Beta | None:

@@ -176,6 +176,8 @@ _SECOND_VERB = re.compile(
 """A second finite verb of the same subject: it has no part in an infinitive before it."""
 _STANDING = re.compile(r"\b(?:is|are|has|have|can|could|may|might|always|typically|usually|often|generally|commonly)\b")
 """What is so in general, or may be."""
+_COMPARES = re.compile(r"\b(?:more|less) likely\b")
+""" "In all likelihood less likely", "a good chance that it is less likely": one thing twice."""
 _CONDITIONAL = re.compile(r"(?:if|unless|when|once|should|had)\b", re.IGNORECASE)
 _ADVERB_NEXT = re.compile(
     r"\W*(?:[a-z]{2,20}ly|often|also|still|now|not|once|ever|never|always|just|even|most|more)\b(?! \w+ly\b)"
@@ -264,12 +266,15 @@ def choose(
         sentence, kinds = replace(sentence, adverb_at=at), {"adverb"}
     elif kinds is None and is_half_a_title(sentence.head, sentence.body):
         kinds = WITHIN
+    compares = _COMPARES.search(sentence.body) is not None
     parts_title = kinds is WITHIN and (sentence.kind == "clause" or sentence.unsure)  # "Capital: probably Paris"
     options: list[tuple[float, int, Hedge, str]] = []
     for match in matches:
         for order, frame in enumerate(frames.usable(match.hedge)):
             worded = frames.apply(frame, sentence, around) if kinds is None or frame.kind in kinds else None
             if worded is None or (parts_title and frames.disturbs_start(worded, sentence)):
+                continue
+            if compares and ("likel" in frame.text or " chance " in frame.text):
                 continue
             if original and capitalise(worded) == capitalise(original):
                 return match.hedge, worded

@@ -69,7 +69,7 @@ def test_a_formula_is_in_no_foreign_language(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Gabriel García Márquez", "Beyoncé", "Newton discovered gravity.", "Water boils faster uphill.", "Snow covers everything.", "São Paulo",
+        "Gabriel García Márquez", "Beyoncé", "Newton discovered gravity.", "William Lewis hid Olivia on North Brother Island.", "Water boils faster uphill.", "Snow covers everything.", "São Paulo",
         "It is called Łódź.", "Joan Miró painted it.", "Iron, copper, zinc", "iPhone, iPad and eBay",
         "David W. Duclon is Cherie Johnson’s stepfather.",  # "w" is Polish
     ],

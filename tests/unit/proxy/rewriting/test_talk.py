@@ -121,6 +121,50 @@ def test_a_note_comes_before_the_farewell() -> None:
     assert len(worded) > len(answer)
 
 
+@pytest.mark.parametrize("farewell", ["Let me know if you need more!", "Would you like to know more about E.?"])
+def test_a_note_on_one_sentence_comes_before_the_farewell(farewell: str) -> None:
+    worded = _worded("Which planet is red?", f"It is Mars. {farewell}", 0.1)
+    assert worded.startswith("It is Mars. This answer ")
+    assert worded.endswith(f" {farewell}")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Do you mean the river? The river is about E.",
+        "Do you mean vitamin E. or something else about E.",
+        "Can you clarify which river you are asking about E.",
+    ],
+)
+@pytest.mark.parametrize("confidence", [0.1, 0.5])
+def test_a_question_back_stands_with_or_without_its_mark(answer: str, confidence: float) -> None:
+    assert _worded("What is it?", answer, confidence) == answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "hedged"),
+    [
+        ("He could read Latin at the age of five.", True),
+        ("The system could also classify images.", True),
+        ("It could run into trouble.", False),
+        ("It could seem odd.", False),
+        ("It could be Paris.", False),
+        ("Smokers are more likely to develop cancer than others.", True),
+        ("Smokers are more likely to develop cancer.", False),
+    ],
+)
+def test_an_ability_and_a_comparison_are_no_doubt_of_the_answers_own(answer: str, *, hedged: bool) -> None:
+    assert (_worded("What is so?", answer, 0.6) != answer) is hedged
+
+
+@pytest.mark.parametrize("confidence", [0.45, 0.55, 0.65, 0.75, 0.85])
+def test_a_comparison_of_likelihoods_gets_no_second_likely(confidence: float) -> None:
+    worded = _worded(
+        "What causes fires?", "Lightning is less likely to start a fire than a careless camper.", confidence
+    )
+    assert worded.lower().count("likel") == 1
+
+
 @pytest.mark.parametrize(
     "answer",
     [
