@@ -181,7 +181,7 @@ def _write_lexicon(path: Path, figures: Json, gathered: Gathered) -> None:
             code=1,
         )
     write_file(path, to_json(own))
-    typer.echo(f"{path}: {len(own)} entries; hedgerow lexicon check {path}", err=True)
+    typer.echo(f"{path}: {len(own)} {'entry' if len(own) == 1 else 'entries'}; hedgerow lexicon check {path}", err=True)
 
 
 def _nothing(source: _Source, gathered: Gathered) -> str:
@@ -271,12 +271,21 @@ def _print_model(console: Console, model: Json, thresholds: Sequence[int]) -> No
         soft_wrap=True,
     )
     for how in ("with", "without"):
-        show(_metrics_table(model, thresholds, how), console)
+        if _is_measured(model, how):
+            show(_metrics_table(model, thresholds, how), console)
+        else:
+            console.print(
+                f"{how} {NO_MARKER}: no metric is defined at T = {', '.join(map(str, thresholds))}", soft_wrap=True
+            )
     show(_markers_table(model), console)
     if len(model["markers"]) > SHOWN:
         console.print(f"and {len(model['markers']) - SHOWN} rarer markers: --json has all")
     for note in model["notes"]:
         console.print(f"note: {note}", soft_wrap=True)
+
+
+def _is_measured(model: Json, how: str) -> bool:
+    return any(of["value"] is not None for figures in model["metrics"].values() for of in figures[how].values())
 
 
 def _metrics_table(model: Json, thresholds: Sequence[int], how: str) -> Table:
@@ -289,9 +298,8 @@ def _metrics_table(model: Json, thresholds: Sequence[int], how: str) -> Table:
 
 def _markers_table(model: Json) -> Table:
     """By marker: its MIC over all datasets together, and what people read in it; the page and --json have each dataset."""
-    table = Table(
-        "marker", "sentences", "datasets", "MIC", "right", "people read", "own CD-MAE", box=None, pad_edge=False
-    )
+    counts = "train sentences" if any(of["test"] for of in model["datasets"]) else "sentences"
+    table = Table("marker", counts, "datasets", "MIC", "right", "people read", "own CD-MAE", box=None, pad_edge=False)
     for row in model["markers"][:SHOWN]:
         interval = row["right_interval"]
         table.add_row(

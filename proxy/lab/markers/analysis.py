@@ -254,6 +254,11 @@ def _notes(whole: Corpus, threshold: int) -> list[str]:
         notes.append("There is one dataset: CD-MAE, M-AvgCV, MRC, MAC and MCC compare datasets and are not defined.")
     elif n == 2:
         notes.append("Through two datasets MAC and MCC are 1 or -1, whatever the figures are.")
+    everywhere = np.isfinite(whole.matrix(threshold)).all(axis=0).sum()
+    if n > 1 and not everywhere:
+        notes.append(
+            f"No marker has a MIC in each of the {n} datasets at T = {threshold}: M-AvgCV, MAC and MCC need one."
+        )
     if tested < n:
         notes.append(
             f"{n - tested} of {n} datasets have a single split and do not count in ID-MAE and CD-MAE; --test-share splits them by response."

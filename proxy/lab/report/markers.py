@@ -73,6 +73,7 @@ def _shown(model: Json, threshold: int) -> Json:
             "correctness": _violins(model, threshold, ("wrong", "right"), "accuracy"),
             "faithfulness": _violins(model, threshold, ("unfaithful", "faithful"), "cmfg"),
         },
+        "ranked": any(r is not None for i, row in enumerate(model["rank_agreement"]) for r in row[:i]),
         "gap": _labelled([row for row in said if row["people"] is not None]),
         "phrases": [row | {"stable": is_stable(row)} for row in said],
     }

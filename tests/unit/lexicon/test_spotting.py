@@ -66,3 +66,18 @@ def test_ten_megabytes_are_refused_at_once() -> None:
     """The error names both lengths."""
     with pytest.raises(TextTooLong, match="10,000,000"):
         perceive("x" * 10_000_000)
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "as far as I can confirm",
+        "as far as I can determine",
+        "as far as I can see",
+        "so far as I recall",
+        "as best I can tell",
+    ],
+)
+def test_a_bound_of_what_the_writer_knows_is_one_hedge(phrase: str) -> None:
+    """ "confirm" and "can tell" in it stress nothing, and no half of it stays when it is taken out."""
+    assert [(span.text, span.kind) for span in spot(f"It was Rome, {phrase}.")] == [(phrase, "hedge")]

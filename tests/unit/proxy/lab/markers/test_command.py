@@ -142,6 +142,22 @@ def test_wordings_of_one_marker_are_one(tmp_path):
     assert reported["several"] == 1
 
 
+def test_what_is_not_defined_is_a_line_and_a_reason(tmp_path):
+    """Twelve plain sentences in one dataset and two in another: no metric without them, and no marker with a MIC everywhere."""
+    rows = [
+        sentence("It was Rome.", 0.5, dataset=d, split=s)
+        for d, n in (("a", 12), ("b", 2))
+        for s in ("train", "test")
+        for _ in range(n)
+    ]
+    page = tmp_path / "page.html"
+    result = run("--data", write(tmp_path / "f.jsonl", rows), "--report", page)
+    assert "without <no_hedge>: no metric is defined at T = 10, 20, 50, 100" in result.output
+    assert "No marker has a MIC in each of the 2 datasets at T = 10: M-AvgCV, MAC and MCC need one." in result.output
+    assert "train sentences" in result.output
+    assert "One order of markers" not in page.read_text(encoding="utf-8")
+
+
 def test_nothing_marked_is_said(tmp_path):
     """One marker is left: there is nothing to compare it with."""
     reported = figures("--data", write(tmp_path / "f.jsonl", [sentence("It was Rome.", 0.5)] * 12))
