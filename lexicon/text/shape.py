@@ -26,8 +26,8 @@ _POLAR = re.compile(
     r"(?:yes|no|yeah|nope|true|false|correct)\b(?:[*_]*)(?:([,.!;:–—-]+)\s*|\s+[–—-]+\s*)", re.IGNORECASE
 )
 _CONNECTIVE = re.compile(
-    r"(?:(?:however|moreover|furthermore|additionally|in addition|for (?:example|instance)|instead|in contrast|by contrast|finally|lastly|firstly|secondly|thirdly|overall|in fact|"
-    r"in short|in conclusion|in summary|as a result|on the other hand|that said|nevertheless|still|then|also),|"
+    r"(?:(?:(?:so|and|but),? )?(?:however|moreover|furthermore|additionally|in addition|for (?:example|instance)|instead|in contrast|by contrast|finally|lastly|firstly|secondly|thirdly|overall|in fact|"
+    r"in short|to answer (?:the|your) question|in conclusion|in summary|as a result|on the other hand|that said|nevertheless|still|then|also),|"
     r"(?:so|but|and|yet|thus|hence|therefore),?)\s+",
     re.IGNORECASE,
 )

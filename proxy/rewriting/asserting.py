@@ -136,6 +136,7 @@ def is_no_statement(draft: str, texts: Sequence[str], question: str = "") -> boo
         or _REFUSES.match(texts[0]) is not None
         or _ILLUSTRATES.match(texts[0]) is not None
         or any(map(_NOT_KNOWN.search, texts))
+        or any(map(_ASKS_FOR_MORE.match, texts))
         or is_turn(texts)
         or _lists_ideas(draft, question)
     )
@@ -201,6 +202,10 @@ _REFUSES = re.compile(
     r"(?:I['’]m sorry,? (?:but )?)?as an AI\b[^.]{0,40}, I (?:cannot|can['’]t|am not able to|am unable to) (?:provide|give|create|evaluate|offer|generate|express|engage|do)\b",
     re.IGNORECASE,
 )
+_ASKS_FOR_MORE = re.compile(
+    r"(?:can|could|would) you (?:please )?(?:provide|clarify|specify|give|share|rephrase)\b[^?]*\?", re.IGNORECASE
+)
+""" "I see that you drew two marbles. Could you please clarify what you would like to know?" """
 _INSTEAD = re.compile(r"\b(?:instead|actually)\b")
 _TERM = re.compile(r"^[*_]*(?!.*\banswer\b)\w[^\s:]* [^:\n.?!]{2,60}:[*_]* (?:It|This|They)\b", re.IGNORECASE)
 """A term and what it means: "Factory Method: It is a pattern ..."."""

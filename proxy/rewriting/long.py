@@ -210,7 +210,7 @@ def without_farewell(draft: str) -> tuple[str, str]:
 
 
 _FAREWELL = re.compile(
-    r"(?:(?<=[.!?] )|(?<=\n))(?:(?:please )?(?:feel free|let me know)|(?:I )?hope (?:this|that|these)|I['’]d be happy to|Is there anything else|Would you like|If you have (?:any )?(?:other |more |further )?questions)\b"
+    r"(?:(?<=[.!?] )|(?<=[.!?]  )|(?<=\n))(?:(?:please )?(?:feel free|let me know)|(?:I )?hope (?:this|that|these)|I['’]d be happy to|Is there anything else|Would you like|If you have (?:any )?(?:other |more |further )?questions)\b"
     r"[^\n]*\s*\Z",
     re.IGNORECASE,
 )

@@ -27,6 +27,7 @@ _THE_SPEAKER = (
 _NOT_KNOWN = (
     r"(?:It is )?(?:unclear|unknown|not known)\b|No (?:answer|doubt)\b",
     r".{0,120}\b(?:is|are|was|remains?) (?:currently |still )?(?:unknown|unclear|uncertain|not known|not specified)\b",
+    r".{0,120}\b(?:cannot|can['’]t|could not|couldn['’]t) be (?:\w+ly )?(?:determined|known|answered|provided|inferred|said)\b",
     rf".{{0,120}}\b(?:has|have) not (?:yet )?been {one_of('announced confirmed released determined specified named disclosed revealed mentioned provided')}\b",
     rf"(?:There is )?no (?:reliable |verified |specific )?(?:record|{_THINGS})\b",
     r"There (?:is|are|was) no (?:\w+ )?(?:definit(?:e|ive) |specific |single |clear |correct |one |right )?answers?\b",

@@ -15,7 +15,7 @@ _OFTEN = r"(?:just|also|really|never|always|still|recently|actually|only|even|pe
 _OF_MYSELF = re.compile(
     rf"(?:(?i:yes|no|yeah|oh|well|so|and|but|wow|haha|me too)\b[,.!]? )*[Ii](?:['’]ve| have)? (?:{_OFTEN} )*(?:used to|did(?: not|n['’]t)?|(?:have|had) (?:not|never|n['’]t)|got an?|haven['’]t|loved?|liked?|enjoy(?:ed)?|"
     r"hated?|prefer(?:red)?|lived?|grew|went|saw|seen|heard|watch(?:ed)?|play(?:ed)?|wish(?:ed)?|work(?:ed)?|tried|bought|own(?:ed)?|visit(?:ed)?|met|miss(?:ed)?|agree|wonder|wanna|gotta|ate|eat|feel|felt|"
-    r"have an?|have (?:two|three|some|my)|had an?|bet|hear you|go to|listen(?:ed)?|rode|ride|drive|drove|collect(?:ed)?|travell?ed|moved|was (?:so|born|raised|very|really|just|in|a kid|a child|never|always)|cried|laughed|take|took|would (?:like|love)|know (?!that\b|for\b|of no\b)\w+|guess I|think so)\b"
+    r"have an?|have (?:two|three|some|my)|had an?|bet|hear you|go to|listen(?:ed)?|do my|see (?:that|how)|rode|ride|drive|drove|collect(?:ed)?|travell?ed|moved|was (?:so|born|raised|very|really|just|in|a kid|a child|never|always)|cried|laughed|take|took|would (?:like|love)|know (?!that\b|for\b|of no\b)\w+|guess I|think so)\b"
     rf"|(?:(?i:yes|no|yeah|oh|well|so|and|but)\b[,.!]? )*[Ii](?:['’]m| am) (?:{_OFTEN} )*(?:a (?:huge|big) fan|from|into|more of|obsessed|so|glad|allergic|scared|jealous|interested|currently|new to|fascinated|a vegetarian|a vegan)\b"
 )
 """What somebody tells of himself ("I used to eat meat"); "I Love Lucy" is a title."""
@@ -30,7 +30,7 @@ _TO_THE_OTHER = re.compile(
     re.IGNORECASE,
 )
 """A question that keeps a conversation going."""
-_BROKEN_BEGINNING = re.compile(r"\s*[,;:)]|\s*(?:and|or) [a-z]")
+_BROKEN_BEGINNING = re.compile(r"\s*[,;:)]|\s*(?:and|or) [a-z]|\s*(?i:not to mention)\b")
 _JUDGED = (
     r"(?:breath-?taking|beautiful|gorgeous|stunning|amazing|awesome|wonderful|fantastic|fascinating|interesting|insane|crazy|cool|fun|funny|hilarious|valuable|invaluable|challenging|exciting|"
     r"lovely|delicious|tasty|nice|scary|memorable|impressive|incredible|terrible|horrible|boring|weird|worth it|remarkable|inspiring|enjoyable|pleasant|great|good|cute|sad|useful|helpful|important|essential|crucial|vital|tricky|difficult|easy|simple|hard|popular|unfortunate)"

@@ -123,7 +123,7 @@ def test_a_note_comes_before_the_farewell() -> None:
 
 @pytest.mark.parametrize("farewell", ["Let me know if you need more!", "Would you like to know more about E.?"])
 def test_a_note_on_one_sentence_comes_before_the_farewell(farewell: str) -> None:
-    worded = _worded("Which planet is red?", f"It is Mars. {farewell}", 0.1)
+    worded = _worded("Which planet is red?", f"It is Mars.  {farewell}", 0.1)
     assert worded.startswith("It is Mars. This answer ")
     assert worded.endswith(f" {farewell}")
 
@@ -134,6 +134,7 @@ def test_a_note_on_one_sentence_comes_before_the_farewell(farewell: str) -> None
         "Do you mean the river? The river is about E.",
         "Do you mean vitamin E. or something else about E.",
         "Can you clarify which river you are asking about E.",
+        "I see that you described two draws. Could you please clarify what you would like to know? Then I can help.",
     ],
 )
 @pytest.mark.parametrize("confidence", [0.1, 0.5])
@@ -171,6 +172,9 @@ def test_a_comparison_of_likelihoods_gets_no_second_likely(confidence: float) ->
         "The paragraph describes the trade of the town.",
         "The reasons for it can be summarized as follows.",
         "If you provide more details, it can be found.",
+        "The size of the shoe cannot be determined from its length and width.",
+        "Not to mention the technical skills used.",
+        "I see that the movie comes out in 2005.",
     ],
 )
 def test_what_is_said_of_a_given_text_or_announced_stands(answer: str) -> None:
