@@ -20,7 +20,7 @@ from pathlib import Path
 from hedgerow.lexicon.text.language import negations as negations_of
 from hedgerow.lexicon.text.numbers import SCALES, SMALL, TENS, is_number
 from hedgerow.lexicon.text.words import MONTHS, open_contraction, word_set
-from hedgerow.proxy.clustering.normal import fold, stem
+from hedgerow.proxy.clustering.stems import fold, stem
 from hedgerow.proxy.clustering.words import word_lists
 
 WEIGHTS = Path(__file__).with_name("core_words.json")

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hedgerow.proxy.clustering.normal import fold
 from hedgerow.proxy.clustering.rules import judge_pair
+from hedgerow.proxy.clustering.stems import fold
 from hedgerow.proxy.clustering.support import agreement_with
 
 MOST_FIELDS = 500

@@ -12,6 +12,7 @@ SENTENCE = 4
 """Least number of words by which a sentence is longer than the answer that it holds."""
 RUN_TOGETHER = 9
 """Least letters and digits of an answer that is found in a text without spaces."""
+_TURNING = frozenset({"but", "however"})
 _BEFORE = frozenset({"in", "on", "at", "by", "since", "from", "of", "to"})
 
 
@@ -22,11 +23,30 @@ def stands_in_sentence(shorter: Normal, longer: Normal) -> bool:
         return False
     if not AUXILIARIES.isdisjoint(words) or longer.owners & set(words[-1:]):
         return False
+    if _is_bare_list(longer) or is_taken_back(shorter, longer):
+        return False
     if _is_date(words):
         return _gives_date(words, shorter.numbers, longer.tokens)
     if shorter.numbers <= longer.numbers and f" {' '.join(words)} " in f" {longer.key} ":
         return True
     return _run_together(words, longer.tokens) or (shorter.is_name and _gives_name(words, longer.tokens))
+
+
+def _is_bare_list(answer: Normal) -> bool:
+    """Whether an answer is a list and no sentence: "both Ronald Barker and Bob Monkhouse"."""
+    return len(answer.items) > 1 and len(answer.tokens) - answer.tokens.count("and") == sum(map(len, answer.items))
+
+
+def is_taken_back(answer: Normal, sentence: Normal) -> bool:
+    """Whether an answer stands only before a "but" behind which the sentence comes back to what was asked: "Saturn is large, but Jupiter is the
+    largest planet" gives Jupiter.
+    """
+    places = [at for at, word in enumerate(sentence.tokens) if word in _TURNING]
+    if not places:
+        return False
+    behind = sentence.tokens[places[-1] + 1 :]
+    own = frozenset(sentence.content) | word_lists().fillers
+    return answer.tokens[-1] not in behind and not own.issuperset(behind)
 
 
 def _without_preposition(tokens: tuple[str, ...]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ import numpy as np
 from hedgerow.lexicon.text.claims import Claim
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, Probabilities, Texts, reads
-from hedgerow.proxy.clustering.normal import fold, stem
+from hedgerow.proxy.clustering.stems import fold, stem
 from hedgerow.proxy.clustering.support import Features, SentenceSupport, features, unread
 from hedgerow.proxy.clustering.words import word_lists
 from hedgerow.proxy.computing import compute

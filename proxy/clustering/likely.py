@@ -14,9 +14,9 @@ from math import exp, log1p
 from pathlib import Path
 
 from hedgerow.lexicon.text.numbers import is_number
-from hedgerow.proxy.clustering.normal import stem
 from hedgerow.proxy.clustering.opening import SHORT, Read
 from hedgerow.proxy.clustering.rules import Judgement
+from hedgerow.proxy.clustering.stems import stem
 
 WEIGHTS = Path(__file__).with_name("likely.json")
 PIECE = 4

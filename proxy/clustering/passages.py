@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hedgerow.lexicon.text.sentences import sentence_spans
 from hedgerow.lexicon.text.words import tokenize
-from hedgerow.proxy.clustering.normal import fold, stem
+from hedgerow.proxy.clustering.stems import fold, stem
 from hedgerow.proxy.clustering.words import word_lists
 
 LONGEST = 300

@@ -16,8 +16,9 @@ from typing import Any
 
 from hedgerow.proxy.clustering.clusterer import Pair, judged
 from hedgerow.proxy.clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder
-from hedgerow.proxy.clustering.normal import Question, normalise, read_question, stem
+from hedgerow.proxy.clustering.normal import Question, normalise, read_question
 from hedgerow.proxy.clustering.rules import Judgement
+from hedgerow.proxy.clustering.stems import stem
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
 

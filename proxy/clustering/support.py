@@ -22,7 +22,7 @@ from statistics import fmean
 from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim
 from hedgerow.lexicon.text.sentences import sentences
-from hedgerow.proxy.clustering.normal import fold, stem
+from hedgerow.proxy.clustering.stems import fold, stem
 from hedgerow.proxy.clustering.words import word_lists
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed

@@ -136,3 +136,36 @@ def test_one_is_a_number_only_where_something_is_counted():
     assert judge_pair("Which of them is older?", "The first one.", "The first.").same
     assert judge_pair("How many moons does Earth have?", "It has one.", "1").same
     assert judge_pair("What is their place?", "The number one.", "number 1").same
+
+
+LARGEST = "What is the largest planet?"
+
+
+@pytest.mark.parametrize(
+    ("question", "a", "b", "same"),
+    [
+        (LARGEST, "Jupiter is the largest planet, but Earth is the largest.", "Jupiter", None),
+        (LARGEST, "Saturn is large, but Jupiter is the largest planet.", "Saturn", None),
+        (LARGEST, "Saturn is large, but Jupiter is the largest planet.", "Jupiter", True),
+        ("Who drew it?", "It was first drawn by Ub Iwerks in 1927, but Walt Disney took the credit.", "Ub Iwerks", True),
+        ("Who is it?", "It was John, not Paul.", "John", True),
+        ("Who is it?", "It was John, not Paul.", "Paul", None),
+        ("Who is it?", "Not Paul but John", "John", True),
+        ("Who wrote it?", "John Galsworthy (not Erich Kästner)", "John Galsworthy", True),
+        ("Which host was it?", "Both Ronnie Barker and Bob Monkhouse", "Bob Monkhouse", False),
+        ("What are three primes?", "1. Two\n2. Three\n3. Five", "2, 3 and 5", True),
+        ("What are its colours?", "red, white, blue", "white, red and blue", True),
+        ("When was it?", "3.5.1990", "3 May 1990", True),
+        (
+            "Where do they live?",
+            "The Phaeacians live on the island of Scheria in the Odyssey.",
+            "In the Odyssey, the Phaeacians live on the island of Scheria.",
+            True,
+        ),
+        ("Who won?", "Germany beat France in the final.", "In the final France beat Germany.", False),
+    ],
+)  # fmt: skip
+def test_what_is_taken_back_denied_or_told_in_another_order(question, a, b, same):
+    """What a reader of recorded groups found merged or split wrongly."""
+    assert judge_pair(question, a, b).same is same
+    assert judge_pair(question, b, a).same is same

@@ -1,0 +1,138 @@
+"""Whether one answer only adds to another: names with middle names, places with their country, phrases around a head; and initials."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+
+from hedgerow.lexicon.text.numbers import is_number
+from hedgerow.lexicon.text.words import MONTHS
+from hedgerow.proxy.clustering.normal import Normal
+from hedgerow.proxy.clustering.stems import stem
+from hedgerow.proxy.clustering.words import word_lists
+
+MATCHED = 200
+"""Content words of an answer up to which words are matched by spelling, stem, nickname or initials, and items up to which lists are
+compared item by item: both take the product of the lengths."""
+LONGEST_WORD = 40
+"""Letters up to which two spellings are compared; a longer word is a repetition or a string of code."""
+SPELLING = 0.85
+"""Least similarity of two spellings of one word, of five letters or more."""
+
+
+def alike(x: str, y: str) -> bool:
+    """Whether two words are the same word: the same stem, a nickname, an initial or another spelling.
+
+    >>> alike("sharecroppers", "sharecropper"), alike("bob", "robert"), alike("sukhwinder", "sukhvinder"), alike("1945", "1944")
+    (True, True, True, False)
+    """
+    if x == y:
+        return True
+    if is_number(x) or is_number(y):
+        return False
+    nicknames = word_lists().nicknames
+    if nicknames.get(x, frozenset()) & nicknames.get(y, frozenset()):
+        return True
+    if x[0] != y[0] or max(len(x), len(y)) > LONGEST_WORD:
+        return False
+    if stem(x) == stem(y):
+        return True
+    if min(len(x), len(y)) < 5 or abs(len(x) - len(y)) > 2:
+        return False
+    return SequenceMatcher(None, x, y, autojunk=False).ratio() >= SPELLING
+
+
+def covered(shorter: Normal, longer: Normal) -> frozenset[str] | None:
+    """The words of the longer answer that the shorter one's content stands for; None where a word has no counterpart, or where either
+    answer has no content.
+    """
+    if not shorter.content or not longer.content:
+        return None
+    left = set(longer.content)
+    matched = left.intersection(shorter.content)
+    if max(len(shorter.content), len(longer.content)) > MATCHED:
+        return frozenset(matched) if matched.issuperset(shorter.content) else None
+    taken = set(matched)
+    lone = len(shorter.content) == 1
+    for word in shorter.content:
+        if word in matched or (word in word_lists().kinds and not lone and not left & word_lists().kinds):
+            continue
+        free = left - taken
+        if not lone and (run := _spelled_by_initials(word, longer.content, free)):
+            taken |= run
+            continue
+        partner = next(
+            (t for t in longer.content if t in free and (alike(word, t) or (not lone and _is_initial(t, word)))), None
+        )
+        if partner is None:
+            return None
+        taken.add(partner)
+    return frozenset(taken)
+
+
+def _is_initial(short: str, word: str) -> bool:
+    return len(short) == 1 and word.startswith(short)
+
+
+def _spelled_by_initials(word: str, words: tuple[str, ...], free: set[str]) -> set[str] | None:
+    """The run of free words whose first letters spell this one ("br": bhimrao ramji)."""
+    n = len(word)
+    if not 1 <= n <= 5 or is_number(word):
+        return None
+    for start in range(len(words) - n + 1):
+        run = words[start : start + n]
+        if all(t in free for t in run) and all(t[0] == c for t, c in zip(run, word, strict=True)):
+            return set(run)
+    return None
+
+
+def acronym(a: Normal, b: Normal) -> bool:
+    """Whether one answer is the other's initials: "NATO" and "North Atlantic Treaty Organization"."""
+    short, long_ = sorted((a, b), key=lambda x: len(x.tokens))
+    if len(short.tokens) != 1 or not 2 <= len(short.key) <= 8 or not short.key.isalpha():
+        return False
+    letters = "".join(t[0] for t in long_.tokens)
+    strict = "".join(t[0] for t in long_.content)
+    return len(long_.content) > 1 and short.key in (letters, strict)
+
+
+def says_the_same(shorter: Normal, longer: Normal, taken: frozenset[str] | None) -> bool:
+    """Whether the longer answer only adds to the shorter: it lists nothing else, and what it is about is among the words `taken` by it."""
+    if taken is None or (len(longer.items) > 1 and len(shorter.items) <= 1):
+        return False
+    if (longer.owners - shorter.owners) & taken or (shorter.items and len(longer.items) > len(shorter.items)):
+        return False
+    extra = frozenset(longer.content) - taken
+    if extra & word_lists().qualifiers or longer.tokens[-1] in extra & {"city"} or _counts_more(shorter, longer, taken):
+        return False
+    return bool(longer.heads & taken) or extra <= word_lists().kinds or _first_name(shorter, longer)
+
+
+def another_thing(shorter: Normal, longer: Normal, taken: frozenset[str] | None) -> str | None:
+    """Why what the longer answer adds makes it another thing, whatever a judge would say: a list holds more than its item, West
+    Virginia is not Virginia. None where it may be the same.
+    """
+    if taken is None:
+        return None
+    if len(longer.items) > 1 and len(shorter.items) <= 1:
+        return "list"
+    return "qualifier" if (frozenset(longer.content) - taken) & (word_lists().qualifiers | {"city"}) else None
+
+
+def _counts_more(shorter: Normal, longer: Normal, taken: frozenset[str]) -> bool:
+    """Whether the longer answer brings in an amount: a number for a word ("a week", "741 weeks") or a further number ("8", "8:15")."""
+    if shorter.numbers:
+        return not longer.numbers <= shorter.numbers and not any(t in MONTHS for t in longer.tokens)
+    pairs = zip(longer.tokens, longer.tokens[1:], strict=False)
+    return any(n in longer.numbers and w in taken and w not in MONTHS for n, w in pairs)
+
+
+_DESCRIBES = ("ic", "al", "ish", "ian", "ous", "ive", "ary", "ese")
+
+
+def _first_name(shorter: Normal, longer: Normal) -> bool:
+    """Whether the shorter answer is the first of two words and can stand for both: a name ("Paul", "Paul Baumer"), a number ("16",
+    "16 counties") or an adjective ("imperial", "imperial rule"), and not what only qualifies a noun ("iron", "iron oxide").
+    """
+    if len(shorter.content) != 1 or len(longer.tokens) != 2 or longer.tokens[0] != shorter.content[0]:
+        return False
+    return longer.is_name or bool(shorter.numbers) or shorter.content[0].endswith(_DESCRIBES)

@@ -1,0 +1,99 @@
+"""Whether two answers of the same words say the same: who beat whom, what is larger than what."""
+
+from __future__ import annotations
+
+from hedgerow.lexicon.text.language import negations
+from hedgerow.lexicon.text.numbers import is_number
+from hedgerow.lexicon.text.words import MONTHS
+from hedgerow.proxy.clustering.normal import Normal
+from hedgerow.proxy.clustering.words import word_lists
+
+_COPULAS = frozenset({"is", "are", "was", "were"})
+Comparison = tuple[str, frozenset[str], frozenset[str]]
+_COMPARING = frozenset({"than", "before", "after"})
+
+
+def reversed_arguments(a: Normal, b: Normal) -> bool | None:
+    """Whether one answer says of x and y what the other says of y and x; None where they cannot be laid side by side.
+
+    Understands comparisons ("x is larger than y" = "y is smaller than x") and the passive ("x beat y" = "y was beaten by x").
+    """
+    first, second = _comparison(a), _comparison(b)
+    if first and second:
+        return _compare_comparisons(first, second)
+    words_a, words_b = _ordered_words(a), _ordered_words(b)
+    if (
+        words_a != words_b
+        and sorted(words_a) == sorted(words_b)
+        and all({"from", "to"} <= set(x.tokens) for x in (a, b))
+    ):
+        return True
+    if words_a == words_b or len(words_a) < 3 or sorted(words_a) != sorted(words_b):
+        return None
+    if a.content == b.content and (echo := _echoed(a)) is not None and echo == _echoed(b):
+        return False
+    if _turned(words_a, words_b):
+        return False
+    related = _is_relation(a) or _is_relation(b)
+    if (a.items and b.items) or not (related or (len(words_a) > 3 and not (a.items or b.items))):
+        return None
+    return _passive(a) == _passive(b)
+
+
+def _turned(first: list[str], second: list[str]) -> bool:
+    """Whether what stands at the one end of the one stands at the other end of the other: "In Rome she met him", "She met him in Rome"."""
+    return any(first[at] == second[0] and first[at:] + first[:at] == second for at in range(1, len(first)))
+
+
+def _comparison(answer: Normal) -> Comparison | None:
+    """(comparative, left, right) of "left is <comparative> than right"; "before" and "after" compare alike."""
+    tokens = answer.tokens
+    if _COMPARING.isdisjoint(tokens):
+        return None
+    if "than" in tokens:
+        at = tokens.index("than")
+        left, word = tokens[: max(at - 1, 0)], tokens[at - 1] if at else ""
+    else:
+        at = next(i for i, t in enumerate(tokens) if t in _COMPARING)
+        left, word = tokens[:at], tokens[at] if at else ""
+    right = tokens[at + 1 :]
+    ignored = word_lists().fillers | negations("en")
+    sides = [frozenset(side) - ignored for side in (left, right)]
+    return (word, sides[0], sides[1]) if word and all(sides) else None
+
+
+def _compare_comparisons(first: Comparison, second: Comparison) -> bool | None:
+    straight = bool(first[1] & second[1]) and bool(first[2] & second[2])
+    crossed = bool(first[1] & second[2]) and bool(first[2] & second[1])
+    if straight == crossed:
+        return None
+    if first[0] == second[0]:
+        return crossed
+    return straight if second[0] in word_lists().antonyms.get(first[0], ()) else None
+
+
+def _ordered_words(answer: Normal) -> list[str]:
+    return [t for t in answer.tokens if t not in word_lists().fillers and not is_number(t) and t not in MONTHS]
+
+
+def _echoed(answer: Normal) -> tuple[str, ...] | None:
+    """What an answer repeats of its question on the other side of "is": "Jupiter is the largest planet" and "the largest planet is Jupiter" say
+    the same, whichever comes first. None where what is answered does not stand on one side alone.
+    """
+    places = [i for i, token in enumerate(answer.tokens) if token in _COPULAS]
+    if len(places) != 1:
+        return None
+    sides = answer.tokens[: places[0]], answer.tokens[places[0] + 1 :]
+    echoes = [side for side in sides if side and set(answer.content).isdisjoint(side)]
+    return echoes[0] if len(echoes) == 1 and all(sides) else None
+
+
+def _is_relation(answer: Normal) -> bool:
+    return any(
+        t in word_lists().relations or t in word_lists().passive or (t.endswith("ed") and len(t) > 4)
+        for t in answer.tokens
+    )
+
+
+def _passive(answer: Normal) -> bool:
+    return "by" in answer.tokens and any(t in word_lists().passive for t in answer.tokens)

@@ -1,0 +1,68 @@
+"""Words without what spelling and grammar add: folded letters, and stems."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from hedgerow.lexicon.text.numbers import is_number
+
+_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "’": "'", "‘": "'", "–": "-", "—": "-", "−": "-"}
+)
+_SUPERSCRIPTS = re.compile(r"(?<=[^\W\d_])[⁰¹²³⁴-⁹]+|(?<=[.\s\"”])[⁰¹²³⁴-⁹]+|\[\d+\]|<br\s*/?>")
+
+
+def fold(text: str) -> str:
+    """Compatibility form, no case, no accents, plain quotes and dashes.
+
+    >>> fold("Röntgen’s ＦＯＯ")
+    "rontgen's foo"
+    """
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", _SUPERSCRIPTS.sub("", text).translate(_LETTERS)).casefold()
+    return "".join(c for c in decomposed.translate(_LETTERS) if not unicodedata.combining(c))
+
+
+def stem(word: str) -> str:
+    """A word without the endings of number and of the commonest derivations; numbers stay.
+
+    >>> stem("chromosomes"), stem("rusting"), stem("zoroastrianism"), stem("regulation"), stem("regulates"), stem("bus")
+    ('chromosom', 'rust', 'zoroastrian', 'regulat', 'regulat', 'bus')
+    """
+    if len(word) < 5 or is_number(word):
+        return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] not in "su" else word
+    for ending, left in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= left:
+            return word[: -len(ending)] if ending != "s" or word[-2] not in "su" else word
+    return word
+
+
+_ENDINGS = (
+    *((ending, 5) for ending in ["ement", "ment", "ance", "ence", "ion"]),
+    *(
+        (ending, 4)
+        for ending in [
+            "ically",
+            "isms",
+            "ists",
+            "ers",
+            "ing",
+            "ism",
+            "ist",
+            "ies",
+            "ed",
+            "er",
+            "es",
+            "ly",
+            "al",
+            "on",
+            "a",
+            "e",
+            "s",
+            "y",
+        ]
+    ),
+)
+"""Endings with the letters that must be left: those of nouns made from verbs need a longer word ("station" is not "state")."""

@@ -1,0 +1,158 @@
+"""An answer as folded words, numbers in one spelling and the signs that separate items."""
+
+from __future__ import annotations
+
+import re
+
+from hedgerow.lexicon.text.numbers import is_number, read_numbers
+from hedgerow.lexicon.text.words import MONTHS, open_contraction
+from hedgerow.proxy.clustering.stems import fold
+from hedgerow.proxy.clustering.words import CURRENCIES, MONTH_SHORT, word_lists
+
+_WRAPPER = re.compile(
+    r"^(?:(?:sure|ok|okay|well|so|hmm)[,.!:]\s+)?"
+    r"(?:(?:the |my )?(?:final |correct |short |best |right )?(?:answer|guess|response)(?: is\b|\s*[:=]|'s\b| would be\b)|[aq]\s*:)\s*(?:that\s+)?"
+)
+_OPENER = re.compile(
+    r"^(?:it|this|that|he|she|they|there)(?:'s| is| was| are| were)\s+(?:called\s+|known as\s+)?(?!not\b|no\b|n't)"
+)
+# "the bigger one", "the first one which": a pronoun, no number; "the number one" and "the player one" count
+_PRONOUN = re.compile(
+    r"\b((?:the|this|that) (?!(?:numb|chapt|quart|play|tow)er\b)(?:[a-z]+(?:er|est)|first|second|third|last|next|same|other|only|right|wrong|left|"
+    r"big|small|large|little|long|short|old|new|young|good|bad|red|blue|green|black|white)) one"
+    r"(?=\s*(?:$|[.,;:!?)]|(?:that|which|who|with|in|on|of|is|was|are|were)\b))"
+)
+_DOTS = re.compile(r"\b([a-z])\.(?=\s?[a-z]\b|\s|$|,)")
+_ISO_DATE = re.compile(r"\b(\d{4})-(\d\d?)-(\d\d?)(?:[t ]\d\d:\d\d(?::\d\d)?z?)?\b")
+_SLASH_DATE = re.compile(r"\b(\d\d?)/(\d\d?)/(\d{4})\b")
+_DOT_DATE = re.compile(r"\b(\d\d?)\.(\d\d?)\.(\d{4})\b")
+_YEAR_SPAN = re.compile(r"\b(1\d|20)(\d\d)\s*[-/]\s*(\d\d)\b(?![-/.,]?\d)")
+_DECADE = re.compile(r"\b(\d{3}0)'?s\b")
+_CIRCA = re.compile(r"\b(?:c|ca|circa)\b\.?\s*(?=\d)")
+_FRACTION = re.compile(r"\b(?:(\d{1,15})\s+)?(\d{1,2})[/⁄](2|3|4|5|6|8|10|16)\b(?![/⁄])")
+_TOKEN = re.compile(
+    r"x\d{3}0|(?<![\w.)])-?\.?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?|°[cf]\b|[^\W\d_]+(?:'[^\W\d_]+)*|[%°$€£¥₱₹&=<>+*/,;:()-]"
+)
+_RUN_TOGETHER = re.compile(r"\b(?:by|in|on|at|is|was|were|from|and|for|with|to|of|the)(?=[A-Z][a-z])")
+_LIST_NUMBER = re.compile(r"^[ \t]{0,8}\d{1,2}[.)][ \t]+(?=\S)", re.MULTILINE)
+_CONTRAST = re.compile(
+    r"\((?:it is |it was )?[Nn]ot [^()]{1,80}\)|, (?:and )?not (?:(?:the|an?|in|on|at|by|from|of|to) )?[A-Z\d][^,.;!?]{0,80}(?=[.!]?\s*$)"
+    r"|^\s*[Nn]ot [^,.;!?]{1,60}?,? but (?=\w)"
+)
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
+_NUMBER_OF_LETTER = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)")
+SEPARATORS = frozenset(",;:()&/-=<>+*")
+
+
+def tokenise(answer: str) -> list[str]:
+    """Folded words, numbers in one spelling, and the signs that separate items."""
+    answer = _without_contrast(_without_list_numbers(answer))
+    text = fold(_RUN_TOGETHER.sub(r"\g<0> ", answer)).strip(" \t\n\r*_`\"'#>.“”")
+    text = _WRAPPER.sub("", text).strip(" \t\n*_`\"'.:“”")
+    text = _PRONOUN.sub(r"\1", _OPENER.sub("", text))
+    text = text.rpartition("=")[2].strip() or text
+    text = _DOTS.sub(r"\1 ", text) if "." in text else text
+    if any(c.isdigit() for c in text):
+        text = _digits(text)
+    words = [w for token in _TOKEN.findall(text) for w in _split(token)]
+    return _units(_letters(_months(read_numbers(words))))
+
+
+def _without_list_numbers(answer: str) -> str:
+    """A numbered list with commas in place of its numbers, which count its lines and nothing else."""
+    return _LIST_NUMBER.sub(", ", answer) if len(_LIST_NUMBER.findall(answer)) > 1 else answer
+
+
+def _without_contrast(answer: str) -> str:
+    """An answer without what it says it is not: "John, not Paul", "John (not Paul)", "not Paul but John"."""
+    return (_CONTRAST.sub("", answer).strip() or answer) if "not " in answer.lower() else answer
+
+
+def _digits(text: str) -> str:
+    """Dates, spans of years and ordinals in figures, each in the one way that the tokens read."""
+    text = _ISO_DATE.sub(lambda m: _date(m[1], int(m[2]), int(m[3])) or m[0], text)
+    text = _SLASH_DATE.sub(lambda m: _slash_date(int(m[1]), int(m[2]), m[3]) or m[0], text)
+    text = _DOT_DATE.sub(lambda m: _date(m[3], int(m[2]), int(m[1])) or m[0], text)
+    text = _YEAR_SPAN.sub(lambda m: f"{m[1]}{m[2]} - {m[1]}{m[3]}", text)
+    text = _FRACTION.sub(_fraction, _CIRCA.sub("", text))
+    text = _NUMBER_OF_LETTER.sub(" ", _ORDINAL.sub("", _DECADE.sub(r"decade\1", text)))
+    return text.replace("decade ", "x")
+
+
+def _fraction(match: re.Match[str]) -> str:
+    """A proper fraction as a decimal, to four places; anything else with a slash stays as it is."""
+    units, over, under = int(match[1] or 0), int(match[2]), int(match[3])
+    return f"{round(units + over / under, 4)}" if over < under else match[0]
+
+
+def _date(year: str, month: int, day: int) -> str | None:
+    return f"{_MONTH_NAMES[month - 1]} {day} {year}" if 1 <= month <= 12 and 1 <= day <= 31 else None
+
+
+def _slash_date(first: int, second: int, year: str) -> str | None:
+    """A date with slashes, where only one order of day and month is possible."""
+    if first > 12 or first == second:
+        return _date(year, second, first)
+    return _date(year, first, second) if second > 12 else None
+
+
+_MONTH_NAMES = tuple(MONTHS)
+
+
+def _split(token: str) -> tuple[str, ...]:
+    """Possessives and contractions in their parts."""
+    if "'" not in token:
+        return (token,)
+    parts = open_contraction(token)
+    return parts if parts != (token,) else (token.replace("'", ""),)
+
+
+def _months(tokens: list[str]) -> list[str]:
+    """Short names of months spelled out where a number stands beside them."""
+    out = list(tokens)
+    for i, token in enumerate(tokens):
+        beside = (i > 0 and is_number(tokens[i - 1])) or (i + 1 < len(tokens) and is_number(tokens[i + 1]))
+        if token in MONTH_SHORT and beside:
+            out[i] = MONTH_SHORT[token]
+        elif token == "cannot":  # noqa: S105
+            out[i] = "not"
+    return out
+
+
+def _letters(tokens: list[str]) -> list[str]:
+    """Runs of single letters joined: "u s a" and "U.S.A." are "usa", "J. K." is "jk"."""
+    joined: list[str] = []
+    run = ""
+    for token in tokens:
+        if len(token) == 1 and token.isalpha() and token.isascii() and (token != "s" or run == "u"):  # noqa: S105
+            run += token
+            if run == "us":
+                joined.append(run)
+                run = ""
+            continue
+        if run:
+            joined.append(run)
+            run = ""
+        joined.append(token)
+    return [*joined, run] if run else joined
+
+
+def _units(tokens: list[str]) -> list[str]:
+    """Units after a number in their one spelling; currency signs behind their number."""
+    units = word_lists().units
+    out: list[str] = []
+    sign = ""
+    for at, token in enumerate(tokens):
+        if token in ("degree", "degrees", "°") and not word_lists().degrees.isdisjoint(tokens[at + 1 : at + 2]):
+            continue
+        if token in CURRENCIES:
+            if out and is_number(out[-1]) and not sign:
+                out.append(units[token].name)
+            else:
+                sign = token
+            continue
+        out.append(units[token].name if token in units and out and is_number(out[-1]) else token)
+        if sign and is_number(token):
+            out.append(units[sign].name)
+            sign = ""
+    return out
