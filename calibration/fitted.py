@@ -54,10 +54,10 @@ class Provenance:
     fitted_at: datetime
     libraries: Mapping[str, str] = field(default_factory=dict)
     standard_errors: Mapping[str, float] = field(default_factory=dict)
-    cross_validation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    cross_validation: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
     notes: tuple[str, ...] = ()
-    raw_histogram: tuple[int, ...] = ()
-    information: tuple[float, ...] = ()
+    raw_histogram: tuple[int, ...] = field(default=(), repr=False)
+    information: tuple[float, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class FittedMap:
     map: CalibrationMap
     provenance: Provenance
     weights: Mapping[str, float] = field(default_factory=dict)
-    interval: VennAbersMap | None = None
+    interval: VennAbersMap | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON object that `from_dict` turns back into an equal value."""

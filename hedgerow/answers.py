@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from html import escape
+from numbers import Real
 from typing import Any, Literal, TypeVar, get_args
 
 import anyio
@@ -16,6 +17,7 @@ from scipy import stats
 
 from hedgerow.calibration import Beta, FittedMap
 from hedgerow.proxy.config import Route
+from hedgerow.proxy.config.faults import described
 from hedgerow.proxy.lab import reading, rewording
 from hedgerow.proxy.lab.rewording import GivenAnswer, Reworder
 
@@ -140,7 +142,8 @@ def confidence(question: str, samples: Sequence[str], *, judge: Judge = "none") 
 
     Notes
     -----
-    **Source**: RALC 4.1, the semantic signal: Beta(size of the largest group, samples outside it).
+    **Source**: RALC 4.1, the semantic signal: Beta(size of the largest group, samples outside it). Where one of two answers is a full
+    sentence, a sample outside the group counts by the probability that it says the same (docs/signals.md).
 
     Examples
     --------
@@ -150,10 +153,13 @@ def confidence(question: str, samples: Sequence[str], *, judge: Judge = "none") 
     """
     if judge not in get_args(Judge):
         raise ValueError(f"judge must be one of {', '.join(get_args(Judge))}, got {judge!r}")
+    texts = [] if isinstance(samples, str) else list(samples)
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"samples must be a list of texts, at least one, got {samples!r}")
     judging = reading.by_local_judge() if judge == "local" else reading.by_rules_and_words()
-    row = {"question": question, "samples": list(samples)}
+    row = {"question": question, "samples": texts}
     measured, _ = _finish(partial(reading.confidence, row, judging))
-    groups = tuple(tuple(row["samples"][i] for i in group) for group in measured["groups"])
+    groups = tuple(tuple(texts[i] for i in group) for group in measured["groups"])
     return Confidence(question, measured["draft"], groups, measured["alpha"], measured["beta"])
 
 
@@ -187,7 +193,7 @@ def word(
     Raises
     ------
     ValueError
-        If the confidence lies outside [0, 1], or a setting does not exist.
+        If the answer is not a text, the confidence is not a number in [0, 1], or a setting does not exist.
 
     Examples
     --------
@@ -196,10 +202,12 @@ def word(
     >>> print(word("Emma was written by Jane Austen.", 0.97))
     Emma was written by Jane Austen.
     """
+    if not isinstance(answer, str):
+        raise ValueError(f"answer must be a text, got {answer!r}")
     if isinstance(confidence, Confidence):
         beta, question = Beta(confidence.alpha, confidence.beta), question or confidence.question
-    elif not 0.0 <= confidence <= 1.0:
-        raise ValueError(f"confidence must be in [0, 1], got {confidence!r}")
+    elif not isinstance(confidence, Real) or not 0.0 <= confidence <= 1.0:
+        raise ValueError(f"confidence must be a number in [0, 1] or a Confidence, got {confidence!r}")
     else:
         beta = Beta.from_mean(float(confidence), observations)
     given = GivenAnswer(question=question, answer=answer, alpha=beta.alpha, beta=beta.beta)
@@ -220,8 +228,7 @@ def _reworder(**settings: Any) -> Reworder:
     try:
         route = Route.model_validate({"name": "word", "upstream": "none", "mode": "on", "rewriting": settings})
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise ValueError("; ".join(described(error, Route))) from error
     return rewording.default_reworder(route)
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 from hedgerow.proxy.api.access import JudgesOf, ServicesOf, StoreOf
 from hedgerow.proxy.api.audit import unknown
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult
+from hedgerow.proxy.config.faults import in_words
 from hedgerow.proxy.errors import BadRequest, NotFound, ProxyError
 from hedgerow.proxy.services.verdicts import record_verdicts
 from hedgerow.proxy.types import Json
@@ -147,7 +148,7 @@ def _parse(item: Any) -> list[Verdict]:
     except ValidationError as error:
         fault = error.errors()[0]
         param = str(fault["loc"][0]) if fault["loc"] else None
-        raise BadRequest(f"{param or 'the body'}: {fault['msg']}", param=param, code="invalid_type") from error
+        raise BadRequest(f"{param or 'the body'}: {in_words(fault)}", param=param, code="invalid_type") from error
 
 
 def _outcome(verdicts: Sequence[Verdict], stored: Sequence[VerdictResult | None]) -> Json:

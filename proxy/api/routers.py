@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hedgerow.proxy.api.faults import HANDLERS
+from hedgerow.proxy.config.faults import in_words
 from hedgerow.proxy.config.lazy import load_object
 from hedgerow.proxy.errors import BadRequest
 
@@ -74,5 +75,5 @@ def endpoints(probes: Sequence[Route]) -> Any:
 async def _invalid(_request: Request, error: Any) -> Response:
     fault = error.errors()[0]
     param = ".".join(str(part) for part in fault["loc"][1:]) or None
-    refusal = BadRequest(f"{param or 'the body'}: {fault['msg']}", param=param, code="invalid_type")
+    refusal = BadRequest(f"{param or 'the body'}: {in_words(fault)}", param=param, code="invalid_type")
     return JSONResponse(refusal.body(), refusal.status)

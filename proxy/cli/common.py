@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ConfigPath = Annotated[Path, typer.Option("--config", "-c", help="The configuration file.")]
 CONFIG = Path("config.yaml")
-SkipBad = Annotated[bool, typer.Option(help="Continue without rows that cannot be used.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Continue without rows that cannot be used.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]
 Actor = Annotated[str | None, typer.Option(help="Who does it, for the record; the user of this shell by default.")]
 Note = Annotated[str | None, typer.Option(help="Why, for the record.")]

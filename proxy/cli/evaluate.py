@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import numpy as np
 import typer
@@ -45,32 +45,38 @@ def evaluate(
     data: Annotated[
         Path, typer.Option("--data", help="Labelled answers: JSONL, JSON, CSV or Parquet, or a log of evaluations.")
     ],
-    signal: Annotated[Signal, typer.Option(help="What measures the confidence.")] = "semantic",
+    signal: Annotated[
+        Signal,
+        typer.Option(metavar="SIGNAL", help=f"What measures the confidence: {', '.join(get_args(Signal))}."),
+    ] = "semantic",
     kind: Annotated[
-        MapName, typer.Option("--map", help="The kind of map to fit: what `hedgerow fit` learns by default.")
+        MapName, typer.Option("--map", metavar="KIND", help=f"The kind of map to fit: {', '.join(get_args(MapName))}.")
     ] = DEFAULT,
     compare: Annotated[
         bool,
         typer.Option(
-            "--compare", help="Rank all maps and signals by cross-validation, each against --signal with --map."
+            "--compare", help="Rank all maps and signals on held-out answers, each against --signal with --map."
         ),
     ] = False,
     train_fraction: Annotated[
         float, typer.Option(help="Share of the rows, from the top, that the map is fitted on.")
     ] = 0.3,
     clusters: Annotated[
-        Clusters, typer.Option(help="How answers are grouped: the proxy's rules, or equal text.")
+        Clusters,
+        typer.Option(metavar="HOW", help="How answers are grouped: rules (the proxy's) or exact (equal text)."),
     ] = "rules",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write one self-contained page here.")] = None,
     fail_if: Annotated[
         list[str] | None,
-        typer.Option(help="End with 1 where this holds, e.g. 'generalised_ece.after > 0.08'; repeatable."),
+        typer.Option(help="End with 1 where this holds, such as 'auroc < 0.7'; repeatable."),
     ] = None,
     skip_bad: SkipBad = False,
     resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    allow_negative_slope: Annotated[bool, typer.Option(help="Accept a Platt map that reverses the order.")] = False,
+    allow_negative_slope: Annotated[
+        bool, typer.Option("--allow-negative-slope", help="Accept a Platt map that reverses the order.")
+    ] = False,
     on: On = None,
 ) -> None:
     """Fit a map on the first part of labelled answers and measure it on the rest; with --compare, rank all maps and signals."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -51,10 +51,22 @@ def fit(
     actor: Annotated[
         str | None, typer.Option(help="With --from-audit --activate: who does it, for the record.")
     ] = None,
-    signal: Annotated[Signal, typer.Option(help="What measures it; consistency: claims of long answers.")] = "semantic",
-    kind: Annotated[MapName, typer.Option("--map", "--kind", help="The kind of map to fit.")] = DEFAULT,
+    signal: Annotated[
+        Signal,
+        typer.Option(
+            metavar="SIGNAL",
+            help=f"What measures it: {', '.join(get_args(Signal))} (claims of long answers: consistency).",
+        ),
+    ] = "semantic",
+    kind: Annotated[
+        MapName,
+        typer.Option(
+            "--map", "--kind", metavar="KIND", help=f"The kind of map to fit: {', '.join(get_args(MapName))}."
+        ),
+    ] = DEFAULT,
     clusters: Annotated[
-        Clusters, typer.Option(help="How answers are grouped: the proxy's rules, or equal text.")
+        Clusters,
+        typer.Option(metavar="HOW", help="How answers are grouped: rules (the proxy's) or exact (equal text)."),
     ] = "rules",
     embedder: Embedder = None,
     samples: MeanSamples = 3.0,
@@ -62,7 +74,7 @@ def fit(
     version: Annotated[
         str | None, typer.Option(help="Name to store the map under; made from its parts by default.")
     ] = None,
-    activate: Annotated[bool, typer.Option(help="Use the map from now on.")] = False,
+    activate: Annotated[bool, typer.Option("--activate", help="Use the map from now on.")] = False,
     route: Annotated[
         str | None, typer.Option(help="The route of --from-audit; with --activate: for this route only.")
     ] = None,
@@ -73,7 +85,9 @@ def fit(
     config: ConfigPath = CONFIG,
     as_json: Annotated[bool, typer.Option("--json", help="Print the stored map as JSON.")] = False,
     skip_bad: SkipBad = False,
-    allow_negative_slope: Annotated[bool, typer.Option(help="Accept a Platt map that reverses the order.")] = False,
+    allow_negative_slope: Annotated[
+        bool, typer.Option("--allow-negative-slope", help="Accept a Platt map that reverses the order.")
+    ] = False,
 ) -> None:
     """Learn a calibration map from labelled answers, or from a route's own verdicts, and store it."""
     if from_audit and (data is not None or route is None):

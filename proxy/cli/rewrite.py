@@ -37,7 +37,7 @@ def rewrite(
     ] = None,
     route: Annotated[str | None, typer.Option(help="Name of the route. Default: the first that calibrates.")] = None,
     k: Annotated[int | None, typer.Option(min=1, max=50, help="Hedges retrieved for each answer.")] = None,
-    lexicon: Annotated[Path | None, typer.Option(help="A lexicon file in the place of the route's.")] = None,
+    lexicon: Annotated[Path | None, typer.Option(help="A lexicon file instead of the route's.")] = None,
     languages: Annotated[
         str | None, typer.Option(help="Languages that are hedged, such as en,de. Default: those of the route.")
     ] = None,

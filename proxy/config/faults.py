@@ -48,9 +48,14 @@ _PATTERNS = {
 
 def refused(path: Path, error: ValidationError, model: type[BaseModel]) -> ConfigError:
     """Everything that is wrong with a file's values, a line a fault. That a list lacks items whose own faults are listed is left out."""
+    return ConfigError("\n".join(f"{path}: {line}" for line in described(error, model)))
+
+
+def described(error: ValidationError, model: type[BaseModel]) -> list[str]:
+    """Each fault in a line."""
     faults = error.errors()
     kept = [fault for fault in faults if fault["type"] != "too_short" or not _has_faulty_items(fault, faults)]
-    return ConfigError("\n".join(f"{path}: {_describe(fault, model)}" for fault in kept))
+    return [_describe(fault, model) for fault in kept]
 
 
 def _has_faulty_items(fault: Any, faults: Sequence[Any]) -> bool:
@@ -70,7 +75,7 @@ def _describe(fault: Any, model: type[BaseModel]) -> str:
         return f"{key}.provider: this key is needed; `provider: openai` is any server that speaks the OpenAI protocol"
     if kind == "extra_forbidden":
         return f"{key}: there is no such key{_meant(model, fault['loc'])}"
-    message = _in_words(fault)
+    message = in_words(fault)
     if not key:
         return message
     if isinstance(value, str) and (missing := VARIABLE.search(value)):
@@ -83,7 +88,7 @@ def _describe(fault: Any, model: type[BaseModel]) -> str:
     return f"{key} is {shown!r}: {message}"
 
 
-def _in_words(fault: Any) -> str:
+def in_words(fault: Any) -> str:
     """What is allowed where the fault is."""
     kind, value, given = fault["type"], fault.get("input"), fault.get("ctx", {})
     if kind == "string_pattern_mismatch":

@@ -165,7 +165,7 @@ class ReaderModel(Section):
 
 
 class Linguistic(Section):
-    """Who hears how sure an answer sounds, for `signal: linguistic`."""
+    """Who rates how sure an answer sounds, for `signal: linguistic`."""
 
     reader: Literal["local", "embeddings", "models"] = "local"
     """`local`: the lexicon's own reader, which asks no model. `embeddings`: the same for a hedged sentence, and how assertive the text is
@@ -274,7 +274,7 @@ class Policy(Section):
 
 class Promises(Section):
     """What may be promised of a route's answers: by a stored certificate, whose thresholds decide which answers go out plain,
-    hedged or not at all, in the place of `policy`'s costs and `low_confidence`; and how it is watched whether the promises hold (docs/promises.md).
+    hedged or not at all, instead of `policy`'s costs and `low_confidence`; and how it is watched whether the promises hold (docs/promises.md).
     """
 
     certificate: str = "auto"
@@ -369,7 +369,7 @@ class Route(Section):
     answer sounds (`linguistic`), how many answers support each of its sentences (`consistency`), or what the model says when asked
     whether it is right (`p_true`). `combined` weighs `semantic` and `token` as `hedgerow fit --signal combined` found best; it needs a map of that kind."""
     linguistic: Linguistic = Linguistic()
-    """Who listens, where the signal is `linguistic`."""
+    """Who rates the wording, where the signal is `linguistic`."""
     sampling: Sampling = Sampling()
     """How answers are drawn."""
     map: str = "auto"

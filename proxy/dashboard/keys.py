@@ -16,6 +16,7 @@ from hedgerow.proxy.api import keys as api
 from hedgerow.proxy.api.access import reloader_of
 from hedgerow.proxy.audit import keys
 from hedgerow.proxy.audit.key_figures import figures_of_keys
+from hedgerow.proxy.config.faults import in_words
 from hedgerow.proxy.dashboard.pages import budgets_today, period_of
 from hedgerow.proxy.dashboard.render import rendered
 from hedgerow.proxy.dashboard.visitor import Visitor
@@ -88,7 +89,7 @@ async def keys_changed(request: Request, services: Services, visitor: Visitor, f
     except ValidationError as refusal:
         fault = refusal.errors()[0]
         place = fault["loc"][0] if fault["loc"] else "form"
-        return await keys_page(request, services, visitor, problem=f"{place}: {fault['msg']}.", fields=_kept(fields))
+        return await keys_page(request, services, visitor, problem=f"{place}: {in_words(fault)}.", fields=_kept(fields))
     return await keys_page(request, services, visitor, secret=result.get("secret", ""), shown=name)
 
 

@@ -21,6 +21,7 @@ from hedgerow.proxy.clustering.judged_support import JudgedSupport
 from hedgerow.proxy.clustering.local import LocalJudge, LocalPairs, missing
 from hedgerow.proxy.clustering.support import SentenceSupport, beta_of
 from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.config.faults import in_words
 from hedgerow.proxy.config.kinds import JUDGES
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.pipeline.claims import claims_of
@@ -193,4 +194,4 @@ def _read(model: type[Model], row: object) -> Model:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the line"
         wanted = ", ".join(f"'{name}'" for name, field in model.model_fields.items() if field.is_required())
-        raise BadInput(f"{where}: {first['msg']}. Each line is an object with {wanted}.") from error
+        raise BadInput(f"{where}: {in_words(first)}. Each line is an object with {wanted}.") from error

@@ -12,6 +12,7 @@ from hedgerow.calibration import Beta
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.registry import UNCALIBRATED
 from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.config.faults import in_words
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.pipeline.given import Given, in_sentences, word_given
@@ -64,7 +65,7 @@ class GivenAnswer(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
-            raise InputError(f"{where + ': ' if where else ''}{first['msg']}; {WANTED}") from error
+            raise InputError(f"{where + ': ' if where else ''}{in_words(first)}; {WANTED}") from error
 
     def given(self) -> Given:
         """The confidences.

@@ -66,6 +66,8 @@ def test_confidence_is_the_share_of_answers_that_agree() -> None:
     assert low < 0.75 < high
     with pytest.raises(ValueError, match="samples"):
         hedgerow.confidence(QUESTION, [])
+    with pytest.raises(ValueError, match="a list of texts, at least one, got 'Paris'"):
+        hedgerow.confidence(QUESTION, "Paris")
     with pytest.raises(ValueError, match="judge must be one of none, local, got 'llm'"):
         hedgerow.confidence("Who?", ["a"], judge="llm")
 

@@ -18,6 +18,7 @@ from pydantic import (
 
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.metrics import contradiction_confidence, faithfulness
+from hedgerow.proxy.config.faults import in_words
 from hedgerow.proxy.lab.answers import Share, WithSamples
 from hedgerow.proxy.lab.datasets import BadRow, Label, Text, parse_each, read_objects
 from hedgerow.proxy.types import Json
@@ -137,7 +138,7 @@ def parse_row(content: Mapping[str, Any]) -> Row:
 def _in_words(error: ValidationError, kind: type[Row]) -> str:
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
-    what = first["msg"].removeprefix("Value error, ")
+    what = in_words(first)
     if first["type"] == "missing":
         what = "is missing"
     if where.partition(".")[0] == "samples" and first["type"] == "too_short":

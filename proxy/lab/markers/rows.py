@@ -15,6 +15,7 @@ from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.perception.markers import marker_of, standard
 from hedgerow.lexicon.perception.people import people_read
 from hedgerow.lexicon.text.language import language_of
+from hedgerow.proxy.config.faults import in_words
 from hedgerow.proxy.lab.answers import Share, WithSamples
 from hedgerow.proxy.lab.datasets import BadRow, Label, Text, parse_each, read_objects
 from hedgerow.proxy.types import Json
@@ -149,7 +150,7 @@ def parse_row(content: Mapping[str, Any]) -> Row:
 def _in_words(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
-    what = first["msg"].removeprefix("Value error, ").lower().replace("valid tuple", "list")
+    what = in_words(first)
     if first["type"] == "missing":
         return f"'{where}' is missing; {WANTED}"
     if where == "samples" and first["type"] == "too_short":

@@ -48,8 +48,8 @@ def test_claims_that_are_found_and_claims_that_are_given() -> None:
     ("row", "message"),
     [
         ("{", "Line 1 is not valid JSON"),
-        ({"question": "?"}, "samples: Field required. Each line is an object with 'samples'."),
-        ({"samples": []}, "samples: List should have at least 1 item"),
+        ({"question": "?"}, "samples: this key is needed. Each line is an object with 'samples'."),
+        ({"samples": []}, "samples: needs at least 1, has 0"),
     ],
 )
 def test_a_line_that_cannot_be_measured_is_named(row: Any, message: str) -> None:

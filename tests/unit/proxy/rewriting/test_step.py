@@ -300,7 +300,7 @@ def test_the_command_is_a_filter() -> None:
     [
         ("nonsense", "line 1 is not valid JSON"),
         ("[1]", "line 1 is not a JSON object"),
-        ('{"answer":3}', "line 1: answer: Input should be a valid string; each line"),
+        ('{"answer":3}', "line 1: answer: expected text; put it into quotes; each line"),
         ('{"answer":"x","alpha":-1,"beta":1}', "line 1: alpha must be"),
     ],
 )
