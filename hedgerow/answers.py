@@ -206,10 +206,8 @@ def word(
         raise ValueError(f"answer must be a text, got {answer!r}")
     if isinstance(confidence, Confidence):
         beta, question = Beta(confidence.alpha, confidence.beta), question or confidence.question
-    elif not isinstance(confidence, Real) or not 0.0 <= confidence <= 1.0:
-        raise ValueError(f"confidence must be a number in [0, 1] or a Confidence, got {confidence!r}")
     else:
-        beta = Beta.from_mean(float(confidence), observations)
+        beta = Beta.from_mean(_probability(confidence), observations)
     given = GivenAnswer(question=question, answer=answer, alpha=beta.alpha, beta=beta.beta)
     figures = rewording.figures(_finish(partial(_reworder(**rewriting).reword, given)))
     perceived = figures["perceived"]
@@ -220,6 +218,12 @@ def word(
         tuple(figures["hedges"]),
         perceived["mean"] if perceived else None,
     )
+
+
+def _probability(confidence: object) -> float:
+    if not isinstance(confidence, Real) or not 0.0 <= float(confidence) <= 1.0:
+        raise ValueError(f"confidence must be a number in [0, 1] or a Confidence, got {confidence!r}")
+    return float(confidence)
 
 
 def _reworder(**settings: Any) -> Reworder:
