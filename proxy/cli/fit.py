@@ -39,6 +39,17 @@ Embedder = Annotated[
     str | None,
     typer.Option(help="With --map local or adaptive: a sentence-transformers model. Unset: the int8 MiniLM."),
 ]
+WhatMeasures = Annotated[
+    Signal,
+    typer.Option(
+        metavar="SIGNAL",
+        help=f"What measures it: {', '.join(get_args(Signal))} (claims of long answers: consistency).",
+    ),
+]
+MapKind = Annotated[
+    MapName,
+    typer.Option("--map", "--kind", metavar="KIND", help=f"The kind of map to fit: {', '.join(get_args(MapName))}."),
+]
 
 
 def fit(
@@ -51,19 +62,8 @@ def fit(
     actor: Annotated[
         str | None, typer.Option(help="With --from-audit --activate: who does it, for the record.")
     ] = None,
-    signal: Annotated[
-        Signal,
-        typer.Option(
-            metavar="SIGNAL",
-            help=f"What measures it: {', '.join(get_args(Signal))} (claims of long answers: consistency).",
-        ),
-    ] = "semantic",
-    kind: Annotated[
-        MapName,
-        typer.Option(
-            "--map", "--kind", metavar="KIND", help=f"The kind of map to fit: {', '.join(get_args(MapName))}."
-        ),
-    ] = DEFAULT,
+    signal: WhatMeasures = "semantic",
+    kind: MapKind = DEFAULT,
     clusters: Annotated[
         Clusters,
         typer.Option(metavar="HOW", help="How answers are grouped: rules (the proxy's) or exact (equal text)."),
