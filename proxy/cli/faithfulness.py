@@ -210,7 +210,7 @@ def _print(figures: Json) -> None:
         else f", {samples[0] if samples[0] == samples[1] else f'{samples[0]} to {samples[1]}'} further answers each"
     )
     console.print(
-        f"{figures['data']}: {figures['n']:,} answers with {figures['assertions']:,} assertions{of}, {figures['punts']:,} punts"
+        f"{figures['data']}: {counted(figures['n'], 'answer')} with {counted(figures['assertions'], 'assertion')}{of}, {counted(figures['punts'], 'punt')}"
         + (f", {figures['unread']:,} not read" if figures["unread"] else ""),
         soft_wrap=True,
     )

@@ -181,7 +181,14 @@ def _write_lexicon(path: Path, figures: Json, gathered: Gathered) -> None:
             code=1,
         )
     write_file(path, to_json(own))
-    typer.echo(f"{path}: {len(own)} {'entry' if len(own) == 1 else 'entries'}; hedgerow lexicon check {path}", err=True)
+    entries = f"{path}: {len(own)} {'entry' if len(own) == 1 else 'entries'}"
+    if any(hedge.frames for hedge in own):
+        typer.echo(f"{entries}; hedgerow lexicon check {path}", err=True)
+    else:
+        typer.echo(
+            f"{entries}, none of which can word an answer: what they say of the model can be read, and no route can name the file",
+            err=True,
+        )
 
 
 def _nothing(source: _Source, gathered: Gathered) -> str:

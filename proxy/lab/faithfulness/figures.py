@@ -163,13 +163,13 @@ def notes(columns: Columns, bins: int) -> list[str]:
             f"No answer asserts anything ({columns.punts} punts): decisiveness, confidence and faithfulness are not defined."
         ]
     if n < FEW:
-        said.append(f"{n} answers are few: ten bins of confidence hold fewer than ten each.")
+        said.append(f"There are fewer than {FEW} answers: ten bins of confidence hold fewer than ten each.")
     if bins < 10:
         said.append(
             f"{10 - bins} of 10 bins of confidence hold no answer and are left out of cMFG; cmfg_always_decisive says what answers without a hedge would get."
         )
     if columns.one_sample:
-        said.append(f"{columns.one_sample} answers were held against one further answer: their confidence is 0 or 1.")
+        said.append(f"{columns.one_sample} of {n} rows have one further answer: their confidence is 0 or 1.")
     if columns.fewest != columns.most:
         said.append(
             f"Answers were held against {columns.fewest} to {columns.most} further ones: confidence is coarser where they are fewer."

@@ -259,6 +259,16 @@ def test_markers_that_do_not_hold_make_no_lexicon(tmp_path):
     assert not out.exists()
 
 
+def test_a_lexicon_that_can_word_nothing_says_so(tmp_path):
+    """Only plain sentences are stable: the file is written, and nobody is told to name it in a route."""
+    rows = [
+        sentence("It was Rome.", 0.7, dataset=d, split=s) for d in "ab" for s in ("train", "test") for _ in range(12)
+    ]
+    result = run("--data", write(tmp_path / "f.jsonl", rows), "--lexicon", tmp_path / "own.json")
+    assert "1 entry, none of which can word an answer" in result.stderr
+    assert result.exit_code == 0
+
+
 def test_one_model_of_several(tmp_path):
     """A lexicon is of one; an unknown one is refused with those there are."""
     rows = [sentence("It was probably Rome.", 0.7, model=m, dataset=d) for m in "xy" for d in "ab" for _ in range(12)]
