@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -130,13 +130,7 @@ def language_of(text: str, question: str = "") -> str | None:
     >>> language_of("Vincent van Gogh.", "Who painted The Starry Night?"), language_of("Leonardo da Vinci.", "Wer malte die Mona Lisa?")
     ('en', 'de')
     """
-    return _told(text[:_SAMPLE], question[:_SAMPLE])
-
-
-@lru_cache(maxsize=64)
-def _told(text: str, question: str) -> str | None:
-    """The language of a sample of an answer; every step of a request asks for it again."""
-    text, question = (_ADDRESS.sub(" ", one) for one in (text, question))  # an address is in no language
+    text, question = (_ADDRESS.sub(" ", one[:_SAMPLE]) for one in (text, question))  # an address is in no language
     scores = {} if _is_name(text) else _scores(text)
     enough = ALONE if not question else TITLE_CLEAR if len(_WORD.findall(text)) <= TITLE else CLEAR
     script, of_question = _by_script(question), _scores(question)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from hedgerow.lexicon.text.shape import label_end
@@ -30,9 +29,6 @@ _MONTH = re.compile(rf"{MONTH_PATTERN}\b", re.IGNORECASE)
 _GAP = re.compile(r"[^\S\n]*+")
 _BEFORE_NUMBER = frozenset(["no", "nr", "vol", "fig"])
 """Words that are abbreviations only where a number follows ("No. 5", but "The answer is no."); "No." before a sentence leads on to it."""
-
-SHORT = 2000
-"""Characters up to which the pieces of a text are kept for the next step that asks for them."""
 
 Place = Literal["prose", "list", "quotation"]
 _ITEM = re.compile(r"[ \t]*(?:[-*+•–]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))[ \t]|[ \t]{2,}")
@@ -54,16 +50,6 @@ class Piece:
 
 def pieces(text: str) -> tuple[Piece, ...]:
     """The text as sentences and the stretches between them; their texts joined are the text."""
-    return _cut_before(text) if len(text) <= SHORT else _cut(text)
-
-
-@lru_cache(maxsize=128)
-def _cut_before(text: str) -> tuple[Piece, ...]:
-    """A short text is cut once, however many steps of a request ask for its sentences."""
-    return _cut(text)
-
-
-def _cut(text: str) -> tuple[Piece, ...]:
     cut: list[Piece] = []
     position = 0
     for fence in _FENCE.finditer(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import NO_HEDGE, Hedge, Lexicon, LexiconError, Own, load, perceive
@@ -38,8 +38,6 @@ Entailment = Callable[[Sequence[tuple[str, str]]], list[float]]
 
 LONG = 1000
 """Characters from which an answer is worked on beside the event loop: there it would be held up for milliseconds."""
-READ_LAST = 64
-"""Short texts whose perceived confidence a reader knows again."""
 LENGTH_FACTOR = 1.5
 LENGTH_ALLOWANCE = 300
 """Characters that a hedge may add on top of the factor."""
@@ -56,15 +54,13 @@ def perceived_confidence(text: str, language: str | None = "en", own: Own | None
 
 
 def reader_of(lexicon: Lexicon) -> Reader:
-    """Reads perceived confidence as a route with this lexicon does: its own entries at their own Betas. What it has read last it knows: the
-    guard, the step and the audit read the same few texts of an answer.
+    """Reads perceived confidence as a route with this lexicon does: its own entries at their own Betas.
 
     Raises:
         LexiconError: its language cannot be read.
     """
-    read = partial(perceived_confidence, own=Own.of(lexicon))
-    again = lru_cache(maxsize=READ_LAST)(read)
-    return lambda text, language: (again if len(text) < LONG else read)(text, language)
+    own = Own.of(lexicon)
+    return perceived_confidence if own is None else partial(perceived_confidence, own=own)
 
 
 @dataclass(frozen=True)

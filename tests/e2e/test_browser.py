@@ -24,6 +24,8 @@ from tests.support.upstream import Upstream, fails, says
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PATIENCE_MS = 90_000
+"""As long as any test waits: the machine may be busy."""
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # playwright's own pipes, at its end
@@ -74,7 +76,7 @@ class Watched:
     def __init__(self, browser: Any, address: str, width: int = 1280) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, base_url=address)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(90_000)  # as long as any test waits: the machine may be busy
+        self.page.set_default_timeout(PATIENCE_MS)
         self.complaints: list[str] = []
         self.page.on(
             "console", lambda line: self.complaints.append(line.text) if line.type in ("error", "warning") else None
@@ -301,7 +303,9 @@ def test_every_page_is_legible_everywhere(browser: Any, serve: Any, upstream: Up
         page.fill("#mode [name=actor]", "Anna")
         page.fill("#mode [name=note]", "One day of measuring.")
         page.click("#mode button")
-        page.wait_for_selector("#mode .changes >> text=Anna")
+        playwright.expect(page.locator("body")).to_contain_text(
+            "Anna", timeout=PATIENCE_MS
+        )  # where it fails, it says what the page says
         seen = page.inner_text("main")
         assert "What today's map would have said" in seen
         assert "Budgets today" in seen
