@@ -115,13 +115,14 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class RouteFigures:
-    """One route, or all, in figures. `fd` and `smooth_ece` are of the calibrated confidence; None where there are too few verdicts."""
+    """One route, or all, in figures. `plain` were measured and stand as they were. `fd` and `smooth_ece` are of the calibrated confidence; None where there are too few verdicts."""
 
     name: str | None
     requests: int
     by_bucket: tuple[int, ...]
     calibrated: int
     hedged: int
+    plain: int
     passed: int
     troubled: int
     in_shadow: int
@@ -162,6 +163,7 @@ def route_figures(
         by_bucket=tuple(by_bucket[i] for i in range(buckets.number)),
         calibrated=requests - by_status["passed"] - by_status["failed"] - by_status["cancelled"],
         hedged=by_status["hedged"],
+        plain=by_status["plain"] + by_status["unhedged"],
         passed=by_status["passed"],
         troubled=by_status["degraded"] + by_status["failed"] + by_status["cancelled"],
         in_shadow=sum(t.requests for t in counted if t.mode == "shadow"),
