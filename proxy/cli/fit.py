@@ -98,7 +98,7 @@ def fit(
     if kind == LOCAL:
         return fit_local_map(
             config, data=data, clusters=clusters, audited=route if from_audit else None, since=since, signal=signal, encoder=embedder or "",
-            version=version, activate=activate, route=route, model=model, folder=folder, as_json=as_json, skip_bad=skip_bad,
+            version=version, activate=activate, route=route, model=model, folder=folder, actor=actor, as_json=as_json, skip_bad=skip_bad,
         )  # fmt: skip
     if kind == ADAPTIVE:
         return fit_adaptive_map(

@@ -10,10 +10,12 @@ import typer
 
 from hedgerow.calibration.regimes.discovery import Columns, Discovery
 from hedgerow.calibration.regimes.local import STEPS, LocalFit, fit_local
-from hedgerow.proxy.cli.common import one_sentence, progress_bar, stop
+from hedgerow.proxy.audit.operators import set_state
+from hedgerow.proxy.cli.common import configuration, named_route, one_sentence, progress_bar, stop, whoami
 from hedgerow.proxy.cli.maps import map_registry
 from hedgerow.proxy.cli.questions import embedded, labelled_rows, report_left_out, rows_of_records, samples_in
 from hedgerow.proxy.cli.records import Clusters, Signal, load_records
+from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.fitting import version_of
 from hedgerow.proxy.lab.regime_data import Questions
 from hedgerow.proxy.lab.regime_words import contrastive_terms
@@ -33,28 +35,35 @@ def fit_local_map(
     route: str | None,
     model: str | None,
     folder: Path | None,
+    actor: str | None,
     as_json: bool,
     skip_bad: bool,
 ) -> None:
     """Learn from a file or from a route's audit, store, and activate where that is asked for and the map helps."""
+    if audited is not None and folder is not None:
+        stop("--folder goes with --data: a map from a route's audit is stored where the route finds it")
     if data is not None and samples_in(data):
         measured, _ = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
         rows = rows_of_records(measured)
     else:
         _, rows = labelled_rows(data, audited, since, config)
+    measured_by = signal if audited is None else named_route(configuration(config), audited).signal
     report_left_out(rows, skip_bad)
     with one_sentence(), progress_bar() as progress:
         questions = embedded(rows, encoder, progress)
         task = progress.add_task("Learning and comparing", total=STEPS)
         made = fit_local(
-            questions.columns, questions.alpha, questions.beta, signal=signal, model=model or "", encoder=encoder,
+            questions.columns, questions.alpha, questions.beta, signal=measured_by, model=model or "", encoder=encoder,
             describe=lambda held, discovery: _words(questions, held, discovery), done=lambda: progress.advance(task),
         )  # fmt: skip
-    name, used = version or version_of(made.fitted, "local", signal), activate and made.helps
+    name, used = version or version_of(made.fitted, "local", measured_by), activate and made.helps
     with one_sentence(), map_registry(folder, config, create=True) as registry:
         place = registry.add(name, made.fitted)
-        if used:
+        if used and audited is None:
             registry.activate(name, route=route, model=model)
+    if used and audited is not None:  # as every refit from the audit: the route's own map, with who set it and why
+        with open_audit(config) as (_, engine):
+            set_state(engine, audited, "map", name, actor=actor or whoami(), note=made.fitted.provenance.notes[0])
     _print(name, made, place, used, as_json)
     if activate and not used:
         stop(

@@ -22,7 +22,7 @@ from hedgerow.proxy.lab.rows import confidence_of
 BATCH = 32
 """Texts encoded at a time; they are sorted by length, so that a batch has little padding."""
 LEAST_ROWS = 200
-"""Fewest labelled answers that regimes are looked for in."""
+"""Fewest labelled answers that are learned from with their questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +149,12 @@ def questions_of(
     """
     if len(rows) < LEAST_ROWS:
         raise InputError(
-            f"{len(rows)} labelled rows are too few to look for regimes in: at least {LEAST_ROWS} are needed"
+            f"{len(rows)} labelled rows are too few to learn from questions: at least {LEAST_ROWS} are needed"
         )
     correct = np.array([row.correct for row in rows], dtype=np.float64)
     if correct.min() == correct.max():
         raise InputError(
-            f"all {len(rows)} answers are {'right' if correct[0] else 'wrong'}: regimes need right and wrong ones"
+            f"all {len(rows)} answers are {'right' if correct[0] else 'wrong'}: right and wrong ones are needed"
         )
     names = [row.text or repr(row.embedding) for row in rows]
     distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}

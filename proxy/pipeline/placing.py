@@ -12,7 +12,7 @@ from hedgerow.calibration.errors import RangeError
 from hedgerow.calibration.maps.counts import Tokens
 from hedgerow.calibration.maps.local import Place, ShiftedMap
 from hedgerow.calibration.regimes.plain import plain_features
-from hedgerow.proxy.clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder
+from hedgerow.proxy.clustering.embeddings import Encoder, OnnxEncoder, TorchEncoder, Vectors
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.types import Sample
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from hedgerow.calibration.maps.adaptive import AdaptiveMap
     from hedgerow.calibration.maps.local import LocalMap
+
+Embeddings = dict[str, Vectors]
+"""Of one question, by the name of the encoder."""
 
 LOCAL = "local"
 """The kind of map that reads questions."""
@@ -84,7 +87,8 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Placer:
-    """Takes local maps at questions; one for all routes, so that each encoder is loaded once.
+    """Takes maps at questions; one for all routes, so that each encoder is loaded once. `known` are the embeddings of one request's question by encoder: what
+    is missing there is added, so that a question is read once however many maps look at it, and forgotten with its request.
 
     Attributes:
         encoder: makes an encoder by name; it loads its model on first use.
@@ -93,22 +97,23 @@ class Placer:
     encoder: Callable[[str], Encoder] = encoder_of
     _encoders: dict[str, Encoder] = field(default_factory=dict)
 
-    async def placed(self, active: ActiveMap, question: str, answered: Answered | None = None) -> Placed:
+    async def placed(
+        self, active: ActiveMap, question: str, known: Embeddings, answered: Answered | None = None
+    ) -> Placed:
         """The active map, or, where it reads questions, that map at the question. What cannot be placed gets the map of the confidence alone."""
         if active.map.kind == ADAPTIVE and answered is not None and answered.raw is not None:
-            return await self._adapted(active, question, answered, answered.raw)
+            return await self._adapted(active, question, known, answered, answered.raw)
         if active.map.kind != LOCAL or not question.strip():
             return Placed(active)
-        return await compute(self._place, active, question)
+        return await compute(self._place, active, question, known)
 
-    def _place(self, active: ActiveMap, question: str) -> Placed:
+    def _place(self, active: ActiveMap, question: str, known: Embeddings) -> Placed:
         local = cast("LocalMap", active.map)
         if not local.helps:
             warning = f"map {active.version} did not beat the map of the confidence alone, which is used in its place"
             return Placed(replace(active, warnings=(*active.warnings, warning)))
-        encoder = self._encoders.setdefault(local.encoder, self.encoder(local.encoder))
         try:
-            place = local.at(encoder([question])[0])
+            place = local.at(self._embedded(local.encoder, question, known))
         except (StepFailed, RangeError) as error:
             why = (error.detail or error.reason) if isinstance(error, StepFailed) else str(error)
             warning = f"map {active.version} cannot read the question ({why}): the confidence alone is calibrated"
@@ -119,7 +124,14 @@ class Placer:
             warnings = (*warnings, far)
         return Placed(replace(active, map=place.map, warnings=warnings), place)
 
-    async def embedding(self, active: ActiveMap, question: str) -> tuple[NDArray[np.float32] | None, str | None]:
+    def _embedded(self, encoder: str, question: str, known: Embeddings) -> NDArray[np.float32]:
+        if encoder not in known:
+            known[encoder] = self._encoders.setdefault(encoder, self.encoder(encoder))([question])[0]
+        return known[encoder]
+
+    async def embedding(
+        self, active: ActiveMap, question: str, known: Embeddings
+    ) -> tuple[NDArray[np.float32] | None, str | None]:
         """The question's embedding for an adaptive map, or None and why the counts alone decide; None and None where they do by the map itself."""
         made = cast("AdaptiveMap", active.map)
         if not made.helps or not question.strip():
@@ -130,7 +142,7 @@ class Placer:
                 else None,
             )
         try:
-            return await compute(self._embedding, active.version, made, question), None
+            return await compute(self._near, active.version, made, question, known), None
         except StepFailed as error:
             return (
                 None,
@@ -139,16 +151,17 @@ class Placer:
         except RangeError as error:
             return None, f"{error}: the counts alone decide"
 
-    def _embedding(self, version: str | None, made: AdaptiveMap, question: str) -> NDArray[np.float32]:
-        encoder = self._encoders.setdefault(made.encoder, self.encoder(made.encoder))
-        embedding: NDArray[np.float32] = encoder([question])[0]
+    def _near(self, version: str | None, made: AdaptiveMap, question: str, known: Embeddings) -> NDArray[np.float32]:
+        embedding = self._embedded(made.encoder, question, known)
         if not made.is_known(embedding)[0]:
             raise RangeError(f"the question is far from what map {version} has seen")
         return embedding
 
-    async def _adapted(self, active: ActiveMap, question: str, answered: Answered, raw: Beta) -> Placed:
+    async def _adapted(
+        self, active: ActiveMap, question: str, known: Embeddings, answered: Answered, raw: Beta
+    ) -> Placed:
         made = cast("AdaptiveMap", active.map)
-        embedding, why = await self.embedding(active, question)
+        embedding, why = await self.embedding(active, question, known)
         context = answered.context(made, question, embedding)
         if embedding is not None and context is None:
             why = f"map {active.version} reads token probabilities, which the upstream did not give: the counts alone decide"

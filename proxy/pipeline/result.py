@@ -34,6 +34,7 @@ from hedgerow.proxy.upstreams.answers import sample_of, usage_of
 
 if TYPE_CHECKING:
     from hedgerow.calibration.maps.local import Place
+    from hedgerow.proxy.pipeline.placing import Embeddings
 
 Source = Literal["upstream", "shared", "cache"]
 Reply = tuple[Json, Json]
@@ -265,11 +266,13 @@ class Run:
     Attributes:
         job: the request.
         step_name: the step under way, or the last one.
+        embedded: embeddings of the question, as far as maps have asked for them.
     """
 
     def __init__(self, job: Job, served: str | None = None, watch: Callable[[], None] = lambda: None) -> None:
         self.job = job
         self.step_name = "sample"
+        self.embedded: Embeddings = {}
         self._served, self._watch = served, watch
         self._timings_ms: dict[str, float] = {}
         self._begun_ns: dict[str, int] = {}
@@ -286,7 +289,7 @@ class Run:
 
     def take(self, job: Job) -> None:
         """Begin anew with a job of which more is known."""
-        self.job, self._result = job, None
+        self.job, self._result, self.embedded = job, None, {}
 
     def pass_on(self, reason: str) -> Result:
         """Decide that the client gets the upstream's answer untouched."""

@@ -22,5 +22,6 @@ async def measure_short(run: Run, pipeline: RoutePipeline, clustering: Clusterin
     with run.step("calibrate"):
         agreeing = [drawn.samples[drawn.compared[i]] for i in clustering.largest]
         answered = Answered.of(agreeing, raw)
-        placed = await pipeline.placer.placed(pipeline.active_map(job.answering_model), job.question, answered)
+        active = pipeline.active_map(job.answering_model)
+        placed = await pipeline.placer.placed(active, job.question, run.embedded, answered)
         return Measured(calibrated(job.route.signal, raw, placed.active, placed.place))

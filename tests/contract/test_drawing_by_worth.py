@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from tests.contract.test_failures import rows_of
 from tests.support.upstream import Upstream, ignores_n
 
@@ -109,6 +110,21 @@ def test_far_questions_are_decided_by_the_counts_and_say_so(serve: Any, upstream
     (row,) = rows_of(tmp_path, 1)
     assert "far from what map worth has seen" in json.loads(row["story"])["map_warnings"][-1]
     assert "Buddenbrooks" not in row["story"]
+
+
+def test_a_question_is_embedded_once_for_drawing_and_calibrating(
+    serve: Any, upstream: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Known or far, asked once or twice: nothing of it is kept for the next request."""
+    _fit(tmp_path)
+    read, encode = [], OnnxEncoder.__call__
+    monkeypatch.setattr(OnnxEncoder, "__call__", lambda self, texts: read.extend(texts) or encode(self, texts))
+    upstream.default = ignores_n("Alpha")
+    address = serve(**_settings(tmp_path))
+    far = "Wer schrieb die Buddenbrooks, und in welchem Jahr erschien der Roman?"
+    for question in (EASY, far, EASY):
+        _asked(address, question)
+    assert [text for text in read if text in (EASY, far)] == [EASY, far, EASY]
 
 
 def test_without_the_encoder_the_counts_decide(

@@ -75,7 +75,7 @@ async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Jso
         ProxyError: no answer could be drawn.
     """
     job, sampling, first = run.job, run.job.route.sampling, _first(run.job, pipeline, serving)
-    worth = await worth_of(job, pipeline) if sampling.adaptive is not None else None
+    worth = await worth_of(job, pipeline, run.embedded) if sampling.adaptive is not None else None
     if offers_tools(job.chat):
         await _Drawing(job, pipeline, run.arrived, worth).if_text(first)
     elif serving is None and (sampling.share or sampling.cache is not None):

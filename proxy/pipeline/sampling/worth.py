@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.placing import ADAPTIVE, Answered
+from hedgerow.proxy.pipeline.placing import ADAPTIVE, Answered, Embeddings
 from hedgerow.proxy.pipeline.steps import RoutePipeline
 from hedgerow.proxy.types import Drawing, Sample
 
@@ -53,8 +53,8 @@ class Worth:
         return min(wanted, self.batch)
 
 
-async def worth_of(job: Job, pipeline: RoutePipeline) -> Worth:
-    """How this request is drawn, by its route's settings, the active map, its question and its lot."""
+async def worth_of(job: Job, pipeline: RoutePipeline, known: Embeddings) -> Worth:
+    """How this request is drawn, by its route's settings, the active map, its question and its lot; `known` as in `Placer`."""
     sampling = job.route.sampling
     asked = sampling.adaptive
     if asked is None:
@@ -72,7 +72,7 @@ async def worth_of(job: Job, pipeline: RoutePipeline) -> Worth:
         return Worth(Drawing(sampling.n, price, False, 1.0, why), None, None, sampling.n, sampling.batch)
     if full:
         return Worth(Drawing(sampling.n, price, True, propensity, None), None, None, sampling.n, sampling.batch)
-    embedding, why_not = await pipeline.placer.embedding(active, job.question)
+    embedding, why_not = await pipeline.placer.embedding(active, job.question, known)
     record = Drawing(min(sampling.n, made.budget), price, False, propensity, why_not)
     return Worth(record, made, embedding, record.of, sampling.batch)
 
