@@ -16,7 +16,7 @@ from hedgerow.calibration.arrays import FloatArray, probabilities, sample
 from hedgerow.calibration.errors import RangeError
 from hedgerow.calibration.promises.bounds import binomial_p_value
 from hedgerow.calibration.promises.certificate import Promise, ServingThresholds
-from hedgerow.calibration.promises.needed import labels_needed
+from hedgerow.calibration.promises.needed import labels_needed, two_digits
 from hedgerow.calibration.promises.testing import (
     THRESHOLDS,
     Kept,
@@ -239,7 +239,9 @@ class _Search:
         size = labels_needed(self.tails, wish, self.level, at_least=max(at_least, wish.words_from or 0.0))
         if size is not None:
             more = max(size - self.tails.total, 1)
-            self.refused.append(Refused(wish, f"not with these data: about {more:,} more labels would do", more))
+            self.refused.append(
+                Refused(wish, f"not with these data: about {two_digits(more):,} more labels would do", more)
+            )
             return
         self.refused.append(Refused(wish, _hopeless(self.tails, wish.limit or 0.0, at_least)))
 

@@ -119,7 +119,16 @@ def _enough(n: int, limit: float, share: float, level: float) -> bool:
 
 
 def _rounded(size: float) -> int | None:
-    if not size <= MOST:
-        return None
+    return two_digits(size) if size <= MOST else None
+
+
+def two_digits(size: float) -> int:
+    """Rounded up to two digits, which is as exact as a guess is.
+
+    Examples
+    --------
+    >>> two_digits(56_774), two_digits(101), two_digits(7)
+    (57000, 110, 7)
+    """
     unit = 10 ** max(0, int(log10(max(size, 1.0))) - 1)
-    return int(ceil(size / unit) * unit)
+    return ceil(size / unit) * unit

@@ -80,7 +80,7 @@ COMMANDS = {
         "hedgerow.proxy.cli.regimes:regimes",
         "Find kinds of questions on which confidence is wrong, beyond what a map corrects.",
     ),
-    "maps": Command("hedgerow.proxy.cli.maps:app", "List, show, activate and compare stored calibration maps."),
+    "maps": Command("hedgerow.proxy.cli.maps:app", "List, show, import, activate and compare stored calibration maps."),
     "routes": Command(
         "hedgerow.proxy.cli.routes:app", "See what routes do, switch their mode, activate a map or roll it back."
     ),

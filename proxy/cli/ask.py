@@ -109,7 +109,8 @@ def _claims(result: Result, console: Console) -> None:
         return
     _heading(console, "Claims", f"held against {len(result.held_against)} other answers, numbered in the order drawn")
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
-    for column in ("claim", "sure", "said by", "contradicted by"):
+    by_words = all(claim.by.startswith("words") for claim in result.claims)  # nobody has read what the others say
+    for column in ("claim", "sure", "words are in" if by_words else "said by", "contradicted by"):
         table.add_column(
             column, ratio=1 if column == "claim" else None, justify="right" if column == "sure" else "left"
         )

@@ -23,8 +23,7 @@ from hedgerow.proxy.monitoring.figures import percent
 from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.types import Json
 
-Share = Annotated[float | None, typer.Option(min=0.0, max=1.0, help="Bound of the calibrated mean, 0 to 1.")]
-Exact = Annotated[str | None, typer.Option(help='This one only; "": requests without one.')]
+Exact = Annotated[str | None, typer.Option(help='Requests of this one; "": those without any.')]
 
 
 def list_requests(
@@ -33,13 +32,21 @@ def list_requests(
     key: Exact = None,
     model: Exact = None,
     status: Annotated[Status | None, typer.Option(help="How it ended.")] = None,
-    verdict: Annotated[Judged | None, typer.Option(help="Its current verdict; `any`, or `none`.")] = None,
+    verdict: Annotated[
+        Judged | None, typer.Option(help="What was said of it last; any: something was, none: nothing.")
+    ] = None,
     arm: Annotated[Mode | None, typer.Option(help="Mode that a split route gave it by lot.")] = None,
-    min_confidence: Share = None,
-    max_confidence: Share = None,
+    min_confidence: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Calibrated confidence of this much or more.")
+    ] = None,
+    max_confidence: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Calibrated confidence of this much or less.")
+    ] = None,
     text: Annotated[str | None, typer.Option(help="Part of the question or the answer, where texts are kept.")] = None,
-    since: Annotated[str, typer.Option(help="Span back or date: 24h, 7d, 2026-11-21; `all`.")] = "7d",
-    until: Annotated[str | None, typer.Option(help="Span back or date.")] = None,
+    since: Annotated[
+        str, typer.Option(help="Not before: a span back or a date, such as 24h, 7d, 2026-11-21; or `all`.")
+    ] = "7d",
+    until: Annotated[str | None, typer.Option(help="Not after: a span back or a date.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, newest first; --out writes all.")] = 50,
     out: Annotated[
         Path | None, typer.Option(help="Write all of them with whole texts to a .csv, .jsonl or .parquet file.")

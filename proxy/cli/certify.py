@@ -63,7 +63,7 @@ def main(
     data: Annotated[
         Path | None,
         typer.Option(
-            "--data", help="Labelled answers, JSONL of {confidence, or alpha and beta, correct}; or use --route."
+            "--data", help="Labelled answers (JSONL, CSV, Parquet) with confidence, or alpha and beta; or use --route."
         ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Probability with which all promises hold together.")] = 0.95,
@@ -125,7 +125,10 @@ def list_certificates(
 
 
 @app.command()
-def show(name: Annotated[str, typer.Argument(metavar="ID")], config: ConfigPath = CONFIG) -> None:
+def show(
+    name: Annotated[str, typer.Argument(metavar="ID", help="As `hedgerow certify list` shows it.")],
+    config: ConfigPath = CONFIG,
+) -> None:
     """Print a stored certificate as JSON; in a file, anybody with the key can verify it."""
     with one_sentence(), _stored(config) as certificates:
         certificate = certificates.get(name)

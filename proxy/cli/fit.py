@@ -54,7 +54,8 @@ MapKind = Annotated[
 
 def fit(
     data: Annotated[
-        Path | None, typer.Option("--data", help="Labelled answers: JSONL, CSV, Parquet, a log of evaluations.")
+        Path | None,
+        typer.Option("--data", help="Labelled answers: JSONL, JSON, CSV or Parquet, or a log of evaluations."),
     ] = None,
     from_audit: FromAudit = False,
     since: Since = None,

@@ -24,6 +24,7 @@ app = typer.Typer(no_args_is_help=True, help="List, show, import, activate and c
 _COLUMNS = ("map", "kind", "signal", "fitted", "right", "generalised ECE", "FD, nats", "smooth ECE", "active for")
 _SHOWN = 6
 """Values of a list that are shown one by one."""
+Named = Annotated[str, typer.Argument(help="Its name, as `hedgerow maps list` shows it.")]
 Folder = Annotated[
     Path | None, typer.Option(help="A folder of maps. Unset: the audit store and the folder of the configuration.")
 ]
@@ -47,7 +48,7 @@ def list_maps(
 
 
 @app.command()
-def show(version: str, folder: Folder = None, config: ConfigPath = CONFIG) -> None:
+def show(version: Named, folder: Folder = None, config: ConfigPath = CONFIG) -> None:
     """Print a stored map and its provenance as JSON."""
     with map_registry(folder, config) as registry:
         typer.echo(json.dumps(_load(registry, version).to_dict(), indent=2))
@@ -74,7 +75,7 @@ def check_route(route: str | None, folder: Path | None, config: Path) -> None:
 
 @app.command()
 def activate(
-    version: str,
+    version: Named,
     route: Annotated[str | None, typer.Option(help="For this route only.")] = None,
     model: Annotated[str | None, typer.Option(help="For this model only.")] = None,
     folder: Folder = None,
@@ -88,7 +89,7 @@ def activate(
 
 
 @app.command()
-def diff(first: str, second: str, folder: Folder = None, config: ConfigPath = CONFIG) -> None:
+def diff(first: Named, second: Named, folder: Folder = None, config: ConfigPath = CONFIG) -> None:
     """Show where two stored maps differ: the calibrated mean at ten raw means, and their parts; `maps show` has every digit."""
     with map_registry(folder, config) as registry:
         one, other = _load(registry, first), _load(registry, second)

@@ -86,7 +86,7 @@ def unreadable(lexicon: Lexicon) -> str | None:
 def preview(
     lexicon: Annotated[str, typer.Argument(help="A lexicon file, or the name of a shipped lexicon.")],
     level: Annotated[
-        list[float] | None, typer.Option(help="Confidence to word at, between 0 and 1; may be given several times.")
+        list[float] | None, typer.Option(help="Confidence to word at, between 0 and 1; may be given several times. Default: eight from 0.15 to 0.9.")
     ] = None,
     answer: Annotated[
         list[str] | None, typer.Option(help="Answer to word; may be given several times. Default: a sentence and a bare answer.")

@@ -30,7 +30,7 @@ def regimes(
         Path | None,
         typer.Option(
             "--data",
-            help="JSONL (.gz, .xz) or Parquet: text, confidence, correct, group?, embedding?; or an audit export.",
+            help="Labelled answers (JSONL, CSV, Parquet) with question and confidence, group or embedding if there is one.",
         ),
     ] = None,
     route: Annotated[

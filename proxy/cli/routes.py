@@ -22,6 +22,7 @@ from hedgerow.proxy.types import Json
 
 app = typer.Typer(no_args_is_help=True, help="See what routes do, switch their mode, activate a map or roll it back.")
 
+Route = Annotated[str, typer.Argument(help="Its name in the configuration.")]
 WishedMode = Literal["off", "shadow", "on", "configured"]
 
 
@@ -71,7 +72,9 @@ def _promises(promises: Json | None) -> list[str]:
 
 
 @app.command("set-mode")
-def set_mode(route: str, mode: WishedMode, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
+def set_mode(
+    route: Route, mode: WishedMode, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None
+) -> None:
     """Switch a route off, to shadow or on; `configured` gives it back to the configuration."""
     with open_audit(config) as (settings, engine):
         named_route(settings, route)
@@ -81,7 +84,7 @@ def set_mode(route: str, mode: WishedMode, config: ConfigPath = CONFIG, actor: A
 
 @app.command()
 def activate(
-    route: str,
+    route: Route,
     version: Annotated[str, typer.Argument(help="A stored map, `identity`, or `configured`.")],
     config: ConfigPath = CONFIG,
     actor: Actor = None,
@@ -98,7 +101,7 @@ def activate(
 
 
 @app.command()
-def rollback(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
+def rollback(route: Route, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
     """Give a route the map that it had before; again, the one before that."""
     with open_audit(config) as (settings, engine):
         named_route(settings, route)
@@ -109,7 +112,7 @@ def rollback(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note:
 
 
 @app.command("clear-alarms")
-def clear_alarms(route: str, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
+def clear_alarms(route: Route, config: ConfigPath = CONFIG, actor: Actor = None, note: Note = None) -> None:
     """Clear a route's alarms; its tests begin anew with what comes in later."""
     with open_audit(config) as (settings, engine):
         named_route(settings, route)

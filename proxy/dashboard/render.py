@@ -17,7 +17,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from hedgerow.calibration import Beta
-from hedgerow.proxy.monitoring.figures import NARROW_SPACE, percent
+from hedgerow.proxy.monitoring.figures import MINUS, NARROW_SPACE, percent, signed
 from hedgerow.proxy.monitoring.money import dollars
 from hedgerow.proxy.outcomes import Uncovered, explain
 from hedgerow.proxy.types import Json, Key
@@ -89,6 +89,7 @@ def _environment() -> Environment:
         "percent": percent,
         "count": count,
         "places": places,
+        "signed": signed,
         "dollars": dollars,
         "amount": amount,
         "ms": milliseconds,
@@ -193,8 +194,12 @@ def _rounded(number: float) -> str:
 
 
 def count(number: float | None) -> str:
-    """A whole number with separators."""
-    return "–" if number is None else f"{number:,.0f}"
+    """A whole number with separators.
+
+    >>> count(-12345.2)
+    '−12,345'
+    """
+    return "–" if number is None else f"{number:,.0f}".replace("-", MINUS)
 
 
 def amount(number: float, unit: str) -> str:
@@ -212,8 +217,12 @@ def until_midnight() -> float:
 
 
 def places(number: float | None, digits: int = 2) -> str:
-    """A number with so many decimals."""
-    return "–" if number is None or math.isnan(number) else f"{number:.{digits}f}"
+    """A number with so many decimals.
+
+    >>> places(-0.04)
+    '−0.04'
+    """
+    return "–" if number is None or math.isnan(number) else f"{number:.{digits}f}".replace("-", MINUS)
 
 
 def milliseconds(ms: float) -> str:

@@ -43,6 +43,7 @@ RESAMPLES = 80
 INTERVAL_ROWS = 4000
 """Newest verdicts that an interval is computed from; the estimate uses all."""
 
+MINUS = "\N{MINUS SIGN}"
 NARROW_SPACE = "\u202f"
 Floats = NDArray[np.float64]
 
@@ -312,3 +313,12 @@ def percent(share: float | None, digits: int = 0) -> str:
     elif share < 1 and float(shown) == 100:
         shown = f">{100 - least:.{digits}f}"
     return f"{shown}{NARROW_SPACE}%"
+
+
+def signed(number: float, digits: int = 2) -> str:
+    """A difference with its sign, as it is printed: the minus as wide as the plus.
+
+    >>> signed(0.125, 3), signed(-0.04)
+    ('+0.125', '−0.04')
+    """
+    return f"{number:+.{digits}f}".replace("-", MINUS)

@@ -139,6 +139,7 @@ def test_the_claims_of_a_long_answer_are_shown_with_who_says_so(config: Path, up
     done = CliRunner().invoke(app, ["ask", "Tell me about the Atomium.", "-c", str(config)], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
     assert "held against 9 other answers" in done.output
+    assert "words are in" in done.output  # no judge has read them: nobody knows what the answers say
     (line,) = [line for line in done.output.splitlines() if "102 metres" in line and "3, 5, 7, 9" in line]
     assert re.search(r"0\.\d\d", line)
 

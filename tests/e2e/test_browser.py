@@ -326,6 +326,7 @@ def test_every_page_is_legible_everywhere(browser: Any, serve: Any, upstream: Up
         f"/dashboard/answers/{names[0]}",
         f"/dashboard/answers/{names[-1]}",
         "/dashboard/keys",
+        "/docs",
     )
     faults = []
     for width in (1280, 390):
@@ -392,6 +393,47 @@ def test_signing_in_leads_to_the_page_that_was_asked_for(browser: Any, serve: An
         page.goto("/dashboard")
         assert "/sign-in" in page.url
         assert "403" in seen.complaints.pop()  # the wrong key, as the browser's console tells it
+
+
+def test_signing_in_and_what_is_refused_are_legible_everywhere(browser: Any, serve: Any, tmp_path: Path) -> None:
+    """The door with a provider and a wrong key, a page that a role may not see, one that is not there: at both widths, light and dark."""
+    oidc = {
+        "name": "Example SSO", "issuer": "http://127.0.0.1:9", "client_id": "c", "client_secret": "s",
+        "public_url": "http://pages.test", "roles": {"staff": "viewer"},
+    }  # fmt: skip
+    address = serve(settings={"server": {"admin_key": "sesame"}, "access": {"oidc": oidc}})
+    viewer = new_key(f"sqlite:///{tmp_path}/audit.db", "anna", role="viewer")
+    faults = []
+
+    def look(page: Any, name: str) -> None:
+        if (needed := page.evaluate("document.documentElement.scrollWidth")) > width:
+            faults.append((name, f"{needed} of {width} px"))
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            faults.extend((name, scheme, one) for one in page.evaluate(CONTRASTS) + violations(page))
+            page.screenshot(path=tmp_path / f"{name}-{width}-{scheme}.png", full_page=True)
+
+    for width in (1280, 390):
+        context = browser.new_context(viewport={"width": width, "height": 900}, base_url=address)
+        page = context.new_page()
+        page.goto("/dashboard/changes")
+        look(page, "sign-in")
+        page.fill("#key", "wrong")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#wrong")
+        look(page, "wrong-key")
+        page.fill("#key", viewer)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=Changes and alarms")
+        look(page, "as-a-viewer")
+        page.goto("/dashboard/review")
+        page.wait_for_selector("text=This needs the role reviewer")
+        look(page, "refused")
+        page.goto("/dashboard/answers/hr_unknown")
+        page.wait_for_selector("text=Not found")
+        look(page, "missing")
+        context.close()
+    assert faults == []
 
 
 def test_nothing_said_becomes_markup(browser: Any, serve: Any, upstream: Upstream) -> None:

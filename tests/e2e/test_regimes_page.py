@@ -27,7 +27,7 @@ def test_a_routes_page_shows_the_regimes_of_its_map(browser: Any, serve: Any, tm
             first, second = (" ".join(rows.nth(i).inner_text().split()) for i in (0, 1))
             assert first.startswith("1 overconfident: court, trial, judge")
             assert re.search(
-                r"\b90 33 % -47 -56 to -37 -47 -56 to -37\b", first.replace("\u202f", " ").replace("\xa0", " ")
+                r"\b90 33 % −47 −56 to −37 −47 −56 to −37\b", first.replace("\u202f", " ").replace("\xa0", " ")
             )
             assert second.startswith("2 underconfident 10 100")
             assert second.endswith("– –")

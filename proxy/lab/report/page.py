@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from hedgerow.calibration.evaluation import Evaluation
 from hedgerow.proxy.lab.evaluating import metrics_of
 from hedgerow.proxy.monitoring import diagrams
+from hedgerow.proxy.monitoring.figures import signed
 
 
 def render(evaluation: Evaluation, document: dict[str, Any]) -> str:
@@ -65,13 +66,15 @@ def _ticks(low: float, high: float) -> list[float]:
 
 def environment() -> Environment:
     """The templates of all reports."""
-    return Environment(
+    made = Environment(
         loader=PackageLoader("hedgerow.proxy.lab.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["signed"] = signed
+    return made
 
 
 def _reliability(evaluation: Evaluation) -> list[diagrams.Reliability]:

@@ -9,6 +9,7 @@ import pytest
 
 from hedgerow.calibration.errors import CalibrationError, RangeError
 from hedgerow.calibration.promises.learning import Outcome, learn
+from hedgerow.calibration.promises.needed import two_digits
 from hedgerow.calibration.promises.testing import THRESHOLDS, start_levels
 from hedgerow.calibration.promises.wishes import Wish, parse_all
 
@@ -171,7 +172,7 @@ def test_nothing_is_promised_from_twenty_right_answers() -> None:
     assert outcome.promises == ()
     assert outcome.labels_needed is not None
     assert 60 < outcome.labels_needed < 1000
-    assert f"about {outcome.labels_needed:,} more labels would do" in outcome.refused[0].reason
+    assert f"about {two_digits(outcome.labels_needed):,} more labels would do" in outcome.refused[0].reason
     assert learn([0.95] * (20 + outcome.labels_needed), [1] * (20 + outcome.labels_needed), wishes).certified
 
 
