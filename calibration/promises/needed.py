@@ -130,5 +130,5 @@ def two_digits(size: float) -> int:
     >>> two_digits(56_774), two_digits(101), two_digits(7)
     (57000, 110, 7)
     """
-    unit = 10 ** max(0, int(log10(max(size, 1.0))) - 1)
+    unit = int(10 ** max(0, int(log10(max(size, 1.0))) - 1))
     return ceil(size / unit) * unit
