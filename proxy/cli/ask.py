@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -90,14 +91,12 @@ def _samples(result: Result, console: Console) -> None:
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
     for rank, cluster in enumerate(clusters[:MAX_SHOWN_CLUSTERS]):
         style = "green" if rank == 0 else ""
-        for place, index in enumerate(cluster):
+        said = Counter(result.drawn.samples[result.drawn.compared[index]].text for index in cluster)
+        for place, (text, times) in enumerate(said.items()):
             mark = "draft ▸" if rank == place == 0 else ""
             size = f"{len(cluster)} ×" if place == 0 else ""
-            table.add_row(
-                Text(mark, style="bold green"),
-                size,
-                Text(result.drawn.samples[result.drawn.compared[index]].text, style=style),
-            )
+            again = f"  ({times} times)" if times > 1 else ""
+            table.add_row(Text(mark, style="bold green"), size, Text.assemble((text, style), (again, "dim")))
     console.print(table)
     if (hidden := len(clusters) - MAX_SHOWN_CLUSTERS) > 0:
         console.print(f"        … and {counted(hidden, 'more meaning')}", style="dim")
@@ -144,7 +143,7 @@ def _hedges(result: Result, console: Console) -> None:
     """The retrieved hedges with their distances."""
     if not result.hedges:
         return
-    _heading(console, "Hedges", "perceived nearest to the calibrated confidence, by 1-Wasserstein distance (W1)")
+    _heading(console, "Hedges", "nearest to the calibrated confidence (W1: 1-Wasserstein distance)")
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
     for column, justify in (
         ("", "left"),
@@ -163,8 +162,12 @@ def _hedges(result: Result, console: Console) -> None:
         mark, shown = ("[bold green]▸[/]", f"[bold green]{phrase}[/]") if used else ("", phrase)
         table.add_row(mark, f"{match.distance:.4f}", shown, perceived, source)
     console.print(table)
-    if result.rewording is not None and result.rewording.rewriter == "closing":
+    if result.rewording is None:
+        return
+    if result.rewording.rewriter == "closing":
         console.print("none of these is written: a note follows the answer", style="dim")
+    elif result.rewording.hedge in [match.hedge.id for match in result.hedges[1:]]:
+        console.print("those nearer suit this sentence less, or the guard rejected them", style="dim")
 
 
 def _wording(result: Result, console: Console) -> None:
