@@ -26,7 +26,7 @@ from hedgerow.calibration import MapRegistry
 from hedgerow.calibration.fitting import fit_map
 from hedgerow.calibration.metrics import expected_brier, expected_nll, faithfulness_divergence
 from hedgerow.lexicon import perceive
-from hedgerow.proxy.audit import queries
+from hedgerow.proxy.audit import counts, queries
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.store import read_answer
@@ -257,9 +257,9 @@ def measure(folder: Path, rows: int) -> None:
         connection.exec_driver_sql("ANALYZE")
     period, route = queries.Period(now - 30 * DAY, now), "support"
     asked = {
-        "counts by time, route and status": lambda c: queries.tallies(c, period, DAY),
-        "the same of one route": lambda c: queries.tallies(c, period, DAY, route),
-        "histogram of confidences": lambda c: queries.histogram(c, period, route),
+        "counts by time, route and status": lambda c: counts.tallies(c, period, DAY),
+        "the same of one route": lambda c: counts.tallies(c, period, DAY, route),
+        "histogram of confidences": lambda c: counts.histogram(c, period, route),
         "labelled answers": lambda c: queries.labelled(c, period),
         "worst surprises": lambda c: queries.surprises(c, period),
         "one answer": lambda c: read_answer(c, "hr_none"),

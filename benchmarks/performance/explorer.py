@@ -54,9 +54,11 @@ FILTERS: dict[str, tuple[dict[str, Any], ...]] = {
 """What each filter is set to: nothing, something common, something rare."""
 
 
-def rows(count: int, rng: np.random.Generator, now: float) -> Iterator[tuple[list[Any], list[Any], list[Any]]]:
+def rows(
+    count: int, rng: np.random.Generator, now: float, days: int = DAYS
+) -> Iterator[tuple[list[Any], list[Any], list[Any]]]:
     """Parameters for the three tables, a batch at a time."""
-    moments = np.sort(now - 86_400.0 * DAYS * rng.random(count))
+    moments = np.sort(now - 86_400.0 * days * rng.random(count))
     keys = 1.0 / np.arange(1, 31)
     for start in range(0, count, BATCH):
         size = min(BATCH, count - start)

@@ -15,7 +15,7 @@ from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.operators import taking_turns
 from hedgerow.proxy.audit.tables import leases
 
-Duty = Literal["drift", "purge"]
+Duty = Literal["drift", "purge", "sums"]
 
 
 def take(engine: sa.Engine, duty: Duty, holder: str, seconds: float) -> bool:

@@ -1,4 +1,4 @@
-"""Queries of the dashboard and `hedgerow audit summary`: figures by time, route and status, labelled answers, surprises.
+"""Queries of the dashboard and `hedgerow audit summary`: labelled answers, surprises, changes, alarms.
 
 Plain functions of a connection; they run on a worker thread (`AuditStore.read`). Moments are seconds since 1970, UTC. Figures of
 confidence cover the answers that have one; of each answer's verdicts the current one counts.
@@ -22,10 +22,8 @@ from hedgerow.proxy.types import CLAIM_SIGNAL, Json
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 Query = Callable[[Connection], T]
-TOKENS = ("answer", "samples", "rewrite", "escalation")
 MAX_LABELLED = 20_000
 """Newest labelled answers from which figures are computed; more would only make the page slow."""
-HISTOGRAM_CELLS = 20
 MAX_LISTED = 200
 SURPRISES_READ = 500
 """Most surprising answers among which equal ones are counted."""
@@ -47,70 +45,9 @@ class Period:
         return column.between(self.since, self.until)
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Requests of one route in one stretch of time that ended alike, with the tokens and the dollars that they cost.
-
-    Attributes:
-        costs: of answers, and of their calibration; over those requests of which both are known.
-        unpriced: answers with a confidence of which not both are known.
-    """
-
-    bucket: int
-    route: str | None
-    mode: str | None
-    status: str
-    reason: str | None
-    requests: int
-    tokens: tuple[int, int, int, int]
-    milliseconds: float
-    costs: tuple[float, float] = (0.0, 0.0)
-    unpriced: int = 0
-
-
-def tallies(connection: Connection, period: Period, bucket_s: float, route: str | None = None) -> list[Tally]:
-    """Everything that is counted, in one pass. Buckets are numbered from the period's beginning (from 1970 where it has none)."""
-    start = period.since or 0.0
-    bucket = sa.cast(sa.func.floor((answers.c.created_at - start) / bucket_s), sa.Integer).label("bucket")
-    keys = (bucket, answers.c.route, answers.c.mode, answers.c.status, answers.c.reason)
-    spent = [sa.func.sum(answers.c[f"tokens_{name}"]) for name in TOKENS]
-    known = answers.c.cost_answer.is_not(None) & answers.c.cost_calibration.is_not(None)
-    cost = [
-        sa.func.sum(sa.case((known, column), else_=0.0))
-        for column in (answers.c.cost_answer, answers.c.cost_calibration)
-    ]
-    unpriced = sa.func.sum(sa.case((answers.c.raw_alpha.is_not(None) & ~known, 1), else_=0))
-    statement = (
-        sa.select(*keys, sa.func.count(), *spent, sa.func.sum(answers.c.duration_ms), *cost, unpriced)
-        .where(period.holds(answers.c.created_at), *of_route(route))
-        .group_by(*keys)
-    )
-    return [
-        Tally(bucket_, name, mode, status, reason, number, (int(t0), int(t1), int(t2), int(t3)), float(ms), (c0, c1), u)
-        for bucket_, name, mode, status, reason, number, t0, t1, t2, t3, ms, c0, c1, u in connection.execute(statement)
-    ]
-
-
 def first_moment(connection: Connection) -> float | None:
     """When the oldest row was written; None for an empty audit."""
     return connection.execute(sa.select(sa.func.min(answers.c.created_at))).scalar()
-
-
-def histogram(connection: Connection, period: Period, route: str | None = None) -> tuple[list[int], list[int]]:
-    """How many answers have which mean confidence, raw and calibrated, in `HISTOGRAM_CELLS` equal cells of [0, 1]."""
-    counted = []
-    for alpha, beta in ((answers.c.raw_alpha, answers.c.raw_beta), (answers.c.alpha, answers.c.beta)):
-        cell = sa.cast(sa.func.floor(alpha / (alpha + beta) * HISTOGRAM_CELLS), sa.Integer).label("cell")
-        statement = (
-            sa.select(cell, sa.func.count())
-            .where(period.holds(answers.c.created_at), alpha.is_not(None), *of_route(route))
-            .group_by(cell)
-        )
-        cells = [0] * HISTOGRAM_CELLS
-        for index, number in connection.execute(statement):
-            cells[min(index, HISTOGRAM_CELLS - 1)] += number
-        counted.append(cells)
-    return counted[0], counted[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from hedgerow.proxy.audit import chain
 from hedgerow.proxy.audit.chain import Head
 from hedgerow.proxy.audit.engine import transaction
+from hedgerow.proxy.audit.hours import drop_sums
 from hedgerow.proxy.audit.rows import user_hash
 from hedgerow.proxy.audit.tables import answers, chains, changes, claim_verdicts, texts, verdicts
 from hedgerow.proxy.config import Settings
@@ -93,8 +94,10 @@ def _policies(engine: sa.Engine, settings: Settings) -> list[tuple[str | None, f
     """Days for texts and days for rows, by route, over all routes that the store knows."""
     audit = settings.audit
     own = {route.name: (route.keep_texts_days, route.keep_rows_days) for route in settings.routes}
+    chained = sa.select(sa.func.nullif(chains.c.route, ""))
+    unchained = sa.select(answers.c.route).where(answers.c.writer.is_(None))
     with transaction(engine) as connection:
-        routes = list(connection.execute(sa.select(answers.c.route).distinct()).scalars())
+        routes = connection.execute(sa.union(chained, unchained)).scalars().all()
     policies: list[tuple[str | None, float | None, float | None]] = []
     for route in routes:
         texts_days, rows_days = own.get(route or "", (None, None))
@@ -107,14 +110,17 @@ def _purge_texts(engine: sa.Engine, route: str | None, before: float, now: float
         answers.c.route.is_not_distinct_from(route), answers.c.created_at < before, answers.c.erased_at.is_(None)
     )
     private = answers.c.digest.is_not(None) | answers.c.id.in_(sa.select(texts.c.answer_id))
-    statement = sa.select(answers.c.id).where(old, private).limit(ROWS_AT_A_TIME)
+    oldest_first = sa.select(answers.c.id, answers.c.created_at).where(old, private).order_by(answers.c.created_at)
+    reached = 0.0  # what was erased is not read again
     while True:
         with transaction(engine, "write") as connection:
-            ids = list(connection.execute(statement).scalars())
-            _erase(connection, ids, now)
-        if not ids:
+            next_ones = oldest_first.where(answers.c.created_at >= reached).limit(ROWS_AT_A_TIME)
+            rows = connection.execute(next_ones).all()
+            _erase(connection, [row.id for row in rows], now)
+        if not rows:
             return
-        yield len(ids)
+        reached = rows[-1].created_at
+        yield len(rows)
 
 
 def _erase(connection: sa.Connection, ids: Sequence[str], now: float) -> None:
@@ -166,6 +172,8 @@ def _cut(engine: sa.Engine, writer: str, route: str | None, before: float, key: 
 
 
 def _delete(connection: sa.Connection, ids: Sequence[str]) -> None:
+    moments = sa.select(answers.c.created_at).where(answers.c.id.in_(ids))
+    drop_sums(connection, connection.execute(moments).scalars())
     for table in (texts, verdicts, claim_verdicts):
         connection.execute(sa.delete(table).where(table.c.answer_id.in_(ids)))
     connection.execute(sa.delete(answers).where(answers.c.id.in_(ids)))

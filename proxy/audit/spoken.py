@@ -10,6 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from hedgerow.proxy.audit.counts import abstained
 from hedgerow.proxy.audit.engine import Connection, transaction
 from hedgerow.proxy.audit.queries import Period, of_route
 from hedgerow.proxy.audit.tables import answers, texts, verdicts
@@ -75,7 +76,6 @@ def spoken(connection: Connection, period: Period, route: str | None = None) -> 
     fetched = connection.execute(statement).all()
     rows = fetched[:MAX_SPOKEN]
     columns = np.array([tuple(row[1:]) for row in rows], dtype=np.float64).reshape(-1, 5).T
-    refused = sa.select(sa.func.count()).where(a.status == "abstained", *within)
     return SpokenAnswers(
         created_at=columns[0],
         route=np.array([row[0] for row in rows], dtype=object),
@@ -83,33 +83,9 @@ def spoken(connection: Connection, period: Period, route: str | None = None) -> 
         calibrated=columns[2],
         served=columns[3],
         own=columns[4],
-        abstained=int(connection.execute(refused).scalar_one()),
+        abstained=abstained(connection, period, route),
         complete=len(fetched) <= MAX_SPOKEN,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class MarkerSums:
-    """Answers of one route whose drafts bore one marker (`<several>`: more), and their raw confidences summed, and squared and summed."""
-
-    route: str
-    marker: str
-    answers: int
-    total: float
-    squares: float
-
-
-def marker_sums(connection: Connection, period: Period, route: str | None = None) -> list[MarkerSums]:
-    """Of a period, by route and marker; answers whose marker was not read (rows from before schema 0011, other languages) are left out."""
-    a = answers.c
-    mean = a.raw_alpha / (a.raw_alpha + a.raw_beta)
-    statement = (
-        sa.select(a.route, a.own_marker, sa.func.count(), sa.func.sum(mean), sa.func.sum(mean * mean))
-        .where(a.own_marker.is_not(None), a.route.is_not(None), period.holds(a.created_at), *of_route(route))
-        .group_by(a.route, a.own_marker)
-        .order_by(a.route, a.own_marker)
-    )
-    return [MarkerSums(name, marker, int(n), *sums) for name, marker, n, *sums in connection.execute(statement)]
 
 
 def export_wordings(engine: sa.Engine, *, route: str | None = None, since: float = 0.0) -> Iterator[Json]:

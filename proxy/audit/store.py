@@ -9,6 +9,7 @@ before them. SQL stays in this folder.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
@@ -21,6 +22,7 @@ from hedgerow.proxy.audit import leases
 from hedgerow.proxy.audit.engine import open_engine, transaction
 from hedgerow.proxy.audit.entry import Entry
 from hedgerow.proxy.audit.gathering import Gathering
+from hedgerow.proxy.audit.hours import sum_up_next
 from hedgerow.proxy.audit.retention import Purged, erase, purge
 from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
@@ -35,6 +37,10 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 GATHER_S = 0.1
 """Longest that a row without a waiter stays out of the queue."""
+SUM_UP_EVERY_S = 300.0
+"""Seconds between two looks whether an hour can be summed up."""
+SUM_UP_PAUSE_S = 0.5
+"""Seconds between two hours, where an old store has many: writers come first."""
 
 
 class AuditStore:
@@ -105,7 +111,7 @@ class AuditStore:
         return await self.read(partial(read_answer, name=name))
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
-        """The result of a query, on a worker thread; it sees every row that was handed in before.
+        """The result of a query of one snapshot, on a worker thread; it sees every row that was handed in before.
 
         Raises:
             StoreError: the store cannot be read.
@@ -114,7 +120,7 @@ class AuditStore:
         return await anyio.to_thread.run_sync(self._read, query)
 
     def _read(self, query: Callable[[sa.Connection], T]) -> T:
-        with transaction(self.engine) as connection:
+        with transaction(self.engine, "snapshot") as connection:
             return query(connection)
 
     async def add_verdicts(self, added: Sequence[Verdict]) -> list[VerdictResult | None]:
@@ -177,6 +183,23 @@ async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -
             continue
         if purged.texts or purged.rows:
             log.info("audit_purged", texts=purged.texts, rows=purged.rows)
+
+
+async def sum_up_regularly(store: AuditStore) -> None:
+    """Sum up the hours that have ended, one after the other, until cancelled, unless another process does it for all; what fails is logged and tried again."""
+
+    def turn() -> int | None:
+        if not leases.take(store.engine, "sums", store.writer.id, 2 * SUM_UP_EVERY_S):
+            return None
+        return sum_up_next(store.engine, time.time())
+
+    while True:
+        try:
+            summed = await anyio.to_thread.run_sync(turn)
+        except StoreError as error:
+            log.error("audit_sums_failed", error=str(error))
+            summed = None
+        await asyncio.sleep(SUM_UP_EVERY_S if summed is None else SUM_UP_PAUSE_S)
 
 
 def hash_key(settings: Audit) -> bytes:

@@ -319,3 +319,54 @@ spending = sa.Table(
     sa.Column("seen_at", sa.Float, nullable=False, comment="seconds since 1970, UTC"),
     comment="What calibrated requests spend in a day, counted against budgets.",
 )
+
+hours = sa.Table(
+    "hours",
+    metadata,
+    sa.Column(
+        "hour", sa.BigInteger, primary_key=True, autoincrement=False, comment="when it began, seconds since 1970"
+    ),
+    comment="Hours that are summed up in `hour_endings` and `hour_counts`. What changes their rows drops them from all three.",
+)
+
+hour_endings = sa.Table(
+    "hour_endings",
+    metadata,
+    sa.Column("hour", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("route", sa.String(64), primary_key=True, comment="empty where no route took the request"),
+    sa.Column("mode", sa.String(8), primary_key=True, comment="empty: none"),
+    sa.Column("status", sa.String(16), primary_key=True),
+    sa.Column("reason", sa.String(64), primary_key=True, comment="empty: none"),
+    sa.Column("requests", sa.BigInteger, nullable=False),
+    sa.Column("tokens_answer", sa.BigInteger, nullable=False),
+    sa.Column("tokens_samples", sa.BigInteger, nullable=False),
+    sa.Column("tokens_rewrite", sa.BigInteger, nullable=False),
+    sa.Column("tokens_escalation", sa.BigInteger, nullable=False),
+    sa.Column("duration_ms", sa.Float, nullable=False, comment="summed"),
+    sa.Column("cost_answer", sa.Float, nullable=False, comment="US dollars, where both costs are known"),
+    sa.Column("cost_calibration", sa.Float, nullable=False, comment="US dollars, where both costs are known"),
+    sa.Column(
+        "unpriced", sa.BigInteger, nullable=False, comment="answers with a confidence of which not both costs are known"
+    ),
+    comment="Of an hour, the requests that ended alike.",
+)
+
+hour_counts = sa.Table(
+    "hour_counts",
+    metadata,
+    sa.Column("hour", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column(
+        "kind",
+        sa.String(16),
+        primary_key=True,
+        comment="raw, calibrated: answers by mean confidence; marker: by the draft's own",
+    ),
+    sa.Column("route", sa.String(64), primary_key=True, comment="empty where no route took the request"),
+    sa.Column(
+        "name", sa.String(64), primary_key=True, comment="the cell of the confidence, counted from 0, or the marker"
+    ),
+    sa.Column("answers", sa.BigInteger, nullable=False),
+    sa.Column("total", sa.Float, comment="of their mean raw confidences"),
+    sa.Column("squares", sa.Float, comment="of their mean raw confidences"),
+    comment="Of an hour, the answers of one confidence or one marker.",
+)

@@ -27,6 +27,7 @@ import structlog
 from hedgerow.proxy.audit import chain
 from hedgerow.proxy.audit.chain import GENESIS, Head
 from hedgerow.proxy.audit.entry import Entry, Prepared, Row
+from hedgerow.proxy.audit.hours import LATE_S, drop_sums
 from hedgerow.proxy.audit.rows import prepare, text_parameters
 from hedgerow.proxy.audit.spool import Spool, waiting
 from hedgerow.proxy.audit.tables import answers, chains, texts
@@ -287,7 +288,10 @@ class Writer:
             row, heads[route] = chain.placed(prepared.row, self.id, heads.get(route, Head()), self._key)
             chained.append(row)
         rows_of_texts = [text_parameters(prepared.texts) for prepared in rows if prepared.texts is not None]
+        summed_up = time.time() - LATE_S
+        late = [row["created_at"] for row in chained if row["created_at"] < summed_up]
         with connection.begin():
+            drop_sums(connection, late)
             _insert(connection, answers, chained)
             _insert(connection, texts, rows_of_texts)
             self._write_ends(

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hedgerow.calibration.metrics import Interval
-from hedgerow.proxy.audit import queries
+from hedgerow.proxy.audit import counts, queries
 from hedgerow.proxy.audit.engine import Connection, transaction
 from hedgerow.proxy.cli.common import ConfigPath, stop
 from hedgerow.proxy.cli.showing import show
@@ -35,7 +35,7 @@ def summary(
 ) -> None:
     """Per route: requests, share hedged and passed on, confidence against outcomes, divergence, tokens, cost."""
     _check_period(since)
-    with open_audit(config) as (settings, engine), transaction(engine) as connection:
+    with open_audit(config) as (settings, engine), transaction(engine, "snapshot") as connection:
         rows = _lines(connection, _buckets(connection, since), route)
         found = (comparison(connection, each) for each in settings.routes if route in (None, each.name))
         arms = {each.route: each for each in found if each is not None}
@@ -54,7 +54,7 @@ def summary(
 
 def _lines(connection: Connection, buckets: Buckets, route: str | None) -> list[Line]:
     """Each route's answers, apart from them the claims of its long ones, and what they cost; all together last, where there are several."""
-    counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
+    counted = counts.tallies(connection, buckets.period, buckets.seconds, route)
     labelled = queries.labelled(connection, buckets.period, route)
     claims = queries.labelled_claims(connection, buckets.period, route)
 

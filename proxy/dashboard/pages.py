@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response
 from hedgerow import lexicon
 from hedgerow.calibration import ActiveMap
 from hedgerow.proxy.api.access import services_of, store_of
-from hedgerow.proxy.audit import queries
+from hedgerow.proxy.audit import counts, queries
 from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.review import CANDIDATES, Order, ReviewItem, is_picked, review_queue
@@ -179,7 +179,7 @@ def overview(
     """Read and compute everything for the overview (`route` None) or for one route."""
     now = time.time()
     buckets = figures.buckets_of(period, now, queries.first_moment(connection))
-    counted = queries.tallies(connection, buckets.period, buckets.seconds, route)
+    counted = counts.tallies(connection, buckets.period, buckets.seconds, route)
     labelled = queries.labelled(connection, buckets.period, route)
     claims = queries.labelled_claims(connection, buckets.period, route)
     said = spoken(connection, buckets.period, route)
@@ -196,7 +196,7 @@ def overview(
         | figures.quality(labelled)
         | faithful.over_time(said)
         | {"cost": money.over_time(counted, buckets)},
-        histogram=queries.histogram(connection, buckets.period, route),
+        histogram=counts.histogram(connection, buckets.period, route),
         diagrams=figures.diagrams(labelled),
         claims=figures.claim_figures(claims),
         claim_diagrams=figures.diagrams(claims),
@@ -242,7 +242,7 @@ def _route_lines(
     maps: Mapping[str, Mapping[str, ActiveMap]],
     health: Mapping[str, RouteHealth],
     only: str | None,
-    counted: Sequence[queries.Tally],
+    counted: Sequence[counts.Tally],
     labelled: queries.LabelledAnswers,
     buckets: figures.Buckets,
     alarms: Sequence[Json],

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.calibration.metrics import Interval, bootstrap_interval, generalised_ece, smooth_ece, smooth_ece_interval
-from hedgerow.proxy.audit.queries import TOKENS, LabelledAnswers, Period, Tally
+from hedgerow.proxy.audit.counts import TOKENS, Tally
+from hedgerow.proxy.audit.queries import LabelledAnswers, Period
 from hedgerow.proxy.monitoring.diagrams import Reliability, reliability
 from hedgerow.proxy.types import Json
 

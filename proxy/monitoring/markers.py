@@ -9,9 +9,9 @@ from math import sqrt
 
 from hedgerow.calibration.metrics import Interval
 from hedgerow.lexicon.perception.markers import SEVERAL
+from hedgerow.proxy.audit.counts import MarkerSums, marker_sums
 from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.queries import Period
-from hedgerow.proxy.audit.spoken import MarkerSums, marker_sums
 
 MIN_ANSWERS = 20
 """Fewest answers that a marker's confidence is reported from, in each period."""

@@ -8,7 +8,7 @@ from math import floor, log10
 
 import numpy as np
 
-from hedgerow.proxy.audit.queries import Tally
+from hedgerow.proxy.audit.counts import Tally
 from hedgerow.proxy.monitoring.figures import DAY, HOUR, Buckets
 from hedgerow.proxy.types import Json
 

@@ -16,7 +16,7 @@ import structlog
 from hedgerow.proxy.audit import leases
 from hedgerow.proxy.audit.engine import shown_address
 from hedgerow.proxy.audit.spool import unwritable
-from hedgerow.proxy.audit.store import AuditStore, open_store, purge_regularly
+from hedgerow.proxy.audit.store import AuditStore, open_store, purge_regularly, sum_up_regularly
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.errors import ConfigError, StoreError
 from hedgerow.proxy.monitoring.metrics import NOW_EVERY_S, Metrics
@@ -88,6 +88,7 @@ async def open_reloader(
         background.keep_running("reload", reloader.follow)
         background.keep_running("drift", lambda: watch(reloader))
         background.keep_running("purge", lambda: purge_regularly(audit, lambda: reloader.services.settings))
+        background.keep_running("sums", lambda: sum_up_regularly(audit))
         yield reloader
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit import queries
+from hedgerow.proxy.audit import counts, queries
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.tables import answers, texts, verdicts
@@ -57,7 +57,7 @@ def connection(store_url: str) -> Iterator[sa.Connection]:
 
 def test_requests_are_counted_once_in_their_bucket(connection: sa.Connection) -> None:
     """By day, route, mode, status and reason, with their tokens; rows outside the period are not."""
-    found = queries.tallies(connection, Period(NOW - 3 * DAY, NOW), DAY)
+    found = counts.tallies(connection, Period(NOW - 3 * DAY, NOW), DAY)
     counted = {(t.bucket, t.route, t.mode, t.status, t.reason): t.requests for t in found}
     assert counted == {
         (2, "a", "on", "hedged", None): 1,
@@ -66,7 +66,7 @@ def test_requests_are_counted_once_in_their_bucket(connection: sa.Connection) ->
         (0, "a", "on", "passed", "tool_calls"): 1,
     }
     assert sum(t.tokens[1] for t in found) == 80
-    assert {t.route for t in queries.tallies(connection, Period(None, NOW), DAY, "b")} == {"b"}
+    assert {t.route for t in counts.tallies(connection, Period(None, NOW), DAY, "b")} == {"b"}
 
 
 def test_only_the_verdict_that_counts_is_used(connection: sa.Connection) -> None:
@@ -88,7 +88,7 @@ def test_the_worst_surprise_comes_first_with_its_text(connection: sa.Connection)
 
 def test_confidences_fall_into_their_cells(connection: sa.Connection) -> None:
     """A mean next to one is in the last cell; answers without a confidence are in none."""
-    raw, calibrated = queries.histogram(connection, Period(NOW - 3 * DAY, NOW))
+    raw, calibrated = counts.histogram(connection, Period(NOW - 3 * DAY, NOW))
     assert (sum(raw), sum(calibrated)) == (3, 3)
     assert calibrated[12] == 2
     assert calibrated[19] == 1

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from hedgerow.proxy.audit import spoken as module
+from hedgerow.proxy.audit.counts import marker_sums
 from hedgerow.proxy.audit.queries import Period
-from hedgerow.proxy.audit.spoken import marker_sums, spoken
+from hedgerow.proxy.audit.spoken import spoken
 from tests.unit.proxy.audit.conftest import Store, entry
 
 SURE = {"raw_alpha": 8.0, "raw_beta": 2.0, "alpha": 6.0, "beta": 4.0}

@@ -1,0 +1,176 @@
+"""The pages over a month of heavy traffic: `python -m benchmarks.performance.months [--rows 20000000] [--write]`, on PostgreSQL.
+
+Requests of thirty days, one in five of them calibrated and one in a hundred with a verdict, are multiplied inside the database from some thousands
+that look like `benchmarks.performance.explorer`'s. Then everything that a page reads and computes is timed, for each period: from rows alone,
+while no hour is summed up, and as it is served once all are. `--write` puts the figures into docs/scale.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks import ROOT
+from benchmarks.performance import explorer
+from hedgerow.proxy.audit.engine import open_engine, transaction
+from hedgerow.proxy.audit.explorer import Filter, requests
+from hedgerow.proxy.audit.hours import sum_up_next
+from hedgerow.proxy.audit.tables import answers, verdicts
+from hedgerow.proxy.config import Audit, Settings
+from hedgerow.proxy.dashboard.pages import overview
+from tests.support.postgres import cluster
+
+DOCUMENT = ROOT / "docs" / "scale.md"
+MARKS = ("<!-- measured: months -->", "<!-- end: months -->")
+DAY_S = 86_400.0
+DAYS = 30
+SEEDS = 20_000
+PASSED = ("id", "created_at", "path", "route", "model", "key", "http_status", "duration_ms", "upstream")
+console = Console()
+
+
+def settings() -> Settings:
+    """The routes that the explorer's requests are of."""
+    upstreams = {"models": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "unused"}}
+    routes = [{"name": name, "upstream": "models", "mode": "on", "model": "m"} for name in explorer.ROUTES]
+    matched = [route | {"match": {"model": f"{route['name']}-*"}} for route in routes[1:]]
+    return Settings(upstreams=upstreams, routes=[routes[0], *matched])
+
+
+def seed(engine: sa.Engine, now: float) -> None:
+    """The requests that are multiplied: four in five are passed on, one in a hundred has a verdict."""
+    rng = np.random.default_rng(4)
+    made, judged = [], []
+    for answered, _, told in explorer.rows(SEEDS, rng, now, DAYS):
+        for row in answered:
+            if rng.random() < 0.75:
+                row = {name: row[name] for name in PASSED} | {"mode": "off", "status": "passed", "reason": "mode_off"}
+            elif "alpha" in row:
+                row |= {"perceived_alpha": row["alpha"], "perceived_beta": row["beta"], "store_text": "none"}
+                row |= {"own_alpha": 9.0, "own_beta": 1.0, "own_marker": str(rng.choice(["<no_hedge>", "probably"]))}
+            made.append(row)
+        judged += told
+    measured = {row["id"] for row in made if "alpha" in row}
+    kept = [verdict for verdict in judged if verdict["answer_id"] in measured and rng.random() < 0.25]
+    with engine.begin() as connection:
+        for _, alike in itertools.groupby(sorted(made, key=len), key=len):
+            connection.execute(sa.insert(answers), list(alike))
+        connection.execute(sa.insert(verdicts), kept)
+
+
+def multiply(engine: sa.Engine, copies: int, now: float) -> None:
+    """Every request so many times more, at moments of its own within the days, and its verdict; indices are made anew afterwards, which takes less time."""
+    place = f"mod(((hashtext({{id}}) + 2147483648.0) / 4294967296.0 + k * 0.6180339887)::numeric, 1)::float * {DAYS * DAY_S}"
+    moment = f"({now - DAYS * DAY_S} + {place})"
+    name = f"'hr_' || lpad(to_hex(({moment} * 1000)::bigint), 11, '0') || lpad(to_hex(k), 4, '0') || right({{id}}, 12)"
+    with engine.begin() as connection:
+        indices = [index for table in (answers, verdicts) for index in table.indexes]
+        for index in indices:
+            index.drop(connection)
+    for turn in track(range(1, copies + 1), description="multiplying"):
+        with engine.begin() as connection:
+            for table, key in ((answers, "id"), (verdicts, "answer_id")):
+                kept = [
+                    c.name
+                    for c in table.columns
+                    if c.name not in {key, "created_at"} and not (table is verdicts and c.name == "id")
+                ]
+                columns, quoted = ", ".join(f'"{c}"' for c in kept), key
+                connection.exec_driver_sql(
+                    f"INSERT INTO {table.name} ({key}, created_at, {columns}) "
+                    f"SELECT {name.format(id=quoted)}, {moment.format(id=quoted)}, {columns} "
+                    f"FROM {table.name}, (SELECT {turn} AS k) turn WHERE {key} IN (SELECT id FROM seeds)".replace(
+                        "%", "%%"
+                    )
+                )
+    with engine.begin() as connection:
+        for index in track(indices, description="indices"):
+            index.create(connection)
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("VACUUM ANALYZE")
+
+
+def asked(now: float) -> Mapping[str, Callable[[sa.Connection], Any]]:
+    """What each page reads and computes."""
+    chosen = settings()
+    pages: dict[str, Callable[[sa.Connection], Any]] = {
+        f"overview, {period}": partial(overview, chosen, {}, {}, None, period) for period in ("24h", "7d", "30d", "all")
+    }
+    return pages | {
+        "one route, 30d": partial(overview, chosen, {}, {}, "search", "30d"),
+        "newest requests": lambda c: requests(c, Filter()),
+        "newest failed requests of a route": lambda c: requests(c, Filter(route="search", status="failed")),
+    }
+
+
+def timed(engine: sa.Engine, query: Callable[[sa.Connection], Any]) -> float:
+    """Seconds, the better of two times."""
+    took = []
+    for _ in range(2):
+        start = time.perf_counter()
+        with transaction(engine, "snapshot") as connection:
+            query(connection)
+        took.append(time.perf_counter() - start)
+    return min(took)
+
+
+def measure(url: str, count: int) -> list[str]:
+    """Fill, time, sum up, time: lines of the document."""
+    engine, now = open_engine(Audit(url=url)), time.time()
+    seed(engine, now)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE seeds AS SELECT id FROM answers")
+        connection.exec_driver_sql("CREATE INDEX ON seeds (id)")
+    begun = time.perf_counter()
+    multiply(engine, -(-count // SEEDS), now)
+    with engine.begin() as connection:
+        rows = connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar_one()
+        size = connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one()
+    console.print(f"{rows:,} rows, {size / 1e9:.1f} GB, filled in {time.perf_counter() - begun:.0f} s")
+    pages = asked(now)
+    before = {name: timed(engine, query) for name, query in track(pages.items(), description="from rows")}
+    begun, summed = time.perf_counter(), 0
+    while sum_up_next(engine, now) is not None:
+        summed += 1
+    each = (time.perf_counter() - begun) / max(summed, 1)
+    after = {name: timed(engine, query) for name, query in track(pages.items(), description="from sums")}
+    engine.dispose()
+    return [
+        f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}, Python {platform.python_version()}; {rows:,} rows of {DAYS} days, "
+        f"{size / 1e9:.0f} GB; the better of two times. Summing up one hour of {rows / (DAYS * 24):,.0f} rows took {each:.2f} s.",
+        "", "| page | counted from rows, s | with the hours summed up, s |", "|---|---|---|",
+        *(f"| {name} | {before[name]:.2f} | {after[name]:.2f} |" for name in pages),
+    ]  # fmt: skip
+
+
+def main() -> None:
+    """Measure, print; with `--write` into the document."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--folder", type=Path, help="Where the database lies while it is measured.")
+    parser.add_argument("--write", action="store_true")
+    chosen = parser.parse_args()
+    with cluster(parent=chosen.folder) as server:
+        lines = measure(server.database(), chosen.rows)
+    print("\n".join(lines))
+    if chosen.write:
+        head, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(MARKS[0])
+        after = rest.partition(MARKS[1])[2]
+        text = "\n".join([head + MARKS[0], "", *lines, "", MARKS[1] + after])
+        DOCUMENT.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
