@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hedgerow.proxy.audit.spoken import MarkerSums
+from hedgerow.proxy.audit.counts import MarkerSums
 from hedgerow.proxy.monitoring.markers import compared
 
 
