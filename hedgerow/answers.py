@@ -128,7 +128,7 @@ def confidence(question: str, samples: Sequence[str], *, judge: Judge = "none") 
     samples : sequence of str
         Independent answers of one model at a temperature near 1, at least one; ten are usual.
     judge : {"none", "local"}
-        Who settles what rules leave open: nobody, or the shipped judge (extra `judge`).
+        Who settles what rules leave open of a short answer and a long one: nobody, or fitted weights of words (English; no model).
 
     Returns
     -------

@@ -23,7 +23,7 @@ class Hedging:
     map : FittedMap or None
         Corrects their confidence: `Calibrator.fitted_`, or `MapRegistry.load`. Without one it is the share of answers that agree.
     judge : {"none", "local"}
-        Who settles what rules leave open about two answers.
+        Who settles what rules leave open about a short answer and a long one.
     rewriting : mapping
         Settings of a route's `rewriting` (docs/config.md).
     """

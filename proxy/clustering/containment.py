@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher
 
+from hedgerow.lexicon.text.english import AUXILIARIES
 from hedgerow.lexicon.text.numbers import is_number
 from hedgerow.lexicon.text.words import MONTHS
 from hedgerow.proxy.clustering.normal import Normal
@@ -15,6 +16,8 @@ MATCHED = 200
 compared item by item: both take the product of the lengths."""
 LONGEST_WORD = 40
 """Letters up to which two spellings are compared; a longer word is a repetition or a string of code."""
+LONGEST_LIST = 8
+"""Words up to which a text with an "and" is taken for a list, also where it has a verb."""
 SPELLING = 0.85
 """Least similarity of two spellings of one word, of five letters or more."""
 
@@ -113,9 +116,14 @@ def another_thing(shorter: Normal, longer: Normal, taken: frozenset[str] | None)
     """
     if taken is None:
         return None
-    if len(longer.items) > 1 and len(shorter.items) <= 1:
+    if len(longer.items) > 1 and len(shorter.items) <= 1 and not is_sentence(longer):
         return "list"
     return "qualifier" if (frozenset(longer.content) - taken) & (word_lists().qualifiers | {"city"}) else None
+
+
+def is_sentence(answer: Normal) -> bool:
+    """Whether an answer is a sentence, whose "and" need not make a list of it."""
+    return len(answer.tokens) > LONGEST_LIST and not AUXILIARIES.isdisjoint(answer.tokens)
 
 
 def _counts_more(shorter: Normal, longer: Normal, taken: frozenset[str]) -> bool:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
-from hedgerow.lexicon.text.numbers import is_number
 from hedgerow.lexicon.text.words import MONTHS
-from hedgerow.proxy.clustering.containment import MATCHED
+from hedgerow.proxy.clustering.amounts import clash
+from hedgerow.proxy.clustering.containment import MATCHED, is_sentence
 from hedgerow.proxy.clustering.normal import Normal
 from hedgerow.proxy.clustering.words import word_lists
-
-Quantities = dict[str, frozenset[Decimal]]
 
 
 def contradiction(a: Normal, b: Normal, swapped: bool | None) -> str | None:
@@ -20,57 +16,17 @@ def contradiction(a: Normal, b: Normal, swapped: bool | None) -> str | None:
     """
     if a.yes is not None and b.yes is not None and a.yes != b.yes:
         return "negation"
-    if a.numbers and b.numbers and (reason := _numbers(a, b)):
+    if a.numbers and b.numbers and (reason := clash(a, b)):
         return reason
     if a.negated != b.negated and not (a.yes is not None and a.yes == b.yes):
         return "negation"
     if _different_months(a, b):
         return "date"
-    if a.items and b.items and _different_items(a, b):
+    if a.items and b.items and is_sentence(a) == is_sentence(b) and _different_items(a, b):
         return "list"
     if swapped is not None:
         return "order" if swapped else None
     return "antonym" if opposites(a, b) else None
-
-
-def quantities(answer: Normal, numbers: frozenset[str]) -> Quantities:
-    """Amounts of these numbers by dimension, each in the base unit of its dimension; plain numbers under ""."""
-    amounts: dict[str, set[Decimal]] = {}
-    for token, following in zip(answer.tokens, (*answer.tokens[1:], ""), strict=True):
-        if token in numbers:
-            unit = word_lists().units.get(following)
-            amounts.setdefault(unit.dimension if unit else "", set()).add(
-                Decimal(token) * unit.size if unit else Decimal(token)
-            )
-    return {dimension: frozenset(sizes) for dimension, sizes in amounts.items()}
-
-
-def same_quantities(a: Normal, b: Normal) -> bool:
-    """Whether both answers are amounts and nothing else, and the same amounts, whatever the units."""
-    if not (a.numbers and b.numbers) or not all(_is_amount(t) for t in (*a.content, *b.content)):
-        return False
-    return quantities(a, _all_numbers(a)) == quantities(b, _all_numbers(b))
-
-
-def _all_numbers(answer: Normal) -> frozenset[str]:
-    """Also those that the question gave: "1 hour" is not "1 hour and 2 minutes" because the question speaks of 2 problems."""
-    return frozenset(t for t in answer.tokens if is_number(t))
-
-
-def _is_amount(token: str) -> bool:
-    return is_number(token) or token in word_lists().units
-
-
-def _numbers(a: Normal, b: Normal) -> str | None:
-    """Numbers differ where neither answer's are among the other's; units differ where one dimension faces another."""
-    first, second = quantities(a, a.numbers), quantities(b, b.numbers)
-    shared = first.keys() & second.keys() - {""}
-    if shared:
-        return None if all(first[d] <= second[d] or second[d] <= first[d] for d in shared) else "number"
-    if not (a.numbers <= b.numbers or b.numbers <= a.numbers):
-        return "number"
-    clash = "" not in first and "" not in second and not first.keys() & second.keys()
-    return "unit" if clash else None
 
 
 def _different_months(a: Normal, b: Normal) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hedgerow.lexicon.text.english import AUXILIARIES
 from hedgerow.lexicon.text.numbers import is_number
 from hedgerow.lexicon.text.words import MONTHS
+from hedgerow.proxy.clustering.amounts import gives_amounts
 from hedgerow.proxy.clustering.normal import Normal
 from hedgerow.proxy.clustering.words import word_lists
 
@@ -27,6 +28,8 @@ def stands_in_sentence(shorter: Normal, longer: Normal) -> bool:
         return False
     if _is_date(words):
         return _gives_date(words, shorter.numbers, longer.tokens)
+    if gives_amounts(shorter, longer):
+        return True
     if shorter.numbers <= longer.numbers and f" {' '.join(words)} " in f" {longer.key} ":
         return True
     return _run_together(words, longer.tokens) or (shorter.is_name and _gives_name(words, longer.tokens))
@@ -39,14 +42,22 @@ def _is_bare_list(answer: Normal) -> bool:
 
 def is_taken_back(answer: Normal, sentence: Normal) -> bool:
     """Whether an answer stands only before a "but" behind which the sentence comes back to what was asked: "Saturn is large, but Jupiter is the
-    largest planet" gives Jupiter.
+    largest planet" gives Jupiter. A number is taken back by another number only: "Two in a hundred, but this percentage is higher in the north".
     """
     places = [at for at, word in enumerate(sentence.tokens) if word in _TURNING]
     if not places:
         return False
     behind = sentence.tokens[places[-1] + 1 :]
+    if answer.numbers and all(
+        is_number(word) or word in MONTHS or word in word_lists().units for word in answer.content
+    ):
+        numbers = frozenset(filter(is_number, behind))
+        if numbers <= answer.numbers or numbers & answer.numbers:
+            return False
+    elif answer.tokens[-1] in behind or "".join(answer.tokens) in "".join(behind):
+        return False
     own = frozenset(sentence.content) | word_lists().fillers
-    return answer.tokens[-1] not in behind and not own.issuperset(behind)
+    return not own.issuperset(behind)
 
 
 def _without_preposition(tokens: tuple[str, ...]) -> tuple[str, ...]:

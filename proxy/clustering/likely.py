@@ -3,20 +3,29 @@
 For the pairs that the rules leave open and of which one is a sentence and the other a few words. It reads words and their letters, so that
 "Dmitri Mendeleev" is found in "Dmitry Mendeleev" and "the Normans" in "the Norman invasion"; it loads nothing. Weights and threshold:
 `likely.json`, made by `benchmarks/fits/likely.py`.
+
+The shipped judge reads no pairs of answers. It called the same what differs in what was asked, and two that know nothing of it: with it the
+confidence told right sentences from wrong ones less well than without (docs/judge.md).
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from math import exp, log1p
 from pathlib import Path
 
+from hedgerow.lexicon.text.language import language_of
 from hedgerow.lexicon.text.numbers import is_number
-from hedgerow.proxy.clustering.opening import SHORT, Read
+from hedgerow.proxy.clustering.clusterer import Pair, judged
+from hedgerow.proxy.clustering.containment import alike
+from hedgerow.proxy.clustering.normal import read_question
+from hedgerow.proxy.clustering.opening import SHORT, Read, read
 from hedgerow.proxy.clustering.rules import Judgement
-from hedgerow.proxy.clustering.stems import stem
+from hedgerow.proxy.computing import compute
+from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
 
 WEIGHTS = Path(__file__).with_name("likely.json")
 PIECE = 4
@@ -30,7 +39,7 @@ class Features:
     """What is measured of a short answer in a long one; shares in [0, 1].
 
     Attributes:
-        held: share of its words that stand in the sentence that holds most of them.
+        held: share of its words that stand, in any spelling, in the sentence that holds most of them.
         whole: share of its words that stand anywhere in the long answer.
         letters: share of the pieces of its words that stand anywhere in it.
         number: a number of it does not stand in the sentence.
@@ -48,13 +57,34 @@ class Features:
     words: float
 
 
+class LikelyPairs:
+    """Decides of a short answer and a long one that the rules leave open; all other pairs stay "undecided". What is not English counts as
+    "judge_language": the weights were fitted on English.
+    """
+
+    name = "likely"
+
+    async def judge(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
+        """Compare the pairs in a worker thread."""
+        return await compute(self.read, question, answers, pairs)
+
+    def read(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
+        """The same, blocking."""
+        asked = read_question(question)
+        texts = {i: read(answers[i], asked) for pair in pairs for i in pair}
+        english = {i for i in texts if language_of(answers[i], question) == "en"}
+        return [judge(texts[a], texts[b]) if english >= {a, b} else Judgement(None, "judge_language") for a, b in pairs]
+
+
 def suits(a: Read, b: Read) -> bool:
     """Whether one of two answers is short and the other is not."""
     return (len(a.whole.tokens) <= SHORT) != (len(b.whole.tokens) <= SHORT)
 
 
 def judge(a: Read, b: Read) -> Judgement:
-    """Whether the longer of two answers gives the shorter one, in its words or nearly."""
+    """Whether the longer of two answers gives the shorter one, in its words or nearly; undecided unless one is short and the other is not."""
+    if not suits(a, b):
+        return Judgement(None, "undecided")
     short, long = sorted((a, b), key=lambda read: len(read.whole.tokens))
     found = probability(short, long)
     return Judgement(found >= _weights()["threshold"], "likely", 0.5 * found)
@@ -69,15 +99,13 @@ def probability(short: Read, long: Read) -> float:
 def features(short: Read, long: Read) -> Features:
     """The figures of a short answer in a long one."""
     content = short.whole.content
-    stems, pieces = [stem(word) for word in content], [_pieces(word) for word in content]
-    sentences = [(s, frozenset(map(stem, s.tokens))) for s in long.opening or (long.whole,)]
-    best, held = max(sentences, key=lambda s: sum(word in s[1] for word in stems))
+    sentences = [(s, _share(content, s.tokens[:LOOKED_AT])) for s in long.opening or (long.whole,)]
+    best, held = max(sentences, key=lambda s: s[1])
     tokens = long.whole.tokens[:LOOKED_AT]
-    every = frozenset(map(stem, tokens))
     return Features(
-        held=_share(stems, held),
-        whole=_share(stems, every),
-        letters=_pieces_share(pieces, tokens),
+        held=held,
+        whole=_share(content, tokens),
+        letters=_pieces_share([_pieces(word) for word in content], tokens),
         number=float(not short.whole.numbers <= best.numbers),
         denied=float(best.negations > 0),
         named=float(short.whole.is_name),
@@ -85,8 +113,9 @@ def features(short: Read, long: Read) -> Features:
     )
 
 
-def _share(stems: list[str], held: frozenset[str]) -> float:
-    return sum(word in held for word in stems) / max(1, len(stems))
+def _share(words: tuple[str, ...], tokens: tuple[str, ...]) -> float:
+    every = frozenset(tokens)
+    return sum(word in every or any(alike(word, other) for other in every) for word in words) / max(1, len(words))
 
 
 def _pieces(word: str) -> frozenset[str]:
@@ -106,3 +135,8 @@ def _pieces_share(pieces: list[frozenset[str]], tokens: tuple[str, ...]) -> floa
 def _weights() -> dict[str, float]:
     fitted: dict[str, float] = json.loads(WEIGHTS.read_text(encoding="utf-8"))["weights"]
     return fitted
+
+
+def build(context: RouteContext) -> ClustererFactory:
+    """The logistic after the rules."""
+    return judged(LikelyPairs(), context)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
-from math import inf, isnan
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.lexicon.text.language import language_of
-from hedgerow.proxy.clustering import likely
-from hedgerow.proxy.clustering.agreement import agreement
-from hedgerow.proxy.clustering.clusterer import Pair, judged
 from hedgerow.proxy.clustering.loading import Lazy
-from hedgerow.proxy.clustering.normal import read_question
-from hedgerow.proxy.clustering.opening import read
-from hedgerow.proxy.clustering.rules import Judgement
-from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext
 
 FOLDER = Path(__file__).with_name("judge")
 ENTAILED, NEUTRAL, CONTRADICTED = 0, 1, 2
@@ -43,15 +35,8 @@ THREADS = 2
 """Pairs that one call reads at once."""
 ALONE = 2
 """Pairs up to which no further thread is worth its start."""
-SAME = 0.67
-"""Least probability at which two answers mean the same; chosen by `benchmarks.fits.judge_answers`."""
-ALIKE = 0.5
-"""Least probability by words at which two sentences that the judge calls the same are one group. The judge alone put together sentences that differ in
-what was asked: AUROC of the confidence in 346 answers in full sentences .798, with both .810, without the judge .818."""
-SENTENCE = 8
-"""Words of the longer of two answers up to which the rules have the last word: there the judge calls as much the same wrongly as rightly."""
 CUT = 240
-"""Characters of an answer that are compared, as in training: its opening is what answers."""
+"""Characters of an answer that are read behind a question, as in training: its opening is what answers."""
 
 Texts = tuple[str, str]
 """What is taken as given, and what may follow from it."""
@@ -141,68 +126,10 @@ def reads(text: str, question: str = "") -> bool:
     return language_of(text, question) == "en"
 
 
-class LocalPairs:
-    """Decides which answers mean the same where the rules cannot and one is a sentence. Of a short answer and a long one a logistic of words tells
-    (`likely.py`); of two long ones the shorter must follow from the longer, behind their question, and words must not speak against it
-    (`agreement.py`).
-
-    Args:
-        budget_s: time for one question; pairs beyond it stay undecided and are counted as "judge_late", those with an answer in another
-            language as "judge_language", those of short answers as "undecided", as without a judge.
-    """
-
-    name = "local"
-
-    def __init__(self, judge: LocalJudge, *, budget_s: float = 2.0, same: float = SAME) -> None:
-        self._judge, self._budget_s, self._same = judge, budget_s, same
-
-    async def judge(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
-        """Read the pairs in a worker thread."""
-        return await compute(self.read, question, answers, pairs)
-
-    def read(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> list[Judgement]:
-        """The same, blocking."""
-        readable = [reads(answer, question) for answer in answers]
-        long = [len(answer.split(maxsplit=SENTENCE)) > SENTENCE for answer in answers]
-        texts = [behind(question, answer) for answer in answers]
-        by_words = self._by_words(question, answers, [(a, b) for a, b in pairs if readable[a] and readable[b]])
-        asked = [
-            (a, b) for a, b in pairs if (a, b) not in by_words and readable[a] and readable[b] and (long[a] or long[b])
-        ]
-        ordered = [sorted((texts[a], texts[b]), key=lambda text: (-len(text), text)) for a, b in asked]
-        entailed = self._judge.probabilities([(more, less) for more, less in ordered], self._budget_s)[:, ENTAILED]
-        told = by_words | {
-            (a, b): self._judgement(float(found), question, answers[a], answers[b])
-            for (a, b), found in zip(asked, entailed, strict=True)
-        }
-        return [
-            told.get((a, b), Judgement(None, "undecided" if readable[a] and readable[b] else "judge_language"))
-            for a, b in pairs
-        ]
-
-    def _by_words(self, question: str, answers: Sequence[str], pairs: Sequence[Pair]) -> dict[Pair, Judgement]:
-        """What words tell of the pairs of a short answer and a long one."""
-        asked = read_question(question)
-        texts = {i: read(answers[i], asked) for pair in pairs for i in pair}
-        suited = [(a, b) for a, b in pairs if likely.suits(texts[a], texts[b])]
-        return {(a, b): likely.judge(texts[a], texts[b]) for a, b in suited}
-
-    def _judgement(self, probability: float, question: str, a: str, b: str) -> Judgement:
-        if isnan(probability):
-            return Judgement(None, "judge_late")
-        same = probability >= self._same and agreement(question, a, [b])[0] >= ALIKE
-        return Judgement(same, self.name, 0.5 + 0.4 * probability)
-
-
 def behind(question: str, answer: str) -> str:
     """An answer behind its question, as the judge was trained on answers."""
     said = " ".join(answer[: 4 * CUT].split())[:CUT]
     return f"{question.rstrip('? ')}? {said}" if question.strip() else said
-
-
-def build(context: RouteContext) -> ClustererFactory:
-    """The shipped judge after the rules."""
-    return judged(LocalPairs(LocalJudge(), budget_s=context.route.judge.budget_s), context)
 
 
 def _run(session: Any, encoded: Any) -> Probabilities:

@@ -16,7 +16,7 @@ CLAUSES = 12
 """Clauses of an opening that are looked at."""
 _CLAUSE = re.compile(r"[,;:]\s|\s(?:but|however|although|though|because|which|when)\s|\s(?=without\s)", re.IGNORECASE)
 
-_CITED_YEAR = re.compile(r"\b((?:1[5-9]|20)\d\d)\d{1,2}(?=[.,]?(?:\s|$))")
+_CITED_YEAR = re.compile(r"(?<!\d)((?:1[5-9]|20)\d\d)\d{1,2}(?=[.,]?(?:\s|$))")
 
 
 @dataclass(frozen=True, slots=True)

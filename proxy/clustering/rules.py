@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hedgerow.proxy.clustering.amounts import same_amounts
 from hedgerow.proxy.clustering.containment import acronym, another_thing, covered, says_the_same
-from hedgerow.proxy.clustering.contradictions import contradiction, same_quantities
+from hedgerow.proxy.clustering.contradictions import contradiction
 from hedgerow.proxy.clustering.in_sentence import is_taken_back, stands_in_sentence
 from hedgerow.proxy.clustering.normal import Normal, read_question
 from hedgerow.proxy.clustering.opening import SHORT, Read, read
@@ -53,9 +54,10 @@ def compare_read(a: Read, b: Read) -> Judgement:
     short, long = (a, b) if b.opening else (b, a)
     if len(short.whole.tokens) > SHORT:
         return whole
-    if any(compare(short.whole, sentence).same for sentence in long.opening):
+    of_sentences = [compare(short.whole, sentence).same for sentence in long.opening]
+    if any(of_sentences):
         return Judgement(True, "sentence", 0.5)
-    return whole
+    return Judgement(None, "undecided") if None in of_sentences else whole
 
 
 def compare(a: Normal, b: Normal) -> Judgement:
@@ -66,7 +68,7 @@ def compare(a: Normal, b: Normal) -> Judgement:
         return Judgement(True, "normal")
     if max(len(a.tokens), len(b.tokens)) > COMPARED:
         return Judgement(None, "undecided")
-    if same_quantities(a, b):
+    if same_amounts(a, b):
         return Judgement(True, "normal")
     if a.alias and a.alias == b.alias:
         return Judgement(True, "alias")

@@ -39,6 +39,8 @@ _CONTRAST = re.compile(
     r"\((?:it is |it was )?[Nn]ot [^()]{1,80}\)|, (?:and )?not (?:(?:the|an?|in|on|at|by|from|of|to) )?[A-Z\d][^,.;!?]{0,80}(?=[.!]?\s*$)"
     r"|^\s*[Nn]ot [^,.;!?]{1,60}?,? but (?=\w)"
 )
+_SCALED = re.compile(r"(?<=\d)\s?(bn|mn|tn)\b|([$€£¥₱₹]\s?\d[\d,.]*)\s?([kmb])\b")
+_SCALES = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "tn": "trillion"}
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _NUMBER_OF_LETTER = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)")
 SEPARATORS = frozenset(",;:()&/-=<>+*")
@@ -75,6 +77,7 @@ def _digits(text: str) -> str:
     text = _DOT_DATE.sub(lambda m: _date(m[3], int(m[2]), int(m[1])) or m[0], text)
     text = _YEAR_SPAN.sub(lambda m: f"{m[1]}{m[2]} - {m[1]}{m[3]}", text)
     text = _FRACTION.sub(_fraction, _CIRCA.sub("", text))
+    text = _SCALED.sub(lambda m: f"{m[2] or ''} {_SCALES[m[1] or m[3]]}", text)
     text = _NUMBER_OF_LETTER.sub(" ", _ORDINAL.sub("", _DECADE.sub(r"decade\1", text)))
     return text.replace("decade ", "x")
 

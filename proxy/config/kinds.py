@@ -21,7 +21,7 @@ SIGNALS = table(
 
 JUDGES = table(
     Kind("rules", "rules alone", f"{_CLUSTERING}.clusterer:build"),
-    Kind("local", "the shipped judge after the rules", f"{_CLUSTERING}.local:build"),
+    Kind("local", "words of a short answer in a long one after the rules", f"{_CLUSTERING}.likely:build"),
     Kind("embeddings", "sentence embeddings after the rules", f"{_CLUSTERING}.prior:build"),
     Kind("nli", "a cross-encoder after the rules", f"{_CLUSTERING}.nli:build"),
     Kind("llm", "one call to a language model after the rules", f"{_CLUSTERING}.llm:build"),

@@ -145,8 +145,8 @@ class Judge(Section):
     upstream: str | None = None
     """`llm`: upstream of the judge. Unset: the route's own."""
     budget_s: Annotated[float, Field(gt=0)] = 2.0
-    """`local` and `nli`: seconds for one request; pairs beyond count as different, and as `judge_late` in the audit. The same for the claims of
-    a long answer, which then have the support that words alone give them; with `claims: llm` 20 seconds where this is unset."""
+    """`nli`: seconds for one request; pairs beyond count as different, and as `judge_late` in the audit. Of `claims`: seconds for those of a
+    long answer, which beyond them have the support that words alone give them; with `claims: llm` 20 seconds where this is unset."""
     claims: Literal["auto", "local", "llm", "none"] = "none"
     """Who reads the claims of long answers in the other answers: `local`, the shipped judge (English; extra `judge`); `llm`, one call to `model` at
     `upstream` for all claims of an answer; `none`, words alone; `auto`, the shipped judge where the extra is installed. Maps for claims are fitted
@@ -360,8 +360,8 @@ class Route(Section):
     allow_override: bool = False
     """Whether the header `x-hedgerow-mode` may set another mode for one request."""
     equivalence: JudgeName = "rules"
-    """What decides which answers mean the same: `rules` alone, or rules first and then a judge: the shipped one (`local`, English; extra `judge`),
-    sentence `embeddings`, an `nli` cross-encoder, or one call to an `llm`."""
+    """What decides which answers mean the same: `rules` alone, or rules first and then a judge: fitted weights of words between a short
+    answer and a long one (`local`, English, no model), sentence `embeddings`, an `nli` cross-encoder, or one call to an `llm`."""
     judge: Judge = Judge()
     """The judge of `equivalence`, where it is not `rules`."""
     signal: SignalName = "semantic"

@@ -18,7 +18,8 @@ from hedgerow.lexicon.text.claims import Claim
 from hedgerow.proxy.clustering import asked_support
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer, RuleClusterer
 from hedgerow.proxy.clustering.judged_support import JudgedSupport
-from hedgerow.proxy.clustering.local import LocalJudge, LocalPairs, missing
+from hedgerow.proxy.clustering.likely import LikelyPairs
+from hedgerow.proxy.clustering.local import LocalJudge, missing
 from hedgerow.proxy.clustering.support import SentenceSupport, beta_of
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.config.faults import in_words
@@ -93,14 +94,15 @@ def by_rules_and_words() -> Judging:
 
 
 def by_local_judge() -> Judging:
-    """The shipped judge after the rules and words.
-
-    Raises:
-        InputError: it cannot run here.
+    """Words of a short answer in a long one after the rules; claims are read by the shipped judge. What reads claims raises InputError where it
+    cannot run.
     """
-    clusterer = JudgedClusterer(LocalPairs(shipped_judge(), budget_s=LOCAL_BUDGET_S))
-    supporter = JudgedSupport(shipped_judge(step="confidence"), budget_s=LOCAL_BUDGET_S)
-    return Judging(lambda _asker, _spent: clusterer, lambda _asker, _spent: supporter)
+    clusterer = JudgedClusterer(LikelyPairs())
+    return Judging(lambda _asker, _spent: clusterer, lambda _asker, _spent: _reads_claims())
+
+
+def _reads_claims() -> JudgedSupport:
+    return JudgedSupport(shipped_judge(step="confidence"), budget_s=LOCAL_BUDGET_S)
 
 
 def shipped_judge(step: str = "cluster") -> LocalJudge:

@@ -125,7 +125,6 @@ def _check_judge(route: Route) -> None:
     """Raise where the route names the shipped judge and it cannot run here."""
     entailment = route.rewriting.entailment
     named = {
-        "equivalence": route.equivalence,
         "judge.claims": route.judge.claims,
         "rewriting.entailment": entailment and entailment.model,
     }

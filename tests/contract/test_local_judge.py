@@ -1,4 +1,4 @@
-"""The shipped judge through the real edge: claims of a long answer, and answers in sentences that mean the same."""
+"""What `local` names, through the real edge: the judge that reads claims of a long answer, and words of a short answer in a long one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from tests.contract.test_failures import rows_of
 from tests.contract.test_long_answers import ANSWERS, ASK, UNCALIBRATED
 from tests.support.upstream import Upstream, says
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 
-
+@pytest.mark.skipif(missing() is not None, reason=missing() or "")
 def test_claims_are_read_in_the_other_answers(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """Without a further call; what all answers say, and what others say otherwise, stands beside each claim."""
     upstream.default = says(*ANSWERS)
@@ -29,20 +28,22 @@ def test_claims_are_read_in_the_other_answers(serve: Any, client_of: Any, upstre
 
 
 DRAWN = (
-    "Ub Iwerks",
-    "Mickey Mouse was first drawn by Ub Iwerks in 1927, and Walt Disney supplied the voice.",
-    "The character was designed by the animator Ub Iwerks for Walt Disney.",
-    "Walt Disney",
+    "Dmitri Mendeleev",
+    "The first table is credited to the Russian chemist Dmitry Ivanovich Mendeleyev.",
+    "Lothar Meyer",
+    "Dmitri Mendeleev",
 )
 
 
-def test_answers_in_sentences_are_grouped(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any) -> None:
+def test_a_short_answer_and_a_long_one_are_grouped(
+    serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any
+) -> None:
     """Where the rules leave pairs open; the audit says who decided."""
     upstream.default = says(*DRAWN)
-    address = serve(equivalence="local", judge={"budget_s": 60}, sampling={"n": 4})
-    ask = [{"role": "user", "content": "Who created Mickey Mouse?"}]
+    address = serve(equivalence="local", sampling={"n": 4})
+    ask = [{"role": "user", "content": "Who made the first table?"}]
     client_of(address).chat.completions.create(model="m", messages=ask)
     (row,) = rows_of(tmp_path, 1)
     story = json.loads(row["story"])
-    assert story["decided_by"]["local"] > 0
+    assert story["decided_by"]["likely"] > 0
     assert sorted(map(len, story["clusters"])) == [1, 3]

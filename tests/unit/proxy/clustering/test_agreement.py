@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from hedgerow.proxy.clustering.agreement import agreeing, agreement
 from hedgerow.proxy.clustering.core_words import read_asked, read_core
-from hedgerow.proxy.clustering.local import LocalJudge, LocalPairs
 
 MOUSE = "Mickey Mouse was first drawn by Ub Iwerks in 1927, and shown in thirty films."
 
@@ -127,20 +124,3 @@ def test_how_an_answer_is_worded_matters_less_where_its_group_says_it_in_other_w
 def test_no_text_is_as_near_as_the_same_text() -> None:
     same, other = agreement("Who drew it?", MOUSE, [MOUSE, MOUSE.replace("Ub Iwerks", "Floyd Gottfredson")])
     assert same > other
-
-
-class _SaysTheSame(LocalJudge):
-    """A judge for which everything follows from everything."""
-
-    def probabilities(self, pairs: list[tuple[str, str]], budget_s: float | None = None) -> NDArray[np.float32]:
-        return np.tile(np.array([1.0, 0.0, 0.0], dtype=np.float32), (len(pairs), 1))
-
-
-def test_the_judge_puts_no_two_sentences_together_that_name_another_person() -> None:
-    answers = [
-        "Mickey Mouse was first drawn by the animator Ub Iwerks, in the studio of the brothers.",
-        "It was the animator Ub Iwerks by whom Mickey Mouse was first drawn, at night and alone.",
-        "It was the animator Floyd Gottfredson by whom Mickey Mouse was first drawn, at night and alone.",
-    ]
-    found = LocalPairs(_SaysTheSame()).read("Who first drew Mickey Mouse?", answers, [(0, 1), (0, 2)])
-    assert [judgement.same for judgement in found] == [True, False]

@@ -7,7 +7,7 @@ import pytest
 
 from hedgerow.proxy.clustering import likely
 from hedgerow.proxy.clustering.clusterer import JudgedClusterer
-from hedgerow.proxy.clustering.local import LocalJudge, LocalPairs
+from hedgerow.proxy.clustering.likely import LikelyPairs
 from hedgerow.proxy.clustering.normal import read_question
 from hedgerow.proxy.clustering.opening import read
 from hedgerow.proxy.clustering.rules import Judgement, judge_pair
@@ -42,9 +42,23 @@ def test_any_text_has_a_probability(long: str) -> None:
     assert 0.0 <= likely.probability(read("?", asked), read(long, asked)) <= 1.0
 
 
-def test_the_local_judge_asks_no_model_about_a_short_answer_in_a_long_one() -> None:
-    """So that no budget is spent on it, and the audit says what decided."""
-    clusterer = JudgedClusterer(LocalPairs(LocalJudge(), budget_s=0.0))
-    answers = ["energy loss", "The area inside represents the energy lost as heat in each full cycle."]
-    found = anyio.run(clusterer.cluster, "What is a measure of it?", answers)
-    assert (len(found.clusters), dict(found.decided_by)) == (1, {"likely": 1})
+LOSS = "The area inside represents the energy lost as heat in each full cycle."
+
+
+def test_the_audit_says_what_decided() -> None:
+    """A short answer and a long one by this; two long ones are left open, whatever they have in common, and rules stand above both."""
+    answers = ["energy loss", LOSS, "The area inside represents the energy lost as sound in each full cycle.", "3", "4"]
+    found = anyio.run(JudgedClusterer(LikelyPairs()).cluster, "What is a measure of it?", answers)
+    assert found.clusters == ((0, 1), (2,), (3,), (4,))
+    assert found.decided_by["veto:number"] == 1
+    assert {"likely", "undecided"} < set(found.decided_by)
+
+
+def test_answers_in_another_language_are_left_open() -> None:
+    """The weights are those of English; the audit counts what was left."""
+    answers = [
+        "ein Mann, den niemand kannte",
+        "Der Film wurde von einem Mann gedreht, den niemand kannte und niemand sah.",
+    ]
+    found = anyio.run(JudgedClusterer(LikelyPairs()).cluster, "Wer hat den Film gedreht?", answers)
+    assert (len(found.clusters), dict(found.decided_by)) == (2, {"judge_language": 1})

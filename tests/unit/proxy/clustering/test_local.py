@@ -12,9 +12,8 @@ import pytest
 
 from hedgerow.lexicon.text.claims import claims
 from hedgerow.proxy.clustering import local
-from hedgerow.proxy.clustering.clusterer import JudgedClusterer
 from hedgerow.proxy.clustering.judged_support import JudgedSupport, judged_support, read_claims
-from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, LocalPairs, missing
+from hedgerow.proxy.clustering.local import CONTRADICTED, ENTAILED, LocalJudge, missing
 from hedgerow.proxy.clustering.support import SentenceSupport
 from hedgerow.proxy.errors import StepFailed
 from tests.support.hostile import HOSTILE
@@ -48,6 +47,17 @@ def test_a_pair_gets_the_same_figures_in_every_company() -> None:
 
 
 @installed
+def test_what_is_not_begun_in_time_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was begun stands, in the order in which it was asked."""
+    LocalJudge().probabilities([("a", "b")])
+    ticks = count()
+    monkeypatch.setattr(local.time, "monotonic", lambda: float(next(ticks)))
+    first, second = LocalJudge(threads=1).probabilities([SPOKEN[0][:2], SPOKEN[1][:2]], budget_s=1.5)
+    assert first.argmax() == ENTAILED
+    assert np.isnan(second).all()
+
+
+@installed
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_is_read_or_cut(make: Callable[[int], str]) -> None:
     """Any text gives three probabilities."""
@@ -55,52 +65,6 @@ def test_hostile_text_is_read_or_cut(make: Callable[[int], str]) -> None:
     found = LocalJudge().probabilities([(text, "It was."), ("It was.", text), (text, text)])
     assert np.isfinite(found).all()
     assert ((found >= 0) & (found <= 1)).all()
-
-
-@installed
-def test_pairs_beyond_the_budget_are_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was begun in time stands, in the order in which it was asked; the rest is late."""
-    LocalJudge().probabilities([("a", "b")])
-    ticks = count()
-    monkeypatch.setattr(local.time, "monotonic", lambda: float(next(ticks)))
-    judge = LocalPairs(LocalJudge(threads=1), budget_s=1.5)
-    answers = [
-        "The first who did it was a woman who went by Ann Lee.",
-        "It was first done by a woman who went by Ann Lee.",
-        "It was Bob, as far as anybody can tell of it today.",
-    ]
-    found = judge.read("Who?", answers, [(0, 1), (1, 2)])
-    assert [j.decided_by for j in found] == ["local", "judge_late"]
-    assert found[1].same is None
-
-
-@installed
-def test_answers_in_another_language_are_not_judged() -> None:
-    """The judge reads English; the audit counts what it left open."""
-    clusterer = JudgedClusterer(LocalPairs(LocalJudge(), budget_s=60))
-    answers = [
-        "Der Film wurde von einem Mann gedreht, den niemand kannte.",
-        "Ein unbekannter Regisseur hat ihn gedreht.",
-    ]
-    found = anyio.run(clusterer.cluster, "Wer hat den Film gedreht?", answers)
-    assert (len(found.clusters), dict(found.decided_by)) == (2, {"judge_language": 1})
-
-
-@installed
-def test_short_answers_are_the_rules_own() -> None:
-    """There the judge would merge as much that differs as it finds alike."""
-    (found,) = LocalPairs(LocalJudge(), budget_s=60, same=0.0).read(
-        "What was it?", ["heart attack", "stroke"], [(0, 1)]
-    )
-    assert (found.same, found.decided_by) == (None, "undecided")
-
-
-@installed
-def test_the_rules_stand_above_the_judge() -> None:
-    """A veto holds whatever the judge would say."""
-    clusterer = JudgedClusterer(LocalPairs(LocalJudge(), budget_s=60, same=0.0))
-    found = anyio.run(clusterer.cluster, "When was it?", ["It was in 1905.", "It was in 1906."])
-    assert len(found.clusters) == 2
 
 
 def test_missing_weights_are_named(tmp_path: Path) -> None:

@@ -169,3 +169,69 @@ def test_what_is_taken_back_denied_or_told_in_another_order(question, a, b, same
     """What a reader of recorded groups found merged or split wrongly."""
     assert judge_pair(question, a, b).same is same
     assert judge_pair(question, b, a).same is same
+
+
+FAR = "How far is it?"
+
+
+@pytest.mark.parametrize(
+    ("question", "a", "b", "same"),
+    [
+        (FAR, "5 km", "3.1 miles", True),
+        (FAR, "5 km", "3 miles", False),
+        (FAR, "5 km (3.1 miles)", "3.1 miles", True),
+        (FAR, "It is about 3.1 miles from the station to the house.", "5 km", True),
+        (FAR, "It is about 4 miles from the station to the house.", "5 km", False),
+        ("How tall is he?", "5 feet 11 inches", "180 cm", True),
+        ("How long is the film?", "It has a length of 3 hours and 48 minutes.", "228 minutes", True),
+        ("How long is the film?", "3 hours", "181 minutes", False),
+        ("How long is the film?", "1 hour", "1 hour and 2 minutes", False),
+        ("How much is it worth?", "$1.7bn", "1,700 million", True),
+        ("How much is it worth?", "£1.5m", "£1,500,000", True),
+        ("How much is it worth?", "$1.7bn", "$1.7m", False),
+        ("How long is it?", "5 m", "5 million", False),
+    ],
+)
+def test_amounts_are_the_same_in_other_units_and_other_words(question, a, b, same):
+    """Within a hundredth where the units are of two systems, and to the last digit in one."""
+    assert judge_pair(question, a, b).same is same
+    assert judge_pair(question, b, a).same is same
+
+
+@pytest.mark.parametrize(
+    ("question", "a", "b", "same"),
+    [
+        (
+            "What percentage of people is blond?",
+            "About 2% of people are blond, but this percentage is higher in the north.",
+            "2%",
+            True,
+        ),
+        (
+            "What percentage of people is blond?",
+            "Once 2% of people were blond, but 5% is the percentage of people today.",
+            "2%",
+            None,
+        ),
+        (
+            "What is the party of AARP?",
+            "I am only a program. However, in the eyes of most, AARP is a nonpartisan organization.",
+            "non-partisan",
+            True,
+        ),
+        ("When was it banned in schools?", "It came into effect in19971. Schools had asked for it.", "1997", True),
+    ],
+)
+def test_a_short_answer_stands_beside_a_but_that_gives_no_other(question, a, b, same):
+    """A number is taken back by another number, and no word where it comes again."""
+    assert judge_pair(question, a, b).same is same
+    assert judge_pair(question, b, a).same is same
+
+
+def test_a_judge_may_be_asked_about_a_long_answer_unless_every_sentence_contradicts():
+    """What one sentence counts or denies says nothing of another; an "and" makes no list of a sentence."""
+    question = "Where was it filmed?"
+    assert judge_pair(question, "Tuscan hills", "It was not a long film. It was filmed in Tuscany.").same is None
+    assert judge_pair("When was it?", "1926", "It was in 1908. It was in 1910.").same is False
+    sentence = "It was filmed by day and by night around the towns of Tuscany and Rome."
+    assert judge_pair(question, "Rome", sentence).same is not False

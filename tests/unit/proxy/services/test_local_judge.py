@@ -23,7 +23,6 @@ def _settings(tmp_path: Path, **route: Any) -> Settings:
 
 
 ASKED = {
-    "equivalence": {"equivalence": "local"},
     "judge.claims": {"judge": {"claims": "local"}},
     "rewriting.entailment": {"rewriting": {"entailment": "local"}},
 }

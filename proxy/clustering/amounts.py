@@ -1,0 +1,101 @@
+"""The amounts that answers give: numbers with their units, in the base unit of each dimension, and whether two are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import NamedTuple
+
+from hedgerow.lexicon.text.numbers import is_number
+from hedgerow.proxy.clustering.normal import Normal
+from hedgerow.proxy.clustering.words import Unit, word_lists
+
+CONVERTED = Decimal("0.01")
+"""Share by which an amount may be off in units of another system: 5 km are "3.1 miles"."""
+_PLAIN = Unit("", "", Decimal(1))
+
+
+class Amount(NamedTuple):
+    """A number with its unit; `size` in the base unit of the dimension."""
+
+    size: Decimal
+    unit: Unit
+
+
+def amounts(answer: Normal, numbers: frozenset[str]) -> list[Amount]:
+    """The amounts of these numbers; "3 hours and 48 minutes" is one."""
+    found: list[Amount] = []
+    last = 0
+    for at, (token, following) in enumerate(zip(answer.tokens, (*answer.tokens[1:], ""), strict=True)):
+        if token not in numbers:
+            continue
+        unit = word_lists().units.get(following)
+        # a product is rounded to 28 digits, what stands there is not
+        amount = Amount(Decimal(token) * unit.size, unit) if unit else Amount(Decimal(token), _PLAIN)
+        if found and set(answer.tokens[last:at]) <= {"and"} and _adds(found[-1], amount):
+            found[-1] = Amount(found[-1].size + amount.size, amount.unit)
+        else:
+            found.append(amount)
+        last = at + 2
+    return found
+
+
+def same_amounts(a: Normal, b: Normal) -> bool:
+    """Whether both answers are amounts and nothing else, and the same amounts, whatever the units."""
+    if not (_is_amounts(a) and _is_amounts(b)):
+        return False
+    first, second = amounts(a, _all_numbers(a)), amounts(b, _all_numbers(b))
+    return among(first, second) and among(second, first)
+
+
+def gives_amounts(shorter: Normal, longer: Normal) -> bool:
+    """Whether the shorter answer is amounts with units and nothing else, all of which the longer one gives."""
+    wanted = amounts(shorter, shorter.numbers) if _is_amounts(shorter) else []
+    return all(amount.unit is not _PLAIN for amount in wanted) and among(wanted, amounts(longer, longer.numbers))
+
+
+def clash(a: Normal, b: Normal) -> str | None:
+    """Numbers differ where neither answer's are among the other's; units differ where one dimension faces another."""
+    first, second = amounts(a, a.numbers), amounts(b, b.numbers)
+    of_first, of_second = ({amount.unit.dimension for amount in found} for found in (first, second))
+    shared = of_first & of_second - {""}
+    if shared:
+        sides = ([[x for x in found if x.unit.dimension == d] for found in (first, second)] for d in shared)
+        return None if all(among(x, y) or among(y, x) for x, y in sides) else "number"
+    if not (a.numbers <= b.numbers or b.numbers <= a.numbers):
+        return "number"
+    return "unit" if "" not in of_first | of_second and not of_first & of_second else None
+
+
+def among(some: Iterable[Amount], others: Iterable[Amount]) -> bool:
+    """Whether each amount is one of the others; there must be one."""
+    found, every = list(some), list(others)
+    return bool(found) and all(any(_same(x, y) for y in every) for x in found)
+
+
+def _same(x: Amount, y: Amount) -> bool:
+    if x.unit.dimension != y.unit.dimension:
+        return False
+    if _is_multiple(x.unit, y.unit):
+        return x.size == y.size
+    return abs(x.size - y.size) <= CONVERTED * max(abs(x.size), abs(y.size))
+
+
+def _adds(whole: Amount, part: Amount) -> bool:
+    """Whether an amount goes on in a smaller unit: "5 feet 11 inches", not "3.1 miles (5 km)"."""
+    smaller = part.unit.dimension == whole.unit.dimension and 0 <= part.size < whole.unit.size
+    return smaller and part.unit is not _PLAIN and _is_multiple(whole.unit, part.unit)
+
+
+def _is_multiple(x: Unit, y: Unit) -> bool:
+    """Whether one unit is so many of the other, as of one system."""
+    return max(x.size, y.size) % min(x.size, y.size) == 0
+
+
+def _is_amounts(answer: Normal) -> bool:
+    return bool(answer.numbers) and all(is_number(t) or t in word_lists().units for t in answer.content)
+
+
+def _all_numbers(answer: Normal) -> frozenset[str]:
+    """Also those that the question gave: "1 hour" is not "1 hour and 2 minutes" because the question speaks of 2 problems."""
+    return frozenset(t for t in answer.tokens if is_number(t))
