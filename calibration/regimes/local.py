@@ -16,7 +16,7 @@ from hedgerow.calibration.fitting import described
 from hedgerow.calibration.maps.base import Learned
 from hedgerow.calibration.maps.local import LocalMap, packed, regime_rows
 from hedgerow.calibration.regimes.correction import DirectField
-from hedgerow.calibration.regimes.direct import DirectEstimator
+from hedgerow.calibration.regimes.direct import LEAST, DirectEstimator
 from hedgerow.calibration.regimes.discovery import Columns, Discovery, Indices, MeanGap, discover, mean_gap
 from hedgerow.calibration.regimes.features import Centres, find_centres
 from hedgerow.calibration.regimes.smoothing import Vectors, squared_distances
@@ -99,6 +99,12 @@ def fit_local(
     if held.correct.size < LEAST_HELD:
         raise NotEnoughData(
             f"{answers.correct.size} answers to {names.size} different questions leave {held.correct.size} to compare maps on: at least {LEAST_HELD} are needed"
+        )
+    distinct = np.unique(train.prompt).size
+    if train.correct.size < LEAST or distinct < LEAST // 2:
+        raise NotEnoughData(
+            f"{answers.correct.size} answers to {names.size} different questions leave {train.correct.size} to {distinct} to learn from: "
+            f"at least {LEAST} to {LEAST // 2} are needed"
         )
     trial = _estimator(train, rng, done).fit(train.correct)
     discovery = discover(trial, train, held, rng)

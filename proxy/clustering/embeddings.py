@@ -24,6 +24,10 @@ MAX_CHARS = 4096
 """Characters that reach the tokenizer; MAX_TOKENS are cut from them."""
 
 
+BATCH_TOKENS = 384
+"""Tokens that the small model reads at a time: fewer do not fill its matrices, more leave the processor's cache (either costs up to twice the time)."""
+
+
 class Encoder(Protocol):
     """Turns texts into unit vectors, one row each."""
 
@@ -43,14 +47,36 @@ class OnnxEncoder:
         self._loaded = Lazy(partial(_onnx, threads, step))
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """Encode texts; the first call loads the model."""
+        """Encode texts; the first call loads the model. Each gets the same numbers alone and among others."""
         tokenizer, session = self._loaded()
-        encoded = tokenizer.encode_batch([text[:MAX_CHARS] for text in texts])
-        ids = np.array([e.ids for e in encoded], dtype=np.int64)
-        mask = np.array([e.attention_mask for e in encoded], dtype=np.int64)
-        (states,) = session.run(None, {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)})
-        pooled = (states * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
-        return np.asarray(pooled / np.linalg.norm(pooled, axis=1, keepdims=True), dtype=np.float32)
+        tokens = [e.ids for e in tokenizer.encode_batch([text[:MAX_CHARS] for text in texts])]
+        batches = _batches([len(ids) for ids in tokens])
+        found = np.concatenate([_embedded(session, [tokens[i] for i in batch]) for batch in batches])
+        placed = np.empty_like(found)
+        placed[np.concatenate(batches)] = found
+        return placed
+
+
+def _batches(lengths: Sequence[int]) -> list[list[int]]:
+    """Numbers of texts, the shortest first, in batches of at most `BATCH_TOKENS` with their padding; a text at least in each."""
+    batches: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batches and (len(batches[-1]) + 1) * lengths[i] <= BATCH_TOKENS:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
+def _embedded(session: Any, tokens: Sequence[Sequence[int]]) -> Vectors:
+    """Unit vectors of texts, the longest last."""
+    ids = np.zeros((len(tokens), len(tokens[-1])), dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for row, some in enumerate(tokens):
+        ids[row, : len(some)], mask[row, : len(some)] = some, 1
+    (states,) = session.run(None, {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)})
+    pooled = (states * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+    return np.asarray(pooled / np.linalg.norm(pooled, axis=1, keepdims=True), dtype=np.float32)
 
 
 class TorchEncoder:
@@ -74,7 +100,7 @@ def _onnx(threads: int, step: str) -> tuple[Any, Any]:
 
     tokenizer = Tokenizer.from_file(str(vocabulary))
     tokenizer.enable_truncation(MAX_TOKENS)
-    tokenizer.enable_padding()
+    tokenizer.no_padding()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     return tokenizer, onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])

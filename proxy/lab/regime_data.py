@@ -19,8 +19,8 @@ from hedgerow.proxy.lab.datasets import BadRow
 from hedgerow.proxy.lab.forms import found_in, in_one_form, names_of
 from hedgerow.proxy.lab.rows import confidence_of
 
-BATCH = 32
-"""Texts encoded at a time; they are sorted by length, so that a batch has little padding."""
+AT_A_TIME = 256
+"""Texts that an encoder is given at a time, for the progress bar; it sorts them by length itself."""
 LEAST_ROWS = 200
 """Fewest labelled answers that are learned from with their questions."""
 
@@ -145,7 +145,7 @@ def questions_of(
     """Rows as columns, with embeddings where they bring none; each different text is encoded once.
 
     Raises:
-        InputError: too few rows, one outcome alone, embeddings in some rows only or of different lengths, or no encoder.
+        InputError: too few rows, one outcome or one confidence alone, embeddings in some rows only or of different lengths, or no encoder.
     """
     if len(rows) < LEAST_ROWS:
         raise InputError(
@@ -160,6 +160,8 @@ def questions_of(
     distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
     prompt = np.array([distinct[name] for name in names], dtype=np.int64)
     confidence = np.array([row.confidence for row in rows])
+    if confidence.min() == confidence.max():
+        raise InputError(f"all {len(rows)} confidences are {confidence[0]:g}: nothing can be learned from their order")
     concentration = np.array([row.concentration or 1.0 for row in rows])
     return Questions(
         Columns(_embeddings(rows, distinct, prompt, encoder, on_texts), confidence, correct, prompt),
@@ -199,18 +201,15 @@ def encode(texts: Sequence[str], encoder: Encoder, on_texts: Callable[[int], Non
     Raises:
         InputError: the encoder's packages are missing.
     """
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     embedded: list[Vectors] = []
-    for start in range(0, len(order), BATCH):
-        batch = [texts[i] for i in order[start : start + BATCH]]
+    for start in range(0, len(texts), AT_A_TIME):
+        some = texts[start : start + AT_A_TIME]
         try:
-            embedded.append(encoder(batch))
+            embedded.append(encoder(some))
         except StepFailed as failed:
             raise InputError(
                 f"the questions cannot be embedded: {failed.detail or failed.reason}; "
                 "pip install 'hedgerow[semantic]', or give 'embedding' in every row"
             ) from failed
-        on_texts(len(batch))
-    placed = np.empty((len(texts), embedded[0].shape[1]), dtype=np.float32)
-    placed[order] = np.concatenate(embedded)
-    return placed
+        on_texts(len(some))
+    return np.concatenate(embedded)

