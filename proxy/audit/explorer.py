@@ -1,19 +1,20 @@
 """The request explorer's rows: what a filter chooses, newest first, page by page.
 
 Two steps: an index that holds every filtered column (`ix_answers_counted`) gives the ids, then those few rows are read. Pages follow each other by
-moment and id, so that a later page costs no more than the first and rows that come in meanwhile shift nothing. Texts have no index:
-a search reads those of so many newest candidates and says how far back it came.
+moment and id, so that a later page costs no more than the first and rows that come in meanwhile shift nothing. What is rare may be far back, and
+texts have no index: a page reads so many rows, and the texts of so many candidates, says how far back it came, and the next one goes on from there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from hedgerow.proxy.audit.engine import Connection
-from hedgerow.proxy.audit.tables import answers, texts, verdicts
+from hedgerow.proxy.audit.hours import HOUR_S
+from hedgerow.proxy.audit.tables import answers, hour_endings, texts, verdicts
 from hedgerow.proxy.types import Json
 
 Judged = Literal["right", "wrong", "any", "none"]
@@ -22,6 +23,8 @@ EXPORT_PAGE = 1000
 """Rows of one page of a list, and of an export."""
 TEXTS_READ = 5000
 """Candidates whose texts one page of a search reads."""
+ROWS_READ = 3_000_000
+"""Rows behind which one page looks no further, as far as their hours are summed up (`hours`): some seconds of PostgreSQL's at most."""
 MAX_TEXT = 200
 """Longest text that is searched for, characters."""
 SHOWN_CHARS = 300
@@ -71,9 +74,9 @@ class Place:
     @classmethod
     def read(cls, text: str) -> Place | None:
         """The place that `str` wrote; None for anything else."""
-        moment, _, name = text.partition("_")
+        moment, between, name = text.partition("_")
         try:
-            return cls(float(moment), name) if name else None
+            return cls(float(moment), name) if between else None
         except ValueError:
             return None
 
@@ -84,7 +87,7 @@ class Page:
 
     Attributes:
         after: where the next page begins; None where nothing is left.
-        read_back_to: how far back a search of texts came before it had read its share; None where it did not stop for that.
+        read_back_to: how far back the page came before it had read its share; None where it did not stop for that.
     """
 
     rows: list[Json]
@@ -99,11 +102,12 @@ def requests(
     weighs = connection.dialect.name == "postgresql"
     if weighs:
         connection.exec_driver_sql(_INDICES_ONLY)
-    wanted = _chosen(chosen, after, weighs=weighs)
-    last: Place | None = None
+    reached = _reached(connection, chosen, after)
+    wanted = _chosen(chosen if reached is None else replace(chosen, since=reached), after, weighs=weighs)
+    last = None if reached is None else Place(reached, "")  # before every row of that moment
     if chosen.text:
         read_last = connection.execute(wanted.offset(TEXTS_READ - 1).limit(1)).first()
-        last = Place(*read_last) if read_last is not None else None
+        last = Place(*read_last) if read_last is not None else last
         wanted = _saying(wanted.limit(TEXTS_READ).subquery(), chosen.text)
     page = wanted.limit(size + 1).subquery()
     rows = [dict(row) for row in connection.execute(_listed(page, whole)).mappings()]
@@ -111,6 +115,25 @@ def requests(
         rows = rows[:size]
         return Page(rows, Place(rows[-1]["created_at"], rows[-1]["id"]))
     return Page(rows, last, None if last is None else last.created_at)
+
+
+def _reached(connection: Connection, chosen: Filter, after: Place | None) -> float | None:
+    """The moment at which a page has read its share of rows; None where the end of the list comes first, or nothing keeps its limit from doing so."""
+    if replace(chosen, since=None, until=None) == Filter():
+        return None
+    h = hour_endings.c
+    by_hour = sa.select(h.hour, sa.func.sum(h.requests)).group_by(h.hour).order_by(h.hour.desc())
+    before = [moment for moment in (chosen.until, after.created_at if after else None) if moment is not None]
+    if before:
+        by_hour = by_hour.where(h.hour < min(before))
+    if chosen.since is not None:
+        by_hour = by_hour.where(h.hour > chosen.since)
+    read = 0
+    for hour, number in connection.execute(by_hour):
+        if read >= ROWS_READ:
+            return float(hour + HOUR_S)
+        read += int(number)
+    return None
 
 
 def _chosen(chosen: Filter, after: Place | None, *, weighs: bool) -> sa.Select[Any]:

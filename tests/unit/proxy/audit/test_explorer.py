@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from hedgerow.proxy.audit import explorer
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.explorer import Filter, Place, requests
+from hedgerow.proxy.audit.hours import sum_up_next
 from hedgerow.proxy.audit.tables import answers, texts, verdicts
 from hedgerow.proxy.config import Audit
 
@@ -91,7 +92,7 @@ def test_pages_follow_each_other_without_gap_or_repeat(connection: sa.Connection
     assert after is None
 
 
-@pytest.mark.parametrize("text", ["", "_", "x_y", "1.0", "1.0_", "DROP TABLE"])
+@pytest.mark.parametrize("text", ["", "_", "x_y", "1.0", "DROP TABLE"])
 def test_what_is_not_a_place_begins_at_the_newest(text: str) -> None:
     """An address is what anybody types."""
     assert Place.read(text) is None
@@ -109,6 +110,39 @@ def test_a_search_reads_so_many_texts_and_says_how_far_it_came(
     third = requests(connection, Filter(text="moons"), second.after)
     assert [each["id"] for each in third.rows] == ["x1"]
     assert third.after is None
+
+
+@pytest.mark.parametrize("chosen", [Filter(status="failed"), Filter(status="failed", text="Why"), Filter(key="none")])
+def test_what_is_rare_is_looked_for_through_so_many_rows(
+    store_url: str, chosen: Filter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each page says how far back it came, the next goes on from there, and together they find what one page without a limit finds."""
+    engine = open_engine(Audit(url=store_url))
+    with engine.begin() as opened:
+        for hour in range(40):
+            for i in range(3):
+                status = "failed" if (hour, i) in {(2, 1), (3, 0), (30, 2)} else "hedged"
+                at = 3600.0 * (hour + 0.3 * i)  # the first at the very beginning
+                opened.execute(sa.insert(answers).values(**row(f"h{hour:02}{i}", at, status=status)))
+                opened.execute(sa.insert(texts).values(answer_id=f"h{hour:02}{i}", question="Why?"))
+    with engine.begin() as opened:
+        whole = [each["id"] for each in requests(opened, chosen).rows]
+    while sum_up_next(engine, 1e6) is not None:
+        pass
+    monkeypatch.setattr(explorer, "ROWS_READ", 10)
+    found, reached, after = [], [], None
+    with engine.begin() as opened:
+        while True:
+            page = requests(opened, chosen, after)
+            found += [each["id"] for each in page.rows]
+            if page.after is None:
+                break
+            reached.append(page.read_back_to)
+            after = Place.read(str(page.after))
+        assert requests(opened, Filter()).read_back_to is None, "a list of everything ends by its length"
+    engine.dispose()
+    assert found == whole
+    assert reached == [3600.0 * hour for hour in range(36, 3, -4)]
 
 
 def test_a_list_shortens_texts_and_an_export_does_not(connection: sa.Connection) -> None:
