@@ -14,7 +14,7 @@ import typer
 from hedgerow.proxy.audit.labelled import EXPORTED, EXPORTED_CLAIMS, count_answers, export_claims, export_rows
 from hedgerow.proxy.audit.spoken import WORDINGS, export_wordings
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, write_verdicts
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, advancing, moment, show_faults, stop, unreadable
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, advancing, moment, one_sentence, show_faults, stop, unreadable
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.cli.tables import Form, ending_of, write_rows
 from hedgerow.proxy.errors import InputError
@@ -95,8 +95,10 @@ def export(
     """Write answers with a confidence, or the claims of long ones, their verdicts and scores; `hedgerow fit` and `hedgerow evaluate` read
     the file back. With --wordings the file is one for `hedgerow faithfulness --data`.
     """
+    with one_sentence():
+        form = form or ending_of(out)
     if wordings:
-        _export_wordings(out, route, since, config)
+        _export_wordings(out, form, route, since, config)
         return
     start = moment(since) if since else 0.0
     exported, read = (EXPORTED_CLAIMS, export_claims) if claims else (EXPORTED, export_rows)
@@ -106,7 +108,7 @@ def export(
         total = None if claims else count_answers(engine, route=route, since=start)
         with advancing(f"Exporting to {out.name}", total) as bar:
             rows = _each(read(engine, route=route, since=start), bar.advance)
-            written = _write(out, form or ending_of(out), rows, columns)
+            written = _write(out, form, rows, columns)
     typer.echo(f"{written} {'claims' if claims else 'answers'} written to {out}")
 
 
@@ -116,8 +118,8 @@ def _each(rows: Iterator[Json], done: Callable[[], None]) -> Iterator[Json]:
         yield row
 
 
-def _export_wordings(out: Path, route: str | None, since: str | None, config: Path) -> None:
-    if ending_of(out) != "jsonl":
+def _export_wordings(out: Path, form: Form, route: str | None, since: str | None, config: Path) -> None:
+    if form != "jsonl":
         stop("--wordings writes JSONL, plain or .gz")
     with open_audit(config) as (_, engine):
         rows = export_wordings(engine, route=route, since=moment(since) if since else 0.0)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.proxy.audit.engine import is_reachable, open_existing, sqlite_file
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, stop
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, counted, stop
 from hedgerow.proxy.config import Settings, load_known
 from hedgerow.proxy.errors import ConfigError, ProxyError, StoreError, UpstreamRejected
 from hedgerow.proxy.services.services import check_services, judge_state, named_upstreams, open_upstream
@@ -78,7 +78,7 @@ async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
             yield f"upstream {name}", str(error), False
             continue
         try:
-            yield f"upstream {name}", f"lists {len(await upstream.models({}))} models", True
+            yield f"upstream {name}", f"lists {counted(len(await upstream.models({})), 'model')}", True
         except UpstreamRejected as error:
             wants_key = error.status in (401, 403) and getattr(settings.upstreams[name], "api_key", None) is None
             answer = f"answers with status {error.status}" + ("; it wants the client's key" if wants_key else "")

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.refit import DECIDING
 from hedgerow.proxy.audit.engine import Engine, transaction
 from hedgerow.proxy.audit.operators import note_change, set_state, states
 from hedgerow.proxy.cli.common import named_route, stop, whoami
@@ -42,7 +43,8 @@ def finish_refit(config: Path, refitted: RouteRefit, *, activate: bool, actor: s
     typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
     if activate and not used:
         stop(
-            f"{refitted.version} is stored but not activated: it does not beat {refitted.in_use or 'no map'} beyond noise",
+            f"{refitted.version} is stored but not activated: it does not beat {refitted.in_use or 'no map'} beyond noise; "
+            f"more verdicts may show that it does, or use it all the same: hedgerow routes activate {refitted.route} {refitted.version}",
             code=1,
         )
 
@@ -77,12 +79,13 @@ def _print(document: dict[str, Any]) -> None:
     table = Table("metric", "in use", "new", "difference (95 %)", box=None, pad_edge=False)
     for metric, held in document["metrics"].items():
         low, high = held["difference_interval"]
-        change = f"{held['difference']:+.3f} ({low:+.3f} to {high:+.3f})"
+        change = f"{held['difference']:+,.3f} ({low:+,.3f} to {high:+,.3f})"
         table.add_row(metric, f"{held['active']:.3f}", f"{held['new']:.3f}", change)
     show(table, console)
     if document["grades_left_out"]:
         console.print(f"{document['grades_left_out']} grades between right and wrong were left out", highlight=False)
     for note in document["notes"]:
         console.print(f"note: {note}", highlight=False, soft_wrap=True)
-    verdict = "beats what is in use" if document["is_better"] else "does not beat what is in use beyond noise"
-    console.print(f"{verdict}{'; activated' if document['activated'] else ''}", highlight=False)
+    verdict = "beats" if document["is_better"] else "does not beat"
+    deciding = f"{verdict} what is in use beyond noise, by the {DECIDING.replace('_', ' ')}"
+    console.print(f"{deciding}{'; activated' if document['activated'] else ''}", highlight=False)

@@ -6,9 +6,10 @@ import gzip
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import IO, Literal, cast, get_args
 
 from hedgerow.proxy.audit.formats import form_of
+from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.types import Json
 
 Form = Literal["jsonl", "csv", "parquet"]
@@ -17,10 +18,15 @@ _AT_A_TIME = 20_000
 
 
 def ending_of(out: Path) -> Form:
-    """The form that a file's ending asks for; JSON lines where it asks for none."""
-    if ".parquet" in out.suffixes[-2:]:
-        return "parquet"
-    return "csv" if ".csv" in out.suffixes[-2:] else "jsonl"
+    """The form that a file's ending asks for, with or without `.gz`; JSON lines where there is no ending.
+
+    Raises:
+        InputError: it asks for a form that there is none of.
+    """
+    asked = (out.with_suffix("") if out.suffix == ".gz" else out).suffix.removeprefix(".").lower()
+    if asked and asked not in get_args(Form):
+        raise InputError(f"{out}: .{asked} names no form that is written; .jsonl, .csv and .parquet do")
+    return cast(Form, asked or "jsonl")
 
 
 def write_rows(out: Path, form: Form, rows: Iterator[Json], columns: Mapping[str, str]) -> int:

@@ -85,7 +85,7 @@ def admit(request: Request, services: Services, needed: Role) -> Visitor:
             raise Refused("Sign in first.", may_sign_in=True)
         visitor = Visitor(token, known=True, signed_in=True, person=person)
         if not visitor.may(needed):
-            message = f"This needs the role {needed}. You are signed in as {person.name}, who is {person.role}."
+            message = f"This needs the role {needed}. You are signed in as {person.name}, whose role is {person.role}."
             raise Refused(message, visitor=visitor)
         return visitor
     if not is_at_this_machine(request):

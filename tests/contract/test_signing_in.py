@@ -103,7 +103,7 @@ def test_a_person_of_the_provider_has_the_role_of_their_group(
     shown = client.get(sees)
     assert (shown.status_code, "Sign out anna@example.com" in shown.text) == (200, True)
     if refused is not None:
-        assert "who is viewer" in client.get(refused).text
+        assert "whose role is viewer" in client.get(refused).text
         assert "/dashboard/review" not in shown.text
     assert provider.asked["code_challenge_method"] == "S256"
     assert [line["name"] for line in lines.of("signed_in")] == ["anna@example.com"]

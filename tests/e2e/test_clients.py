@@ -17,11 +17,7 @@ from tests.support.servers import serving
 from tests.support.waiting import until
 
 OWN = Environment.own()
-
-
-def _needs(client: str) -> None:
-    if OWN.version(client) is None:
-        pytest.skip(f"{KNOWN[client].name} is not installed here; `make compat` installs and runs it")
+HERE = [client for client in KNOWN if OWN.version(client) is not None]
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +28,11 @@ def found() -> Iterator[dict[str, Place]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("client", KNOWN)
+@pytest.mark.parametrize("client", HERE)
 def test_a_client_sees_what_it_would_see_direct_but_for_the_words(client: str, found: dict[str, Place]) -> None:
     """Off and shadow are the same to the last character; on and append change words and nothing else; a policy holds back calls in doubt; a
     client that leaves has a row. No proxy logs an error.
     """
-    _needs(client)
     with faults() as logged:
         seen = everywhere(client, OWN, found)
     verdicts = {place: verdict(place, seen["direct"], seen[place]) for place in seen if place != "direct"}
@@ -46,10 +41,9 @@ def test_a_client_sees_what_it_would_see_direct_but_for_the_words(client: str, f
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("client", snippets())
+@pytest.mark.parametrize("client", sorted(snippets().keys() & set(HERE)))
 def test_the_programs_of_the_document_print_the_confidence(client: str, found: dict[str, Place]) -> None:
     """As they stand, but for the address."""
-    _needs(client)
     assert fault(snippets()[client], OWN, found["on"]) is None
 
 
@@ -66,6 +60,11 @@ def test_what_a_proxy_logs_as_an_error_is_noticed() -> None:
         with serving(faulty) as address:
             assert httpx.get(address).status_code == 500
         assert len(until(lambda: [*logged], lambda lines: len(lines) >= 3)) == 3
+
+
+def test_what_make_test_installs_is_among_the_clients_that_are_tried() -> None:
+    """The others have environments of their own."""
+    assert {"openai_python.py", "anthropic_python.py", "litellm_.py", "leaving_openai.py"} <= set(HERE)
 
 
 def test_every_client_has_a_program_in_the_document() -> None:

@@ -201,7 +201,7 @@ def test_check_online_asks_the_store_and_every_upstream(tmp_path: Path, upstream
     command = ["config", "check", "--online", "-c"]
     done = CliRunner().invoke(app, [*command, str(_written(tmp_path, changed))])
     assert done.exit_code == 0, done.output
-    assert "upstream u: lists 1 models" in done.stdout
+    assert "upstream u: lists 1 model" in done.stdout
     assert "does not exist yet" in done.stdout
     upstream.default = fails(401, {"error": {"message": "no key"}})
     assert "it wants the client's key" in CliRunner().invoke(app, [*command, str(tmp_path / "config.yaml")]).stdout

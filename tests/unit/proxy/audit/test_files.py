@@ -102,6 +102,8 @@ def test_a_file_that_cannot_be_read_or_written_is_one_sentence(config: Path, tmp
     filled(config, 1)
     assert "cannot be read" in run(config, "audit", "import", tmp_path / "nothing.csv", code=2).stderr
     assert "cannot be written" in run(config, "audit", "export", tmp_path / "no" / "folder.jsonl", code=2).stderr
+    assert "names no form" in run(config, "audit", "export", tmp_path / "answers.xlsx", code=2).stderr
+    assert not (tmp_path / "answers.xlsx").exists()
     assert "Use a date" in run(config, "audit", "export", tmp_path / "x.jsonl", "--since", "soon", code=2).stderr
 
 
@@ -151,6 +153,7 @@ def test_a_refit_is_activated_once_and_not_again(config: Path) -> None:
     assert [(c.actor, c.what, c.after) for c in read_changes(engine)] == [("ada", "map", "one")]
     again = run(config, *ask, "--version", "two", code=1)
     assert "does not beat one beyond noise" in again.stderr
+    assert "hedgerow routes activate test two" in again.stderr
     assert states(engine)["test"].map_id == "one"
     engine.dispose()
     assert "two" in run(config, "maps", "list").stdout

@@ -241,16 +241,14 @@ def test_where_neither_store_nor_spool_can_be_written_the_row_is_lost_and_counte
     assert store.sql("SELECT id FROM answers") == ["before"]
 
 
-def test_a_server_that_restarts_between_two_rows_costs_nothing(store: Store, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("new_url", ["postgresql"], indirect=True)
+def test_a_server_that_restarts_between_two_rows_costs_nothing(store: Store, postgres: Cluster) -> None:
     """A broken connection is replaced before anybody is refused."""
-    if store.settings.url.startswith("sqlite"):
-        pytest.skip("SQLite has no server")
-    server: Cluster = request.getfixturevalue("postgres")
 
     async def work(opened: AuditStore) -> None:
         await opened.write(entry("a"))
-        await asyncio.to_thread(server.stop)
-        await asyncio.to_thread(server.start)
+        await asyncio.to_thread(postgres.stop)
+        await asyncio.to_thread(postgres.start)
         await opened.write(entry("b"), may_spool=False)
 
     store.run(work)
