@@ -11,10 +11,12 @@ from hedgerow.lexicon.perception.marker_modals import says_what_may_be
 from hedgerow.lexicon.text.words import word_set
 
 _COMPARING = word_set("more less equally as how")
-_EVIDENCE = word_set("evidence information biographies accounts research study studies data records record reports report sources source references reference documentation statistics stats findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trend trends observations tests experiments theory theories estimates calculations this these it that which")  # fmt: skip
+_EVIDENCE = word_set("evidence information biographies accounts research study studies data records record reports report sources source references reference documentation statistics stats findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trend trends observations tests experiments theory theories estimates calculations curve curves imaging scan scans this these it that which")  # fmt: skip
 _MEASURED = word_set(
     "unemployment gdp inflation growth employment price prices defect weight height differences intelligence"
 )
+_FOUND = word_set("found concluded discovered detected observed measured showed shows")
+"""What somebody did whose findings then "suggest a"."""
 _POINTING = word_set("this these it that which")
 _CLOSING = word_set(", . ; from in yet and but however") | {""}
 """After a "not clear" that is said of the subject."""
@@ -59,6 +61,8 @@ def _stands_alone(words: Sequence[str], cue: Cue) -> bool:
 def _sure(words: Sequence[str], cue: Cue) -> bool:
     """As in "I'm sure", "it is not certain", "is sure to": not "make sure", "a certain amount", "they were sure"."""
     head, before, after = _head(words, cue), word_before(words, cue), word_at(words, cue.last + 1)
+    if head == "certain" and not {"means", "meaning"}.isdisjoint(words[max(0, cue.first - 6) : cue.first]):
+        return False  # "a probability of 1 means that an event is certain" explains
     if before == "," and after == "that":
         leads = words[: cue.first]  # "I slept, certain that it was shut", not "she slept, certain that it was"
         return not SUBJECT.isdisjoint(leads) and OTHERS.isdisjoint(leads)
@@ -226,7 +230,12 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
         if before == "and":
             earlier = words[max(0, cue.first - 20) : cue.first]
             return word_at(words, cue.last + 1) == "that" and not (_EVIDENCE - _POINTING).isdisjoint(earlier)
-        return before in _EVIDENCE or _is_evidence(words, cue) or _is_measured(words, cue)
+        return (
+            before in _EVIDENCE
+            or _is_evidence(words, cue)
+            or _is_measured(words, cue)
+            or _suggests_what_may_be(words, cue)
+        )
     if head.startswith("indicate"):
         return before in _EVIDENCE - _POINTING or _is_evidence(words, cue) or _is_measured(words, cue)
     if not {"can", "could"}.isdisjoint(words[max(0, cue.first - 1) : cue.last]):
@@ -241,8 +250,16 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
 
 def _follows(words: Sequence[str], cue: Cue) -> bool:
     """As in "it is longer, suggesting that it is older": what was said is the evidence; not "she wrote, suggesting that we meet"."""
-    said_by_nobody = (OTHERS | SUBJECT).isdisjoint(words[: cue.first])
-    return said_by_nobody and word_at(words, cue.last + 1) in {"that", "it", "they", "he", "she"}
+    before, after = words[: cue.first], word_at(words, cue.last + 1)
+    if after in {"a", "an"}:  # evidence of a thing: "rare elements were found, suggesting an origin elsewhere"
+        return not _FOUND.isdisjoint(before)
+    return (OTHERS | SUBJECT).isdisjoint(before) and after in {"that", "it", "they", "he", "she"}
+
+
+def _suggests_what_may_be(words: Sequence[str], cue: Cue) -> bool:
+    """As in "the sizes suggest they might be sold in bars": whatever suggests it is evidence, where it is nobody."""
+    says = word_at(words, cue.last + 1) in {"it", "they"} and word_at(words, cue.last + 2) in {"may", "might", "could"}
+    return says and OTHERS.isdisjoint(words[max(0, cue.first - 4) : cue.first])
 
 
 def _is_made(words: Sequence[str], cue: Cue) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hedgerow.lexicon.perception.around import OTHERS, SUBJECT, WH, word_at
 from hedgerow.lexicon.perception.cues import Cue
@@ -17,7 +18,7 @@ _BEFALLING = word_set(
 _DERIVED = word_set("solved shown written rewritten expressed obtained derived computed factored simplified")
 """What "may be" done with a formula, always."""
 _PAST = word_set(
-    "was were had did knew felt said told thought saw became came went found took began seemed looked gave kept stood heard wondered wished"
+    "was were had did knew felt said told thought saw became came went found took began seemed looked gave kept stood heard wondered wished spent wrote drew grew chose"
 )
 _OBLIQUE = word_set("has have if would may might to is are be being can")
 """Beside which a past form is no past: "if it had been", "has had", "can be found"."""
@@ -25,6 +26,7 @@ _ASKING = word_set("so than if until once wish wished hoping wondering")
 """Before "could" of an ability or a request: "I was hoping you could"."""
 _ABLE = word_set("feel hear sense smell see taste afford")
 """What somebody "could" do rather than what may be: "I could feel it"."""
+_SUGGESTING = word_set("suggest suggests suggesting suggested indicate indicates indicating indicated")
 _SKIPPED = word_set('also even then ( * _ ` " “ ‘')
 """Between a modal and its verb."""
 
@@ -67,16 +69,22 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
     return not (
         before in WH | {"if", "so", "wish"}
         or _is_chosen(words, cue, before)
-        or word_at(words, cue.first - 2) == "where"
+        or word_at(words, cue.first - 2) in {"where", "no"}
         or (before in {"you", "we", "one", "i"} and word_at(words, cue.first - 2) in WH)
         or (before == "i" and after in GIVING | {"suggest", "help", "create"})
-        or not _ASKING.isdisjoint(_clause(words[max(0, cue.first - 4) : cue.first]))
+        or _is_asked(_clause(words[max(0, cue.first - 4) : cue.first]))
         or after
         in _ABLE
         | {"you", "i", "we", "it", "they", "he", "she", "there", "no", "hardly", "barely", "never", "only", "please"}
         or (after == "not" and word_at(words, cue.last + 2) != "have")
-        or (_is_past(words[: cue.first]) and not _is_about(words, cue))
+        or (_is_past(_said_to_be(words[: cue.first])) and not _is_about(words, cue))
     )
+
+
+def _is_asked(before: Sequence[str]) -> bool:
+    """As in "so that users could", "I was hoping you could": not "so being late could upset them"."""
+    follows = any(first == "so" and then.endswith("ing") for first, then in pairwise(before))
+    return not follows and not _ASKING.isdisjoint(before)
 
 
 def _is_chosen(words: Sequence[str], cue: Cue, before: str) -> bool:
@@ -91,6 +99,12 @@ def _is_chosen(words: Sequence[str], cue: Cue, before: str) -> bool:
 def _clause(words: Sequence[str]) -> Sequence[str]:
     """What stands behind the last comma."""
     return words[max((at + 1 for at, word in enumerate(words) if word == ","), default=0) :]
+
+
+def _said_to_be(words: Sequence[str]) -> Sequence[str]:
+    """The words after "suggesting that", where these stand: what is suggested has a tense of its own."""
+    at = next((at for at in range(len(words) - 1, 0, -1) if words[at] == "that" and words[at - 1] in _SUGGESTING), None)
+    return words if at is None else words[at + 1 :]
 
 
 def _is_past(words: Sequence[str]) -> bool:

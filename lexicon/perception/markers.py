@@ -48,9 +48,11 @@ _LEADING = (
     | word_set("it there that this these which a an the seem seems seemed will would to of so and but or my here as")
 )
 """Words that lead up to a marker: "it is likely" is "likely"."""
-_LEMMAS = {"seems": "seem", "seemed": "seem", "seeming": "seem", "appears": "appear", "appeared": "appear", "suggests": "suggest", "suggested": "suggest",
+_LEMMAS = {"seems": "seem", "seemed": "seem", "seeming": "seem", "appears": "appear", "appeared": "appear", "appearing": "appear", "suggests": "suggest", "suggested": "suggest",
            "indicates": "indicate", "indicated": "indicate", "suggesting": "suggest", "indicating": "indicate", "rumoured": "rumored", "sceptical": "skeptical", "doubts": "doubt", "hypothesised": "hypothesized",
            "theorised": "theorized"}  # fmt: skip
+_I = word_set("i am will have would had")
+"""Large in any sentence: "I'm", "I'll"."""
 _WORD = re.compile(r"[a-z]+")
 
 
@@ -160,9 +162,13 @@ def _epistemic(tokens: Sequence[Token], words: Sequence[str], is_phrase: bool) -
 
 
 def _is_title(tokens: Sequence[Token], cue: Cue) -> bool:
-    """Whether the cue opens a quoted name: "Seems Like Old Times"."""
+    """Whether the cue opens a quoted name ("Seems Like Old Times") or stands in one ("Because I Don't Know What To Do")."""
     opens = cue.first > 0 and tokens[cue.first - 1].word in {'"', "“", "*", "_"}
-    return opens and all(token.capital for token in tokens[cue.first : cue.first + 3])
+    if opens and all(token.capital for token in tokens[cue.first : cue.first + 3]):
+        return True
+    around = (*tokens[max(0, cue.first - 2) : cue.first], *tokens[cue.last + 1 : cue.last + 3])
+    titled = [token.capital and token.word not in _I for token in around]
+    return len(around) == 4 and sum(titled) >= 3 and all(token.capital for token in around)
 
 
 def _merged(words: Sequence[str], found: Sequence[_Found]) -> Iterator[_Found]:

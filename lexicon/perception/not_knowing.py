@@ -8,7 +8,7 @@ from hedgerow.lexicon.perception.around import BE, SUBJECT, within, word_at
 from hedgerow.lexicon.text.words import word_set
 
 _ASKED_FOR = word_set(
-    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description summary calculation source sources record records formula"
+    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description summary calculation source sources record records formula day month months year years dates names identity"
 )
 KNOWING = word_set(
     "information info context knowledge access data detail details figure figures record records source sources fact facts answer answers memory recollection awareness confirmation"
@@ -21,7 +21,9 @@ _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judg
 GIVING = word_set("provide give offer find access")
 AT_HAND = word_set("available memorized memorised hand")
 """Said of what somebody does not have who does not know it: "I do not have that date on hand"."""
-ASSURED = word_set("reliable confirmed verified verifiable definitive authoritative exact precise accurate")
+ASSURED = word_set(
+    "reliable confirmed verified verifiable definitive authoritative exact precise accurate known canonical official"
+)
 """Of what somebody has not who does not know it: "I do not have a confirmed date"."""
 NOT_KNOWING = (
     KNOWING
@@ -31,14 +33,21 @@ NOT_KNOWING = (
     | AT_HAND
     | ASSURED
     | _HARD_TO
-    | word_set("specific found can could not unable able hard difficult impossible possible to have be")
+    | word_set(
+        "specific found can could not unable able hard difficult impossible possible to have be more need needed required"
+    )
 )
 """What stands in the name of a marker by which the writer does not know: "not have information", whatever information it is."""
 _SURELY = word_set("confidently reliably accurately definitively conclusively")
 """Between "cannot" and "give": what is given is an answer, whatever it is called."""
 _MISSING = word_set("information info record records details data source sources")
+_KEPT = word_set("data database knowledge records memory")
+"""Where something is "not in my" that the writer does not know."""
 _ABOUT = word_set("available about on regarding to found")
 """After "no information", where the writer has none; also after "is", "has been"."""
+_LEARNING = word_set("know determine verify confirm")
+"""What somebody has not "the capability to" do who lacks knowledge."""
+_NEEDED = word_set("need needed required require")
 _FINDABLE = word_set("my our value values solution solutions way root roots job time")
 """What somebody "cannot find" without lacking knowledge."""
 _PHRASES = word_set("lie lies joke jokes story stories truth difference apart")
@@ -56,6 +65,8 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
                 yield start, index
         elif word in _MISSING and (start := _missing(words, index)) is not None:
             yield start, index
+        elif word == "more" and (end := _needed(words, index)) is not None:
+            yield index, end
         elif (
             word == "available"
             and "not" in words[max(0, index - 2) : index]
@@ -63,6 +74,12 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
             and not _MISSING.isdisjoint(_clause(words, index))
         ):
             yield words.index("not", max(0, index - 2)), index
+        elif word == "my" and words[max(0, index - 2) : index] == ["not", "in"]:
+            if (end := within(words, index, _KEPT)) is not None:
+                yield index - 2, end
+        elif word == "found" and words[index - 2 : index - 1] != ["be"] and words[index - 1] == "not":
+            if words[index + 1 : index + 2] == ["in"] and not _MISSING.isdisjoint(_clause(words, index)):
+                yield index - 1, index
         elif words[max(0, index - 3) : index] in (["can", "not", "be"], ["could", "not", "be"]):
             if word in FOUND_OUT or (word == "found" and not _MISSING.isdisjoint(_clause(words, index))):
                 yield index - 3, index
@@ -91,7 +108,7 @@ def _clause(words: Sequence[str], index: int) -> Sequence[str]:
 
 def _lacked(words: Sequence[str], index: int) -> int | None:
     """The last word of what is not had after "have": "the information", "a confirmed date", "that specific", "her name memorized"."""
-    if words[index + 1 : index + 3] == ["that", "specific"]:
+    if words[index + 1 : index + 3] in (["that", "specific"], ["the", "specific"]):
         return index + 2
     if (end := within(words, index, KNOWING | ASSURED)) is not None:
         return end
@@ -109,18 +126,30 @@ def _is_at_hand(words: Sequence[str], at: int) -> bool:
 
 def _missing(words: Sequence[str], index: int) -> int | None:
     """Where "no information", "no reliable record" begins; not "there is no further information"."""
-    if words[index - 2 : index - 1] == ["no"] and words[index - 1] in ASSURED:
-        return index - 2
+    lead = next((at for at in range(index - 2, max(index - 5, -1), -1) if words[at] == "no"), None)
+    if lead is not None and not ASSURED.isdisjoint(words[lead + 1 : index]):
+        return lead
     after = next(
         (word for word in words[index + 1 : index + 4] if word not in {"is", "was", "has", "have", "been"}), ""
     )
     if words[max(0, index - 2) : index] == ["not", "enough"] or (
         words[index - 2 : index - 1] == ["no"]
-        and after == "available"
+        and after in {"available", "about", "on", "regarding"}
         and words[index - 1] not in {"further", "additional", "more"}
     ):
         return index - 2
     return index - 1 if word_at(words, index - 1) == "no" and after in _ABOUT else None
+
+
+def _needed(words: Sequence[str], index: int) -> int | None:
+    """The last word of "more information would be needed to confirm", "more context or information to answer" after "I need"; None elsewhere."""
+    if KNOWING.isdisjoint(words[index + 1 : index + 2]):
+        return None
+    asked = not _NEEDED.isdisjoint(words[max(0, index - 1) : index]) and not SUBJECT.isdisjoint(words[max(0, index - 4) : index])  # fmt: skip
+    asked = asked or not _NEEDED.isdisjoint(words[index + 2 : index + 6])
+    verbs = (at for at in range(index + 2, min(index + 9, len(words))) if words[at] in TELLING)
+    end = next(verbs, None) if asked else None
+    return end if end is not None and "to" in words[end - 2 : end] else None
 
 
 def _inability(words: Sequence[str], index: int) -> int | None:
@@ -144,5 +173,7 @@ def _inability(words: Sequence[str], index: int) -> int | None:
 
 def _is_impossible(words: Sequence[str], at: int) -> bool:
     if words[at : at + 2] == ["not", "have"]:
-        return words[at + 2] in {"the", "any"} and "know" in words[at + 3 : at + 6]  # "the ability to know"
+        return words[at + 2] in {"the", "any"} and not _LEARNING.isdisjoint(
+            words[at + 3 : at + 6]
+        )  # "the ability to know"
     return words[at] == "impossible" or words[at : at + 2] in (["not", "possible"], ["not", "able"])

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from hedgerow.proxy.audit.engine import Connection
-from hedgerow.proxy.audit.hours import CELLS, HOUR_S, SUMMED, Parts, Stretch, cell, parts_of, row_sums
+from hedgerow.proxy.audit.hours import CELLS, HOUR_S, SUMMED, Parts, Stretch, cell, parts_of, row_sums, served_marker
 from hedgerow.proxy.audit.queries import Period, of_route
-from hedgerow.proxy.audit.tables import answers, hour_counts, hour_endings
+from hedgerow.proxy.audit.tables import answers, hour_counts, hour_endings, verdicts
 
 TOKENS = ("answer", "samples", "rewrite", "escalation")
 """What tokens are spent on, in the order of `Tally.tokens`."""
@@ -106,7 +106,7 @@ def abstained(connection: Connection, period: Period, route: str | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class MarkerSums:
-    """Answers of one route whose drafts bore one marker (`<several>`: more), and their raw confidences summed, and squared and summed."""
+    """Answers of one route that bore one marker (`<several>`: more), and their raw confidences summed, and squared and summed."""
 
     route: str
     marker: str
@@ -115,9 +115,15 @@ class MarkerSums:
     squares: float
 
 
-def marker_sums(connection: Connection, period: Period, route: str | None = None) -> list[MarkerSums]:
+MarkerKind = Literal["marker", "served"]
+"""Of the draft's own words, or of what was served, where a hedge of ours goes by its id."""
+
+
+def marker_sums(
+    connection: Connection, period: Period, route: str | None = None, kind: MarkerKind = "marker"
+) -> list[MarkerSums]:
     """Of a period, by route and marker; answers whose marker was not read (rows from before schema 0011, other languages) are left out."""
-    a = answers.c
+    a, name = answers.c, _marker(kind)
     mean = a.raw_alpha / (a.raw_alpha + a.raw_beta)
     parts = parts_of(connection, period.since, period.until)
     found: dict[tuple[str, str], MarkerSums] = {}
@@ -129,16 +135,34 @@ def marker_sums(connection: Connection, period: Period, route: str | None = None
 
     for stretch in parts.between:
         rows = (
-            sa.select(a.route, a.own_marker, sa.func.count(), sa.func.sum(mean), sa.func.sum(mean * mean))
-            .where(a.own_marker.is_not(None), a.route.is_not(None), stretch.holds(a.created_at), *of_route(route))
-            .group_by(a.route, a.own_marker)
+            sa.select(a.route, name, sa.func.count(), sa.func.sum(mean), sa.func.sum(mean * mean))
+            .where(name.is_not(None), a.route.is_not(None), stretch.holds(a.created_at), *of_route(route))
+            .group_by(a.route, name)
         )
         for row in connection.execute(rows):
             add(*row)
-    for sums in _hour_counts(connection, "marker", parts, route):
+    for sums in _hour_counts(connection, kind, parts, route):
         if sums.route:
             add(sums.route, sums.name, sums.answers, sums.total, sums.squares)
     return [found[key] for key in sorted(found)]
+
+
+def marker_verdicts(
+    connection: Connection, period: Period, route: str | None = None, kind: MarkerKind = "marker"
+) -> dict[tuple[str, str], tuple[int, float]]:
+    """By route and marker: current verdicts on the answers of a period, and their sum."""
+    a, v, name = answers.c, verdicts.c, _marker(kind)
+    graded = (
+        sa.select(a.route, name, sa.func.count(), sa.func.sum(v.correct))
+        .join_from(verdicts, answers, v.answer_id == a.id)
+        .where(v.current, name.is_not(None), a.route.is_not(None), period.holds(a.created_at), *of_route(route))
+        .group_by(a.route, name)
+    )
+    return {(of, marker): (int(n), float(right)) for of, marker, n, right in connection.execute(graded)}
+
+
+def _marker(kind: MarkerKind) -> sa.ColumnElement[Any]:
+    return (answers.c.own_marker if kind == "marker" else served_marker()).label("marker_name")
 
 
 def _hour_counts(connection: Connection, kind: str, parts: Parts, route: str | None) -> sa.Result[Any]:

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from hedgerow.proxy.audit.engine import Connection, Engine, transaction
 from hedgerow.proxy.audit.tables import answers, hour_counts, hour_endings, hours
+from hedgerow.proxy.outcomes import Status
 
 HOUR_S = 3600
 LATE_S = 1800.0
@@ -28,6 +29,10 @@ TOKENS = ("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalatio
 COSTS = ("cost_answer", "cost_calibration")
 SUMMED = ("requests", *TOKENS, "duration_ms", *COSTS, "unpriced")
 """What is summed over requests that ended alike, as `hour_endings` names it."""
+_HEDGED, _ABSTAINED, _ESCALATED = (
+    sa.literal_column(f"'{ending}'") for ending in (Status.HEDGED, Status.ABSTAINED, Status.ESCALATED)
+)
+"""Written out: PostgreSQL takes an expression with parameters for another one in GROUP BY."""
 _LOCK = 0x6865_6467_6868
 """Any number that nobody else locks."""
 
@@ -97,6 +102,15 @@ def cell(alpha: sa.ColumnElement[Any], beta: sa.ColumnElement[Any]) -> sa.Column
     return sa.case((found >= CELLS, CELLS - 1), else_=found)
 
 
+def served_marker() -> sa.ColumnElement[Any]:
+    """What an answer was worded with (shadow: would have been): the id of our hedge, else the draft's own marker; null where nobody got it, no draft
+    marker was read or no one entry of the lexicon words it.
+    """
+    a = answers.c
+    unsaid = (a.status == _ABSTAINED) | (a.status == _ESCALATED) | a.own_marker.is_(None)
+    return sa.case((unsaid, sa.null()), (a.status == _HEDGED, a.hedge), else_=a.own_marker)
+
+
 def sum_up_next(engine: Engine, now: float) -> int | None:
     """Sum up the newest hour that has ended long enough ago and is not summed up; its beginning, seconds since 1970, or None where all are.
 
@@ -150,6 +164,7 @@ def _sum_up(connection: Connection, hour: int) -> None:
         ("raw", sa.cast(cell(a.raw_alpha, a.raw_beta), sa.String), a.raw_alpha.is_not(None)),
         ("calibrated", sa.cast(cell(a.alpha, a.beta), sa.String), a.alpha.is_not(None)),
         ("marker", a.own_marker, a.own_marker.is_not(None)),
+        ("served", served_marker(), served_marker().is_not(None)),
     ):
         keys = (sa.func.coalesce(a.route, ""), name)
         sums = (sa.func.count(), sa.func.sum(mean), sa.func.sum(mean * mean))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from hedgerow.proxy.audit.engine import transaction
+from hedgerow.proxy.audit.queries import of_route
 from hedgerow.proxy.audit.tables import answers, texts, verdicts
 
 _AT_A_TIME = 500
@@ -19,6 +20,7 @@ class Recorded:
 
     Attributes:
         draft: the model's own words.
+        answer: the final words (shadow: what would have been served); the draft's where it stands.
         samples: the answers drawn, the draft among them.
         correct: by its current verdict; None without one, or where that is neither right nor wrong.
     """
@@ -28,28 +30,29 @@ class Recorded:
     model: str
     question: str
     draft: str
+    answer: str
     samples: tuple[str, ...]
     correct: bool | None
 
 
-def recorded_answers(engine: sa.Engine, *, since: float = 0.0) -> Iterator[Recorded]:
+def recorded_answers(engine: sa.Engine, *, since: float = 0.0, route: str | None = None) -> Iterator[Recorded]:
     """Answers whose words and samples are kept (`audit.store_text: full` or `redacted`), oldest first.
 
     Raises:
         StoreError: the store cannot be read.
     """
     after = ""
-    while rows := _page(engine, since, after):
+    while rows := _page(engine, since, after, route):
         for row in rows:
             if isinstance(row.samples, list) and len(row.samples) > 1:
                 yield Recorded(
                     row.id, row.route or "", row.model or "", row.question or "", row.draft,
-                    tuple(map(str, row.samples)), None if row.correct not in (0.0, 1.0) else bool(row.correct),
+                    row.draft if row.answer is None else row.answer, tuple(map(str, row.samples)), None if row.correct not in (0.0, 1.0) else bool(row.correct),
                 )  # fmt: skip
         after = rows[-1].id
 
 
-def _page(engine: sa.Engine, since: float, after: str) -> list[sa.Row[tuple[object, ...]]]:
+def _page(engine: sa.Engine, since: float, after: str, route: str | None) -> list[sa.Row[tuple[object, ...]]]:
     current = sa.and_(verdicts.c.answer_id == answers.c.id, verdicts.c.current)
     wanted = [
         answers.c.id > after,
@@ -57,9 +60,9 @@ def _page(engine: sa.Engine, since: float, after: str) -> list[sa.Row[tuple[obje
         texts.c.draft.is_not(None),
         texts.c.samples.is_not(None),
     ]
-    wanted += [answers.c.store_text.in_(("full", "redacted"))]
+    wanted += [answers.c.store_text.in_(("full", "redacted")), *of_route(route)]
     query = (
-        sa.select(answers.c.id, answers.c.route, answers.c.model, texts.c.question, texts.c.draft, texts.c.samples, verdicts.c.correct)
+        sa.select(answers.c.id, answers.c.route, answers.c.model, texts.c.question, texts.c.draft, texts.c.answer, texts.c.samples, verdicts.c.correct)
         .join(texts, texts.c.answer_id == answers.c.id)
         .outerjoin(verdicts, current)
         .where(*wanted)

@@ -359,7 +359,7 @@ hour_counts = sa.Table(
         "kind",
         sa.String(16),
         primary_key=True,
-        comment="raw, calibrated: answers by mean confidence; marker: by the draft's own",
+        comment="raw, calibrated: answers by mean confidence; marker: by the draft's own; served: by what was served",
     ),
     sa.Column("route", sa.String(64), primary_key=True, comment="empty where no route took the request"),
     sa.Column(

@@ -30,7 +30,7 @@ from hedgerow.proxy.cli.common import (
 )
 from hedgerow.proxy.cli.conditions import parse_conditions
 from hedgerow.proxy.cli.faithfulness_drawing import ToDraw, draw_to, prompts_of
-from hedgerow.proxy.cli.judging import Judge, Way, check, judging, paced
+from hedgerow.proxy.cli.judging import Judge, RouteOfAudit, Way, check, judging, paced
 from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.answers import Looked
@@ -78,13 +78,6 @@ Shots = Annotated[
     ),
 ]
 Model = Annotated[str, typer.Option(help="With --draw: model to ask for, where the route does not fix one.")]
-RouteName = Annotated[
-    str | None,
-    typer.Option(
-        "--route",
-        help="With --judge llm: whose judge, by default the first route that calibrates. With --audit: answers of this route only.",
-    ),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Conditions = Annotated[
     list[str] | None,
@@ -114,7 +107,7 @@ def faithfulness(
     demonstrations: Shots = None,
     model: Model = "",
     judge: Judge = "none",
-    route: RouteName = None,
+    route: RouteOfAudit = None,
     as_json: AsJson = False,
     fail_if: Conditions = None,
     report: Page = None,
@@ -229,7 +222,7 @@ def _print_figures(console: Console, title: str, group: Json) -> None:
     for metric in METRICS:
         table.add_row(metric, *_figure(group, metric))
     for name in ("cmfg_always_decisive", "punting_rate", "accuracy"):
-        table.add_row(name, _number(group[name]), "")
+        table.add_row(name, _number(group[name]), group["why"].get(name, ""))
     table.add_row("n", f"{group['n']:,}", "")
     console.print(table)
 
@@ -251,7 +244,9 @@ def _print_curve(console: Console, curve: list[Json]) -> None:
 
 def _figure(group: Json, metric: str) -> tuple[str, str]:
     interval = group.get(f"{metric}_interval")
-    return _number(group[metric]), f"{interval[0]:.3f} to {interval[1]:.3f}" if interval else ""
+    return _number(group[metric]), f"{interval[0]:.3f} to {interval[1]:.3f}" if interval else group["why"].get(
+        metric, ""
+    )
 
 
 def _number(value: float | None) -> str:

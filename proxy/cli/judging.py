@@ -27,6 +27,13 @@ Judge = Annotated[
 RouteName = Annotated[
     str | None, typer.Option("--route", help="With --judge llm: whose judge. Default: the first route that calibrates.")
 ]
+RouteOfAudit = Annotated[
+    str | None,
+    typer.Option(
+        "--route",
+        help="With --judge llm: whose judge, by default the first route that calibrates. With --audit: answers of this route only.",
+    ),
+]
 Made = TypeVar("Made", covariant=True)
 ENTRY = "measured"
 """The entry of a kept row that says how it was measured."""

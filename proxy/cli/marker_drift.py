@@ -1,4 +1,4 @@
-"""Whether a model's own hedges keep their meaning, for `hedgerow markers --audit`: the table of the dashboard, in words and in JSON."""
+"""Whether hedges keep their meaning, the model's own and those that were served, for `hedgerow markers --audit`: the table of the dashboard, in words and in JSON."""
 
 from __future__ import annotations
 
@@ -19,33 +19,34 @@ from hedgerow.proxy.monitoring.markers import (
     MarkerDrift,
     Step,
     drift_of_markers,
-    with_curves,
 )
 from hedgerow.proxy.types import Json
 
 _BARS = "▁▂▃▄▅▆▇█"
 
 
-def read_drift(engine: Engine, since: float) -> list[MarkerDrift]:
+def read_drift(engine: Engine, since: float, route: str | None = None) -> list[MarkerDrift]:
     """The most frequent markers since a moment, beside as long a stretch before it.
 
     Raises:
         StoreError: the store cannot be read.
     """
     with transaction(engine) as connection:
-        period = Period(since, time.time())
-        return with_curves(connection, period, drift_of_markers(connection, period))
+        return drift_of_markers(connection, Period(since, time.time()), route)
 
 
 def in_json(row: MarkerDrift) -> Json:
     """One marker on one route; `change` is null where the stretch before has too few answers."""
-    figures = {"mic": row.mic, "earlier": row.earlier, "change": row.change}
+    figures = {"mic": row.mic, "earlier": row.earlier, "change": row.change, "right": row.right}
     return {
+        "words": row.words,
         "route": row.route,
         "marker": row.marker,
         "answers": row.answers,
         "answers_before": row.before,
         "drifts": row.drifts,
+        "people": row.people,
+        "graded": row.graded,
         **{name: None if of is None else of.estimate for name, of in figures.items()},
         **{f"{name}_interval": None if of is None else [of.low, of.high] for name, of in figures.items()},
         "curve": [
@@ -69,15 +70,19 @@ def print_drift(console: Console, rows: Sequence[MarkerDrift]) -> None:
         )
         return
     console.print(
-        "\ndoes it still mean the same? mean raw confidence of the answers whose draft bore a marker", soft_wrap=True
+        "\ndoes it still mean the same? mean raw confidence (MIC) of the answers that bore a marker, in the model's own words and as served",
+        soft_wrap=True,
     )
-    table = Table("route", "marker", "answers", "MIC", "then", "MIC then", "change", box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(
-            row.route, row.marker, f"{row.answers:,}", _figure(row.mic, ""), f"{row.before:,}", _figure(row.earlier, ""),
-            _figure(row.change, "+") + (" *" if row.drifts else ""),
-        )  # fmt: skip
-    show(table, console)
+    for words in dict.fromkeys(row.words for row in rows):
+        table = Table(words, "route", "answers", "MIC", "right", "people read", "then", "MIC then", "change", box=None, pad_edge=False)  # fmt: skip
+        for row in rows:
+            if row.words == words:
+                table.add_row(
+                    row.marker, row.route, f"{row.answers:,}", _figure(row.mic, ""), _figure(row.right, ""),
+                    "–" if row.people is None else f"{row.people:.2f}", f"{row.before:,}", _figure(row.earlier, ""),
+                    _figure(row.change, "+") + (" *" if row.drifts else ""),
+                )  # fmt: skip
+        show(table, console)
     console.print(
         f"then: as long a stretch before this one; a marker needs {MIN_ANSWERS} answers in each. ± 95 %; *: a change of more than that, as one in twenty is by chance",
         soft_wrap=True,
@@ -92,7 +97,7 @@ def _print_curves(console: Console, rows: Sequence[MarkerDrift]) -> None:
         soft_wrap=True,
     )
     for row in rows:
-        console.print(f"{_bars(row.curve)}  {row.marker} ({row.route})", soft_wrap=True)
+        console.print(f"{_bars(row.curve)}  {row.marker} ({row.route}, {row.words})", soft_wrap=True)
 
 
 def _bars(curve: Sequence[Step]) -> str:

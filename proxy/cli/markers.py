@@ -31,7 +31,7 @@ from hedgerow.proxy.cli.common import (
     write_file,
     write_page,
 )
-from hedgerow.proxy.cli.judging import Judge, RouteName, Way, check, judging, paced
+from hedgerow.proxy.cli.judging import Judge, RouteOfAudit, Way, check, judging, paced
 from hedgerow.proxy.cli.marker_drift import in_json, print_drift, read_drift
 from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.cli.store import open_audit
@@ -39,7 +39,7 @@ from hedgerow.proxy.lab.markers import measuring, running
 from hedgerow.proxy.lab.markers.analysis import METRIC_NAMES, UNNAMED, Gathered, document
 from hedgerow.proxy.lab.markers.lexicon import LEAST_DATASETS, UNSTABLE, own_lexicon
 from hedgerow.proxy.lab.markers.rows import read_rows
-from hedgerow.proxy.lab.markers.running import Read, ToMeasure
+from hedgerow.proxy.lab.markers.running import Read, ToMeasure, Words
 from hedgerow.proxy.lab.report.markers import render
 from hedgerow.proxy.monitoring.markers import MarkerDrift
 from hedgerow.proxy.types import Json
@@ -63,6 +63,16 @@ class _Source:
     drift: list[MarkerDrift] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Audited:
+    """Which answers of the audit, and which words of them."""
+
+    since: str
+    words: Words
+    route: str | None
+    config: Path
+
+
 USUAL = ",".join(map(str, THRESHOLDS))
 
 Data = Annotated[
@@ -75,6 +85,9 @@ Data = Annotated[
 Audit = Annotated[
     bool,
     typer.Option("--audit", help="Instead of --data: the answers whose words the audit keeps, each route a dataset."),
+]
+Wording = Annotated[
+    Words, typer.Option("--words", help="With --audit: markers of the model's own words, or of what was served.")
 ]
 Thresholds = Annotated[
     str, typer.Option(help="Sentences of a dataset that a marker needs, one or more numbers; pictures show the first.")
@@ -101,8 +114,9 @@ def markers(
     data: Data = None,
     audit: Audit = False,
     since: Annotated[str, typer.Option(help="With --audit: how far back, such as 14d, or a date.")] = "30d",
+    words: Wording = "own",
     judge: Judge = "none",
-    route: RouteName = None,
+    route: RouteOfAudit = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     thresholds: Thresholds = USUAL,
     test_share: TestShare = 0.0,
@@ -121,12 +135,14 @@ def markers(
     at = _thresholds(thresholds)
     if (data is None) is not audit:
         stop("name a file with --data, or take the audit with --audit")
+    if words == "served" and not audit:
+        stop("--words served is for --audit: a file has one answer a line")
     if out is None and judge == "llm":
         out = Path(f"audit{KEPT}") if data is None else data.with_name(data.name + KEPT)
     way = Way(judge, route, config, out, concurrency, yes)
     with (
         one_sentence(on_interrupt="stopped; the same command continues" if out else "stopped"),
-        _source(data, since, config) as source,
+        _source(data, _Audited(since, words, route, config)) as source,
     ):
         gathered, unfinished = anyio.run(_gathered, source, way, skip_bad)
     _only(gathered, model)
@@ -136,7 +152,7 @@ def markers(
         gathered, thresholds=at, test_share=test_share
     )
     if source.drift is not None:
-        figures["drift"] = [in_json(row) for row in source.drift]
+        figures |= {"words": words, "drift": [in_json(row) for row in source.drift]}
     if report is not None:
         write_page(report, render(figures))
     if lexicon is not None:
@@ -203,14 +219,15 @@ def _nothing(source: _Source, gathered: Gathered) -> str:
 
 
 @contextmanager
-def _source(data: Path | None, since: str, config: Path) -> Iterator[_Source]:
+def _source(data: Path | None, audited: _Audited) -> Iterator[_Source]:
     """The file, or the audit while it is open."""
     if data is not None:
         yield _Source(data.name, partial(read_rows, data), data)
         return
-    after = moment(since)
-    with open_audit(config) as (_, engine):
-        yield _Source("the audit", partial(running.from_audit, engine, after), None, read_drift(engine, after))
+    after, route = moment(audited.since), audited.route
+    with open_audit(audited.config) as (_, engine):
+        read = partial(running.from_audit, engine, after, audited.words, route)
+        yield _Source("the audit", read, None, read_drift(engine, after, route))
 
 
 async def _gathered(source: _Source, way: Way, skip_bad: bool) -> tuple[Gathered, int]:
@@ -284,6 +301,8 @@ def _print_model(console: Console, model: Json, thresholds: Sequence[int]) -> No
             console.print(
                 f"{how} {NO_MARKER}: no metric is defined at T = {', '.join(map(str, thresholds))}", soft_wrap=True
             )
+    for line in model["undefined"]:
+        console.print(f"–  {line}", soft_wrap=True)
     show(_markers_table(model), console)
     if len(model["markers"]) > SHOWN:
         console.print(f"and {len(model['markers']) - SHOWN} rarer markers: --json has all")

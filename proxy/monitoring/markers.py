@@ -1,26 +1,35 @@
-"""Do a model's own hedges keep their meaning? Marker internal confidence by route, in this period and in the one before."""
+"""Do hedges keep their meaning, the model's own and those that clients were served? Marker internal confidence by route, in this period and in the one before."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from math import sqrt
 
-from hedgerow.calibration.metrics import Interval
-from hedgerow.lexicon.perception.markers import SEVERAL
-from hedgerow.proxy.audit.counts import MarkerSums, marker_sums
+import numpy as np
+
+from hedgerow.calibration.metrics import Interval, wilson_interval
+from hedgerow.lexicon import load
+from hedgerow.lexicon.perception.markers import SEVERAL, standard
+from hedgerow.lexicon.perception.people import people_read
+from hedgerow.proxy.audit.counts import MarkerKind, MarkerSums, marker_sums, marker_verdicts
 from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.queries import Period
+from hedgerow.proxy.audit.spoken import OWN_WORDS, SERVED
 
 MIN_ANSWERS = 20
 """Fewest answers that a marker's confidence is reported from, in each period."""
 SHOWN = 20
-"""Markers in the table, the most frequent ones."""
+"""Markers of either wording in the table, the most frequent ones."""
 STEPS = 6
 """Steps of a curve in each of the two periods."""
 MIN_STEP = 5
 """Fewest answers that a step's confidence is reported from."""
+WORDINGS: Mapping[str, MarkerKind] = {OWN_WORDS: "marker", SERVED: "served"}
+"""By whose words they are, the kind of their counts."""
 _WITHIN = 1.96
 
 
@@ -39,13 +48,17 @@ class MarkerDrift:
     """One marker on one route.
 
     Attributes:
-        answers, before: answers whose draft bore it, in the period and in the one before.
+        words: whose marker it is: the draft's (`own words`), or that of the answer as the client got it (`served`).
+        answers, before: answers that bore it, in the period and in the one before.
         mic: their mean raw confidence in the period, with its 95 % interval.
         earlier: the same of the period before; None where it has too few of them.
         change: `mic` less `earlier`, with the 95 % interval of the difference (Welch's, by the normal distribution).
-        curve: both periods in steps, oldest first, the later half being the period; empty where it was not asked for.
+        people: the confidence that people read in the marker; None where that is not known.
+        graded, right: current verdicts on the answers of the period, and how often they are right, with Wilson's interval; None without a verdict.
+        curve: both periods in steps, oldest first, the later half being the period; empty where there is none before.
     """
 
+    words: str
     route: str
     marker: str
     answers: int
@@ -53,6 +66,9 @@ class MarkerDrift:
     mic: Interval
     earlier: Interval | None
     change: Interval | None
+    people: float | None = None
+    graded: int = 0
+    right: Interval | None = None
     curve: tuple[Step, ...] = ()
 
     @property
@@ -61,63 +77,128 @@ class MarkerDrift:
         return self.change is not None and not self.change.low <= 0.0 <= self.change.high
 
 
+_Key = tuple[str, str, str]
+"""Wording, route, marker."""
+
+
+@dataclass(slots=True)
+class Sums:
+    """Raw confidences summed, and squared and summed, of any number of answers."""
+
+    answers: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def add(self, other: Sums | MarkerSums) -> None:
+        """Take in others."""
+        self.answers += other.answers
+        self.total += other.total
+        self.squares += other.squares
+
+
 def drift_of_markers(connection: Connection, period: Period, route: str | None = None) -> list[MarkerDrift]:
     """The most frequent markers of a period, beside the stretch of the same length before it (all time has none)."""
-    now = marker_sums(connection, period, route)
-    if period.since is None:
-        return compared(now, ())
-    length = period.until - period.since
-    return compared(now, marker_sums(connection, Period(period.since - length, period.since), route))
+    edges = _edges(period)
+    periods = [Period(*at) for at in pairwise(edges)] if edges else [period]
+    steps = [
+        by_marker({words: marker_sums(connection, at, route, kind) for words, kind in WORDINGS.items()})
+        for at in periods
+    ]
+    verdicts = {words: marker_verdicts(connection, period, route, kind) for words, kind in WORDINGS.items()}
+    return drift(steps, edges, verdicts)
 
 
-def with_curves(connection: Connection, period: Period, rows: Sequence[MarkerDrift]) -> list[MarkerDrift]:
-    """The same markers with their confidence over time; all time has no curve."""
+def _edges(period: Period) -> list[float]:
+    """The moments around the steps of both stretches; none for all time."""
     if period.since is None:
-        return list(rows)
+        return []
     step = (period.until - period.since) / STEPS
-    edges = [period.until - step * left for left in range(2 * STEPS, -1, -1)]
-    sums = [
-        {(of.route, of.marker): of for of in marker_sums(connection, Period(since, until))}
-        for since, until in pairwise(edges)
-    ]
-    return [
-        replace(
-            row,
-            curve=tuple(
-                _step(*at, of.get((row.route, row.marker))) for at, of in zip(pairwise(edges), sums, strict=True)
-            ),
-        )
-        for row in rows
-    ]
+    return [period.until - step * left for left in range(2 * STEPS, -1, -1)]
 
 
-def _step(since: float, until: float, sums: MarkerSums | None) -> Step:
+def by_marker(sums: Mapping[str, Iterable[MarkerSums]]) -> dict[_Key, Sums]:
+    """Sums by wording, route and standardised marker; answers with several markers are left out."""
+    pooled: defaultdict[_Key, Sums] = defaultdict(Sums)
+    for words, each in sums.items():
+        for of in each:
+            pooled[words, of.route, _name_of(of.marker)].add(of)
+    return {key: of for key, of in pooled.items() if key[2] != SEVERAL}
+
+
+@cache
+def _name_of(marker: str) -> str:
+    """The standardised name: that of a hedge of ours by its id; other names, and ids of a lexicon of one's own, as they are."""
+    entry = load().get(marker)
+    return marker if entry is None or not entry.phrase else standard(entry.phrase)
+
+
+Verdicts = Mapping[str, Mapping[tuple[str, str], tuple[int, float]]]
+"""By wording, then route and marker: verdicts, and their sum."""
+
+
+def drift(steps: Sequence[Mapping[_Key, Sums]], edges: Sequence[float], verdicts: Verdicts) -> list[MarkerDrift]:
+    """Markers with answers enough, by wording, most frequent first. `steps`: oldest first, the later half being the period; a single one has nothing
+    before it. `edges`: the moments around them.
+    """
+    graded = _graded(verdicts)
+    half = len(steps) // 2
+    before, now = _together(steps[:half]), _together(steps[half:])
+    rows = []
+    for words in WORDINGS:
+        keys = [key for key, of in now.items() if key[0] == words and of.answers >= MIN_ANSWERS]
+        keys.sort(key=lambda key: (-now[key].answers, key))
+        for key in keys[:SHOWN]:
+            curve = tuple(_step(edges[at], edges[at + 1], of.get(key)) for at, of in enumerate(steps) if half)
+            rows.append(_compared(key, now[key], before.get(key, Sums()), graded.get(key, (0, 0.0)), curve))
+    return rows
+
+
+def _together(steps: Iterable[Mapping[_Key, Sums]]) -> dict[_Key, Sums]:
+    pooled: defaultdict[_Key, Sums] = defaultdict(Sums)
+    for step in steps:
+        for key, of in step.items():
+            pooled[key].add(of)
+    return dict(pooled)
+
+
+def _graded(verdicts: Verdicts) -> dict[_Key, tuple[int, float]]:
+    pooled: dict[_Key, tuple[int, float]] = {}
+    for words, each in verdicts.items():
+        for (route, marker), (number, right) in each.items():
+            key = (words, route, _name_of(marker))
+            known = pooled.get(key, (0, 0.0))
+            pooled[key] = (known[0] + number, known[1] + right)
+    return pooled
+
+
+def _compared(key: _Key, now: Sums, before: Sums, graded: tuple[int, float], curve: tuple[Step, ...]) -> MarkerDrift:
+    mean, variance = _mean(now)
+    earlier = change = None
+    if before.answers >= MIN_ANSWERS:
+        was, spread = _mean(before)
+        earlier, change = _around(was, spread), _around(mean - was, variance + spread)
+    words, route, marker = key
+    return MarkerDrift(
+        words, route, marker, now.answers, before.answers, _around(mean, variance), earlier, change,
+        people_read(marker).mean, graded[0], _right(*graded), curve,
+    )  # fmt: skip
+
+
+def _right(graded: int, right: float) -> Interval | None:
+    if not graded:
+        return None
+    share = right / graded
+    low, high = wilson_interval(np.array([share]), np.array([float(graded)]))
+    return Interval(share, float(low[0]), float(high[0]))
+
+
+def _step(since: float, until: float, sums: Sums | None) -> Step:
     if sums is None or sums.answers < MIN_STEP:
         return Step(since, until, 0 if sums is None else sums.answers, None)
     return Step(since, until, sums.answers, _around(*_mean(sums)))
 
 
-def compared(now: Sequence[MarkerSums], before: Sequence[MarkerSums]) -> list[MarkerDrift]:
-    """Markers with answers enough now, most frequent first; drafts with several are left out."""
-    earlier = {(sums.route, sums.marker): sums for sums in before}
-    frequent = sorted(
-        (sums for sums in now if sums.answers >= MIN_ANSWERS and sums.marker != SEVERAL), key=lambda sums: -sums.answers
-    )
-    return [_compared(sums, earlier.get((sums.route, sums.marker))) for sums in frequent[:SHOWN]]
-
-
-def _compared(now: MarkerSums, before: MarkerSums | None) -> MarkerDrift:
-    mean, variance = _mean(now)
-    known = 0 if before is None else before.answers
-    mic = _around(mean, variance)
-    if before is None or known < MIN_ANSWERS:
-        return MarkerDrift(now.route, now.marker, now.answers, known, mic, None, None)
-    was, spread = _mean(before)
-    change = _around(mean - was, variance + spread)
-    return MarkerDrift(now.route, now.marker, now.answers, known, mic, _around(was, spread), change)
-
-
-def _mean(sums: MarkerSums) -> tuple[float, float]:
+def _mean(sums: Sums) -> tuple[float, float]:
     """The mean, and the variance of that mean."""
     mean = sums.total / sums.answers
     spread = max(sums.squares - sums.answers * mean * mean, 0.0) / (sums.answers - 1)

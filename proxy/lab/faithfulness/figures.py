@@ -127,12 +127,24 @@ def figures(columns: Columns, *, resamples: int, seed: int) -> Json:
             known
             | dict.fromkeys([*METRICS, "cmfg_always_decisive"])
             | {"bins_filled": 0, "curve": [], "notes": notes(columns, 0)}
+            | {"why": dict.fromkeys([*METRICS, "cmfg_always_decisive", "accuracy"], "no answer asserts anything")}
         )
     measured = faithfulness_figures(d, c, f, rng=np.random.default_rng(seed), resamples=resamples)
     for name in METRICS:
         known |= _metric(name, getattr(measured, name), intervals=resamples > 0)
     known |= {"cmfg_always_decisive": measured.cmfg_always_decisive, "bins_filled": measured.bins_filled}
-    return known | {"curve": _curve(d, c, f), "notes": notes(columns, measured.bins_filled)}
+    return known | {"curve": _curve(d, c, f), "notes": notes(columns, measured.bins_filled), "why": _why(known, d, c)}
+
+
+def _why(known: Json, d: NDArray[np.float64], c: NDArray[np.float64]) -> Json:
+    """Why figures are not defined, by their names; {} where all are."""
+    why = {}
+    if known["spearman"] is None:
+        alike = "decisive" if np.ptp(d) == 0.0 else "confident"
+        why["spearman"] = "one answer has no rank" if d.size < 2 else f"all answers are equally {alike}"
+    if known["accuracy"] is None:
+        why["accuracy"] = "no answer says whether it is right"
+    return why
 
 
 def _metric(name: str, held: Interval | None, *, intervals: bool) -> Json:

@@ -27,6 +27,7 @@ from hedgerow.calibration.metrics.markers import Averaged, rank_agreement
 from hedgerow.lexicon.perception.people import people_read
 from hedgerow.proxy.lab.markers.lexicon import own_cd_mae
 from hedgerow.proxy.lab.markers.rows import Sentence
+from hedgerow.proxy.lab.markers.undefined import reasons, why_undefined
 from hedgerow.proxy.types import Json
 
 T = TypeVar("T")
@@ -98,12 +99,9 @@ def _model(name: str, sentences: Sequence[Sentence], thresholds: Sequence[int]) 
     responses = _responses(sentences)
     accuracy = _by_dataset(responses, lambda of: of.correct, fmean)
     cmfg = _by_dataset(responses, lambda of: of if of.gap else None, _cmfg)
-    plain = whole.without(NO_MARKER)
+    kinds = {"with": whole, "without": whole.without(NO_MARKER)}
     metrics = {
-        str(threshold): {
-            "with": _figures(measure_markers(whole, threshold=threshold, accuracy=accuracy, cmfg=cmfg)),
-            "without": _figures(measure_markers(plain, threshold=threshold, accuracy=accuracy, cmfg=cmfg)),
-        }
+        str(threshold): {how: _figures(of, threshold, accuracy, cmfg) for how, of in kinds.items()}
         for threshold in thresholds
     }
     return {
@@ -112,6 +110,7 @@ def _model(name: str, sentences: Sequence[Sentence], thresholds: Sequence[int]) 
         "responses": len(responses),
         "datasets": [_dataset(whole, i, responses, accuracy, cmfg) for i in range(len(whole.datasets))],
         "metrics": metrics,
+        "undefined": reasons(metrics),
         "markers": _markers(whole, sentences, responses),
         "rank_agreement": _agreement(whole, thresholds[0]),
         "notes": _notes(whole, thresholds[0]),
@@ -173,8 +172,17 @@ def _cmfg(responses: list[_Response]) -> float:
     return conditional_mean([faithfulness for faithfulness, _ in known], [fmean(of.confidence) for _, of in known])
 
 
-def _figures(measured: Mapping[str, Averaged]) -> Json:
-    return {name: {"value": of.value, "deviation": of.deviation, "over": of.over} for name, of in measured.items()}
+def _figures(of: Corpus, threshold: int, accuracy: Mapping[str, float], cmfg: Mapping[str, float]) -> Json:
+    """Every metric by its name; one that is not defined says why."""
+
+    def figure(name: str, metric: Averaged) -> Json:
+        known = {"value": metric.value, "deviation": metric.deviation, "over": metric.over}
+        return (
+            known if metric.value is not None else known | {"why": why_undefined(name, of, threshold, accuracy, cmfg)}
+        )
+
+    measured = measure_markers(of, threshold=threshold, accuracy=accuracy, cmfg=cmfg)
+    return {name: figure(name, metric) for name, metric in measured.items()}
 
 
 def _dataset(

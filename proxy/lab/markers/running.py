@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.lexicon.text.sentences import sentences
@@ -20,6 +21,8 @@ from hedgerow.proxy.lab.markers.measuring import Judge, asserting
 from hedgerow.proxy.lab.markers.rows import Answered, MeasuredAnswer, OneSentence, Row, parse_row, sentences_of
 from hedgerow.proxy.types import Json
 
+Words = Literal["own", "served"]
+"""Of an answer of the audit: the draft's words, or those that the client got (shadow: would have got)."""
 Read = Callable[[], Iterator[tuple[int, Row | BadRow]]]
 """Reads all rows once, with their numbers; called twice."""
 
@@ -54,20 +57,20 @@ def look(read: Read, kept: Container[str]) -> ToMeasure:
     return ToMeasure(looked, comparisons, min(drawn, default=None), max(drawn, default=None))
 
 
-def from_audit(engine: Engine, since: float) -> Iterator[tuple[int, Row]]:
-    """The recorded answers of an audit, each route a dataset: the model's own words against the other samples.
+def from_audit(engine: Engine, since: float, words: Words, route: str | None) -> Iterator[tuple[int, Row]]:
+    """The recorded answers of an audit, each route a dataset: the model's own words, or those that were served, against the other samples.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    for number, of in enumerate(recorded_answers(engine, since=since), start=1):
+    for number, of in enumerate(recorded_answers(engine, since=since, route=route), start=1):
         others = list(of.samples)
         if of.draft in others:
             others.remove(of.draft)
         yield (
             number,
             Answered(
-                question=of.question, answer=of.draft, samples=tuple(others),
+                question=of.question, answer=of.draft if words == "own" else of.answer, samples=tuple(others),
                 model=of.model, dataset=of.route, response=of.id, correct=of.correct,
             ),
         )  # fmt: skip

@@ -38,8 +38,22 @@ def test_the_marked_sentences_of_real_answers(half, precision, recall):
 
 
 def test_the_marked_sentences_with_varied_words():
-    """Those of licensed sources, by whose faults the rules were mended: as first met .979 and .945 (docs/evidence/markers.md)."""
-    found = measured("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", of=VARIED, key="draw")
+    """Those of licensed sources, by whose faults the rules were mended: as first met .976 and .942 (docs/evidence/markers.md)."""
+    found = measured(
+        "first",
+        "second",
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+        "eleventh",
+        of=VARIED,
+        key="draw",
+    )
     assert found[0] >= 0.975
     assert found[1] >= 0.975
 
@@ -73,6 +87,8 @@ def test_wordings_of_one_marker_have_one_name(written, name):
     "The more likely an event is, the higher is its probability.", "She wrote back, suggesting that they meet.", "In this example I assume that they collide.",
     "We cannot find a value for y.", "Here is what kinds of models you could use.", "We will be sure to review it.",
     "I do not have any rooms available.", "A seeming contradiction is none.", "The error message indicates a fault.",
+    "A probability of 1 means that the event is certain to happen.", "She hid so that nobody hunting could find her.", "There is more information in the index.",
+    'They sing "Mad Because I Don\'t Know What To Do" on it.', "No agreement could be reached.",
 ])  # fmt: skip
 def test_what_looks_like_a_marker_and_is_none(text):
     """Permission, requests, others' beliefs, how often, what is possible to do."""
@@ -94,6 +110,12 @@ def test_what_looks_like_a_marker_and_is_none(text):
     ("There is not enough information to name a film.", "not enough information"), ("Further information about them could not be found.", "could not be found"), ("There is no way of knowing who won.", "no way of knowing"),
     ("I could not locate this song.", "could not locate"), ("I'm not informed about that canal.", "not informed"), ("He evidently had problems.", "evidently"), ("His question seemed to hang in the air.", "seem"), ("His question hung there, seeming to wait.", "seem"),
     ("High unemployment indicates distress.", "indicate"), ("The loss increases, indicating that the model is overfitting.", "indicate"), ("The paper suggested a link between them.", "suggest"), ("But more likely, it was Rome.", "likely"),
+    ("More information would be needed to confirm that.", "more information would be needed to confirm"), ("I need more context to answer that.", "more context to answer"),
+    ("I must assume that it was Rome.", "I assume"), ("That date is not in my training data.", "not in my data"), ("No canonical source I can find names him.", "no canonical source"),
+    ("No specific information about her is there.", "no specific information"), ("The information on her is not found in any record.", "not found"), ("The year is not confirmed.", "not confirmed"),
+    ("The sizes suggest they might be sold in bars.", None), ("It was known from studies suggesting that use could harm them.", None),
+    ("I cannot provide the day of her birth.", "cannot provide"), ("I don't have the specific month.", "not have the specific"), ("He sat there, appearing to wait.", "appear"),
+    ("Rare elements were found, suggesting an origin elsewhere.", "suggest"), ("The curve suggests a trade-off.", "suggest"), ("They are punctual, so being late could upset them.", "could"),
     ("There seems to be no information available.", "no information"), ("It is traditionally said to be old.", "said to"), ("It is reported she was there.", "reported"),
 ])  # fmt: skip
 def test_markers_in_their_contexts(text, name):

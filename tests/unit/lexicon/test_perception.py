@@ -64,6 +64,16 @@ def test_an_entry_is_heard_as_people_heard_it() -> None:
     assert (perceived.alpha, perceived.beta) == pytest.approx((entry.alpha, entry.beta))
 
 
+@pytest.mark.parametrize(("text", "people"), [
+    ("There is a better than even chance that it is Rome.", 0.58), ("It is Rome, with better than even odds.", 0.58), ("There is a 50/50 chance it is Rome.", 0.50),
+    ("There's a fifty-fifty chance that it is Rome.", 0.50), ("There is an about even chance that it was Rome.", 0.50), ("The odds are even that it was Rome.", 0.50),
+    ("The odds are slight that it was Rome.", 0.14), ("The odds are slim that it was Rome.", 0.14),
+])  # fmt: skip
+def test_chances_and_odds_are_heard_as_the_phrase_that_people_rated(text: str, people: float) -> None:
+    """Means of the surveys (benchmarks.evidence.decisive_ranks): "better than even", "about even", "chances are slight"; a noun behind them changes nothing."""
+    assert perceive(text).beta.mean == pytest.approx(people, abs=0.08)
+
+
 def test_an_opening_hedge_governs_a_short_answer() -> None:
     """The doubt of one sentence reaches the next, and sentences keep their own reading."""
     perceived = perceive("I am not sure about this. It was Harold Pinter.")

@@ -43,7 +43,9 @@ def upgrade() -> None:
         "hour_counts",
         sa.Column("hour", sa.BigInteger, autoincrement=False),
         sa.Column(
-            "kind", sa.String(16), comment="raw, calibrated: answers by mean confidence; marker: by the draft's own"
+            "kind",
+            sa.String(16),
+            comment="raw, calibrated: answers by mean confidence; marker: by the draft's own; served: by what was served",
         ),
         sa.Column("route", sa.String(64), comment="empty where no route took the request"),
         sa.Column("name", sa.String(64), comment="the cell of the confidence, counted from 0, or the marker"),

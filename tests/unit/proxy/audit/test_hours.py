@@ -55,6 +55,7 @@ def rows(number: int) -> list[dict[str, Any]]:
                 **dict.fromkeys(("raw_alpha", "alpha"), alpha if sure else None),
                 **dict.fromkeys(("raw_beta", "beta"), beta if sure else None),
                 "own_marker": rng.choice(["probably", "<no_hedge>"]) if sure and rng.random() < 0.8 else None,
+                "hedge": rng.choice(["likely", "perhaps", None]),
                 "cost_answer": 0.25 if rng.random() < 0.5 else None,
                 "cost_calibration": 0.5 if rng.random() < 0.8 else None,
             }
@@ -78,7 +79,8 @@ def figures(engine: sa.Engine, period: Period, bucket_s: float, route: str | Non
                 found[t.bucket, t.route, t.mode, t.status, t.reason, name] += value  # type: ignore[assignment]
         markers = [
             (of.route, of.marker, of.answers, round(of.total, 6), round(of.squares, 6))
-            for of in counts.marker_sums(connection, period, route)
+            for kind in ("marker", "served")
+            for of in counts.marker_sums(connection, period, route, kind)
         ]
         refused = counts.abstained(connection, period, route)
         return [+found, counts.histogram(connection, period, route), refused, markers]

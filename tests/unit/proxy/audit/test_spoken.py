@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from hedgerow.proxy.audit import spoken as module
-from hedgerow.proxy.audit.counts import marker_sums
+from hedgerow.proxy.audit.counts import marker_sums, marker_verdicts
 from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.spoken import spoken
+from hedgerow.proxy.audit.verdicts import Verdict
 from tests.unit.proxy.audit.conftest import Store, entry
 
 SURE = {"raw_alpha": 8.0, "raw_beta": 2.0, "alpha": 6.0, "beta": 4.0}
@@ -70,3 +71,28 @@ def test_confidences_are_summed_by_route_and_marker(store: Store) -> None:
     ]
     assert sums(Period(2.0, 9.0), "r") == [("r", "probably", 2, pytest.approx(1.4), pytest.approx(0.81 + 0.25))]
     assert sums(Period(20.0, 30.0)) == []
+
+
+def test_what_was_served_is_counted_by_our_hedge_or_the_drafts_own_marker(store: Store) -> None:
+    """Our hedge in place of the draft's words, the draft as it was, a refusal, several hedges; verdicts count."""
+    row = {**SURE, "own_marker": "probably"}
+    store.write(
+        entry("a", created_at=1.0, **row, status="hedged", hedge="likely"),
+        entry("b", created_at=2.0, **row, status="plain", hedge="no-hedge"),
+        entry("c", created_at=12.0, **row, status="abstained"),
+        entry("d", created_at=13.0, **row, status="hedged", hedge=None),
+        entry("e", created_at=14.0, **SURE, status="hedged", hedge="likely"),
+    )
+    store.run(lambda opened: opened.add_verdicts([Verdict("a", 1.0), Verdict("b", 0.0)]))
+
+    def asked(function: Any, *arguments: Any) -> Any:
+        return store.run(lambda opened: opened.read(lambda connection: function(connection, *arguments)))
+
+    served = asked(marker_sums, Period(0.0, 20.0), None, "served")
+    assert [(of.marker, of.answers) for of in served] == [("likely", 1), ("probably", 1)]
+    assert [(of.marker, of.answers) for of in asked(marker_sums, Period(0.0, 20.0))] == [("probably", 4)]
+    assert asked(marker_verdicts, Period(0.0, 20.0), "r", "served") == {
+        ("r", "likely"): (1, 1.0),
+        ("r", "probably"): (1, 0.0),
+    }
+    assert asked(marker_verdicts, Period(0.0, 20.0)) == {("r", "probably"): (2, 1.0)}

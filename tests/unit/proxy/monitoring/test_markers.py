@@ -1,4 +1,4 @@
-"""What a model means by its own hedges, in one period beside the one before."""
+"""What hedges mean, a model's own and those that clients were served, in one period beside the one before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import pytest
 from scipy import stats
 
 from hedgerow.proxy.audit.counts import MarkerSums
-from hedgerow.proxy.monitoring.markers import compared
+from hedgerow.proxy.audit.spoken import OWN_WORDS, SERVED
+from hedgerow.proxy.monitoring.markers import MarkerDrift, by_marker, drift
+
+EDGES = [0.0, 1.0, 2.0]
 
 
 def sums(confidences, marker="probably", route="a"):
@@ -15,29 +18,51 @@ def sums(confidences, marker="probably", route="a"):
     return MarkerSums(route, marker, held.size, float(held.sum()), float((held**2).sum()))
 
 
+def found(before, now, words=OWN_WORDS, verdicts=None) -> list[MarkerDrift]:
+    steps = [by_marker({words: before}), by_marker({words: now})]
+    return drift(steps, EDGES, {words: verdicts or {}})
+
+
 def test_mean_and_change_have_the_intervals_of_welch():
     rng = np.random.default_rng(5)
     before, now = rng.uniform(0.5, 1.0, 400), rng.uniform(0.2, 0.9, 500)
-    (found,) = compared([sums(now)], [sums(before)])
-    assert (found.answers, found.before) == (500, 400)
-    assert found.mic.estimate == pytest.approx(now.mean())
+    (row,) = found([sums(before)], [sums(now)])
+    assert (row.answers, row.before) == (500, 400)
+    assert row.mic.estimate == pytest.approx(now.mean())
     of_mean = stats.norm.interval(0.95, now.mean(), stats.sem(now))
-    assert (found.mic.low, found.mic.high) == pytest.approx(of_mean, abs=1e-4)
+    assert (row.mic.low, row.mic.high) == pytest.approx(of_mean, abs=1e-4)
     theirs = stats.ttest_ind(now, before, equal_var=False).confidence_interval()
-    assert (found.change.low, found.change.high) == pytest.approx((theirs.low, theirs.high), abs=1e-3)
-    assert found.drifts
+    assert (row.change.low, row.change.high) == pytest.approx((theirs.low, theirs.high), abs=1e-3)
+    assert row.drifts
+    assert [step.answers for step in row.curve] == [400, 500]
 
 
 def test_the_same_confidence_is_no_drift_and_few_answers_before_are_not_compared():
     held = np.tile([0.6, 0.8, 1.0], 20)
-    (same,) = compared([sums(held)], [sums(held)])
+    (same,) = found([sums(held)], [sums(held)])
     assert (same.change.estimate, same.drifts) == (pytest.approx(0.0), False)
-    (new,) = compared([sums(held)], [sums(held[:19])])
+    (new,) = found([sums(held[:19])], [sums(held)])
     assert (new.before, new.earlier, new.change, new.drifts) == (19, None, None, False)
+    (whole,) = drift([by_marker({OWN_WORDS: [sums(held)]})], (), {})
+    assert (whole.answers, whole.before, whole.curve) == (60, 0, ())
 
 
 def test_rare_markers_and_drafts_with_several_are_left_out_and_routes_are_kept_apart():
     held = np.full(30, 0.7)
     now = [sums(held[:19], "perhaps"), sums(held, "<several>"), sums(held[:25], "seem"), sums(held, "seem", "b")]
-    found = compared(now, [sums(held, "seem", "a")])
-    assert [(row.route, row.marker, row.before) for row in found] == [("b", "seem", 0), ("a", "seem", 30)]
+    rows = found([sums(held, "seem", "a")], now)
+    assert [(row.route, row.marker, row.before) for row in rows] == [("b", "seem", 0), ("a", "seem", 30)]
+
+
+def test_a_hedge_that_was_served_goes_by_its_words_with_verdicts_and_peoples_reading():
+    """An entry of the lexicon and the draft's own word are one marker; an entry of a lexicon of one's own goes by its id."""
+    now = [sums(np.full(20, 0.6), "i-am-fairly-sure"), sums(np.full(10, 0.3), "fairly sure")]
+    now += [sums(np.full(20, 0.5), "house-style-7")]
+    verdicts = {("a", "i-am-fairly-sure"): (6, 5.0), ("a", "fairly sure"): (2, 1.0)}
+    rows = {row.marker: row for row in found([], now, SERVED, verdicts)}
+    sure = rows["fairly sure"]
+    assert (sure.words, sure.answers, sure.mic.estimate) == (SERVED, 30, pytest.approx(0.5))
+    assert (sure.graded, sure.right.estimate) == (8, 0.75)
+    assert sure.right.low < 0.75 < sure.right.high
+    assert 0.5 < sure.people < 0.9
+    assert (rows["house-style-7"].people, rows["house-style-7"].right) == (None, None)

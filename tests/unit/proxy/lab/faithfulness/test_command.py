@@ -153,10 +153,23 @@ def test_answers_of_which_none_asserts_anything(tmp_path: Path) -> None:
         "No answer asserts anything (3 punts): decisiveness, confidence and faithfulness are not defined."
     ]
     done = run("faithfulness", "--data", data, "--report", tmp_path / "r.html")
-    assert "undefined" in done.stdout
+    assert "undefined  no answer asserts anything" in done.stdout
+    assert found["why"]["cmfg"] == "no answer asserts anything"
+    assert "no answer asserts anything" in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert f"Report written to {tmp_path / 'r.html'}" in done.stderr
     failed = run("faithfulness", "--data", data, "--fail-if", "cmfg < .7", code=1)
     assert "cmfg is not defined here" in failed.stderr
+
+
+def test_a_figure_that_is_not_defined_says_why(tmp_path: Path) -> None:
+    """Nobody hedged, and nobody said what is right."""
+    rows = [{"decisiveness": 1.0, "confidence": i / 10} for i in range(10)]
+    found = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
+    assert (found["spearman"], found["accuracy"]) == (None, None)
+    assert found["why"] == {
+        "spearman": "all answers are equally decisive",
+        "accuracy": "no answer says whether it is right",
+    }
 
 
 def test_one_sample_and_a_number_of_samples_that_differs_are_said(tmp_path: Path) -> None:
@@ -244,7 +257,7 @@ def test_what_was_measured_is_kept_and_not_measured_again(tmp_path: Path, monkey
     monkeypatch.setattr(measuring, "judge_here", never)
     write(data, [answered("It was {}.", 5, correct=True), answered("It was {}.", 5), answered("Probably {}.", 9)])
     again = figures(data, "--out", out, "--resamples", 0)
-    assert again == first | {"accuracy": 1.0}
+    assert again == first | {"accuracy": 1.0, "why": {}}
     assert (
         "'none', now it is 'local'"
         in run("faithfulness", "--data", data, "--out", out, "--judge", "local", code=2).stderr

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
-from tests.support.traffic import ask, fill
+from tests.support.traffic import ask, fill, judge
 from tests.support.upstream import Upstream
 from tests.unit.proxy.test_audit_summary import config_of
 
@@ -56,9 +56,30 @@ def test_what_was_served_is_measured_beside_the_plain_answer_and_the_models_own_
     assert "Do the words mean it?" in shown
     assert "Do the words mean it?" in httpx.get(f"{address}/dashboard/routes/test").text
     assert f"{ours['cmfg']:.2f}" in shown
-    assert "What the model means by its own hedges" in shown
+    assert "In the model's own words" in shown
     assert ">no hedge<" in shown  # 28 answers; four with "perhaps" are too few
     assert ">perhaps<" not in shown
+    assert "As served" not in shown  # every answer was worded, with hedges that are too few each
+
+
+def test_what_a_hedge_that_was_served_meant_stands_beside_the_models_own(
+    serve: Any, upstream: Upstream, tmp_path: Path
+) -> None:
+    """Twenty equal answers with one hedge, half of them right: pages and command say so without a text."""
+    address = serve(store_text="none")
+    answers = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.")
+    for turn in range(20):
+        judge(address, ask(address, upstream, "What is the capital of Australia?", answers), turn % 2 == 0)
+    options = ["markers", "--audit", "--since", "1d", "--config", str(config_of(tmp_path)), "--json"]
+    own, served = json.loads(CliRunner().invoke(app, options).stdout)["drift"]
+    assert (own["words"], own["marker"], own["answers"]) == ("own words", "<no_hedge>", 20)
+    assert (served["words"], served["answers"], served["graded"], served["right"]) == ("served", 20, 20, 0.5)
+    assert served["mic"] == own["mic"] == pytest.approx(0.6)
+    assert served["people"] == pytest.approx(0.6, abs=0.1)
+    page = httpx.get(f"{address}/dashboard/routes/test").text
+    own_words, as_served = page.partition("In the model's own words")[2].split("As served")
+    assert ">no hedge<" in own_words
+    assert f">{served['marker']}<" in as_served
 
 
 def test_stored_texts_are_exported_and_measured_by_contradiction(

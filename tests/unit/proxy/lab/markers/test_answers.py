@@ -62,6 +62,7 @@ def test_answers_of_the_audit(tmp_path):
             words = {
                 "question": "Who wrote The Caretaker?",
                 "draft": "It was probably Harold Pinter.",
+                "answer": "Perhaps it was Harold Pinter.",
                 "samples": ["It was probably Harold Pinter.", "Harold Pinter", "Tom Stoppard"],
             }
             opened.execute(sa.insert(texts).values(answer_id=f"hr_{i}", **words))
@@ -72,6 +73,12 @@ def test_answers_of_the_audit(tmp_path):
     model = figures("--audit", "--thresholds", "1", *config)["models"][0]
     assert [(d["dataset"], d["accuracy"]) for d in model["datasets"]] == [("r", 1.0), ("s", None)]
     assert model["markers"][0]["datasets"]["s"]["mic"] == pytest.approx(0.5)
+    assert [row["marker"] for row in model["markers"]] == ["probably"]
+    served = figures("--audit", "--words", "served", "--route", "s", "--thresholds", "1", *config)
+    assert (served["words"], served["sentences"]) == ("served", 1)
+    assert [row["marker"] for row in served["models"][0]["markers"]] == ["perhaps"]
+    assert served["models"][0]["markers"][0]["mic"] == pytest.approx(0.5)
+    assert "--words served is for --audit" in run("--data", tmp_path / "f.jsonl", "--words", "served").stderr
     assert "name a file with --data, or take the audit with --audit" in run().stderr
     assert "keeps no answer with its words" in run("--audit", "--since", "2100-01-01", *config).stderr
 
@@ -90,14 +97,20 @@ def test_markers_that_change_their_meaning(tmp_path):
             for i in range(19 if marker == "perhaps" else 25):
                 opened.execute(
                     sa.insert(answers).values(
-                        id=f"hr_{marker}{days}{i}", created_at=now - days * day, path="/v1/chat/completions", status="hedged", route="r",
+                        id=f"hr_{marker}{days}{i}", created_at=now - days * day, path="/v1/chat/completions", status="hedged", route="r", hedge="likely",
                         model="m", duration_ms=1.0, store_text="none", own_marker=marker, raw_alpha=alpha + i % 2 / 2, raw_beta=10 - alpha - i % 2 / 2,
                     )
                 )  # fmt: skip
     engine.dispose()
     config = ("--config", tmp_path / "config.yaml")
-    drift = {row["marker"]: row for row in figures("--audit", "--since", "30d", *config)["drift"]}
+    rows = figures("--audit", "--since", "30d", *config)["drift"]
+    drift = {row["marker"]: row for row in rows if row["words"] == "own words"}
     assert set(drift) == {"probably", "seem"}
+    (served,) = (
+        row for row in rows if row["words"] == "served"
+    )  # all were worded alike, whatever the draft's marker was
+    assert (served["marker"], served["answers"], served["answers_before"]) == ("likely", 69, 50)
+    assert served["people"] == pytest.approx(0.71, abs=0.01)
     assert (drift["probably"]["change"], drift["probably"]["drifts"]) == (pytest.approx(-0.3), True)
     assert (drift["seem"]["change"], drift["seem"]["drifts"]) == (pytest.approx(0.0), False)
     assert drift["probably"]["change_interval"][1] < 0.0
@@ -121,11 +134,11 @@ def test_markers_that_change_their_meaning(tmp_path):
     ]  # forty and ten days ago, in steps of five
     assert (curve[3]["mic"], curve[9]["mic"], curve[0]["mic"]) == (pytest.approx(0.924), pytest.approx(0.624), None)
     assert curve[0]["since"] == pytest.approx(now - 60 * day, abs=60)
-    assert "···█··|···▅··  probably (r)" in printed
+    assert "···█··|···▅··  probably (r, own words)" in printed
     assert run("--audit", "--since", "30d", "--report", tmp_path / "page.html", *config).exit_code == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert page.count(", MIC 0.") == 4  # two markers, two steps with answers each
-    assert "<b>probably</b>, r: 0.62, change -0.30" in page
+    assert page.count(", MIC 0.") == 6  # two markers and the hedge that was served, two steps with answers each
+    assert "<b>probably</b>, r, own words: 0.62, change \N{MINUS SIGN}0.30" in page
     assert (
         "keeps no answer with its words"
         in run("--audit", "--since", "30d", "--lexicon", tmp_path / "own.json", *config).stderr

@@ -153,6 +153,10 @@ def test_what_is_not_defined_is_a_line_and_a_reason(tmp_path):
     page = tmp_path / "page.html"
     result = run("--data", write(tmp_path / "f.jsonl", rows), "--report", page)
     assert "without <no_hedge>: no metric is defined at T = 10, 20, 50, 100" in result.output
+    assert "without <no_hedge>, T = 10, 20, 50, 100: every metric undefined: no marker has so many" in result.output
+    assert "with <no_hedge>, T = 10: D-AvgCV undefined: no dataset has two markers with a MIC" in result.output
+    assert "with <no_hedge>, T = 10: MAC, MAC_Spear undefined: fewer than two datasets" in result.output
+    assert "fewer than two datasets have a known accuracy" in page.read_text(encoding="utf-8")
     assert "No marker has a MIC in each of the 2 datasets at T = 10: M-AvgCV, MAC and MCC need one." in result.output
     assert "train sentences" in result.output
     assert "One order of markers" not in page.read_text(encoding="utf-8")
