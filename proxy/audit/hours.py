@@ -29,9 +29,9 @@ TOKENS = ("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalatio
 COSTS = ("cost_answer", "cost_calibration")
 SUMMED = ("requests", *TOKENS, "duration_ms", *COSTS, "unpriced")
 """What is summed over requests that ended alike, as `hour_endings` names it."""
-_HEDGED, _ABSTAINED, _ESCALATED = (
-    sa.literal_column(f"'{ending}'") for ending in (Status.HEDGED, Status.ABSTAINED, Status.ESCALATED)
-)
+_HEDGED = sa.literal_column(f"'{Status.HEDGED}'", sa.String)
+_ABSTAINED = sa.literal_column(f"'{Status.ABSTAINED}'", sa.String)
+_ESCALATED = sa.literal_column(f"'{Status.ESCALATED}'", sa.String)
 """Written out: PostgreSQL takes an expression with parameters for another one in GROUP BY."""
 _LOCK = 0x6865_6467_6868
 """Any number that nobody else locks."""
