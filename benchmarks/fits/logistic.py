@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from scipy import optimize, special
+from scipy import optimize, sparse, special
 
 NO_WEIGHT = 0.03
 """Smaller weights are left out of a file."""
@@ -26,9 +26,9 @@ def fit_weights(
     """
     counts = Counter(name for names in seen for name in names)
     column = {name: at for at, name in enumerate(sorted(name for name, count in counts.items() if count >= fewest))}
-    x = np.zeros((len(seen), len(column)))
-    for at, names in enumerate(seen):
-        x[at, [column[name] for name in names if name in column]] = 1.0
+    there = [sorted(column[name] for name in names if name in column) for names in seen]
+    ends = np.cumsum([0, *map(len, there)])
+    x = sparse.csr_matrix((np.ones(ends[-1]), np.concatenate(there), ends), shape=(len(seen), len(column)))
 
     def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
         z = x @ w

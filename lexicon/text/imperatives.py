@@ -91,6 +91,8 @@ _INTRODUCTION = re.compile(
     re.IGNORECASE,
 )
 """What may stand before the verb: "In a large bowl, combine ..."."""
+_DO_NOT = re.compile(r"(?:(?:[Aa]lso|[Pp]lease|[Tt]hen|[Aa]nd|[Ss]o)\b,? )?(?:[Dd]o not|[Dd]on't) [a-z]+\b[^?]*$")
+"""Forbids, whatever the verb; "Don't Look Up" is a title."""
 
 
 def instructs(sentence: str) -> bool:
@@ -103,11 +105,15 @@ def instructs(sentence: str) -> bool:
     """
     text = sentence[:_LONGEST].replace("’", "'")
     introduction = _INTRODUCTION.match(text)
-    words = _WORD.findall(text[introduction.end() :] if introduction else text)
+    rest = text[introduction.end() :] if introduction else text
+    words = _WORD.findall(rest)
+    if _DO_NOT.match(rest):
+        return True
     led = 0
     while len(words) - led > 2 and words[led].lower() in _LED_BY:
         led += 1
-    forbids = any(word.lower() in ("do", "don't") for word in words[:led])
+    forbids = any(word.lower() in ("do", "don't") for word in words[:led]) and not words[led].istitle()
+    urges = any(word.lower() in ("always", "please") for word in words[:led])
     words = words[led:]
     if len(words) < 2 or _TITLE.fullmatch(text):
         return False
@@ -118,7 +124,9 @@ def instructs(sentence: str) -> bool:
         or (second in AUXILIARIES and second not in ("do", "have", "be"))
     ):
         return False
-    return forbids or (len(words) == 2 and led > 0) or _is_verb_here(words, introduced=introduction is not None)
+    if forbids or (urges and words[0].islower()) or (first == "be" and words[1].islower()):
+        return True
+    return (len(words) == 2 and led > 0) or _is_verb_here(words, introduced=introduction is not None)
 
 
 def _is_verb_here(words: Sequence[str], *, introduced: bool) -> bool:

@@ -76,10 +76,16 @@ TEXTS = re.compile(
             # what was said before, to be said differently; a part to be played
             r"[^.?!]{0,40}\b(?:previous|earlier|last|above) (?:response|reply|answer)\b",
             r"(?:please )?(?:take on|assume|play) the role of\b|suppose you are\b|you (?:will|'ll) (?:be|act|play) ",
-            r"(?:give|find|get|share|show) (?:me |us )?(?:an? |some )?(?:\w+ )?recipes?\b|recipe (?:for|of)\b",
+            r"(?:give|find|get|share|show|provide) (?:me |us )?(?:with )?(?:an? |some )?(?:\w+ )?recipes?\b|recipe (?:for|of)\b",
             r"(?:lyrics|song|poem|story|rap|koan|haiku|limerick|sonnet|fable|joke|riddle|essay) (?:for|about|of|on)\b",
             r"(?:give|list|provide|share|write) [^.?!]{0,30}\b(?:examples?|uses) of the words?\b",
             r"write (?:\d+|two|three|four|five|ten) (?:alternatives|ideas|ways|tips|sentences|lines|paragraphs|reasons)\b",
+            # what was made up by the one who asks: a text, a character, data
+            r"reverse engineer\b|evaluate the (?:relevan\w+|quality|effectiveness) of (?:this|the (?:given|following))\b",
+            r"(?:describe|evaluate|assess|comment on|analy[sz]e) the (?:quality|theme|tone|problem|cooperation)\b[^.?!]{0,60}\b(?:provided|given|following|presented)\b",
+            r"describe (?:the|an?) (?:antagonist|protagonist|hero(?:ine)?|villain)'s (?:\w+ ){0,2}(?:traits|personality|appearance|motives?)\W*$",
+            r"(?:give|make) (?:me |us )?a list of items (?:representing|that represent)\b",
+            r"(?:name|list|give) (?:me |us )?(?:\w+ )?positive (?:things|qualities)\b",
             r"(?:based on|given|using) [^.?!,]{1,60}, (?:please )?(?:suggest|write|create|generate|compose|come up with|make up)\b",
         )
     )
@@ -94,6 +100,7 @@ OPINION = re.compile(
             r"do you (?:like|prefer|love|enjoy|hate|think|feel|believe|want|find (?:it|this|that|them)\b|"
             r"have (?:any|an?) (?:\w+ )?(?:symptoms?|hobb(?:y|ies)|pets?|kids|plans|favou?rites?)\b)",
             r"what (?:should|shall|could|can) (?:i|we) (?:cook|wear|do|eat|say|buy|watch|read|give|write|call)|what would be an? (?:appropriate|good|suitable|polite)",
+            r"maybe i(?:'ll| will| should| could| can)\b",
             r"which (?:one )?is (?:better|nicer|prettier|more fun)|(?:any|got any) (?:ideas|tips|advice)",
             r"are you (?:a |an |really )?(?:conscious|sentient|alive|human|real|happy|sad|ok|okay|there|bot|robot|ai)\b|who are you",
             r"was (?:hältst|denkst|meinst) du|magst du|gefällt dir|welche[sr]? ist dein|was ist dein|wie geht|soll ich",
@@ -125,7 +132,7 @@ ABOUT_US = re.compile(
 _ASKS = one_of("who what when where why how which tell explain describe name give list define find solve calculate")
 ECHOES = re.compile(
     r"(?:(?:oh|ah|aww?|yeah?|yep|wow|haha)\b|(?:yes|me too|same here|agreed|i agree|not really|nope|exactly|indeed|ha ha)\b(?=(?:\W+\w+){6}))"
-    rf"(?!.*(?:\?|\b{_ASKS}\b))",
+    rf"(?!.*(?:\?|(?<!depends )(?<!depends on )(?<!no idea )\b{_ASKS}\b))",
     re.DOTALL,
 )
 """ "Yeah, good shoes really help." """

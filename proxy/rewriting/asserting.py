@@ -62,7 +62,7 @@ def hedges_itself(sentence: str) -> bool:
 
 def is_list(text: str) -> bool:
     """Whether an answer is a list of items, bare or after a line that ends in a colon: a hedge on one of them would not speak for the others."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.splitlines() if any(c.isalnum() for c in line)]
     items = [_ITEM.match(line) is not None for line in lines]
     opens = bool(items) and (items[0] or lines[0].rstrip("*_ ").endswith(":"))
     return opens and sum(items[:3]) > 1 and _CONCLUDES.match(lines[-1]) is None
@@ -82,8 +82,13 @@ _ANSWERS_FIRST = re.compile(r"[*_\s]*(?:yes|no|true|false|the (?:final |correct 
 
 
 def is_worked_solution(text: str, question: str = "") -> bool:
-    """Whether a text works something out step by step: then only its last line is an answer. One formula is enough where a calculation was asked for."""
-    return len(_FORMULA.findall(text)) >= (1 if asks_to_calculate(question) else _STEPS)
+    """Whether a text works something out step by step: then only its last line is an answer. Where a solution was asked for one formula is enough, or a last line that draws
+    the conclusion.
+    """
+    if not asks_to_calculate(question):
+        return len(_FORMULA.findall(text)) >= _STEPS
+    last = text.rstrip().rpartition("\n")
+    return _FORMULA.search(text) is not None or (last[1] != "" and _CONCLUDES.match(last[2]) is not None)
 
 
 def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = "") -> int | None:
@@ -110,6 +115,8 @@ def main_sentence(parts: Sequence[Piece], language: str = "en", question: str = 
     if len(asserting) > 1 and " not " in parts[asserting[0]].text:  # "It was not X. The film instead starred Y."
         asserting.sort(key=lambda index: _INSTEAD.search(parts[index].text) is None)
     asserting.sort(key=lambda index: is_background(parts[index].text, question))
+    if language == "en":
+        asserting.sort(key=lambda index: defines(parts[index].text))
     if (verb := _VERB_OF_WHO.search(question[:LONG])) is not None:
         asserting.sort(key=lambda index: f" {verb.group(1)[:4]}" not in parts[index].text)
     for asks, answers in _ASKED:
@@ -246,6 +253,20 @@ def is_background(sentence: str, question: str) -> bool:
     return _BACKGROUND.match(sentence) is not None and by_whom_at(sentence, question) is None
 
 
+def defines(sentence: str) -> bool:
+    """Whether a sentence says what a common word means: of what everybody can look up, other sentences bear a doubt better.
+
+    >>> defines("Sales forecasting refers to the process of predicting sales."), defines("The Battle of Hastings is a type of dance.")
+    (True, False)
+    """
+    return _DEFINES.match(sentence) is not None and _NAME.search(sentence, 1) is None
+
+
+_DEFINES = re.compile(
+    r"(?:an? |the (?:term|word|concept) )?[^,.:]{2,60}? (?:(?:is|are) (?:an? )?(?:defined as|(?:competitive |general |common )?(?:process|practice|act|type|kind|form|branch|method|measure|term|concept|activity)(?: of| that| used| in)?\b)|refers? to (?:the|an?|how|when|what)\b)",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"\d|\b[A-Z][a-z]+")
 _BACKGROUND = re.compile(
     r"[^,.]{1,80}? (?:is|was|are|were) (?:an?|the|one of the(?: most)?) (?:\w{1,20} ){0,2}(?:famous|fictional|well-known|renowned)\b"
 )

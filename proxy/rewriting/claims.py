@@ -17,7 +17,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from hedgerow.lexicon.text.english import FINITE_VERBS
+from hedgerow.lexicon.text.english import AUXILIARIES, FINITE_VERBS
 from hedgerow.lexicon.text.imperatives import instructs
 
 WEIGHTS = Path(__file__).with_name("claims.json")
@@ -28,14 +28,16 @@ _END = re.compile(r"(?:[.…][\"'”’)\]*_]*(?:\[\d+\]\.?)?|[A-Za-z0-9%)])$")
 _TOKEN = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
 _TITLE = re.compile(r"[\"“][^\"“”]{2,80}[\"”](?: \([^)]{1,40}\))? (?:[a-z]|(?:Season|Episode|Part|Chapter|Volume)\b)")
 """ "Sugar, Sugar" is a song by ..." begins with no quotation of somebody. """
-_QUOTED = re.compile(r"\"[^\"]{1,200}\"|“[^”]{1,200}”")
-"""What others say, titles: "If Loving You Is Wrong (I Don't Want to Be Right)"."""
+_QUOTED = re.compile(
+    r"\"[^\"]{1,200}\"|“[^”]{1,200}”|(?<![\w*])\*[A-Z][^*\n]{2,100}\*(?!\*)|(?<!\w)'[A-Z][^'\n]{2,80}'(?!\w)"
+)
+"""What others say, titles, in quotation marks or set off: "If Loving You Is Wrong (I Don't Want to Be Right)"."""
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
 _DIGIT = re.compile(r"\d|[=√π]")
 _CODE = re.compile(r"[{};]|==|\(\)|\bdef\b|</")
 _FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
 LONGEST_SENTENCE, LONGEST_QUESTION = 600, 300
-"""Characters that are looked at."""
+"""Characters that are looked at, of a question at its beginning and its end: what is given stands before what is asked."""
 _MARKS = re.compile(
     r"`|[∈∉⊂⊆∘∀∃∑∫ℚℤℝℕℂ]|\$(?!\d)|\\[(\[]|≈|[=≠≤≥{}]|\[[A-Za-z]|\b\d+[a-z] [-+*/] ?\d|\d [-+*/] ?\d+[a-z]\b"
 )
@@ -48,10 +50,13 @@ def _set(words: str) -> frozenset[str]:
 
 
 _NAMED = re.compile(r"[^.:,\n]{2,60}? [-–—] (?=[a-z])")
-_PERSONS = _set(
-    "you your yours yourself we our ours us i me my mine let's i'm i'd i'll i've we'll we're we've you'll you're you've"
-)
+_PERSONS = {
+    "you": _set("you your yours yourself you'll you're you've"),
+    "we": _set("we our us ours let's we'll we're we've"),
+    "I": _set("i me my mine i'm i'd i'll i've"),
+}
 """Who speaks or is spoken to: instructions, offers, worked solutions and stories."""
+_NO_PERSON = re.compile(r"\bUS\b|\bi\.e\b")
 _STEPS = _set(
     "then now next similarly otherwise wait alternatively assuming given introducing simplifying substituting using"
 )
@@ -64,7 +69,7 @@ _AGREES = re.compile(r"(?:sure|certainly|absolutely|of course|great|okay|ok|alri
 """ "Sure, here's how": what follows is looked at."""
 _OPENINGS = re.compile(
     r"(?:here(?:'s| is| are)|below|above|the following|as follows|in (?:this|the above|the following) \w+|of course|"
-    r"how to|step \d|key to|(?:one|another) (?:possible|possibility|potential|common|popular)|think of)\b|sources?:",
+    r"how to|step \d|key to|where (?=[a-z]\b)|by following (?:this|these|the)|(?:one|another) (?:possible|possibility|potential|common|popular)|a (?:possible|potential)|think of)\b|sources?:",
     re.IGNORECASE,
 )
 _GERUND = re.compile(
@@ -76,15 +81,20 @@ _GERUND = re.compile(
 """An item without a verb: "Classifying the intent behind a text, ..."."""
 _ADVICE = re.compile(
     r"\b(?:should(?:n't)?|ought to|(?:you|one|people|everyone) (?:must|need to|have to)|as an ai|language model|healthcare (?:professional|provider)s?|(?:an?|your|the) doctor|emergency|step by step|involves? (?:a few|several|the following) steps|"
-    r"it(?:'s| is) (?:always |also |often )?(?:important|essential|best|beneficial|crucial|recommended|a good idea) to|is (?:very |also )?(?:important|essential|crucial|vital|key) (?:to|for)|must carefully|can be better to|could benefit from|you(?:'ll| will| may| can| could| might| need| want| would)\b[^.]{0,40}?\b(?:consider|use|choose|try|demonstrate|want to|need to))\b",
+    r"it(?:'s| is) (?:always |also |often )?(?:important|essential|best|beneficial|crucial|recommended|a good idea) to|is (?:very |also )?(?:important|essential|crucial|vital|key)(?: (?:to|for)|(?=\.$))|must carefully|can be better to|could benefit from|make sure to|it pays to|(?:might|may|can|could|would) (?:also )?be (?:(?:best|better|wise|helpful|useful) to|(?:helpful|useful|worthwhile)(?=\.$))|you(?:'ll| will| may| can| could| might| need| want| would)\b[^.]{0,40}?\b(?:consider|use|choose|try|demonstrate|want to|need to))\b",
     re.IGNORECASE,
 )
 _VAGUE = re.compile(
-    r"(?:however, )?(?:it|this|that|which)\b(?: \w+)? (?:depends?|vary)\b|there (?:are|is) (?:many|several|various|multiple|numerous|a few|a number of|some|no sense)\b|"
+    r"(?:however, )?(?:it|this|that|which)\b(?: \w+)? (?:depends?|vary)\b|there (?:are|is|were|have been) (?:many|several|various|multiple|numerous|a few|a number of|some|no sense)\b|"
     r"(?:however, )?\w+(?: \w+){0,8} (?:(?:may|can|might) (?:vary|differ|be different)|depends? on (?:many|several|various|multiple|a number of) (?:\w+ )?factors)\b",
     re.IGNORECASE,
 )
 """Says that there is something to say."""
+_LISTED = re.compile(
+    r"(?:the|these) (?:\w+ ){0,2}(?:points|reasons|steps|results|options|answers?|differences|examples|facts) (?:are|is) (?:as follows|(?:listed|given|shown|summarised|summarized)(?: \w+)?)\b|"
+    r"the (?:answer|question|problem|process|solution) (?:has|consists of) (?:two|three|four|several|many) (?:parts|steps|stages|sides)\b",
+    re.IGNORECASE,
+)
 _OWN = re.compile(
     r"\bI[' ]m\b|\bI (?:\w+ )?(?:recommend|suggest|advise|can|can't|cannot|could not|couldn't|am|don't|do not)\b|\byou can (?:also )?(?:check|see|look|find|expect|ask)\b",
     re.IGNORECASE,
@@ -108,8 +118,8 @@ _POLITE = re.compile(
 _INTENDS = re.compile(r"I(?:'d like| would like| (?:want|wish|need|hope|intend|plan|aim)) to (?!say\b)[a-z]")
 """What the author means to do; "I want to say it was 1990" is a hedge."""
 _PROBLEM = re.compile(
-    r"(?:\b(?:how (?:many|much|far|long|old|tall)|what(?:'s| is| are| will be| would be|) (?:the|its) (?:speed|probability|total|area|value|volume|sum|remainder|cost|price|average)|calculate|compute|"
-    r"solve|prove|simplify|find (?:the|x|y|a|n)\b|true, false|which direction|who is|express)\b)",
+    r"(?:\b(?:how (?:many|much|far|long|old|tall)|what(?:'s| is| are| will be| would be|) (?:the|its) (?:speed|probability|total|area|value|volume|sum|remainder|cost|price|average)|what distance|"
+    r"what time (?:is it going to|will it|does)|calculate|compute|solve|prove|simplify|find (?:the|x|y|a|n)\b|true, false|which direction|the direction (?:towards|in) which|who is (?:the )?\w+(?:er|est)|express)\b)",
     re.IGNORECASE,
 )
 """How word problems ask; they tell first what is to be taken for true."""
@@ -150,8 +160,16 @@ def may_be(body: str, words: list[str], question: str = "") -> bool:
         and _has_verb(words)
         and not _opens_otherwise(body, words, question)
         and not any(pattern.search(_QUOTED.sub("", body)) for pattern in (_ADVICE, _OWN, _UNKNOWN))
-        and _VAGUE.match(body) is None
+        and not any(pattern.match(body) for pattern in (_VAGUE, _LISTED))
+        and not _names_only(body)
     )
+
+
+def ends(question: str) -> str:
+    """The beginning and the end of a question."""
+    if len(question) <= LONGEST_QUESTION:
+        return question
+    return f"{question[: LONGEST_QUESTION * 2 // 3]} … {question[-LONGEST_QUESTION // 3 + 1 :]}"
 
 
 def is_problem(question: str) -> bool:
@@ -160,8 +178,8 @@ def is_problem(question: str) -> bool:
     >>> is_problem("Ann has 3 apples and eats one. How many are left?"), is_problem("How many moons has Mars?")
     (True, False)
     """
-    asked = _PROBLEM.search(question[:LONGEST_QUESTION])
-    return asked is not None and _GIVEN.search(question[:LONGEST_QUESTION]) is not None
+    text = ends(question)
+    return _PROBLEM.search(text) is not None and _GIVEN.search(text) is not None
 
 
 _PROVES = re.compile(
@@ -176,11 +194,11 @@ def asks_for_proof(question: str) -> bool:
     >>> asks_for_proof("Prove that 2 is prime."), asks_for_proof("What is the proof of life?")
     (True, False)
     """
-    return _PROVES.search(question[:LONGEST_QUESTION]) is not None
+    return _PROVES.search(ends(question)) is not None
 
 
 _CALCULATES = re.compile(
-    r"\b(?:calculate|compute|solve|evaluate|simplify|multiply|subtract|divide|factori[sz]e|differentiate|integrate|"
+    r"\b(?:(?:calculate|compute|solve|evaluate|simplify|multiply|subtract|divide|factori[sz]e|differentiate|integrate)\b|"
     r"(?:find|determine|what(?:'s| is| are| will be| would be)|give) (?:the |its )?(?:\w+ ){0,2}(?:area|volume|perimeter|circumference|hypotenuse|diagonal|sum|product|quotient|remainder|"
     r"probability|value|derivative|integral|average|mean|median|term|roots?|solutions?|slope|distance|speed|interest)\b)|\d ?[+*/×÷^] ?\d",
     re.IGNORECASE,
@@ -193,7 +211,7 @@ def asks_to_calculate(question: str) -> bool:
     >>> asks_to_calculate("Calculate the surface area of a cube of 5 cm."), asks_to_calculate("How high is Mont Blanc?")
     (True, False)
     """
-    return is_problem(question) or _CALCULATES.search(question[:LONGEST_QUESTION]) is not None
+    return is_problem(question) or _CALCULATES.search(ends(question)) is not None
 
 
 def score(body: str, question: str) -> float:
@@ -223,7 +241,7 @@ def features(body: str, question: str) -> set[str]:
     found |= {f"first -{end}" for end in ("ing", "ly", "tion", "ed", "s") if words and words[0].endswith(end)}
     found |= set(_signs(body, tokens, words))
     if question:
-        asked = {word.lower() for word in _WORD.findall(question[:LONGEST_QUESTION]) if len(word) > 3}
+        asked = {word.lower() for word in _WORD.findall(ends(question)) if len(word) > 3}
         found.add(f"takes up {min(len(asked.intersection(words)), 3)} of the question")
     return found | (_of_question(question) if question else {"no question"})
 
@@ -235,12 +253,14 @@ def _signs(body: str, tokens: list[str], words: list[str]) -> Iterator[str]:
         yield "a year"
     if any(word.endswith("ed") for word in words[1:]):
         yield "a past tense"
-    if _PERSONS.intersection(words):
-        yield "a person spoken to"
+    spoken = {word.lower() for word in _WORD.findall(_NO_PERSON.sub("", _QUOTED.sub("", body[:LONGEST_SENTENCE])))}
+    for name, forms in _PERSONS.items():
+        if not spoken.isdisjoint(forms):
+            yield f"speaks of {name}"
 
 
 def _of_question(question: str) -> set[str]:
-    text = question[:LONGEST_QUESTION]
+    text = ends(question)
     tokens = _TOKEN.findall(text)
     words = [token.lower() for token in tokens if token[0].isalpha()]
     found = {f"asked {word}" for word in words} | {f"asked {at}: {word}" for at, word in enumerate(words[:3])}
@@ -282,6 +302,13 @@ def _is_english_prose(body: str) -> bool:
     return other <= 0.15 * plain and plain >= 0.6 * (len(body) - body.count(" "))
 
 
+def _names_only(body: str) -> bool:
+    """A row of names: "Car Wheel, Bicycle Wheel, Cart Wheel, etc."."""
+    words = [word for word in _WORD.findall(body[:LONGEST_SENTENCE]) if len(word) > 3]
+    has_verb = not (AUXILIARIES | FINITE_VERBS).isdisjoint(_WORD.findall(body))
+    return len(words) > 1 and all(word[0].isupper() for word in words) and not has_verb
+
+
 def _has_verb(words: list[str]) -> bool:
     return any(
         word in _VERBS
@@ -303,4 +330,9 @@ def _opens_otherwise(body: str, words: list[str], question: str) -> bool:
         words = words[1:]
     if words[0] in _CONCLUSIONS and (not question or asks_to_calculate(question) or _DIGIT.search(body) is not None):
         return True
-    return instructs(body) or words[0] in _STEPS or any(pattern.match(body) for pattern in (_OPENINGS, _GERUND))
+    return (
+        instructs(body)
+        or words[0] in _STEPS
+        or words[0] == "let's"
+        or any(pattern.match(body) for pattern in (_OPENINGS, _GERUND))
+    )

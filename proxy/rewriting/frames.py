@@ -223,6 +223,8 @@ def _fragment(text: str, shape: Shape, around: Surroundings) -> str | None:
         )
     end = _full_stop(shape, around) if " " in opening.strip() else shape.end
     manner = opening.rstrip()
+    if shape.unsure and manner.endswith(" be") and _PRONOUN.match(shape.body):
+        return None  # "It may well be this encourages responsible use."
     if around.language == "en" and manner and _LEADS_IN.match(shape.body):
         return None
     if manner and not manner.endswith((",", "is", "be", ":")):
@@ -260,6 +262,7 @@ _LEADS_IN = re.compile(
 """What a sentence leads in with; an adverb before it would be read with it alone."""
 _EXPLAINS_A_WORD = re.compile(r"[\"“][^\"”]{1,40}[\"”] (?:indicates?|means?|refers?|denotes?|stands? for|is used)\b")
 """'"There" indicates a place.': what comes before it would seem to be within the quotation's sentence."""
+_PRONOUN = re.compile(r"(?:this|that|these|those|it|he|she|they|we|you)\b", re.IGNORECASE)
 _NO_SUBJECT = re.compile(r"(?:is|are|was|were|has|have|had) (?!it\b|he\b|she\b|they\b|there\b|this\b)[a-z]")
 """What goes on with the question's subject: "is an American actor ..."."""
 _REPORTS = re.compile(r"(?:according to|based on|as of)\b[^,]{1,160},", re.IGNORECASE)

@@ -23,6 +23,7 @@ from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.rewriting.asserting import (
     after_label,
     asserts,
+    defines,
     hedges_itself,
     is_background,
     is_list,
@@ -257,7 +258,9 @@ class _Wording:
     def _takes_hedge(self, index: int) -> bool:
         """A claim in running text, and a fragment that is the answer itself ("Severe decline.")."""
         piece = self.parts[index]
-        granted = self.language == "en" and (_SOME.match(piece.text) or is_background(piece.text, self.question))
+        granted = self.language == "en" and (
+            _SOME.match(piece.text) or is_background(piece.text, self.question) or defines(piece.text)
+        )
         if self.decided is None and granted:
             return False
         asserted = _is_prose(piece) and asserts(piece.text, self.language)

@@ -34,6 +34,10 @@ Use Python to parse it.
 Open the lid.
 Press firmly on the wound.
 Do not move the injured person.
+Do not rush into business discussions.
+Don't panic.
+Be prepared with detailed information.
+When introducing yourself, always start with the most senior person.
 Never mix bleach with ammonia.
 Always wear gloves.
 Apply pressure to the wound.
@@ -58,6 +62,8 @@ Cook County is in Illinois.
 Salt lowers the freezing point of water.
 Salt and pepper
 Lead is toxic.
+Don't Look Up was released in 2021.
+Be My Baby was recorded in 1963.
 Light travels faster than sound.
 Light waves travel at the same speed.
 Record sales helped the label.

@@ -33,6 +33,10 @@ def test_most_labelled_requests_are_told_apart() -> None:
         "Can you illustrate the concept of cause and effect?", "Describe the scene of a cat with its owner.", "Make 10 sentences with the word 'big'.",
         "Yeah, good shoes really help.", "Oh wow, that sounds fantastic. I'm sure their candy is tasty.", "Do you have any symptoms?", "what s up",
         "Based on the given recipe, suggest some variations.", "Koan about a quirky topic of your choosing.", "Give five examples of the word 'secure' used in different contexts.",
+        "Provide me with a breakfast recipe that is quick to make.", "Reverse engineer these lyrics: \"Riding high\"", "Evaluate the relevancy of this example: a restaurant",
+        "Describe the quality and quantity of the data provided.\nThe set has 20 rows.", "Describe the antagonist's defining traits.\nThe antagonist is a thief.",
+        "Give me a list of items representing the five elements.", "Name 3 positive things about living in a city.",
+        "not really, although it depends who you ask sometimes.", "yeah, i just have no idea what can get me to do that. maybe i'll start drinking more coffee?",
         "Me too I love all shades of green but emerald green most.", "Agreed and for legal hunters there are rules, regulations and limits in place",
     ],
 )  # fmt: skip
@@ -55,6 +59,7 @@ def test_a_text_made_to_order_is_not_a_claim(request_: str) -> None:
         "The accountant decides to modify the report. Under these circumstances, the accountant should",
         "A belief that has one of four goals is most consistent with:", "Sources of variation include all of the following except",
         "The pigeon pecks at a yellow light also. This illustrates", "Yes, but who was the second king of Portugal after him",
+        "Which novel is it? The main character is a boy with a scar.", "yeah, and who wrote that", "Name three positive effects of the New Deal.", "What data was provided to the court?",
         "If an equal number of vehicles passed on each day, calculate the total number of cars of each of the remaining days.",
     ],
 )  # fmt: skip

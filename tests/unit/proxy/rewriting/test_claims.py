@@ -2,8 +2,8 @@
 
 tests/data/claims.tsv: split, claim (yes, no, or either: an editor might hedge it or not), kind, source, row, whether the answer holds a code block, the
 beginning and end of its question, the sentence. Drawn at random from answers of MT-Bench, Arena-Hard (both Apache-2.0, chat models), Factcheck-GPT,
-HaluQuestQA (Apache-2.0), HaluEval and FActScore (MIT); rare kinds were written for it ("own"). Labelled by one reader. No prompt is in both splits; rules
-and weights were made looking at `tuned` alone. `python -m benchmarks.fits.claim_gate --check` prints the figures by kind.
+HaluQuestQA (Apache-2.0), HaluEval and FActScore (MIT); rare kinds were written for it ("own"). Labelled by one reader. No prompt of `held` and `last` is in what
+was fitted on; rules and weights were made looking at the other splits alone. `python -m benchmarks.fits.claim_gate --check` prints the figures by kind.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from benchmarks.fits.claim_gate import precision_and_recall, read
-from hedgerow.proxy.rewriting.claims import is_claim, is_problem, may_claim
+from hedgerow.proxy.rewriting.claims import asks_to_calculate, features, is_claim, is_problem, may_claim
 
 LABELLED = read()
 
@@ -23,9 +23,9 @@ def called(rows: list) -> list[bool]:
     return [is_claim(row.text, row.question) for row in rows]
 
 
-@pytest.mark.parametrize(("split", "fewest"), [("held", (0.95, 0.74)), ("fresh", (0.92, 0.8)), ("later", (0.94, 0.83))])
+@pytest.mark.parametrize(("split", "fewest"), [("held", (0.95, 0.8)), ("last", (0.94, 0.88))])
 def test_what_would_be_hedged_is_a_claim(split: str, fewest: tuple[float, float]) -> None:
-    """On prompts that nothing was fitted on (later: on answers), of requests that are calibrated at all."""
+    """On prompts that nothing was fitted on, of requests that are calibrated at all."""
     some = [row for row in LABELLED if row.split == split and row.reaches]
     precision, recall, _ = precision_and_recall(some, np.array(called(some)))
     assert precision >= fewest[0]
@@ -33,16 +33,16 @@ def test_what_would_be_hedged_is_a_claim(split: str, fewest: tuple[float, float]
 
 
 def test_no_prompt_is_in_both_splits() -> None:
-    tuned, held, fresh = (
+    tuned, held, fresh, more, last = (
         {
             row.prompt
             for row in LABELLED
             if row.split == split and ":" in row.prompt and not row.prompt.startswith("own")
         }
-        for split in ("tuned", "held", "fresh")
+        for split in ("tuned", "held", "fresh", "more", "last")
     )
-    assert not tuned & held
-    assert not fresh & (tuned | held)
+    assert not (tuned | more) & (held | last)
+    assert not fresh & (tuned | held | last)
     assert len(LABELLED) >= 2_000
 
 
@@ -137,6 +137,27 @@ def test_a_conclusion_is_a_claim_where_nothing_is_worked_out() -> None:
 def test_kinds_that_an_earlier_gate_got_wrong(sentence: str, claims: bool) -> None:
     """Found in the half that the rules are made by."""
     assert is_claim(sentence, "What is known of it?") is claims
+
+
+def test_a_computer_is_no_calculation_and_the_us_is_nobody_spoken_to() -> None:
+    assert not asks_to_calculate("Why do computer chargers need those big adapters?")
+    assert "speaks of we" not in features("The US dollar is used everywhere.", "")
+    assert "speaks of I" not in features('The song "I Want You" was recorded in 1977.', "")
+    assert "speaks of we" in features("It gives us energy.", "")
+
+
+def test_what_is_asked_at_the_end_of_a_long_question_is_read() -> None:
+    given = "Two trains start 10 km from each other. " + "They are on the same line. " * 20
+    assert is_problem(given + "What distance will the first one cover?")
+    assert not is_problem(given + "Who built them?")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The main points are listed below.", "Car Wheel, Bicycle Wheel, Ferris Wheel, etc.", "where k is a constant of the material.", "A good cooling system is also important."],
+)  # fmt: skip
+def test_announcements_rows_of_names_and_tips_are_no_claims(text: str) -> None:
+    assert not is_claim(text, "What is known of it?")
 
 
 def test_the_steps_of_a_proof_are_no_claims() -> None:
