@@ -115,8 +115,8 @@ A map (`platt-bounded`, the default) is learned from {FIRST} labels drawn at ran
 of its own (at most {POOL:,} answers to ask about), the same for all ways.
 
 *Spread*: each level of confidence as often as it occurs, within a level by lot. *D-optimal*: where the variance of the map's two parameters falls most (p(1-p) z'F⁻¹z, one by one). *Half random*: every second
-one by lot, the others where the map is least sure, as the queue's order `mixed` does. Tried on the sets below that were looked at, and no better there: I-optimal (the expected variance of the map's means over the set), the same levels in equal numbers, and drawing with probabilities by
-leverage with weighted fits.
+one by lot, the others where the map is least sure, as the queue's order `mixed` does. Tried on the sets below that were looked at, and no better there: I-optimal (the expected variance of the map's means over the set), the same levels in equal numbers, drawing with probabilities by
+leverage with weighted fits, and a fit that is drawn towards the map of another model on such questions, by a fixed strength or as far as the labels bear it out: few labels do where that map is right, and more are needed where it is not.
 
 A figure says how many labels a way needs to reach what so many random ones reach, on average curves made monotone, as a share of those; 95 % interval: bootstrap over repetitions, paired. 1 = no better than random; below 1 = fewer labels.
 
