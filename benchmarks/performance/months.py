@@ -1,8 +1,8 @@
 """The pages over a month of heavy traffic: `python -m benchmarks.performance.months [--rows 20000000] [--write]`, on PostgreSQL.
 
 Requests of thirty days, one in five of them calibrated and one in a hundred with a verdict, are multiplied inside the database from some thousands
-that look like `benchmarks.performance.explorer`'s. Then everything that a page reads and computes is timed, for each period: from rows alone,
-while no hour is summed up, and as it is served once all are. `--write` puts the figures into docs/scale.md.
+that look like `benchmarks.performance.explorer`'s. Then the queries of the pages are timed for each period: from rows alone, while no hour is
+summed up, and once all are; and with all that the page computes from them. `--write` puts the figures into docs/scale.md.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ from rich.progress import track
 
 from benchmarks import ROOT
 from benchmarks.performance import explorer
+from hedgerow.proxy.audit import counts, queries
 from hedgerow.proxy.audit.engine import open_engine, transaction
 from hedgerow.proxy.audit.explorer import Filter, requests
 from hedgerow.proxy.audit.hours import sum_up_next
+from hedgerow.proxy.audit.spoken import spoken
 from hedgerow.proxy.audit.tables import answers, verdicts
 from hedgerow.proxy.config import Audit, Settings
 from hedgerow.proxy.dashboard.pages import overview
+from hedgerow.proxy.monitoring import figures
+from hedgerow.proxy.monitoring.markers import drift_of_markers
 from tests.support.postgres import cluster
 
 DOCUMENT = ROOT / "docs" / "scale.md"
@@ -102,17 +106,38 @@ def multiply(engine: sa.Engine, copies: int, now: float) -> None:
         connection.exec_driver_sql("VACUUM ANALYZE")
 
 
-def asked(now: float) -> Mapping[str, Callable[[sa.Connection], Any]]:
-    """What each page reads and computes."""
-    chosen = settings()
-    pages: dict[str, Callable[[sa.Connection], Any]] = {
-        f"overview, {period}": partial(overview, chosen, {}, {}, None, period) for period in ("24h", "7d", "30d", "all")
-    }
-    return pages | {
-        "one route, 30d": partial(overview, chosen, {}, {}, "search", "30d"),
-        "newest requests": lambda c: requests(c, Filter()),
-        "newest failed requests of a route": lambda c: requests(c, Filter(route="search", status="failed")),
-    }
+def reading(period: str, route: str | None, connection: sa.Connection) -> None:
+    """Every query that an overview needs."""
+    buckets = figures.buckets_of(period, time.time(), queries.first_moment(connection))
+    counts.tallies(connection, buckets.period, buckets.seconds, route)
+    counts.histogram(connection, buckets.period, route)
+    queries.labelled(connection, buckets.period, route)
+    queries.labelled_claims(connection, buckets.period, route)
+    queries.surprises(connection, buckets.period, route)
+    queries.list_alarms(connection, standing=True)
+    spoken(connection, buckets.period, route)
+    drift_of_markers(connection, buckets.period, route)
+
+
+PAGES: Mapping[str, tuple[str, str | None]] = {
+    "overview, 24 hours": ("24h", None),
+    "overview, 7 days": ("7d", None),
+    "overview, 30 days": ("30d", None),
+    "overview, all time": ("all", None),
+    "one route, 30 days": ("30d", "search"),
+}
+"""Period and route of each."""
+LISTS: Mapping[str, Filter] = {
+    "explorer, newest requests": Filter(),
+    "explorer, failed requests of a route": Filter(route="search", status="failed"),
+    "explorer, a key that nobody has": Filter(key="nobody"),
+}
+
+
+def read_all(engine: sa.Engine) -> dict[str, float]:
+    """Seconds that the queries of each page take."""
+    pages = {name: timed(engine, partial(reading, *page)) for name, page in PAGES.items()}
+    return pages | {name: timed(engine, partial(requests, chosen=chosen)) for name, chosen in LISTS.items()}
 
 
 def timed(engine: sa.Engine, query: Callable[[sa.Connection], Any]) -> float:
@@ -139,19 +164,23 @@ def measure(url: str, count: int) -> list[str]:
         rows = connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar_one()
         size = connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one()
     console.print(f"{rows:,} rows, {size / 1e9:.1f} GB, filled in {time.perf_counter() - begun:.0f} s")
-    pages = asked(now)
-    before = {name: timed(engine, query) for name, query in track(pages.items(), description="from rows")}
+    before = read_all(engine)
     begun, summed = time.perf_counter(), 0
-    while sum_up_next(engine, now) is not None:
-        summed += 1
+    with console.status("summing up hours"):
+        while sum_up_next(engine, now) is not None:
+            summed += 1
     each = (time.perf_counter() - begun) / max(summed, 1)
-    after = {name: timed(engine, query) for name, query in track(pages.items(), description="from sums")}
+    after = read_all(engine)
+    served = {
+        name: timed(engine, partial(overview, settings(), {}, {}, route, period))
+        for name, (period, route) in PAGES.items()
+    }
     engine.dispose()
     return [
         f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}, Python {platform.python_version()}; {rows:,} rows of {DAYS} days, "
         f"{size / 1e9:.0f} GB; the better of two times. Summing up one hour of {rows / (DAYS * 24):,.0f} rows took {each:.2f} s.",
-        "", "| page | counted from rows, s | with the hours summed up, s |", "|---|---|---|",
-        *(f"| {name} | {before[name]:.2f} | {after[name]:.2f} |" for name in pages),
+        "", "| page | its queries, rows alone, s | its queries, hours summed up, s | these and what is computed from them, s |", "|---|---|---|---|",
+        *(f"| {name} | {before[name]:.2f} | {after[name]:.2f} | {f'{served[name]:.2f}' if name in served else ''} |" for name in before),
     ]  # fmt: skip
 
 
