@@ -63,6 +63,17 @@ def _comparison(answer: Normal) -> Comparison | None:
 
 
 def _compare_comparisons(first: Comparison, second: Comparison) -> bool | None:
+    """Whether x and y have changed places. What stands on each side may say more on one of the two, but not something else on both: "Colombia has
+    fewer than Australia" says nothing of Canada.
+    """
+    reversed_ = _changed_places(first, second)
+    if reversed_ is not False:
+        return reversed_
+    sides = (second[2], second[1]) if first[0] != second[0] else second[1:]
+    return False if all(a <= b or b <= a for a, b in zip(first[1:], sides, strict=True)) else None
+
+
+def _changed_places(first: Comparison, second: Comparison) -> bool | None:
     straight = bool(first[1] & second[1]) and bool(first[2] & second[2])
     crossed = bool(first[1] & second[2]) and bool(first[2] & second[1])
     if straight == crossed:
