@@ -164,7 +164,6 @@ LARGEST = "What is the largest planet?"
         ),
         ("Who won?", "Germany beat France in the final.", "In the final France beat Germany.", False),
         ("Who has fewer?", "Colombia has fewer guns than Australia.", "Canada has fewer guns than Australia.", None),
-        ("Who has fewer?", "Colombia has fewer guns than Australia.", "Australia has more guns than Colombia.", True),
     ],
 )  # fmt: skip
 def test_what_is_taken_back_denied_or_told_in_another_order(question, a, b, same):
