@@ -84,14 +84,15 @@ def _samples(result: Result, console: Console) -> None:
         for sample in result.drawn.samples:
             console.print(Text("  " + sample.text))
         return
-    clusters = result.clustering.clusters
+    clusters, draft = result.clustering.clusters, result.clustering.draft_index
     _heading(
         console, "Samples", f"{counted(len(result.drawn.compared), 'answer')}, {counted(len(clusters), 'meaning')}"
     )
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
     for rank, cluster in enumerate(clusters[:MAX_SHOWN_CLUSTERS]):
         style = "green" if rank == 0 else ""
-        said = Counter(result.drawn.samples[result.drawn.compared[index]].text for index in cluster)
+        first = sorted(cluster, key=lambda index: index != draft)  # the others stay in the order drawn
+        said = Counter(result.drawn.samples[result.drawn.compared[index]].text for index in first)
         for place, (text, times) in enumerate(said.items()):
             mark = "draft ▸" if rank == place == 0 else ""
             size = f"{len(cluster)} ×" if place == 0 else ""

@@ -129,8 +129,18 @@ def test_one_question_is_shown_step_by_step(config: Path, upstream: Upstream) ->
     assert done.exit_code == 0, done.stderr
     for part in ("10 answers, 5 meanings", "Beta(6, 4)", "uncalibrated", "Jupiter"):
         assert part in done.stdout
-    wording = done.stdout.splitlines()
-    assert any("Jupiter" in line and line.strip(" │") not in ("Jupiter.", "draft ▸  6 ×  Jupiter.") for line in wording)
+    lines = [line.strip(" │") for line in done.stdout.splitlines()]
+    assert "draft ▸  6 ×  Jupiter.  (6 times)" in lines
+    assert any("Jupiter" in line and not line.startswith(("Jupiter.", "draft")) for line in lines)
+
+
+def test_the_draft_stands_before_the_other_wordings_of_its_group(config: Path, upstream: Upstream) -> None:
+    """Also where another wording was drawn first."""
+    upstream.default = says("Jupiter, the planet.", *["Jupiter."] * 5, "Saturn.", "Venus.", "Mars.", "Neptune.")
+    done = run("ask", "What is the largest planet?", "-c", config)
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    (place,) = [i for i, line in enumerate(lines) if line.startswith("draft ▸")]
+    assert lines[place : place + 2] == ["draft ▸  6 ×  Jupiter.  (5 times)", "Jupiter, the planet."]
 
 
 def test_the_claims_of_a_long_answer_are_shown_with_who_says_so(config: Path, upstream: Upstream) -> None:
