@@ -202,7 +202,8 @@ def _beta(alpha_name: str, alpha: object, beta_name: str, beta: object) -> Beta:
 
 def _finite(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise ValueError(f"'{name}': expected a finite number, found {_FOUND.get(type(value), 'something else')}")
+        found = str(value) if isinstance(value, float) else _FOUND.get(type(value), "something else")
+        raise ValueError(f"'{name}': expected a finite number, found {found}")
     return float(value)
 
 

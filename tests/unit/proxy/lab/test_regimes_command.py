@@ -104,6 +104,10 @@ def test_a_question_stands_on_one_side_with_all_its_answers_and_order_can_count(
             "899 of 900 rows have an embedding",
         ),
         (lambda content: [*content, {"text": "x", "confidence": 2, "correct": True}], "line 901: 'confidence'"),
+        (
+            lambda content: [*content, {"text": "x", "confidence": float("nan"), "correct": True}],
+            "line 901: 'confidence': expected a finite number, found nan",
+        ),
         (lambda content: [*content, {"text": "x", "confidence": 0.5}], "line 901: expected a label: one of 'correct'"),
         (lambda content: [*content, {"confidence": 0.5, "correct": True}], "line 901: expected the question"),
         (
