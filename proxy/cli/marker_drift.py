@@ -78,7 +78,7 @@ def print_drift(console: Console, rows: Sequence[MarkerDrift]) -> None:
         for row in rows:
             if row.words == words:
                 table.add_row(
-                    row.marker, row.route, f"{row.answers:,}", _figure(row.mic, ""), _figure(row.right, ""),
+                    row.marker, row.route, f"{row.answers:,}", _figure(row.mic, ""), _right(row),
                     "–" if row.people is None else f"{row.people:.2f}", f"{row.before:,}", _figure(row.earlier, ""),
                     _figure(row.change, "+") + (" *" if row.drifts else ""),
                 )  # fmt: skip
@@ -106,6 +106,14 @@ def _bars(curve: Sequence[Step]) -> str:
         "·" if step.mic is None else _BARS[min(int(step.mic.estimate * len(_BARS)), len(_BARS) - 1)] for step in curve
     ]
     return "".join((*said[:STEPS], "|", *said[STEPS:])) if said else ""
+
+
+def _right(row: MarkerDrift) -> str:
+    return (
+        "–"
+        if row.right is None
+        else f"{row.right.estimate:.2f} ({row.right.low:.2f} to {row.right.high:.2f}) of {row.graded}"
+    )
 
 
 def _figure(of: Interval | None, sign: str) -> str:

@@ -30,7 +30,7 @@ MIN_STEP = 5
 """Fewest answers that a step's confidence is reported from."""
 WORDINGS: Mapping[str, MarkerKind] = {OWN_WORDS: "marker", SERVED: "served"}
 """By whose words they are, the kind of their counts."""
-_WITHIN = 1.96
+_Z = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +176,10 @@ def _compared(key: _Key, now: Sums, before: Sums, graded: tuple[int, float], cur
     earlier = change = None
     if before.answers >= MIN_ANSWERS:
         was, spread = _mean(before)
-        earlier, change = _around(was, spread), _around(mean - was, variance + spread)
+        earlier, change = _within(was, spread), _around(mean - was, variance + spread)
     words, route, marker = key
     return MarkerDrift(
-        words, route, marker, now.answers, before.answers, _around(mean, variance), earlier, change,
+        words, route, marker, now.answers, before.answers, _within(mean, variance), earlier, change,
         people_read(marker).mean, graded[0], _right(*graded), curve,
     )  # fmt: skip
 
@@ -195,7 +195,7 @@ def _right(graded: int, right: float) -> Interval | None:
 def _step(since: float, until: float, sums: Sums | None) -> Step:
     if sums is None or sums.answers < MIN_STEP:
         return Step(since, until, 0 if sums is None else sums.answers, None)
-    return Step(since, until, sums.answers, _around(*_mean(sums)))
+    return Step(since, until, sums.answers, _within(*_mean(sums)))
 
 
 def _mean(sums: Sums) -> tuple[float, float]:
@@ -205,6 +205,12 @@ def _mean(sums: Sums) -> tuple[float, float]:
     return mean, spread / sums.answers
 
 
+def _within(value: float, variance: float) -> Interval:
+    """Around a mean confidence, in [0, 1]."""
+    around = _around(value, variance)
+    return Interval(value, max(around.low, 0.0), min(around.high, 1.0))
+
+
 def _around(value: float, variance: float) -> Interval:
-    half = _WITHIN * sqrt(variance)
+    half = _Z * sqrt(variance)
     return Interval(value, value - half, value + half)

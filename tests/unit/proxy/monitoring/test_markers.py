@@ -43,6 +43,8 @@ def test_the_same_confidence_is_no_drift_and_few_answers_before_are_not_compared
     assert (same.change.estimate, same.drifts) == (pytest.approx(0.0), False)
     (new,) = found([sums(held[:19])], [sums(held)])
     assert (new.before, new.earlier, new.change, new.drifts) == (19, None, None, False)
+    (sure,) = found([], [sums(np.append(np.full(19, 1.0), 0.9))])
+    assert sure.mic.high == 1.0
     (whole,) = drift([by_marker({OWN_WORDS: [sums(held)]})], (), {})
     assert (whole.answers, whole.before, whole.curve) == (60, 0, ())
 
