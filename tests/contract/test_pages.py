@@ -221,6 +221,7 @@ def test_the_overview_counts_what_happened(serve: Any, upstream: Upstream) -> No
     assert "28 requests" in html
     assert "Of 28 with a verdict, 71 % were right" in html
     assert "generalised ECE" in html
+    assert "most of the time before it is left out of the charts" in html
     assert "uncalibrated" in httpx.get(address + "/dashboard/routes/test").text
     assert httpx.get(address + "/dashboard/routes/nowhere").status_code == 404
     assert httpx.get(address + "/dashboard/answers/hr_nowhere").status_code == 404
