@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 Q ?= Who wrote The Master and Margarita?
 
-.PHONY: help serve demo ask browser test coverage compat description check lint types structure bench chaos soak evidence reference vendor clean
+.PHONY: help serve demo ask browser test coverage compat neighbours description check lint types structure bench chaos soak evidence reference vendor clean
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -73,6 +73,19 @@ $(COMPAT)/%/.clients: tests/compat/%/requirements.txt tests/compat/%/package-loc
 
 compat: $(VENV)/.dev $(COMPAT)/openai-2/.clients $(COMPAT)/openai-3/.clients  ## real clients direct and through the proxy; writes the table of docs/clients.md
 	$(BIN)/python -m tests.compat $(COMPAT)/openai-2 $(COMPAT)/openai-3 --write
+
+# Ray Serve brings twenty packages more, LiteLLM's proxy fifty and older versions of ours: environments of their own.
+$(COMPAT)/litellm/bin/litellm:
+	$(PYTHON) -m venv $(COMPAT)/litellm
+	$(COMPAT)/litellm/bin/python -m pip install --quiet --disable-pip-version-check 'litellm[proxy]==1.106.2'
+
+$(COMPAT)/ray/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(COMPAT)/ray
+	$(COMPAT)/ray/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[litellm,postgres,ray,dev]' 'ray[serve]'
+	@touch $@
+
+neighbours: $(COMPAT)/litellm/bin/litellm $(COMPAT)/ray/.installed  ## the proxy under Ray Serve and behind LiteLLM's proxy
+	HEDGEROW_TEST_LITELLM=$(COMPAT)/litellm/bin/litellm $(COMPAT)/ray/bin/python -m pytest tests/neighbours
 
 description: $(VENV)/.dev $(COMPAT)/openai-2/.clients  ## requests made from the OpenAI description beside the checkout, bounded
 	$(BIN)/python -m tests.compat.description --st $(COMPAT)/openai-2/bin/st

@@ -1,4 +1,4 @@
-"""deploy/ray: two replicas of the proxy under Ray Serve, asked by the openai client."""
+"""deploy/ray: two replicas of the proxy under Ray Serve, asked by the openai client: `make neighbours`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from openai import OpenAI
 
 from tests.support.upstream import Upstream, says
 
-pytest.importorskip("ray.serve", reason="Ray Serve is not installed (pip install 'ray[serve]')", exc_type=ImportError)
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore"),  # Serve's own imports and Ray's own start and end warn
