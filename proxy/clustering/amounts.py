@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from operator import attrgetter
 from typing import NamedTuple
 
 from hedgerow.lexicon.text.numbers import is_number
@@ -68,17 +70,20 @@ def clash(a: Normal, b: Normal) -> str | None:
 
 
 def among(some: Iterable[Amount], others: Iterable[Amount]) -> bool:
-    """Whether each amount is one of the others; there must be one."""
-    found, every = list(some), list(others)
-    return bool(found) and all(any(_same(x, y) for y in every) for x in found)
+    """Whether each amount is one of the others; there must be one. In a unit of another system it may be off by `CONVERTED`."""
+    wanted, every = list(some), sorted(others, key=attrgetter("unit.dimension", "size"))
+    exact = {(amount.unit.dimension, amount.size) for amount in every}
+    rest = [amount for amount in wanted if (amount.unit.dimension, amount.size) not in exact]
+    return bool(wanted) and all(_is_converted(amount, every) for amount in rest)
 
 
-def _same(x: Amount, y: Amount) -> bool:
-    if x.unit.dimension != y.unit.dimension:
-        return False
-    if _is_multiple(x.unit, y.unit):
-        return x.size == y.size
-    return abs(x.size - y.size) <= CONVERTED * max(abs(x.size), abs(y.size))
+def _is_converted(amount: Amount, every: Sequence[Amount]) -> bool:
+    """Whether one of the amounts, sorted by dimension and size, is about this one in a unit of another system."""
+    dimension, near = amount.unit.dimension, 1 - CONVERTED
+    low, high = sorted((amount.size * near, amount.size / near))
+    first = bisect_left(every, (dimension, low), key=attrgetter("unit.dimension", "size"))
+    last = bisect_right(every, (dimension, high), key=attrgetter("unit.dimension", "size"))
+    return any(not _is_multiple(amount.unit, other.unit) for other in every[first:last])
 
 
 def _adds(whole: Amount, part: Amount) -> bool:
