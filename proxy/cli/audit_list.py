@@ -110,11 +110,13 @@ def _print(rows: list[Json]) -> None:
         correct = row["correct"]
         verdict = "" if correct is None else "right" if correct >= 0.5 else "wrong"
         said = " ".join((row["question"] or "").split())[:120], " ".join((row["answer"] or "").split())[:160]
-        words = Text("\n".join(part for part in said if part) or row["id"])
+        words = Text("\n→ ".join(part for part in said if part) or row["id"])
         confidence = percent(row["confidence"]) if row["confidence"] is not None else ""
-        facts = [_moment(row["created_at"]), row["route"], row["key"], row["model"], row["status"], confidence]
+        status = f"{row['status']}, in shadow" if row["mode"] == "shadow" else row["status"]
+        facts = [_moment(row["created_at"]), row["route"], row["key"], row["model"], status, confidence]
         table.add_row(*(Text(fact or "") for fact in facts), Text(verdict, "red" if verdict == "wrong" else ""), words)
     show(table)
+    typer.echo("ids and whole texts: --json, or --out FILE", err=True)
 
 
 def _moment(stamp: float) -> str:

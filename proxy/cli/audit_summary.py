@@ -47,6 +47,7 @@ def summary(
         typer.echo(f"no requests in {figures.PERIODS[since][0]}" + (f" on the route {route}" if route else ""))
     else:
         _print_summary(rows, figures.PERIODS[since][0])
+        _print_shadow(rows)
         _print_projections(rows)
         _print_claims(rows)
         _print_arms(list(arms.values()))
@@ -179,6 +180,16 @@ def _print_summary(lines: list[Line], period: str) -> None:
             "–" if spent.unpriced and not spent.total else dollars(spent.total),
         )
     show(table)
+
+
+def _print_shadow(rows: list[Line]) -> None:
+    """Where clients got the plain answers, whatever is counted as hedged."""
+    for line, _, _ in rows:
+        if line.name and line.in_shadow:
+            whole = "all" if line.in_shadow == line.requests else f"{line.in_shadow:,} of {line.requests:,}"
+            typer.echo(
+                f'{line.name}: {whole} in shadow: clients got the plain answers, "hedged" is what they would have got'
+            )
 
 
 def _print_projections(rows: list[Line]) -> None:

@@ -28,13 +28,15 @@ def check(
     """Check a configuration file, and that what it names is there. Nothing is opened or called, unless --online is given.
 
     What works, but not as most would expect, is a line on standard error. Exits with 2 where the file cannot be used, with 1 where a map is
-    missing or, with --online, something does not answer.
+    missing, an upstream is the proxy itself or, with --online, something does not answer.
     """
     settings, unset = _known(config)
     try:
         problems = check_services(settings)
     except ConfigError as error:
         stop(str(error))
+    if settings.asks_itself is not None:
+        problems.append(settings.asks_itself)
     if online:
         problems += asyncio.run(_ask_all(settings))
     if problems:

@@ -61,7 +61,7 @@ def _lines(shown: Demo, rounds: Sequence[Round]) -> list[RenderableType]:
 
 def _table(*rows: tuple[RenderableType, ...]) -> Table:
     table = Table.grid(padding=(0, 2))
-    table.add_column(width=13, justify="right", style="dim")
+    table.add_column(width=15, justify="right", style="dim")
     for row in rows:
         table.add_row(*row)
     return table
@@ -97,14 +97,14 @@ def _truth(one: Round) -> Table:
 
 
 def _running(shown: Demo, rounds: Sequence[Round]) -> Table:
-    """Both scores so far, as bars: the shorter, the less its believers were surprised."""
+    """Both scores so far, the mean over the questions, as bars: the shorter, the less its believers were surprised."""
     voices = scores(rounds)
     longest = max(voice.surprise for voice in voices)
     rows = []
     for voice, name, style in zip(voices, (shown.model, "Hedgerow"), ("yellow", "green"), strict=True):
         bar = "━" * round(BAR * voice.surprise / longest)
         rows.append(Text.assemble((f"{bar:<{BAR}} ", style), (f"{voice.surprise:.2f}  ", "bold"), (name, "dim")))
-    return _table(("surprise", Group(*rows)))
+    return _table(("surprise so far", Group(*rows)))
 
 
 def _ending(shown: Demo, rounds: Sequence[Round]) -> RenderableType:

@@ -15,11 +15,12 @@ from hedgerow.proxy.config import load
 from hedgerow.proxy.errors import ConfigError
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OWN_PORT = re.compile(r"^https?://(127\.0\.0\.1|localhost|\[::1\]):4000(/|$)")
 _FILE = """# Hedgerow's configuration. Every key is described in docs/config.md; `hedgerow config check` checks this file.
 
 server:
   host: 127.0.0.1
-  port: 4000
+  port: {port}
 
 upstreams:
   model:
@@ -71,7 +72,8 @@ def init(
             question = "Environment variable that holds its key (empty: each client sends its own)"
             key_variable = typer.prompt(question, default="", show_default=False)
         upstream = _SERVER.format(url=base_url, key=_key(key_variable))
-    _write(config, _FILE.format(upstream=upstream, mode=mode))
+    port = 4001 if _OWN_PORT.search(base_url) else 4000  # what answers at 4000 is the model's server
+    _write(config, _FILE.format(upstream=upstream, mode=mode, port=port))
     typer.echo(f"{config} is written. Next: hedgerow doctor, then hedgerow serve")
     if key_variable and key_variable not in os.environ:
         typer.echo(f"the environment variable {key_variable} is not set; set it before you serve", err=True)

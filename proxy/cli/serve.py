@@ -47,6 +47,8 @@ def serve(
         stop(str(error), FAILED)
     if port is not None:
         settings = settings.model_copy(update={"server": settings.server.model_copy(update={"port": port})})
+    if settings.asks_itself is not None:
+        stop(settings.asks_itself, FAILED)
     with _listen(settings.server.host, settings.server.port) if fd is None else socket.socket(fileno=fd) as listener:
         if workers > 1:
             raise typer.Exit(supervise(config, listener, workers))
@@ -125,5 +127,6 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else error
         stop(
-            f"cannot listen on {host}:{port}: {reason}; stop what uses it, or change server.host or server.port", FAILED
+            f"cannot listen on {host}:{port}: {reason}; stop what uses it, take another port with --port, or change server.host or server.port",
+            FAILED,
         )

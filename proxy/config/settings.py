@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -20,6 +21,8 @@ from hedgerow.proxy.config.prices import Prices
 from hedgerow.proxy.config.routes import Route, StoreText
 from hedgerow.proxy.config.sections import Section
 from hedgerow.proxy.config.upstreams import GroupUpstream, Upstream
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Server(Section):
@@ -190,6 +193,21 @@ class Settings(BaseSettings):
             "requests that name no model (files, lists of models, moderations) are answered with status 404: the routes have several "
             "upstreams, and each wants a model; set default_upstream to one of them"
         )
+
+    @property
+    def asks_itself(self) -> str | None:
+        """What is wrong where an upstream is this proxy's own address."""
+        if self.server.host not in (*_LOOPBACK, "0.0.0.0", "::"):  # noqa: S104 # what is compared is not bound
+            return None
+        for name, upstream in self.upstreams.items():
+            address = urlsplit(getattr(upstream, "base_url", None) or "")
+            port = address.port or (443 if address.scheme == "https" else 80)
+            if address.hostname in _LOOPBACK and port == self.server.port:
+                return (
+                    f"upstreams.{name}.base_url is {upstream.base_url}, where this proxy listens itself: it would ask itself without end; "  # type: ignore[union-attr]
+                    "give the address of the model's server, or let this proxy listen on another port (server.port)"
+                )
+        return None
 
     def members(self, name: str) -> tuple[str, ...]:
         """The upstreams that stand behind a name: those of a group, or the one itself."""

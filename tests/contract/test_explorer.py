@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
 from tests.support.traffic import CAPITALS, ask, fill, judge
-from tests.support.upstream import Upstream
+from tests.support.upstream import Upstream, says
+from tests.support.waiting import until
 
 FRANCE = "What is the capital of France?"
 
@@ -136,3 +137,21 @@ def test_the_terminal_lists_by_the_same_filters(filled: tuple[str, Path], tmp_pa
     assert len(list(csv.DictReader(io.StringIO((tmp_path / "all.csv").read_text())))) == 8
     assert "no request fits" in run("--config", config, "--route", "elsewhere").output
     assert run("--config", config, "--out", tmp_path / "all.xlsx").exit_code == 2
+
+
+def test_what_was_hedged_in_shadow_is_not_said_to_have_been_served(
+    serve: Any, upstream: Upstream, tmp_path: Path
+) -> None:
+    """Neither in the list nor in the sums."""
+    address = serve(mode="shadow")
+    upstream.default = says("Paris.", "Lyon.", "Paris.")
+    asked = {"model": "m", "messages": [{"role": "user", "content": FRANCE}]}
+    httpx.post(f"{address}/v1/chat/completions", json=asked).raise_for_status()
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "upstreams: { u: { provider: openai, base_url: http://127.0.0.1:9/v1 } }\nroutes: [{ name: test, upstream: u }]\n"
+        f"audit: {{ url: 'sqlite:///{tmp_path}/audit.db' }}\n"
+    )
+    until(lambda: "hedged, in shadow" in run("--config", config).stdout)
+    said = CliRunner().invoke(app, ["audit", "summary", "--config", str(config)], env={"COLUMNS": "200"}).stdout
+    assert "in shadow: clients got the plain answers" in said

@@ -51,6 +51,26 @@ def test_two_answers_make_a_configuration(monkeypatch: pytest.MonkeyPatch) -> No
     assert "exists already" in again.stderr
 
 
+def test_a_model_at_our_own_port_gets_another_one() -> None:
+    assert run("init", "--base-url", "http://localhost:4000/v1", "--key-variable", "").exit_code == 0
+    assert load(Path("config.yaml")).server.port == 4001
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:4100/v1", "http://localhost:4100", "http://[::1]:4100/v1"])
+def test_a_proxy_that_would_ask_itself_is_told(folder: Path, address: str) -> None:
+    """It does not start, and no request goes round until its client gives up; on another port it asks whatever is there."""
+    (folder / "c.yaml").write_text(
+        f"server: {{ host: 0.0.0.0, port: 4100 }}\nupstreams: {{ u: {{ provider: openai, base_url: '{address}' }} }}\n"
+        "routes: [{ name: r, upstream: u }]\n"
+    )
+    for command in (("config", "check"), ("serve",)):
+        done = run(*command, "--config", "c.yaml")
+        assert done.exit_code == 1
+        assert f"upstreams.u.base_url is {address}, where this proxy listens itself" in done.stderr
+    elsewhere = run("config", "check", "--config", "c.yaml", env={"HEDGEROW_SERVER__PORT": "4101"})
+    assert elsewhere.exit_code == 0, elsewhere.output
+
+
 def test_the_embedded_model_costs_nothing() -> None:
     assert run("init", "--base-url", "embedded").exit_code == 0
     (price,) = load(Path("config.yaml")).prices.models
