@@ -140,7 +140,7 @@ def _print_table(document: dict[str, Any]) -> None:
     parts = ", ".join(f"{name} {value:.4g}" for name, value in document["map"].items() if isinstance(value, float))
     if any(_reaches_far(held) for held in metrics_of(document).values()):
         console.print(
-            "An interval that reaches far allows for a wrong answer on which all samples agreed: few have been seen, and one decides the figure.",
+            "An interval that reaches far allows for a wrong answer of full confidence (all its samples agreed): few have been seen, and one decides the figure.",
             highlight=False, soft_wrap=True,
         )  # fmt: skip
     console.print(f"map: {document['map']['kind']}{f' ({parts})' if parts else ''}", highlight=False, soft_wrap=True)
