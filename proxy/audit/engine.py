@@ -120,6 +120,8 @@ def transaction(engine: sa.Engine, kind: Literal["read", "write", "snapshot"] = 
         with engine.begin() as connection:
             if kind != "read" and engine.dialect.name == "sqlite":  # the driver itself begins only before a write
                 connection.exec_driver_sql("BEGIN IMMEDIATE" if kind == "write" else "BEGIN")
+            if kind == "snapshot" and engine.dialect.name == "postgresql":  # a plan for any period suits none
+                connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_custom_plan")
             yield connection
     except sa.exc.SQLAlchemyError as error:
         verb = "written" if kind == "write" else "read"
