@@ -60,15 +60,15 @@ def _ask(client: openai.OpenAI, question: str, **more: Any) -> Any:
 def test_a_real_answer_with_its_confidence(client: openai.OpenAI, address: str) -> None:
     """Ten real samples, real clusters, a Beta from their sizes, hedges, and an audit row with all of it."""
     answer = _ask(client, "What is the capital of France?")
-    told = answer.model_extra["hedgerow"]
-    sizes = told["clusters"]
-    assert told["uncalibrated"] is False
-    assert told["map"].startswith("embedded-smollm2-135m")
-    assert told["samples"] == sum(sizes) == 10
-    assert told["raw"]["alpha"] == max(sizes)
+    field = answer.model_extra["hedgerow"]
+    sizes = field["clusters"]
+    assert field["uncalibrated"] is False
+    assert field["map"].startswith("embedded-smollm2-135m")
+    assert field["samples"] == sum(sizes) == 10
+    assert field["raw"]["alpha"] == max(sizes)
     assert "Paris" in answer.choices[0].message.content
     assert answer.usage.completion_tokens >= 1
-    row = httpx.get(f"{address}/v1/audit/{told['id']}").json()
+    row = httpx.get(f"{address}/v1/audit/{field['id']}").json()
     assert len(row["texts"]["samples"]) == 10
     assert row["texts"]["answer"] == answer.choices[0].message.content
 
@@ -126,12 +126,12 @@ def test_the_examples_of_the_page_agree_as_they_are_meant_to(
 ) -> None:
     """About 9, 6 and 1 of ten, on average over seeds; where most agree the answer is right, and where few do nobody is to rely on it."""
     answers = [_ask(client, question, seed=1000 * seed) for seed in range(5)]
-    told = [answer.model_extra["hedgerow"] for answer in answers]
-    assert low <= sum(max(one["clusters"]) for one in told) / len(told) <= high
+    fields = [answer.model_extra["hedgerow"] for answer in answers]
+    assert low <= sum(max(one["clusters"]) for one in fields) / len(fields) <= high
     if answered is not None:
         assert sum(answered in answer.choices[0].message.content for answer in answers) >= 3
     else:
-        assert sum(one["confidence"] for one in told) / len(told) < 0.3
+        assert sum(one["confidence"] for one in fields) / len(fields) < 0.3
 
 
 def test_ask_draws_the_method(tmp_path: Path) -> None:

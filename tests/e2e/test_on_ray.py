@@ -181,13 +181,13 @@ def test_what_costs_nothing_is_done_again_when_a_worker_dies(tmp_path: Path) -> 
 
     async def work(where: Place) -> list[int]:
         async with where.workers(nothing) as workers:
-            found = [result async for result in workers.each(doubled, range(200))]
+            results = [result async for result in workers.each(doubled, range(200))]
             with pytest.raises(WorkerLost, match="its worker in the Ray cluster died"):
                 await workers.run(dies)
             with pytest.raises(UpstreamRejected) as caught:
                 await workers.run(refuses)
             assert (caught.value.status, caught.value.retry_after) == (429, "3")
-            return found
+            return results
 
     with place("ray") as where:
         assert anyio.run(work, where) == [2 * i for i in range(200)]

@@ -37,11 +37,11 @@ class Pair:
 
     def modes(self, route: str = "test") -> list[str]:
         """The route's mode as each process has it."""
-        found = []
+        seen = []
         for address in self.addresses:
-            told = httpx.get(f"{address}/v1/admin/routes", headers=ADMIN, timeout=60).json()["routes"]
-            found.append(next(row["mode"] for row in told if row["name"] == route))
-        return found
+            routes = httpx.get(f"{address}/v1/admin/routes", headers=ADMIN, timeout=60).json()["routes"]
+            seen.append(next(row["mode"] for row in routes if row["name"] == route))
+        return seen
 
     def hedges(self, address: str) -> bool:
         """Whether an answer of this process is calibrated."""

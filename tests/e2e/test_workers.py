@@ -74,9 +74,9 @@ def serving_with(workers: int, folder: Path, behind: str = "http://127.0.0.1:9",
             command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=out, stderr=out
         )
     try:
-        found = Running(supervisor, log, address_of(supervisor, log))
-        found.until(lambda: found.lines('"address":"') == workers)
-        yield found
+        running = Running(supervisor, log, address_of(supervisor, log))
+        running.until(lambda: running.lines('"address":"') == workers)
+        yield running
     finally:
         supervisor.terminate()
         supervisor.wait(timeout=60)
@@ -84,8 +84,8 @@ def serving_with(workers: int, folder: Path, behind: str = "http://127.0.0.1:9",
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Running]:
-    with serving_with(2, tmp_path) as found:
-        yield found
+    with serving_with(2, tmp_path) as running:
+        yield running
 
 
 def test_workers_are_replaced_reloaded_and_stopped_together(running: Running) -> None:
@@ -178,8 +178,10 @@ def test_one_worker_watches_and_all_show_what_it_found(upstream: Upstream, tmp_p
                 return found
 
         def reports() -> list[Any]:
-            told = [httpx.get(f"{running.address}/v1/admin/routes", headers=ADMIN, timeout=30).json() for _ in range(9)]
-            return [each["routes"][0]["health"] for each in told]
+            listings = [
+                httpx.get(f"{running.address}/v1/admin/routes", headers=ADMIN, timeout=30).json() for _ in range(9)
+            ]
+            return [each["routes"][0]["health"] for each in listings]
 
         running.until(lambda: all(report is not None for report in reports()))
         first = holder()
