@@ -94,8 +94,8 @@ def lines() -> Iterator[Lines]:
 def postgres() -> Iterator[Cluster]:
     """A PostgreSQL server; tests without one are skipped."""
     try:
-        with cluster() as found:
-            yield found
+        with cluster() as server:
+            yield server
     except Missing as missing:
         pytest.skip(str(missing))
 

@@ -16,11 +16,11 @@ import hedgerow.proxy
 def _modules_with_examples() -> list[str]:
     names = ["hedgerow.answers", "hedgerow.calibrator"]
     for package in (hedgerow.calibration, hedgerow.lexicon, hedgerow.proxy):
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            spec = found.module_finder.find_spec(found.name, None)  # type: ignore[call-arg]
-            source = spec.loader.get_source(found.name) if spec and spec.loader else None  # type: ignore[attr-defined]
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            spec = module.module_finder.find_spec(module.name, None)  # type: ignore[call-arg]
+            source = spec.loader.get_source(module.name) if spec and spec.loader else None  # type: ignore[attr-defined]
             if source and ">>> " in source:
-                names.append(found.name)
+                names.append(module.name)
     return names
 
 

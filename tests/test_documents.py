@@ -65,8 +65,8 @@ def _commands() -> Iterator[tuple[str, str]]:
     for page in PAGES:
         prose = re.sub(r"^```(?:python|diff)\n.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
         for line in prose.splitlines():
-            for found in re.findall(r"(?:`|^\s*|&& )hedgerow ([a-z][^`#|]*)", line):
-                yield _name(page), found
+            for command in re.findall(r"(?:`|^\s*|&& )hedgerow ([a-z][^`#|]*)", line):
+                yield _name(page), command
 
 
 def test_commands_and_their_options_exist() -> None:

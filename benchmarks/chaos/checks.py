@@ -57,9 +57,9 @@ def is_checked(text: str, said: Iterable[str]) -> bool:
     drafts = {draft for draft in said if isinstance(draft, str)}
     if not text or any(draft.startswith(text) for draft in drafts):
         return True
-    told = next((text.removesuffix(closing) for closing in _closings() if text.endswith(closing)), None)
-    if told is not None:  # a sentence of our own list behind an answer
-        return any(draft.strip() in (told.strip(), told.strip().removesuffix(".")) for draft in drafts)
+    served = next((text.removesuffix(closing) for closing in _closings() if text.endswith(closing)), None)
+    if served is not None:  # a sentence of our own list behind an answer
+        return any(draft.strip() in (served.strip(), served.strip().removesuffix(".")) for draft in drafts)
     return any(compare(draft, text, _doubts()) is None for draft in drafts)
 
 

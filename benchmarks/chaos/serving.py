@@ -161,8 +161,8 @@ class Proxy:
 
     async def metric(self, name: str) -> float:
         """The sum of a metric's series."""
-        found = re.findall(rf"(?m)^{name}(?:{{[^}}]*}})? (\S+)$", (await self.get("/metrics")).body.decode())
-        return sum(map(float, found))
+        values = re.findall(rf"(?m)^{name}(?:{{[^}}]*}})? (\S+)$", (await self.get("/metrics")).body.decode())
+        return sum(map(float, values))
 
     async def tasks(self) -> Counter[str]:
         """The tasks of its event loop, by name without numbers."""
@@ -186,8 +186,8 @@ class Proxy:
     def rows(self) -> Counter[tuple[str, str, int | None]]:
         """How many rows the store has, by model, route and the status that the client got."""
         with self.engine.connect() as connection:
-            found = connection.execute(sa.text("SELECT model, route, http_status FROM answers"))
-            return Counter((row[0] or "", row[1] or "", row[2]) for row in found)
+            rows = connection.execute(sa.text("SELECT model, route, http_status FROM answers"))
+            return Counter((row[0] or "", row[1] or "", row[2]) for row in rows)
 
     def count(self) -> int:
         """How many rows the store has."""

@@ -85,9 +85,9 @@ def table(repeats: int) -> list[str]:
         for _ in range(repeats):
             for name, path in paths.items():
                 starts[name].append(start(path)[0])
-    for name, found in starts.items():
+    for name, times in starts.items():
         processor, clock, memory = (
-            statistics.median(getattr(one, field) for one in found)
+            statistics.median(getattr(one, field) for one in times)
             for field in ("processor_s", "clock_s", "resident_mb")
         )
         rows.append(f"| {name} | {processor:.2f} | {clock:.2f} | {memory:.0f} |")

@@ -73,7 +73,7 @@ async def ready(request: Request) -> Response:
 
 def _not_in_force(reloader: ConfigReloader) -> dict[str, str | None]:
     """By route that promises something and has no valid certificate, why."""
-    return {name: found.reason for name, found in reloader.standing().items() if found.certificate is None}
+    return {name: standing.reason for name, standing in reloader.standing().items() if standing.certificate is None}
 
 
 async def _dead_upstreams(services: Services) -> set[str]:

@@ -37,8 +37,8 @@ def summary(
     _check_period(since)
     with open_audit(config) as (settings, engine), transaction(engine, "snapshot") as connection:
         rows = _lines(connection, _buckets(connection, since), route)
-        found = (comparison(connection, each) for each in settings.routes if route in (None, each.name))
-        arms = {each.route: each for each in found if each is not None}
+        compared = (comparison(connection, each) for each in settings.routes if route in (None, each.name))
+        arms = {each.route: each for each in compared if each is not None}
     if as_json:
         split = {name: each.to_dict() for name, each in arms.items()}
         lines = [_figures(*row) | {"arms": split.get(row[0].name or "")} for row in rows if row[0].requests]

@@ -106,11 +106,11 @@ def _moment(fields: Mapping[str, str], name: str) -> float | None:
 
 async def requests_page(request: Request, services: Services, visitor: Visitor) -> Response:
     """The list, newest first; a field that cannot be read is named above an empty one."""
-    fields, problem, found = asked(request), None, Page([], None)
+    fields, problem, listing = asked(request), None, Page([], None)
     after = Place.read(request.query_params.get("after", ""))
     try:
         query = partial(requests, chosen=filter_of(fields, time.time()), after=after)
-        found = await store_of(request).read(query)
+        listing = await store_of(request).read(query)
     except InputError as error:
         problem = str(error)
 
@@ -125,7 +125,7 @@ async def requests_page(request: Request, services: Services, visitor: Visitor) 
         here="/dashboard/requests",
         fields={name: fields.get(name, "") for name in FIELDS},
         filtered=bool(fields),
-        found=found,
+        listing=listing,
         shown_chars=SHOWN_CHARS,
         problem=problem,
         paged=after is not None,
@@ -134,8 +134,8 @@ async def requests_page(request: Request, services: Services, visitor: Visitor) 
         periods=figures.PERIODS,
         choices=CHOICES,
         routes=[route.name for route in services.settings.routes],
-        models=sorted({row["model"] for row in found.rows if row["model"]}),
-        keys=sorted({row["key"] for row in found.rows if row["key"]}),
+        models=sorted({row["model"] for row in listing.rows if row["model"]}),
+        keys=sorted({row["key"] for row in listing.rows if row["key"]}),
     )
 
 

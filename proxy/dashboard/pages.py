@@ -136,7 +136,7 @@ async def overview_page(cache: PageCache, request: Request, services: Services, 
     maps, health = reloader.active_maps(), reloader.health
     compute = partial(store_of(request).read, partial(overview, services.settings, maps, health, name, period))
     view: Overview = await cache.get((name or "", period), compute)
-    mine = tuple(found for found in reloader.promises.values() if name in (None, found.route))
+    mine = tuple(promised for promised in reloader.promises.values() if name in (None, promised.route))
     counted = [route for route in services.steps if name in (None, route)]
     spent = await budgets_today(services, counted, [""])
     view = replace(view, promises=mine, switch=_switch(reloader, name), budgets=spent)

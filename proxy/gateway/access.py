@@ -163,7 +163,7 @@ def owner_of(headers: Mapping[str, str], settings: Settings, ring: KeyRing, need
         check_person(headers, settings, ring, needed)
         return None
     if settings.server.admin_key is not None:
-        named = next((found for key in _keys(headers) if (found := ring.find(hash_of(key))) is not None), None)
+        named = next((secret for key in _keys(headers) if (secret := ring.find(hash_of(key))) is not None), None)
         if named is None:
             raise Unauthorized("this needs the admin key, or a named key for its own answers")
         caller = Caller(named)

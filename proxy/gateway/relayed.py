@@ -49,9 +49,9 @@ def _usage(path: str, data: bytes, sent: int) -> Usage:
         completion = completion_of(path, data)
     except UpstreamError:
         return Usage()  # an error, or broken off: nothing is charged that can be told
-    told = usage_of(completion)
-    if told.total:
-        return told
+    usage = usage_of(completion)
+    if usage.total:
+        return usage
     text = "".join(sample_of(choice).text or "" for choice in completion["choices"])
     return Usage(sent // BYTES_A_TOKEN, len(text.encode()) // BYTES_A_TOKEN, estimated=True)
 

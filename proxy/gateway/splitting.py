@@ -21,11 +21,11 @@ def arm_of(route: Route, split: Split, job: Job, body: Json) -> Mode:
 def _together(by: str, headers: Mapping[str, str], job: Job, body: Json) -> tuple[str, bytes]:
     """What stays in one arm: its kind, and which one it is."""
     if by.startswith("header:"):
-        found = headers.get(by.partition(":")[2].lower())
+        value = headers.get(by.partition(":")[2].lower())
     else:
-        found = {"user": user_of(body), "key": _key(headers, job), "conversation": None}[by]
-    if found:
-        return by, found.encode("utf-8", "replace")
+        value = {"user": user_of(body), "key": _key(headers, job), "conversation": None}[by]
+    if value:
+        return by, value.encode("utf-8", "replace")
     parts = (_key(headers, job), user_of(body), _opening(body))
     return "conversation", "\0".join(part or "" for part in parts).encode("utf-8", "replace")
 

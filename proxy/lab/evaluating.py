@@ -65,8 +65,8 @@ def evaluation_document(evaluation: Evaluation, data: str, signal: str, clusters
 
 def metrics_of(document: Json) -> Json:
     """The metrics in a document, by the names that people read."""
-    found = {name: held for name, held in document.items() if isinstance(held, dict) and "after" in held}
-    return {"auroc" if name == AUROC else name: held for name, held in found.items()}
+    figures = {name: held for name, held in document.items() if isinstance(held, dict) and "after" in held}
+    return {"auroc" if name == AUROC else name: held for name, held in figures.items()}
 
 
 def signals_in(

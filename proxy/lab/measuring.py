@@ -126,11 +126,11 @@ async def measure_several(
         most_samples=most,
         graded_by=tuple(sorted(graded_by)),
     )
-    found = {}
+    records = {}
     for i, signal in enumerate(signals):
         columns = np.array([(raw[i].alpha, raw[i].beta) for raw, _ in settled], dtype=np.float64).reshape(-1, 2)
-        found[signal.name] = replace(common, alpha=columns[:, 0], beta=columns[:, 1])
-    return found
+        records[signal.name] = replace(common, alpha=columns[:, 0], beta=columns[:, 1])
+    return records
 
 
 async def _settle_usable(
@@ -156,9 +156,9 @@ async def _settle(
         return [row.raw] * len(signals), row.correct
     clustering = await _cluster(row, equivalence)
     raw = [await signal.measure(row.question, row.samples, clustering) for signal in signals]
-    told = row.told_of(clustering.draft_index)
-    if told is not None or not row.gold:
-        return raw, told
+    verdict = row.verdict_of(clustering.draft_index)
+    if verdict is not None or not row.gold:
+        return raw, verdict
     grade = alias_grade(row.question, row.samples[clustering.draft_index].text, row.gold, row.wrong)
     return raw, grade.correct == 1.0
 

@@ -125,7 +125,7 @@ class Sampled(BaseModel):
             raise ValueError(f"{len(self.cluster_ids)} cluster_ids for {len(self.samples)} samples")
         return self
 
-    def told_of(self, draft: int) -> bool | None:
+    def verdict_of(self, draft: int) -> bool | None:
         """What the row itself says of whether the draft is right, by the draft's index; None where only `gold` can tell."""
         return self.correct if self.correct is not None or not self.labels else self.labels[draft]
 
@@ -202,8 +202,8 @@ def _beta(alpha_name: str, alpha: object, beta_name: str, beta: object) -> Beta:
 
 def _finite(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        found = str(value) if isinstance(value, float) else _FOUND.get(type(value), "something else")
-        raise ValueError(f"'{name}': expected a finite number, found {found}")
+        shown = str(value) if isinstance(value, float) else _FOUND.get(type(value), "something else")
+        raise ValueError(f"'{name}': expected a finite number, found {shown}")
     return float(value)
 
 

@@ -21,10 +21,10 @@ def page() -> str:
     """The whole page."""
     metrics = Metrics()
     collectors = list(metrics.registry._collector_to_names)  # the library tells labels nowhere else
-    labels = {found._name: found._labelnames for found in collectors}  # type: ignore[attr-defined]
+    labels = {metric._name: metric._labelnames for metric in collectors}  # type: ignore[attr-defined]
     rows = [
-        (found.name + "_total" * (found.type == "counter"), found.type, labels[found.name], found.documentation)
-        for found in metrics.registry.collect()
+        (metric.name + "_total" * (metric.type == "counter"), metric.type, labels[metric.name], metric.documentation)
+        for metric in metrics.registry.collect()
     ]
     lines = [
         f"| `{name}` | {kind} | {', '.join(f'`{label}`' for label in names)} | {text} |"

@@ -66,16 +66,16 @@ def regime_figures(
     if not isinstance(local, LocalMap) or active.version is None:
         return ()
     columns = in_regimes(connection, route=route, map_id=active.version, period=period)
-    found = []
+    rows = []
     for number, (sign, _, words) in enumerate(local.regimes, start=1):
         raw, calibrated, correct = columns.get(number, np.empty((3, 0)))
-        found.append(
+        rows.append(
             RegimeFigures(
                 number, sign < 0, words, correct.size, float(correct.mean()) if correct.size else None,
                 gap(correct - raw), gap(correct - calibrated), f"outcomes of regime {number}" in alarms,
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(rows)
 
 
 def active_of(maps: Mapping[str, ActiveMap], version: str | None) -> ActiveMap | None:

@@ -56,7 +56,7 @@ async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: S
             log.warning("claims_not_judged", route=job.route.name, id=job.id, reason=failure.partition(":")[2])
     with run.step("calibrate"):
         active = long.active_map(job.answering_model)
-        raw = [beta_of(found.mean, len(others)) for found in support]
+        raw = [beta_of(of.mean, len(others)) for of in support]
         known = tuple(
             ClaimConfidence(
                 claim.text,

@@ -99,8 +99,8 @@ async def _worded(
         return run.end(Status.UNHEDGED, Reason.UNKNOWN_LANGUAGE)
 
     with run.step("retrieve"):
-        found = retrieve_words if ruling.must_hedge else retrieve
-        hedges = found(run, (long or wording).retriever, target)
+        look_up = retrieve_words if ruling.must_hedge else retrieve
+        hedges = look_up(run, (long or wording).retriever, target)
         run.learn(hedges=hedges)
 
     await wording.turns.mine()
@@ -182,8 +182,8 @@ async def _chosen(
     def hedges(index: int, target: Beta | None) -> tuple[Match, ...]:
         if target is None or index not in low:
             return ()
-        found = nearest(target, ()) if language == "en" else nearest_foreign(language, target, long.k)
-        return () if is_plain(target, found) else tuple(match for match in found if not match.hedge.is_plain)
+        matches = nearest(target, ()) if language == "en" else nearest_foreign(language, target, long.k)
+        return () if is_plain(target, matches) else tuple(match for match in matches if not match.hedge.is_plain)
 
     texts = sentences(draft)
     offers = [Offer(text, hedges(i, target)) for i, (text, target) in enumerate(zip(texts, targets, strict=True))]

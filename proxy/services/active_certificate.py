@@ -74,7 +74,7 @@ class ActiveCertificates:
             return Standing(None, Uncovered.UNREADABLE_STORE if self._unreadable else Uncovered.NO_CERTIFICATE)
         faults = [(self._fault(each, route, map_id, signal), each) for each in candidates]
         decisive = (None, Uncovered.WITHDRAWN)  # where the newest that fits is withdrawn, no older one takes its place
-        fault, newest = next((found for found in faults if found[0] in decisive), faults[0])
+        fault, newest = next((pair for pair in faults if pair[0] in decisive), faults[0])
         if fault is None:
             return Standing(newest)
         return Standing(None, fault, newest if fault is Uncovered.WITHDRAWN else None)

@@ -123,5 +123,5 @@ def _resets_in(taken: Taken) -> int:
 
 def _headers(kind: str, limit: int, used: int, taken: Taken) -> list[Header]:
     """The headers that OpenAI's clients and its own servers know."""
-    told = {"limit": str(limit), "remaining": str(max(0, limit - used)), "reset": f"{_resets_in(taken)}s"}
-    return [(f"x-ratelimit-{name}-{kind}".encode(), value.encode()) for name, value in told.items()]
+    figures = {"limit": str(limit), "remaining": str(max(0, limit - used)), "reset": f"{_resets_in(taken)}s"}
+    return [(f"x-ratelimit-{name}-{kind}".encode(), value.encode()) for name, value in figures.items()]

@@ -171,8 +171,8 @@ class Budgets:
             StoreError: it cannot be read just now.
         """
         asked = {count.name: count for route in routes for key in keys for count in counts_of(budgets, route, key)}
-        found = await self._spending.standing(list(asked), today(time.time())) if asked else []
-        return [_today(count, standing) for count, standing in zip(asked.values(), found, strict=True)]
+        standings = await self._spending.standing(list(asked), today(time.time())) if asked else []
+        return [_today(count, standing) for count, standing in zip(asked.values(), standings, strict=True)]
 
     async def _settle(self) -> None:
         """Count all that waits, several requests at once where they come faster than the store; whoever comes meanwhile need not wait."""

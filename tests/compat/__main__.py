@@ -83,10 +83,10 @@ def run(environments: list[Environment], only: list[str]) -> tuple[Rows, int]:
             for version, environment in versions.items():
                 seen = rows[client, version] = everywhere(client, environment, found)
                 said = cells(seen, [place for place in seen if place != "direct"])
-                told = snippets().get(client)
-                wrong = told and fault(told, environment, found["on"])
+                snippet = snippets().get(client)
+                wrong = snippet and fault(snippet, environment, found["on"])
                 wrongs += sum(not good(cell) for cell in said) + bool(wrong) + len(logged)
-                program = wrong or ("the program of the document runs" if told else "")
+                program = wrong or ("the program of the document runs" if snippet else "")
                 print(f"{client} {version}: {' | '.join(said)} | {program}", *logged, sep="\n  logged: ", flush=True)
                 logged.clear()
     return rows, wrongs

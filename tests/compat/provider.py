@@ -255,9 +255,9 @@ def _beginning(path: str) -> bytes:
 def _schema(body: Json) -> Json | None:
     """The schema that the answer must have; where JSON is asked for in words alone, the keys that are quoted."""
     wish: Json = body.get("response_format") or (body.get("text") or {}).get("format") or {}
-    found = wish.get("schema") or (wish.get("json_schema") or {}).get("schema")
-    if found is not None or "JSON" not in json.dumps(body):
-        return found if isinstance(found, dict) else None
+    schema = wish.get("schema") or (wish.get("json_schema") or {}).get("schema")
+    if schema is not None or "JSON" not in json.dumps(body):
+        return schema if isinstance(schema, dict) else None
     named = {key: {"type": "string"} for key in re.findall(r"'(\w+)'", json.dumps(body))}
     return {"properties": named or {"name": {"type": "string"}, "population": {"type": "integer"}}}
 

@@ -99,7 +99,7 @@ def places() -> Iterator[dict[str, Place]]:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stronger = stack.enter_context(serving(Provider((STRONGER,))))
-        found = {}
+        places_of = {}
         for number, name in enumerate(("direct", *PLACES)):
             provider = Provider(doubts_calls=name in CALLS, chat_alone=name in CHAT_ALONE)
             address, audit = stack.enter_context(serving(provider)), None
@@ -107,8 +107,8 @@ def places() -> Iterator[dict[str, Place]]:
                 audit = folder / f"{number}.db"
                 app = application(_settings(name, address, stronger, audit), address=name)
                 address = stack.enter_context(serving(app, lifespan="on"))
-            found[name] = Place(address, provider, audit)
-        yield found
+            places_of[name] = Place(address, provider, audit)
+        yield places_of
 
 
 def _settings(place: str, upstream: str, stronger: str, audit: Path) -> Settings:
@@ -133,14 +133,18 @@ def _settings(place: str, upstream: str, stronger: str, audit: Path) -> Settings
 
 def output(program: Path, environment: Environment, address: str) -> subprocess.CompletedProcess[str]:
     """Run a program of a client against an address."""
-    told = {"OPENAI_BASE_URL": f"{address}/v1", "OPENAI_API_BASE": f"{address}/v1"}
-    told |= {"ANTHROPIC_BASE_URL": address, "OPENAI_API_KEY": "sk-test", "ANTHROPIC_API_KEY": "sk-test"}
-    told |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENAI_AGENTS_DISABLE_TRACING": "1", "LANGSMITH_TRACING": "false"}
+    addresses = {"OPENAI_BASE_URL": f"{address}/v1", "OPENAI_API_BASE": f"{address}/v1"}
+    addresses |= {"ANTHROPIC_BASE_URL": address, "OPENAI_API_KEY": "sk-test", "ANTHROPIC_API_KEY": "sk-test"}
+    addresses |= {
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "OPENAI_AGENTS_DISABLE_TRACING": "1",
+        "LANGSMITH_TRACING": "false",
+    }
     own = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     with tempfile.TemporaryDirectory() as folder:
         return subprocess.run(
             environment.command(program, Path(folder)),
-            env=own | told,
+            env=own | addresses,
             cwd=folder,
             capture_output=True,
             text=True,

@@ -48,12 +48,12 @@ def test_the_answer_is_followed_by_how_sure_it_is(
     assert len(text) > len(SERVED) + 10
     assert text.endswith(".")
     finish = chunks[-1]
-    told = finish.model_extra["hedgerow"]
+    field = finish.model_extra["hedgerow"]
     assert finish.choices[0].finish_reason == "stop"
     assert [c.choices[0].finish_reason for c in chunks[:-1]] == [None] * (len(chunks) - 1)
-    assert (told["status"], told["samples"], told["clusters"]) == ("hedged", 10, [6, 4])
-    assert told["raw"]["mean"] == 0.6
-    assert told["rewrite"]["rewriter"] == "closing"
+    assert (field["status"], field["samples"], field["clusters"]) == ("hedged", 10, [6, 4])
+    assert field["raw"]["mean"] == 0.6
+    assert field["rewrite"]["rewriter"] == "closing"
     assert {c.id for c in chunks} == {"chatcmpl-streamed"}
     assert {c.object for c in chunks} == {"chat.completion.chunk"}
     (row,) = rows_of(tmp_path, 1)
@@ -68,9 +68,9 @@ def test_an_answer_that_the_others_contradict_counts_by_its_own_cluster(
     """The confidence is in what the client reads, not in what most others say."""
     upstream.default = answers(SERVED, AGREE, *[DIFFER] * 8)
     _, chunks = ask(client_of(serve(stream="append")))
-    told = chunks[-1].model_extra["hedgerow"]
-    assert told["clusters"] == [2, 8]
-    assert told["raw"]["mean"] == 0.2
+    field = chunks[-1].model_extra["hedgerow"]
+    assert field["clusters"] == [2, 8]
+    assert field["raw"]["mean"] == 0.2
     (row,) = rows_of(tmp_path, 1)
     assert row["served_agrees"] == 0
 
@@ -197,8 +197,8 @@ def test_samples_that_fail_leave_the_stream_whole_and_marked(
     text, chunks = ask(client_of(serve(stream="append", on_failure=on_failure)))
     assert text == SERVED
     assert chunks[-1].choices[0].finish_reason == "stop"
-    told = chunks[-1].model_extra["hedgerow"]
-    assert (told["status"], told["reason"]) == ("degraded", "upstream_rejected")
+    field = chunks[-1].model_extra["hedgerow"]
+    assert (field["status"], field["reason"]) == ("degraded", "upstream_rejected")
     (row,) = rows_of(tmp_path, 1)
     assert (row["status"], row["response_id"]) == ("degraded", "chatcmpl-streamed")
 
@@ -272,9 +272,9 @@ def test_the_sentence_follows_a_stream_of_litellm(serve: Any, client_of: Any, up
     upstream.default = answers(SERVED, *[AGREE] * 5, *[DIFFER] * 4)
     named = {"provider": "litellm", "model_prefix": "openai/", "api_base": upstream.url, "retries": 0}
     text, chunks = ask(client_of(serve(stream="append", settings={"upstreams": {"scripted": named}})))
-    told = chunks[-1].model_extra["hedgerow"]
+    field = chunks[-1].model_extra["hedgerow"]
     assert text.startswith(SERVED + " ")
-    assert (told["status"], told["clusters"]) == ("hedged", [6, 4])
+    assert (field["status"], field["clusters"]) == ("hedged", [6, 4])
     assert [c.choices[0].finish_reason for c in chunks if c.choices and c.choices[0].finish_reason] == ["stop"]
 
 
@@ -284,12 +284,12 @@ def test_the_sentence_follows_a_stream_of_the_embedded_model(serve: Any, client_
     """Its own tokens as they are made, then what the other answers say of them; with one model they wait for each other."""
     settings = {"upstreams": {"scripted": {"provider": "embedded", "max_answer_tokens": 12}}}
     text, chunks = ask(client_of(serve(stream="append", settings=settings, sampling={"n": 4, "min_n": 2})))
-    told = chunks[-1].model_extra["hedgerow"]
+    field = chunks[-1].model_extra["hedgerow"]
     (row,) = rows_of(tmp_path, 1)
     assert text.startswith(row["draft"])
     assert text == row["answer"]
-    assert told["samples"] == sum(told["clusters"]) == 4
-    assert (text != row["draft"]) == (told["status"] == "hedged")
+    assert field["samples"] == sum(field["clusters"]) == 4
+    assert (text != row["draft"]) == (field["status"] == "hedged")
 
 
 def test_what_no_format_knows_goes_on_as_it_came(serve: Any, upstream: Upstream) -> None:

@@ -184,7 +184,7 @@ def test_calls_whose_arguments_are_odd(serve: Any, upstream: Upstream, tmp_path:
         assert (got.status_code, row["status"]) == (502, "failed")
         return
     assert got.status_code == 200
-    told = got.json()
-    assert told["hedgerow"]["reason"] == "calls_disagree"
-    assert "find_0" in told["choices"][0]["message"]["content"]
+    answer = got.json()
+    assert answer["hedgerow"]["reason"] == "calls_disagree"
+    assert "find_0" in answer["choices"][0]["message"]["content"]
     assert row["status"] == "abstained"

@@ -138,13 +138,13 @@ def test_of_several_upstreams_the_default_one_takes_it(serve: Any, client_of: An
         name: {"provider": "openai", "base_url": url}
         for name, url in (("scripted", upstream.url), ("other", "http://127.0.0.1:9"))
     }
-    told = {"upstreams": both, "routes": TWO_ROUTES}
-    address = serve(settings=told | {"default_upstream": "scripted"})
+    settings = {"upstreams": both, "routes": TWO_ROUTES}
+    address = serve(settings=settings | {"default_upstream": "scripted"})
     assert list(client_of(address).files.list()) == []
     with pytest.raises(openai.NotFoundError, match="no route takes the model 'o3'"):
         client_of(address).chat.completions.create(model="o3", messages=ASK)
     with pytest.raises(openai.NotFoundError):
-        client_of(serve(settings=told)).files.list()
+        client_of(serve(settings=settings)).files.list()
 
 
 def test_a_form_names_its_model(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any) -> None:
@@ -155,8 +155,8 @@ def test_a_form_names_its_model(serve: Any, client_of: Any, upstream: Upstream, 
         for name, url in (("scripted", "http://127.0.0.1:9/v1"), ("other", upstream.url))
     }
     client = client_of(serve(settings={"upstreams": both, "routes": TWO_ROUTES}))
-    heard = client.audio.transcriptions.create(model="whisper-1", file=("a.wav", b"RIFF" * 50_000))
-    assert heard.text == "hello"
+    transcript = client.audio.transcriptions.create(model="whisper-1", file=("a.wav", b"RIFF" * 50_000))
+    assert transcript.text == "hello"
     assert upstream.raw_bodies[0].count(b"RIFF") == 50_000
     (row,) = rows_of(tmp_path, 1)
     assert (row["route"], row["model"]) == ("whisper", "whisper-1")

@@ -59,13 +59,13 @@ def defects(address: tuple[str, int], upstream: Upstream, pairs: list[tuple[Faul
     """What is wrong with the answers to requests that are made one after the other."""
 
     async def ask() -> list[tuple[str, str, Any]]:
-        found = []
+        outcomes = []
         for fault, way in pairs:
             tag = next(NAMES)
             answer = await say(address, [asked(way, fault, tag)])
             wrong = defect(way, fault, answer, upstream.texts.get(tag, ()), upstream.first.get(tag))
-            found += [(fault.name, way.name, wrong)] if wrong is not None else []
-        return found
+            outcomes += [(fault.name, way.name, wrong)] if wrong is not None else []
+        return outcomes
 
     return asyncio.run(ask())
 

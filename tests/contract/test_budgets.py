@@ -85,9 +85,9 @@ def test_over_a_soft_budget_fewer_answers_are_drawn_and_over_a_hard_one_none(
     reached = lines.of("budget_reached")
     assert [(line["limit"], line["used"]) for line in reached] == [("soft", CALL), ("hard", CALL + 2 * FEWER)]
     assert [line["reason"] == "over_budget" for line in lines.requests(4)] == [False, False, False, True]
-    told = httpx.get(address + "/metrics").text
-    assert 'hedgerow_over_budget_total{key="",limit="soft",route="test"} 2.0' in told
-    assert 'hedgerow_over_budget_total{key="",limit="hard",route="test"} 1.0' in told
+    metrics = httpx.get(address + "/metrics").text
+    assert 'hedgerow_over_budget_total{key="",limit="soft",route="test"} 2.0' in metrics
+    assert 'hedgerow_over_budget_total{key="",limit="hard",route="test"} 1.0' in metrics
 
 
 def test_a_day_ends_at_midnight_utc(
@@ -174,8 +174,8 @@ def test_what_is_passed_on_plain_is_counted_too(
     address = serve(settings=settings)
     greeting = {"messages": [{"role": "user", "content": "Hello, how are you?"}]}
 
-    def pass_on(**told: Any) -> None:
-        answer = httpx.post(address + CHAT, json=asked(0) | greeting | told, timeout=60)
+    def pass_on(**more: Any) -> None:
+        answer = httpx.post(address + CHAT, json=asked(0) | greeting | more, timeout=60)
         assert answer.headers["x-hedgerow-reason"] == "not_a_claim"
 
     def used() -> float:

@@ -106,11 +106,11 @@ def test_the_user_is_asked_where_the_answers_disagree(
 ) -> None:
     """In place of the call: nothing is called, the parts in doubt are named, and the fields stand beside it."""
     upstream.default = calls(*UNSURE)
-    text, made, finish, told = _chat(client_of(asking({"calls": "ask"}, stream=way)), stream)
+    text, made, finish, field = _chat(client_of(asking({"calls": "ask"}, stream=way)), stream)
     assert (text, made, finish) == (QUESTION, [], "stop")
-    assert (told["status"], told["reason"]) == ("abstained", "calls_disagree")
-    assert told["fields"]["$[0].arguments.city"]["raw"]["mean"] == 0.2
-    assert told["fields"]["$[0].arguments.days"]["raw"]["mean"] == 1.0
+    assert (field["status"], field["reason"]) == ("abstained", "calls_disagree")
+    assert field["fields"]["$[0].arguments.city"]["raw"]["mean"] == 0.2
+    assert field["fields"]["$[0].arguments.days"]["raw"]["mean"] == 1.0
     (row,) = rows_of(tmp_path, 1)
     assert (row["status"], row["reason"], row["http_status"]) == ("abstained", "calls_disagree", 200)
 
@@ -121,16 +121,16 @@ def test_a_call_that_the_answers_agree_on_goes_on(
 ) -> None:
     """As it came."""
     upstream.default = calls(*SURE)
-    text, made, finish, told = _chat(client_of(asking({"calls": "ask"})), stream)
+    text, made, finish, field = _chat(client_of(asking({"calls": "ask"})), stream)
     assert (text, made, finish) == ("", [SURE[0]], "tool_calls")
-    assert (told["status"], told["reason"]) == ("plain", "tool_calls")
+    assert (field["status"], field["reason"]) == ("plain", "tool_calls")
 
 
 def test_without_the_key_a_policy_lets_calls_go_on(asking: Any, client_of: Any, upstream: Upstream) -> None:
     """The others are only measured."""
     upstream.default = calls(*UNSURE)
-    _, made, _, told = _chat(client_of(asking({"low_confidence": "abstain"})), False)
-    assert (made, told["status"]) == ([UNSURE[0]], "plain")
+    _, made, _, field = _chat(client_of(asking({"low_confidence": "abstain"})), False)
+    assert (made, field["status"]) == ([UNSURE[0]], "plain")
 
 
 def test_what_is_asked_and_from_where_on_is_the_routes_to_say(asking: Any, client_of: Any, upstream: Upstream) -> None:
@@ -149,10 +149,10 @@ def test_a_stronger_model_is_asked_where_the_answers_disagree(
     weak, strong = calls(*UNSURE), calls(*SURE)
     upstream.default = lambda request, body: (strong if body["model"] == "big" else weak)(request, body)
     policy = {"calls": "escalate", "escalate_to": "strong", "escalate_model": "big"}
-    text, made, finish, told = _chat(client_of(asking(policy, stream=way)), stream)
+    text, made, finish, field = _chat(client_of(asking(policy, stream=way)), stream)
     assert (text, made, finish) == ("", [SURE[0]], "tool_calls")
-    assert (told["status"], told["reason"]) == ("escalated", "calls_disagree")
-    assert told["usage"]["escalation"]["completion_tokens"] == 0
+    assert (field["status"], field["reason"]) == ("escalated", "calls_disagree")
+    assert field["usage"]["escalation"]["completion_tokens"] == 0
     assert upstream.calls[-1]["tools"] == [TOOL]
 
 
@@ -161,8 +161,8 @@ def test_a_stronger_model_that_fails_leaves_the_call(asking: Any, client_of: Any
     weak, gone = calls(*UNSURE), fails(500, {"error": {"message": "down"}})
     upstream.default = lambda request, body: (gone if body["model"] == "big" else weak)(request, body)
     policy = {"calls": "escalate", "escalate_to": "strong", "escalate_model": "big"}
-    _, made, _, told = _chat(client_of(asking(policy)), False)
-    assert (made, told["status"], told["reason"]) == ([UNSURE[0]], "degraded", "escalation_failed")
+    _, made, _, field = _chat(client_of(asking(policy)), False)
+    assert (made, field["status"], field["reason"]) == ([UNSURE[0]], "degraded", "escalation_failed")
 
 
 @pytest.mark.parametrize(("stream", "way"), [(False, "buffer"), (True, "buffer"), (True, "append")])
@@ -187,8 +187,8 @@ def test_a_call_that_the_upstream_keeps_goes_on(asking: Any, client_of: Any, ups
     upstream.default = calls(*UNSURE)
     answer = client_of(asking({"calls": "ask"})).responses.create(model="m", input=ASK, tools=[RESPONSES_TOOL])
     assert [item.type for item in answer.output] == ["reasoning", "function_call"]
-    told = answer.model_extra["hedgerow"]
-    assert (told["status"], told["fields"]["$[0].arguments.city"]["raw"]["mean"]) == ("plain", 0.2)
+    field = answer.model_extra["hedgerow"]
+    assert (field["status"], field["fields"]["$[0].arguments.city"]["raw"]["mean"]) == ("plain", 0.2)
 
 
 @pytest.mark.parametrize(("stream", "way"), [(False, "buffer"), (True, "buffer"), (True, "append")])

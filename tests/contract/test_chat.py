@@ -32,16 +32,16 @@ def test_an_unsure_answer_is_hedged(serve: Any, client_of: Any, upstream: Upstre
     upstream.default = says(*UNSURE)
     answer = client_of(serve()).chat.completions.create(model="m", messages=ASK)
     text = answer.choices[0].message.content
-    told = answer.model_extra["hedgerow"]
+    field = answer.model_extra["hedgerow"]
     assert "Canberra" in text
     assert text != "Canberra."
-    assert told["status"] == "hedged"
-    assert told["samples"] == 10
-    assert told["clusters"] == [6, 2, 1, 1]
-    assert told["raw"] == {"alpha": 6.0, "beta": 4.0, "mean": 0.6}
-    assert told["uncalibrated"] is True
-    assert len(told["hedges"]) == 5
-    assert [h["distance"] for h in told["hedges"]] == sorted(h["distance"] for h in told["hedges"])
+    assert field["status"] == "hedged"
+    assert field["samples"] == 10
+    assert field["clusters"] == [6, 2, 1, 1]
+    assert field["raw"] == {"alpha": 6.0, "beta": 4.0, "mean": 0.6}
+    assert field["uncalibrated"] is True
+    assert len(field["hedges"]) == 5
+    assert [h["distance"] for h in field["hedges"]] == sorted(h["distance"] for h in field["hedges"])
     assert answer.id == "chatcmpl-scripted"
     assert answer.system_fingerprint == "fp_scripted"
 
@@ -65,10 +65,10 @@ def test_headers_tell_status_and_audit_id(serve: Any, client_of: Any, upstream: 
     """What a client without access to the body needs stands in three headers."""
     upstream.default = says(*UNSURE)
     reply = client_of(serve()).chat.completions.with_raw_response.create(model="m", messages=ASK)
-    told = reply.parse().model_extra["hedgerow"]
+    field = reply.parse().model_extra["hedgerow"]
     assert reply.headers["x-hedgerow-status"] == "hedged"
-    assert reply.headers["x-hedgerow-audit-id"] == told["id"]
-    assert float(reply.headers["x-hedgerow-confidence"]) == pytest.approx(told["confidence"], abs=1e-4)
+    assert reply.headers["x-hedgerow-audit-id"] == field["id"]
+    assert float(reply.headers["x-hedgerow-confidence"]) == pytest.approx(field["confidence"], abs=1e-4)
 
 
 def test_a_route_can_hide_both(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -294,9 +294,9 @@ def test_drafts_of_these_kinds_stay_plain(
     """Code stands as it is, with the reason."""
     upstream.default = says(text, "Something else.", text)
     answer = client_of(serve()).chat.completions.create(model="m", messages=ASK)
-    told = answer.model_extra["hedgerow"]
+    field = answer.model_extra["hedgerow"]
     assert answer.choices[0].message.content == text
-    assert (told["status"], told["reason"]) == ("passed", reason)
+    assert (field["status"], field["reason"]) == ("passed", reason)
 
 
 def test_a_refusal_stays_a_refusal(serve: Any, client_of: Any, upstream: Upstream) -> None:

@@ -50,10 +50,10 @@ def test_fitted_stored_and_used(serve: Any, client_of: Any, upstream: Upstream, 
     assert set(weights) == {"bias", "semantic", "token"}
     assert weights["semantic"] > 0 < weights["token"]
     upstream.default = _with_logprobs
-    told = client_of(serve(signal="combined")).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
+    field = client_of(serve(signal="combined")).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
     assert upstream.calls[0]["logprobs"] is True
-    assert (told["signal"], told["map"]) == ("combined", "both")
-    assert 0.0 < told["raw"]["mean"] < 1.0
+    assert (field["signal"], field["map"]) == ("combined", "both")
+    assert 0.0 < field["raw"]["mean"] < 1.0
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_without_weights_the_draft_stands(
         file = tmp_path / "maps" / "maps" / "both.json"
         file.write_text(json.dumps(json.loads(file.read_text()) | {"weights": damage}))
     upstream.default = _with_logprobs
-    told = client_of(serve(signal="combined")).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
-    assert (told["status"], told["reason"]) == ("degraded", reason)
+    field = client_of(serve(signal="combined")).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
+    assert (field["status"], field["reason"]) == ("degraded", reason)
 
 
 def test_answers_without_log_probabilities_are_named(tmp_path: Path) -> None:

@@ -140,10 +140,10 @@ def test_samples_come_in_one_call(chat_alone: Any, client_of: Any, claude_of: An
     answer = client_of(address).responses.create(model="m", input=QUESTION, store=True)
     assert [call["n"] for call in upstream.calls] == [10]
     assert "Canberra" in answer.output_text
-    told = answer.model_extra["hedgerow"]
+    field = answer.model_extra["hedgerow"]
     settled = httpx.post(f"{address}/v1/feedback", json={"id": answer.id, "correct": True})
-    assert settled.json()["id"] == told["id"]
-    assert (told["clusters"], told["usage"]["samples"]["completion_tokens"]) == ([9, 1], 27)
+    assert settled.json()["id"] == field["id"]
+    assert (field["clusters"], field["usage"]["samples"]["completion_tokens"]) == ([9, 1], 27)
     assert "Canberra" in claude_of(address).messages.create(**CLAUDE).content[0].text
     assert [call["n"] for call in upstream.calls] == [10, 10]
 

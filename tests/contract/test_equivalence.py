@@ -13,18 +13,18 @@ ASK: list[Any] = [{"role": "user", "content": "What did he die of?"}]
 TWO_WORDINGS = ("A heart attack.", "Myocardial infarction.")
 
 
-def _told(address: str, client_of: Any) -> Any:
+def _field(address: str, client_of: Any) -> Any:
     return client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
 
 
 def test_a_language_model_judges_what_rules_leave_open(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """Rules keep two wordings apart; the judge joins them with one further call, whose tokens are told."""
     upstream.enqueue(says(*TWO_WORDINGS), says("[[0, 1]]"))
-    told = _told(serve(equivalence="llm", judge={"model": "judge-1"}), client_of)
-    assert told["clusters"] == [10]
+    field = _field(serve(equivalence="llm", judge={"model": "judge-1"}), client_of)
+    assert field["clusters"] == [10]
     assert [call["model"] for call in upstream.calls] == ["m", "judge-1"]
     upstream.default = says(*TWO_WORDINGS)
-    assert _told(serve(), client_of)["clusters"] == [5, 5]
+    assert _field(serve(), client_of)["clusters"] == [5, 5]
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_a_judge_that_fails(
 ) -> None:
     """Its pairs stay apart, or the step fails, as the route says."""
     upstream.enqueue(says(*TWO_WORDINGS), reply)
-    told = _told(serve(equivalence="llm", judge={"strict": strict}), client_of)
-    assert (told["status"], told.get("reason")) == (status, reason)
+    field = _field(serve(equivalence="llm", judge={"strict": strict}), client_of)
+    assert (field["status"], field.get("reason")) == (status, reason)
 
 
 def test_drawing_stops_where_answers_agree(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -49,12 +49,12 @@ def test_drawing_stops_where_answers_agree(serve: Any, client_of: Any, upstream:
     early = {"n": 10, "stop_early": True}
     one_a_call = {"honours_n": False}
     upstream.default = ignores_n("Canberra.")
-    told = _told(serve(sampling=early, upstream_settings=one_a_call), client_of)
-    assert told["clusters"] == [len(upstream.calls)]
+    field = _field(serve(sampling=early, upstream_settings=one_a_call), client_of)
+    assert field["clusters"] == [len(upstream.calls)]
     assert 3 <= len(upstream.calls) < 10
     upstream.calls.clear()
     upstream.default = ignores_n("Canberra.", "Sydney.")
-    _told(serve(sampling=early | {"tolerance": 0.0}, upstream_settings=one_a_call), client_of)
+    _field(serve(sampling=early | {"tolerance": 0.0}, upstream_settings=one_a_call), client_of)
     assert len(upstream.calls) == 10
 
 
@@ -62,9 +62,9 @@ def test_a_later_batch_that_fails_ends_the_drawing(serve: Any, client_of: Any, u
     """What came before it is calibrated."""
     upstream.enqueue(says("Canberra.", "Sydney.", "Perth."))
     upstream.default = fails(500, {"error": {"message": "no"}})
-    told = _told(serve(sampling={"n": 10, "stop_early": True}), client_of)
-    assert told["samples"] == 3
-    assert told["status"] == "hedged"
+    field = _field(serve(sampling={"n": 10, "stop_early": True}), client_of)
+    assert field["samples"] == 3
+    assert field["status"] == "hedged"
 
 
 def test_the_model_is_asked_whether_it_is_right(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -73,23 +73,23 @@ def test_the_model_is_asked_whether_it_is_right(serve: Any, client_of: Any, upst
     verdict = completion("True")
     verdict["choices"][0]["logprobs"] = {"content": [top[0] | {"top_logprobs": top}]}
     upstream.enqueue(says("Canberra."), lambda _request, _body: JSONResponse(verdict))
-    told = _told(serve(signal="p_true"), client_of)
-    assert told["raw"]["mean"] == pytest.approx(0.75, abs=1e-6)
+    field = _field(serve(signal="p_true"), client_of)
+    assert field["raw"]["mean"] == pytest.approx(0.75, abs=1e-6)
 
 
 def test_an_unsure_wording_is_an_unsure_answer(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """The linguistic signal reads the draft, whatever the other answers say."""
     upstream.default = says("It was possibly Canberra.")
-    unsure = _told(serve(signal="linguistic"), client_of)["raw"]["mean"]
+    unsure = _field(serve(signal="linguistic"), client_of)["raw"]["mean"]
     upstream.default = says("It was Canberra.")
-    assert unsure < _told(serve(signal="linguistic"), client_of)["raw"]["mean"]
+    assert unsure < _field(serve(signal="linguistic"), client_of)["raw"]["mean"]
 
 
 def test_models_may_say_how_sure_an_answer_sounds(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """Three scores, and one sentence that holds none and is left out."""
     upstream.enqueue(says("It was Canberra."), says("80"), says("Score: 90"), says("It sounds sure."), says("85"))
-    told = _told(serve(signal="linguistic", linguistic={"reader": "models", "passes": 4}), client_of)
-    assert told["raw"]["mean"] == pytest.approx(0.85, abs=0.01)
+    field = _field(serve(signal="linguistic", linguistic={"reader": "models", "passes": 4}), client_of)
+    assert field["raw"]["mean"] == pytest.approx(0.85, abs=0.01)
     prompts = [call["messages"][0]["content"] for call in upstream.calls[1:5]]
     assert all("It was Canberra." in prompt for prompt in prompts)
 
@@ -106,24 +106,24 @@ def test_readers_that_say_nothing_leave_the_draft_as_it_is(
 ) -> None:
     """No confidence is made up."""
     upstream.enqueue(says("It was Canberra."), *answers)
-    told = _told(serve(signal="linguistic", linguistic={"reader": "models"}), client_of)
-    assert (told["status"], told["reason"]) == ("degraded", reason)
+    field = _field(serve(signal="linguistic", linguistic={"reader": "models"}), client_of)
+    assert (field["status"], field["reason"]) == ("degraded", reason)
 
 
 def test_a_german_answer_is_heard_in_german(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """The linguistic signal knows the languages of the lexicons."""
     upstream.default = says("Das ist vielleicht Canberra.")
-    unsure = _told(serve(signal="linguistic"), client_of)["raw"]["mean"]
+    unsure = _field(serve(signal="linguistic"), client_of)["raw"]["mean"]
     upstream.default = says("Das ist die Stadt Canberra und nicht Sydney.")
-    assert unsure < 0.5 < _told(serve(signal="linguistic"), client_of)["raw"]["mean"]
+    assert unsure < 0.5 < _field(serve(signal="linguistic"), client_of)["raw"]["mean"]
 
 
 def test_sentences_that_other_answers_bear_out(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """Agreement throughout is near 1; a number that half of the answers do not hold pulls it down."""
     upstream.default = says("It fell in 1989.")
-    sure = _told(serve(signal="consistency"), client_of)["raw"]["mean"]
+    sure = _field(serve(signal="consistency"), client_of)["raw"]["mean"]
     upstream.default = says("It fell in 1989.", "It fell in 1991.")
-    assert _told(serve(signal="consistency"), client_of)["raw"]["mean"] < sure - 0.1
+    assert _field(serve(signal="consistency"), client_of)["raw"]["mean"] < sure - 0.1
 
 
 @pytest.mark.parametrize("mode", ["on", "shadow"])
@@ -142,5 +142,5 @@ def test_a_request_without_a_claim_is_passed_on(serve: Any, client_of: Any, upst
 def test_answers_that_ask_back_are_passed_on(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """The prompt looked like a question of fact; the answers show that it was none."""
     upstream.default = says("Which one do you mean?")
-    told = _told(serve(), client_of)
-    assert (told["status"], told["reason"]) == ("passed", "not_a_claim")
+    field = _field(serve(), client_of)
+    assert (field["status"], field["reason"]) == ("passed", "not_a_claim")

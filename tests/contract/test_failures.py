@@ -165,10 +165,10 @@ def test_the_plain_draft_comes_when_too_few_answers_do(serve: Any, client_of: An
     upstream.default = fails(500, {"error": {"message": "down"}})
     address = serve(upstream_settings={"honours_n": False, "max_sampling_calls": 1})
     answer = client_of(address).chat.completions.create(model="m", messages=ASK)
-    told = answer.model_extra["hedgerow"]
+    field = answer.model_extra["hedgerow"]
     assert answer.choices[0].message.content == "Canberra."
-    assert (told["status"], told["reason"]) == ("degraded", "too_few_samples")
-    assert "confidence" not in told
+    assert (field["status"], field["reason"]) == ("degraded", "too_few_samples")
+    assert "confidence" not in field
 
 
 def test_on_failure_error_answers_with_an_error(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -268,9 +268,9 @@ def test_a_fault_of_a_step_leaves_the_draft(
     monkeypatch.setattr(Retriever, "nearest", broken)
     upstream.default = says(*UNSURE)
     answer = client_of(serve()).chat.completions.create(model="m", messages=ASK)
-    told = answer.model_extra["hedgerow"]
+    field = answer.model_extra["hedgerow"]
     assert answer.choices[0].message.content == "Canberra."
-    assert (told["status"], told["reason"]) == ("degraded", "retrieve_fault")
+    assert (field["status"], field["reason"]) == ("degraded", "retrieve_fault")
     (line,) = lines.of("step_failed")
     assert "ZeroDivisionError" in line["exception"]
 

@@ -74,9 +74,9 @@ def test_each_field_goes_through_the_routes_map(serve: Any, client_of: Any, upst
     to = {"url": f"{address}/v1/admin/routes/test/map", "headers": {"authorization": "Bearer adm"}}
     assert httpx.post(json={"map": "one"}, **to).status_code == 200
     answer = client_of(address).chat.completions.create(model="m", messages=ASK, response_format=FORMAT)
-    told = answer.model_extra["hedgerow"]
-    assert (told["map"], told["uncalibrated"]) == ("one", False)
-    for field in told["fields"].values():
+    extra = answer.model_extra["hedgerow"]
+    assert (extra["map"], extra["uncalibrated"]) == ("one", False)
+    for field in extra["fields"].values():
         raw = field["raw"]["mean"]
         assert field["confidence"] == pytest.approx(1 / (1 + (1 - raw) / raw * math.e), abs=1e-6)
 
@@ -189,7 +189,7 @@ def test_calls_of_tools_are_measured_where_a_route_wants_it(serve: Any, client_o
     assert answer.choices[0].message.tool_calls[0].function.arguments == '{"city": "Canberra", "days": 3}'
     field = answer.model_extra["hedgerow"]
     assert (field["status"], field["reason"]) == ("plain", "tool_calls")
-    means = {path: told["raw"]["mean"] for path, told in field["fields"].items()}
+    means = {path: each["raw"]["mean"] for path, each in field["fields"].items()}
     assert means == {"$[0].name": 0.9, "$[0].arguments.city": 0.9, "$[0].arguments.days": 0.8}
 
 

@@ -64,8 +64,8 @@ def ask(address: str, path: str = CHAT, **fields: Any) -> httpx.Response:
 
 def row(address: str, answer: httpx.Response) -> dict[str, Any]:
     """The audit row of an answer."""
-    found: dict[str, Any] = httpx.get(f"{address}/v1/audit/{answer.headers['x-hedgerow-audit-id']}").json()
-    return found
+    audited: dict[str, Any] = httpx.get(f"{address}/v1/audit/{answer.headers['x-hedgerow-audit-id']}").json()
+    return audited
 
 
 def test_a_failing_member_is_passed_over_before_the_answer_begins(
@@ -79,9 +79,9 @@ def test_a_failing_member_is_passed_over_before_the_answer_begins(
     assert answer.json()["hedgerow"]["status"] == "hedged"
     assert (answer.headers["x-hedgerow-upstream"], answer.json()["hedgerow"]["upstream"]) == ("second", "second")
     assert row(address, answer)["upstream"] == "second"
-    (told,) = lines.of("upstream_fallback")
-    assert (told["upstream"], told["to"], told["code"]) == ("first", "second", "upstream_rejected")
-    assert told["id"] == answer.headers["x-hedgerow-audit-id"]
+    (line,) = lines.of("upstream_fallback")
+    assert (line["upstream"], line["to"], line["code"]) == ("first", "second", "upstream_rejected")
+    assert line["id"] == answer.headers["x-hedgerow-audit-id"]
     assert lines.requests(1)[-1]["upstream"] == "second"
     metrics = httpx.get(address + "/metrics").text
     assert 'hedgerow_upstream_fallbacks_total{upstream="first"} 1.0' in metrics
@@ -171,9 +171,9 @@ def test_what_a_dying_member_had_answered_is_not_mixed_in(
     )  # it takes such calls: from now on they go out together
     upstream.default = late
     upstream.enqueue(late, BROKEN)
-    told = ask(address).json()["hedgerow"]
+    field = ask(address).json()["hedgerow"]
     assert len(upstream.calls) == 8
-    assert (told["upstream"], told["clusters"]) == ("second", [4])
+    assert (field["upstream"], field["clusters"]) == ("second", [4])
 
 
 def test_weights_share_the_requests(grouped: Grouped, upstream: Upstream, second: Upstream) -> None:
@@ -187,8 +187,8 @@ def test_weights_share_the_requests(grouped: Grouped, upstream: Upstream, second
 
 def circuit_open(address: str) -> float:
     """What `/metrics` says of the first member's circuit."""
-    told = httpx.get(address + "/metrics").text
-    found = re.search(r'^hedgerow_upstream_circuit_open\{upstream="first"\} (\S+)$', told, re.MULTILINE)
+    metrics = httpx.get(address + "/metrics").text
+    found = re.search(r'^hedgerow_upstream_circuit_open\{upstream="first"\} (\S+)$', metrics, re.MULTILINE)
     assert found is not None
     return float(found[1])
 
@@ -282,8 +282,8 @@ def test_the_row_names_the_model_that_answered(grouped: Grouped, upstream: Upstr
     upstream.default, second.default = BROKEN, says("Canberra.")
     group = {"members": {"first": 1}, "fallback": ["second"], "models": {"second": {"*": "llama-3.1-8b"}}}
     address = grouped(group=group)
-    found = row(address, ask(address, model="gpt-5"))
-    assert (found["upstream"], found["model"]) == ("second", "llama-3.1-8b")
+    audited = row(address, ask(address, model="gpt-5"))
+    assert (audited["upstream"], audited["model"]) == ("second", "llama-3.1-8b")
 
 
 def test_the_model_that_answered_is_asked_whether_it_is_right(

@@ -40,12 +40,12 @@ def test_a_request_is_counted(serve: Any, upstream: Upstream) -> None:
     upstream.default = says(*UNSURE)
     address = serve()
     httpx.post(address + CHAT, json={"model": "m", "messages": ASK})
-    told = httpx.get(address + "/metrics").text
-    assert 'hedgerow_requests_total{mode="on",reason="' in told
-    assert 'hedgerow_request_seconds_count{mode="on",route="test"} 1.0' in told
-    assert 'hedgerow_step_seconds_count{route="test",step="sample"} 1.0' in told
-    assert 'hedgerow_tokens_total{purpose="samples",route="test"}' in told
-    assert "hedgerow_requests_in_flight 0.0" in told
+    metrics = httpx.get(address + "/metrics").text
+    assert 'hedgerow_requests_total{mode="on",reason="' in metrics
+    assert 'hedgerow_request_seconds_count{mode="on",route="test"} 1.0' in metrics
+    assert 'hedgerow_step_seconds_count{route="test",step="sample"} 1.0' in metrics
+    assert 'hedgerow_tokens_total{purpose="samples",route="test"}' in metrics
+    assert "hedgerow_requests_in_flight 0.0" in metrics
 
 
 def test_a_verdict_is_counted_with_its_divergence(serve: Any, upstream: Upstream) -> None:
@@ -54,9 +54,9 @@ def test_a_verdict_is_counted_with_its_divergence(serve: Any, upstream: Upstream
     address = serve()
     answer = httpx.post(address + CHAT, json={"model": "m", "messages": ASK}).json()
     httpx.post(address + "/v1/feedback", json={"id": answer["hedgerow"]["id"], "correct": True})
-    told = httpx.get(address + "/metrics").text
+    metrics = httpx.get(address + "/metrics").text
     for confidence in ("raw", "calibrated"):
-        assert f'hedgerow_settled_divergence_nats_count{{confidence="{confidence}",route="test"}} 1.0' in told
+        assert f'hedgerow_settled_divergence_nats_count{{confidence="{confidence}",route="test"}} 1.0' in metrics
 
 
 def test_documented_metrics_are_the_metrics() -> None:

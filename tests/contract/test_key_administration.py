@@ -105,12 +105,12 @@ def test_roles_open_what_they_should_and_nothing_else(serve: Any, upstream: Upst
     bodies |= {"keys": {"name": "made"}, "search": {"team": "t"}}
     for settings in (WITH_ADMIN, {}):
         address = serve(settings=at(url, tmp_path, **settings))
-        told = httpx.post(address + "/v1/chat/completions", json=ASK, headers=bearer(client)).json()["hedgerow"]["id"]
+        field = httpx.post(address + "/v1/chat/completions", json=ASK, headers=bearer(client)).json()["hedgerow"]["id"]
         for (method, path), needed in doors.items():
             body = next((bodies[part] for part in reversed(path.split("/")) if part in bodies), None)
-            body = body | {"id": told} if path.endswith("feedback") else body
+            body = body | {"id": field} if path.endswith("feedback") else body
             for role, rank in roles.items():
-                reply = httpx.request(method, address + path.format(id=told), json=body, headers=bearer(people[role]))
+                reply = httpx.request(method, address + path.format(id=field), json=body, headers=bearer(people[role]))
                 if rank >= needed:
                     assert reply.status_code in (200, 201, 400), (role, method, path, reply.text)
                 else:
@@ -174,12 +174,12 @@ def test_a_keys_life_by_the_command_line(serve: Any, upstream: Upstream, store_u
     status_soon(lambda: ask(second), 200)
     assert ask(secret).status_code == 200
     run("change", "search", "--requests-per-minute", "0", "--expires", "never")
-    until(lambda: [row for row in rows(store_url) if row.key == "search"], lambda found: len(found) >= 3)
+    until(lambda: [row for row in rows(store_url) if row.key == "search"], lambda listed: len(listed) >= 3)
     line = run("list").stdout
     assert "search  active  team web  routes test" in line
     assert f"…{second[-4:]}" in line
-    assert (found := json.loads(run("list", "--json").stdout)[0])["figures"]["requests"] >= 3
-    assert (found["requests_per_minute"], found["expires_at"]) == (None, None)
+    assert (listed := json.loads(run("list", "--json").stdout)[0])["figures"]["requests"] >= 3
+    assert (listed["requests_per_minute"], listed["expires_at"]) == (None, None)
     assert "cannot be a key's name" in run("new", "two words", fails=True).output
     assert "no route is called 'nosuch'" in run("new", "x", "--route", "nosuch", fails=True).output
     assert "is, or was, a key" in run("new", "search", fails=True).output

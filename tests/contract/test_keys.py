@@ -30,9 +30,9 @@ def at(url: str, tmp_path: Path, **more: Any) -> dict[str, Any]:
 def rows(url: str) -> list[Any]:
     engine = open_engine(Audit(url=url))
     with engine.connect() as connection:
-        found = connection.execute(sa.select(answers).order_by(answers.c.created_at)).all()
+        rows = connection.execute(sa.select(answers).order_by(answers.c.created_at)).all()
     engine.dispose()
-    return list(found)
+    return list(rows)
 
 
 def recorded(url: str, wanted: int) -> list[Any]:

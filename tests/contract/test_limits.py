@@ -49,9 +49,9 @@ def send(addresses: list[str], secret: str, requests: int, **more: Any) -> list[
                 except openai.APIStatusError as error:
                     return error
 
-        found = await asyncio.gather(*(one(number) for number in range(requests)))
+        outcomes = await asyncio.gather(*(one(number) for number in range(requests)))
         await asyncio.gather(*(client.close() for client in clients))
-        return found
+        return outcomes
 
     return asyncio.run(all_of_them())
 
@@ -75,15 +75,15 @@ def test_no_more_requests_a_minute_than_allowed(
     settings = at(url, tmp_path, access={"counting": counting})
     addresses = [serve(settings=settings, mode="off") for _ in range(proxies)]
     in_one_minute()
-    found = send(addresses, secret, 300)
-    assert answered(found) == 100
+    outcomes = send(addresses, secret, 300)
+    assert answered(outcomes) == 100
     assert len(upstream.calls) == 100
-    error = next(each for each in found if isinstance(each, openai.RateLimitError))
-    told = error.response.headers
+    error = next(each for each in outcomes if isinstance(each, openai.RateLimitError))
+    headers = error.response.headers
     assert (error.code, error.type) == ("rate_limit_exceeded", "requests")
-    assert (told["x-ratelimit-limit-requests"], told["x-ratelimit-remaining-requests"]) == ("100", "0")
-    assert 1 <= int(told["retry-after"]) <= 60
-    assert told["x-ratelimit-reset-requests"] == told["retry-after"] + "s"
+    assert (headers["x-ratelimit-limit-requests"], headers["x-ratelimit-remaining-requests"]) == ("100", "0")
+    assert 1 <= int(headers["retry-after"]) <= 60
+    assert headers["x-ratelimit-reset-requests"] == headers["retry-after"] + "s"
     counted = httpx.get(addresses[0] + "/metrics").text
     assert 'hedgerow_key_refusals_total{key="search",limit="requests",team=""}' in counted
 
@@ -97,10 +97,10 @@ def test_no_more_requests_in_flight_than_allowed(
     url = f"sqlite:///{tmp_path}/audit.db"
     secret, alone = new_key(url, "search", concurrency=5), new_key(url, "alone", concurrency=1)
     address = serve(settings=at(url, tmp_path, access={"counting": counting}), mode="off")
-    found = send([address], secret, 200)
-    assert 5 <= answered(found) < 200
+    outcomes = send([address], secret, 200)
+    assert 5 <= answered(outcomes) < 200
     assert max(most) == 5
-    error = next(each for each in found if isinstance(each, openai.RateLimitError))
+    error = next(each for each in outcomes if isinstance(each, openai.RateLimitError))
     assert (error.type, error.response.headers["retry-after"]) == ("concurrency", "1")
     upstream.default = says("Canberra.")
     with openai.OpenAI(base_url=address + "/v1", api_key=alone, max_retries=0) as client:
@@ -143,15 +143,15 @@ def test_no_more_tokens_a_minute_than_allowed(
         settings=at(url, tmp_path, access={"counting": counting}), mode=mode, sampling={"n": 3, "share": False}
     )
     in_one_minute(15.0)
-    told = []
+    headers = []
     with openai.OpenAI(base_url=address + "/v1", api_key=secret, max_retries=0) as client:
         for _ in range(2):  # from here on it is known what an answer needs
-            told.append(client.chat.completions.with_raw_response.create(**ASK).headers)
+            headers.append(client.chat.completions.with_raw_response.create(**ASK).headers)
             time.sleep(0.2)
-    assert told[0]["x-ratelimit-limit-tokens"] == "3050"
-    found = send([address], secret, 100)
-    assert 2 + answered(found) == 3050 // cost
-    assert "tokens" in {each.type for each in found if isinstance(each, openai.RateLimitError)}
+    assert headers[0]["x-ratelimit-limit-tokens"] == "3050"
+    outcomes = send([address], secret, 100)
+    assert 2 + answered(outcomes) == 3050 // cost
+    assert "tokens" in {each.type for each in outcomes if isinstance(each, openai.RateLimitError)}
     counted = httpx.get(address + "/metrics").text
     lines = [line for line in counted.splitlines() if line.startswith("hedgerow_key_tokens_total")]
     assert sum(float(line.split()[-1]) for line in lines) == 3050 // cost * cost
@@ -188,11 +188,11 @@ def test_an_upstreams_own_limits_give_way_to_the_keys(serve: Any, upstream: Upst
     limited, free = new_key(url, "limited", requests_per_minute=10), new_key(url, "free")
     address = serve(settings=at(url, tmp_path), mode="off")
     in_one_minute(5.0)
-    told = [
+    headers = [
         httpx.post(address + "/v1/chat/completions", json=ASK, headers={"authorization": f"Bearer {secret}"}).headers
         for secret in (limited, free)
     ]
-    assert [each.get_list("x-ratelimit-remaining-requests") for each in told] == [["9"], ["9999"]]
+    assert [each.get_list("x-ratelimit-remaining-requests") for each in headers] == [["9"], ["9999"]]
 
 
 def test_a_redis_out_of_reach_takes_no_model_away(serve: Any, upstream: Upstream, tmp_path: Path, lines: Any) -> None:

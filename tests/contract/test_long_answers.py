@@ -34,7 +34,7 @@ UNCALIBRATED = {"hedge_uncalibrated_sentences": True}
 """Hedges by the raw support of each sentence, so that what is worded can be told from the answers alone."""
 
 
-def told_of(answer: Any) -> tuple[str, Any]:
+def text_and_field(answer: Any) -> tuple[str, Any]:
     return answer.choices[0].message.content, answer.model_extra["hedgerow"]
 
 
@@ -43,9 +43,11 @@ def test_only_what_the_answers_disagree_on_is_hedged(
 ) -> None:
     """Place and author stand in all ten answers, the year in nine, the height in one: only the last is in doubt, and worded so."""
     upstream.default = says(*(text(height=102 + 7 * i, year=1958 + 12 * (i == 2)) for i in range(10)))
-    final, told = told_of(client_of(serve(rewriting=UNCALIBRATED)).chat.completions.create(model="m", messages=ASK))
+    final, field = text_and_field(
+        client_of(serve(rewriting=UNCALIBRATED)).chat.completions.create(model="m", messages=ASK)
+    )
     assert final.startswith(f"{SURE} {AUTHOR} ")
-    place, author, height, year = told["sentences"]
+    place, author, height, year = field["sentences"]
     assert (place["status"], author["status"], height["status"]) == ("plain", "plain", "hedged")
     assert height["confidence"] < year["confidence"] < place["confidence"]
     assert place["confidence"] > 0.9
@@ -53,12 +55,12 @@ def test_only_what_the_answers_disagree_on_is_hedged(
     assert hedged != HEIGHT.format(102)
     assert "102 metres" in hedged
     assert height["hedge"] is not None
-    assert (told["status"], told["signal"], told["uncalibrated"]) == ("hedged", "consistency", True)
-    assert told["confidence"] == pytest.approx(fmean(each["confidence"] for each in told["sentences"]), abs=1e-4)
+    assert (field["status"], field["signal"], field["uncalibrated"]) == ("hedged", "consistency", True)
+    assert field["confidence"] == pytest.approx(fmean(each["confidence"] for each in field["sentences"]), abs=1e-4)
     (row,) = rows_of(tmp_path, 1)
     story = json.loads(row["story"])
     assert row["signal"] == "consistency"
-    assert [one["confidence"] for one in story["sentences"]] == [one["confidence"] for one in told["sentences"]]
+    assert [one["confidence"] for one in story["sentences"]] == [one["confidence"] for one in field["sentences"]]
     assert row["answer"] == final
 
 
@@ -71,15 +73,15 @@ def test_without_a_map_for_claims_a_long_answer_stays_plain(
     client = client_of(serve(stream=stream))
     if stream == "append":
         chunks = list(client.chat.completions.create(model="m", messages=ASK, stream=True, seed=1))
-        final, told = (
+        final, field = (
             "".join(c.choices[0].delta.content or "" for c in chunks if c.choices),
             chunks[-1].model_extra["hedgerow"],
         )
     else:
-        final, told = told_of(client.chat.completions.create(model="m", messages=ASK))
+        final, field = text_and_field(client.chat.completions.create(model="m", messages=ASK))
     assert final in ANSWERS
-    assert (told["status"], told["reason"], told["uncalibrated"]) == ("plain", "not_measured", True)
-    assert 0.0 < told["confidence"] < 1.0
+    assert (field["status"], field["reason"], field["uncalibrated"]) == ("plain", "not_measured", True)
+    assert 0.0 < field["confidence"] < 1.0
 
 
 def test_a_map_fitted_on_labelled_claims_opens_long_answers(
@@ -103,10 +105,10 @@ def test_a_map_fitted_on_labelled_claims_opens_long_answers(
     done = CliRunner().invoke(app, ["fit", *options])
     assert done.exit_code == 0, done.output
     upstream.default = says(*ANSWERS)
-    _, told = told_of(client_of(serve()).chat.completions.create(model="m", messages=ASK))
-    assert (told["signal"], told["map"], told["uncalibrated"]) == ("consistency", "of-claims", False)
-    assert told["status"] == "hedged"
-    assert told["confidence"] < told["raw"]["mean"] - 0.05
+    _, field = text_and_field(client_of(serve()).chat.completions.create(model="m", messages=ASK))
+    assert (field["signal"], field["map"], field["uncalibrated"]) == ("consistency", "of-claims", False)
+    assert field["status"] == "hedged"
+    assert field["confidence"] < field["raw"]["mean"] - 0.05
 
 
 READ = json.dumps(["s" * 9, "s" * 9, "sncnsnsnc", "ssssssssn"])
@@ -117,16 +119,16 @@ def test_a_language_model_reads_the_claims_in_one_call(serve: Any, client_of: An
     """One further call for all claims, whose tokens are told; what it read stands beside each claim."""
     upstream.enqueue(says(*ANSWERS), says(READ))
     address = serve(rewriting=UNCALIBRATED, judge={"claims": "llm", "model": "judge-1"})
-    _, told = told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
+    _, field = text_and_field(client_of(address).chat.completions.create(model="m", messages=ASK))
     assert [call["model"] for call in upstream.calls] == ["m", "judge-1"]
     assert HEIGHT.format(102) in upstream.calls[1]["messages"][0]["content"]
-    assert [(one["said_by"], one["contradicted_by"], one["by"]) for one in told["claims"]] == [
+    assert [(one["said_by"], one["contradicted_by"], one["by"]) for one in field["claims"]] == [
         (9, 0, "llm"),
         (9, 0, "llm"),
         (3, 2, "llm"),
         (8, 0, "llm"),
     ]
-    assert told["usage"]["judge"]["prompt_tokens"] == 7
+    assert field["usage"]["judge"]["prompt_tokens"] == 7
 
 
 @pytest.mark.parametrize(
@@ -144,14 +146,16 @@ def test_a_judge_of_claims_that_fails_leaves_the_words_to_tell(
     """The answer comes all the same, measured by words, and each claim says why; a strict route serves the draft with the reason."""
     judge = {"claims": "llm", "budget_s": 0.5}
     upstream.enqueue(says(*(text(height=102 + 7 * i) for i in range(10))), reply)
-    _, told = told_of(
+    _, field = text_and_field(
         client_of(serve(rewriting=UNCALIBRATED, judge=judge)).chat.completions.create(model="m", messages=ASK)
     )
-    assert {one["by"] for one in told["claims"]} == {f"words:{reason}"}
-    assert told["status"] == "hedged"
+    assert {one["by"] for one in field["claims"]} == {f"words:{reason}"}
+    assert field["status"] == "hedged"
     upstream.enqueue(says(*ANSWERS), reply)
-    _, told = told_of(client_of(serve(judge=judge | {"strict": True})).chat.completions.create(model="m", messages=ASK))
-    assert (told["status"], told["reason"]) == ("degraded", reason)
+    _, field = text_and_field(
+        client_of(serve(judge=judge | {"strict": True})).chat.completions.create(model="m", messages=ASK)
+    )
+    assert (field["status"], field["reason"]) == ("degraded", reason)
 
 
 JUDGED = """
@@ -191,19 +195,21 @@ def test_drawing_of_long_answers_stops_at_seven(serve: Any, client_of: Any, upst
     """More would hardly change how far the claims are borne out; that no two answers are the same neither stops it earlier nor draws all ten."""
     upstream.default = ignores_n(*ANSWERS)
     address = serve(sampling={"n": 10, "stop_early": True}, upstream_settings={"honours_n": False})
-    _, told = told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
-    assert (told["samples"], len(upstream.calls)) == (7, 7)
+    _, field = text_and_field(client_of(address).chat.completions.create(model="m", messages=ASK))
+    assert (field["samples"], len(upstream.calls)) == (7, 7)
     upstream.calls.clear()
     address = serve(sampling={"n": 4, "stop_early": True}, upstream_settings={"honours_n": False})
-    told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
+    text_and_field(client_of(address).chat.completions.create(model="m", messages=ASK))
     assert len(upstream.calls) == 4
 
 
 def test_answers_that_agree_throughout_stay_as_they_are(serve: Any, client_of: Any, upstream: Upstream) -> None:
     upstream.default = says(text())
-    final, told = told_of(client_of(serve(rewriting=UNCALIBRATED)).chat.completions.create(model="m", messages=ASK))
-    assert (final, told["status"]) == (text(), "plain")
-    assert {one["status"] for one in told["sentences"]} == {"plain"}
+    final, field = text_and_field(
+        client_of(serve(rewriting=UNCALIBRATED)).chat.completions.create(model="m", messages=ASK)
+    )
+    assert (final, field["status"]) == (text(), "plain")
+    assert {one["status"] for one in field["sentences"]} == {"plain"}
 
 
 def test_headings_and_quotations_are_left_alone(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -212,11 +218,13 @@ def test_headings_and_quotations_are_left_alone(serve: Any, client_of: Any, upst
         "# The Atomium\n\n{}\n\n> It has 9 spheres.\n\nThe spheres hold these rooms:\n\n- {} halls\n- a restaurant\n"
     )
     upstream.default = says(*(frame.format(answer, 3) for answer in ANSWERS))
-    final, told = told_of(client_of(serve(rewriting=UNCALIBRATED)).chat.completions.create(model="m", messages=ASK))
+    final, field = text_and_field(
+        client_of(serve(rewriting=UNCALIBRATED)).chat.completions.create(model="m", messages=ASK)
+    )
     assert final.startswith(f"# The Atomium\n\n{SURE} {AUTHOR} ")
     assert "\n\n> It has 9 spheres.\n\n" in final
     assert re.search(r":\n\n- 3 halls( \([a-z ]+\))?\n- a restaurant\n$", final)
-    statuses = {final[one["start"] : one["end"]]: one["status"] for one in told["sentences"]}
+    statuses = {final[one["start"] : one["end"]]: one["status"] for one in field["sentences"]}
     assert statuses["It has 9 spheres."] == "kept"
     assert "\n\nThe spheres hold these rooms:\n\n" in final
 
@@ -224,9 +232,9 @@ def test_headings_and_quotations_are_left_alone(serve: Any, client_of: Any, upst
 def test_a_route_can_word_every_answer_as_one(serve: Any, client_of: Any, upstream: Upstream) -> None:
     upstream.default = says(*ANSWERS)
     address = serve(rewriting={"by_sentence_from": 0})
-    _, told = told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
-    assert "sentences" not in told
-    assert told["signal"] == "semantic"
+    _, field = text_and_field(client_of(address).chat.completions.create(model="m", messages=ASK))
+    assert "sentences" not in field
+    assert field["signal"] == "semantic"
 
 
 def test_a_stream_is_closed_by_what_its_sentences_are_worth(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -238,10 +246,10 @@ def test_a_stream_is_closed_by_what_its_sentences_are_worth(serve: Any, client_o
             model="m", messages=ASK, stream=True, seed=1
         )
     )
-    told = chunks[-1].model_extra["hedgerow"]
-    assert told["signal"] == "consistency"
-    assert told["confidence"] > 0.7
-    assert told["rewrite"]["rewriter"] in ("closing", None)
+    field = chunks[-1].model_extra["hedgerow"]
+    assert field["signal"] == "consistency"
+    assert field["confidence"] > 0.7
+    assert field["rewrite"]["rewriter"] in ("closing", None)
 
 
 @pytest.mark.parametrize("size", [100_000, 10_000_000])
@@ -250,16 +258,16 @@ def test_what_is_too_long_to_compare_passes_as_it_is(serve: Any, client_of: Any,
     answers = [f"{text(height=height)} " * (size // 100) for height in (102, 103)]
     upstream.default = says(*answers)
     address = serve(sampling={"n": 2, "min_n": 2})
-    final, told = told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
+    final, field = text_and_field(client_of(address).chat.completions.create(model="m", messages=ASK))
     assert final == answers[0]
-    assert (told["status"], told["reason"]) == ("passed", "too_long")
+    assert (field["status"], field["reason"]) == ("passed", "too_long")
 
 
 def test_a_route_sets_how_long_is_too_long(serve: Any, client_of: Any, upstream: Upstream) -> None:
     upstream.default = says(*ANSWERS)
     address = serve(rewriting={"max_chars": len(text()) - 1})
-    final, told = told_of(client_of(address).chat.completions.create(model="m", messages=ASK))
-    assert (final, told["reason"]) == (text(), "too_long")
+    final, field = text_and_field(client_of(address).chat.completions.create(model="m", messages=ASK))
+    assert (final, field["reason"]) == (text(), "too_long")
 
 
 @pytest.mark.embedded
@@ -270,13 +278,13 @@ def test_real_prose_of_the_embedded_model(serve: Any, client_of: Any) -> None:
     sampling = {"n": 3, "min_n": 2, "temperature": 0.5, "top_p": 0.5}
     address = serve(settings=settings, sampling=sampling, rewriting={"by_sentence_from": 1} | UNCALIBRATED)
     ask = [{"role": "user", "content": "What is photosynthesis? Explain in three sentences."}]
-    final, told = told_of(client_of(address, timeout=240).chat.completions.create(model="m", messages=ask))
-    assert told["signal"] == "consistency"
-    places = [(one["start"], one["end"]) for one in told["sentences"]]
+    final, field = text_and_field(client_of(address, timeout=240).chat.completions.create(model="m", messages=ask))
+    assert field["signal"] == "consistency"
+    places = [(one["start"], one["end"]) for one in field["sentences"]]
     assert places == sorted(places)
     assert all(final[start:end].strip() for start, end in places)
-    assert all(0.0 < one["confidence"] < 1.0 for one in told["sentences"] if one["confidence"] is not None)
-    in_sentences = any(one["status"] == "hedged" for one in told["sentences"])
+    assert all(0.0 < one["confidence"] < 1.0 for one in field["sentences"] if one["confidence"] is not None)
+    in_sentences = any(one["status"] == "hedged" for one in field["sentences"])
     last = final.splitlines()[-1].lower()
-    as_a_note = told["status"] == "hedged" and ("this answer" in last or "these statements" in last)
-    assert (told["status"] == "hedged") == (in_sentences or as_a_note)
+    as_a_note = field["status"] == "hedged" and ("this answer" in last or "these statements" in last)
+    assert (field["status"] == "hedged") == (in_sentences or as_a_note)

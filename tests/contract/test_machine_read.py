@@ -34,10 +34,10 @@ def test_it_is_measured_and_left_as_it_is(
     answers = [form.format(answer) for answer in ANSWERS]
     upstream.default = says(*answers)
     answer = asked(client_of(serve(claims_only=False)), content, **more)
-    told = answer.model_extra["hedgerow"]
+    field = answer.model_extra["hedgerow"]
     assert answer.choices[0].message.content in answers
-    assert (told["status"], told["reason"]) == ("plain", "machine_read")
-    assert 0.0 < told["confidence"] < 1.0
+    assert (field["status"], field["reason"]) == ("plain", "machine_read")
+    assert 0.0 < field["confidence"] < 1.0
 
 
 def test_the_same_answers_to_a_person_are_hedged(serve: Any, client_of: Any, upstream: Upstream) -> None:

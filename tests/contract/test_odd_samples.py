@@ -12,7 +12,7 @@ from tests.support.upstream import Upstream, completion
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
 
 
-def _told(address: str, client_of: Any, upstream: Upstream, *choices: Any) -> tuple[Any, Any]:
+def _text_and_field(address: str, client_of: Any, upstream: Upstream, *choices: Any) -> tuple[Any, Any]:
     """The client's text and the extra field, where the upstream answers with these choices: texts, or changes to a choice."""
     answer = completion(*(choice if isinstance(choice, str) else "Canberra." for choice in choices))
     for choice, change in zip(answer["choices"], choices, strict=True):
@@ -66,17 +66,19 @@ def test_each_kind_has_its_outcome(
 ) -> None:
     """Status and reason in the extra field; the answer is the upstream's wherever nothing could be measured."""
     address = serve(sampling={"n": max(len(choices), 3), "min_n": 3})
-    _, told = _told(address, client_of, upstream, *choices)
-    assert (told["status"], told.get("reason")) == outcome
-    assert told.get("clusters") == clusters
+    _, field = _text_and_field(address, client_of, upstream, *choices)
+    assert (field["status"], field.get("reason")) == outcome
+    assert field.get("clusters") == clusters
 
 
 def test_a_truncated_answer_is_no_draft_where_a_whole_one_is(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """The first, cut off, says the same in fewer words; the draft is the whole one, and the client is told how many were cut off."""
     short = {"finish_reason": "length", "message": {"role": "assistant", "content": "Canberra"}}
-    text, told = _told(serve(sampling={"n": 4}), client_of, upstream, short, short, "Canberra, Australia.", "Sydney.")
+    text, field = _text_and_field(
+        serve(sampling={"n": 4}), client_of, upstream, short, short, "Canberra, Australia.", "Sydney."
+    )
     assert "Canberra, Australia" in text
-    assert told["truncated"] == 2
-    text, told = _told(serve(sampling={"n": 4}), client_of, upstream, short, short, short, "Sydney.")
+    assert field["truncated"] == 2
+    text, field = _text_and_field(serve(sampling={"n": 4}), client_of, upstream, short, short, short, "Sydney.")
     assert "Canberra" in text
-    assert told["truncated"] == 3
+    assert field["truncated"] == 3

@@ -85,18 +85,18 @@ def asked(client: Any, question: str) -> tuple[str, Any]:
     return answer.choices[0].message.content, in_headers | (answer.model_extra or {}).get("hedgerow", {})
 
 
-def _ending(text: str, told: Any) -> tuple[str, str]:
+def _ending(text: str, field: Any) -> tuple[str, str]:
     """Status and reason, but for an answer that asks back: only several answers show whether most of them do."""
-    return ("", "") if text.endswith("?") else (told["status"], told["reason"])
+    return ("", "") if text.endswith("?") else (field["status"], field["reason"])
 
 
-def row_of(question: str, draft: str, told: Any) -> dict[str, Any]:
+def row_of(question: str, draft: str, field: Any) -> dict[str, Any]:
     """What the command reads: the answer with the confidences that the proxy reported."""
-    beta = told.get("calibrated") or {"alpha": 1.0, "beta": 1.0}
+    beta = field.get("calibrated") or {"alpha": 1.0, "beta": 1.0}
     row = {"question": question, "answer": draft, "alpha": beta["alpha"], "beta": beta["beta"]}
-    if "sentences" in told:
+    if "sentences" in field:
         size = beta["alpha"] + beta["beta"]
-        means = [sentence["confidence"] for sentence in told["sentences"]]
+        means = [sentence["confidence"] for sentence in field["sentences"]]
         row["claims"] = [
             {"text": text, "alpha": mean * size, "beta": (1 - mean) * size}
             for text, mean in zip(sentences(draft), means, strict=True)
@@ -121,9 +121,9 @@ def test_the_command_says_what_the_proxy_serves(serve: Any, client_of: Any, upst
         upstream.default = says(
             *[draft] * same, *(f"Nothing of the kind {i}, but {chr(65 + i)}zorb." for i in range(10 - same))
         )
-        text, told = asked(client, question)
-        served.append((text, *_ending(text, told)))
-        rows.append(row_of(question, draft, told))
+        text, field = asked(client, question)
+        served.append((text, *_ending(text, field)))
+        rows.append(row_of(question, draft, field))
     assert [(row["text"], *_ending(row["text"], row)) for row in reworded(rows)] == served
     assert {"hedged", "plain", "passed", "unhedged"} <= {status for _, status, _ in served}
 
@@ -135,9 +135,9 @@ def test_so_it_does_for_long_answers(serve: Any, client_of: Any, upstream: Upstr
     for question, form in LONG:
         drafts = [form.format(1200 + 13 * i, 1900 if i % 3 else 1950 + i) for i in range(10)]
         upstream.default = says(*drafts)
-        text, told = asked(client, question)
-        served.append((text, told["status"]))
-        rows.append(row_of(question, drafts[0], told))
+        text, field = asked(client, question)
+        served.append((text, field["status"]))
+        rows.append(row_of(question, drafts[0], field))
         assert rows[-1]["claims"]
     assert [(row["text"], row["status"]) for row in reworded(rows)] == served
     assert "hedged" in {status for _, status in served}
@@ -173,9 +173,9 @@ def test_the_page_and_the_terminal_show_the_same_words(serve: Any, upstream: Ups
     upstream.default = says(*samples)
     address = serve()
     with httpx.Client(base_url=address) as client:
-        found = re.search(r'name="csrf" value="(\w+)"', client.get("/").text)
-        assert found
-        reply = client.post("/try", json={"question": question, "csrf": found[1], "route": "test", "model": "m"})
+        csrf = re.search(r'name="csrf" value="(\w+)"', client.get("/").text)
+        assert csrf
+        reply = client.post("/try", json={"question": question, "csrf": csrf[1], "route": "test", "model": "m"})
     shown = {name: part for line in reply.text.splitlines() for name, part in json.loads(line).items()}
     upstream.default = says(*samples)
     config = tmp_path / "config.yaml"
@@ -184,7 +184,7 @@ def test_the_page_and_the_terminal_show_the_same_words(serve: Any, upstream: Ups
     config.write_text(
         json.dumps({"upstreams": upstreams, "routes": routes, "maps": {"folder": str(tmp_path / "maps")}})
     )
-    told = CliRunner().invoke(app, ["ask", question, "-c", str(config)], env={"COLUMNS": "300"})
+    printed = CliRunner().invoke(app, ["ask", question, "-c", str(config)], env={"COLUMNS": "300"})
     assert said["status"] == "hedged"
     assert said["text"] in html.unescape(shown["wording"])
-    assert said["text"] in told.stdout
+    assert said["text"] in printed.stdout

@@ -31,9 +31,9 @@ AUSTRALIA = "What is the capital of Australia?"
 
 def csrf_of(html: str) -> str:
     """The token that a page's posts carry."""
-    found = re.search(r'name="csrf" value="(\w+)"', html)
-    assert found
-    return found[1]
+    match = re.search(r'name="csrf" value="(\w+)"', html)
+    assert match
+    return match[1]
 
 
 def lines_of(reply: httpx.Response) -> list[dict[str, Any]]:
@@ -153,12 +153,12 @@ def test_another_sites_post_does_nothing(
     name = ask(address, upstream, AUSTRALIA, CAPITALS[AUSTRALIA])
     with httpx.Client(base_url=address) as client:
         token = csrf_of(client.get("/").text)
-        told = {"csrf": token, "id": name, "correct": True}
-        assert client.post("/verdict", json=told, headers=headers).status_code == 403
-        assert client.post("/verdict", json=told | {"csrf": "0" * 64}).status_code == 403
+        form = {"csrf": token, "id": name, "correct": True}
+        assert client.post("/verdict", json=form, headers=headers).status_code == 403
+        assert client.post("/verdict", json=form | {"csrf": "0" * 64}).status_code == 403
         assert client.post("/verdict", json={"id": name, "correct": True}).status_code == 403
         assert not httpx.get(f"{address}/v1/audit/{name}").json()["verdicts"]
-        assert client.post("/verdict", json=told).status_code == 200
+        assert client.post("/verdict", json=form).status_code == 200
     (verdict,) = httpx.get(f"{address}/v1/audit/{name}").json()["verdicts"]
     assert verdict["correct"] == 1.0
 
@@ -167,8 +167,8 @@ def test_a_trial_is_told_step_by_step(serve: Any, upstream: Upstream, tmp_path: 
     """Samples before confidence before wording; the last line names the row, which is an ordinary one."""
     upstream.default = says(*CAPITALS[AUSTRALIA])
     with httpx.Client(base_url=serve()) as client:
-        told = {"csrf": csrf_of(client.get("/").text), "question": AUSTRALIA, "route": "test", "model": "m"}
-        lines = lines_of(client.post("/try", json=told))
+        form = {"csrf": csrf_of(client.get("/").text), "question": AUSTRALIA, "route": "test", "model": "m"}
+        lines = lines_of(client.post("/try", json=form))
     whole = {name: html for line in lines for name, html in line.items()}
     assert "<b>6</b> of 10" in whole["samples"]
     assert "mean 60" in whole["confidence"].replace("\u202f", " ")
@@ -184,10 +184,10 @@ def test_a_trial_that_fails_says_why(serve: Any, upstream: Upstream) -> None:
     """The stream has begun, so the sentence is its last line."""
     upstream.default = fails(500, {"error": {"message": "down"}})
     with httpx.Client(base_url=serve()) as client:
-        told = {"csrf": csrf_of(client.get("/").text), "question": AUSTRALIA, "route": "test"}
-        assert "error" in lines_of(client.post("/try", json=told))[-1]
-        assert client.post("/try", json=told | {"question": "  "}).json() == {"error": "Type a question."}
-        assert client.post("/try", json=told | {"route": "no"}).status_code == 400
+        form = {"csrf": csrf_of(client.get("/").text), "question": AUSTRALIA, "route": "test"}
+        assert "error" in lines_of(client.post("/try", json=form))[-1]
+        assert client.post("/try", json=form | {"question": "  "}).json() == {"error": "Type a question."}
+        assert client.post("/try", json=form | {"route": "no"}).status_code == 400
         assert client.post("/try", content=b"[1]", headers={"content-type": "application/json"}).status_code == 400
         assert client.post("/try", content=b"x" * 200_000).status_code == 400
 
@@ -196,8 +196,8 @@ def test_the_key_on_the_page_goes_upstream_and_nowhere_else(serve: Any, upstream
     """Where the upstream takes the client's own key."""
     upstream.default = says("Paris.")
     with httpx.Client(base_url=serve()) as client:
-        told = {"csrf": csrf_of(client.get("/").text), "question": "x?", "route": "test", "key": "sk-typed-in"}
-        client.post("/try", json=told)
+        form = {"csrf": csrf_of(client.get("/").text), "question": "x?", "route": "test", "key": "sk-typed-in"}
+        client.post("/try", json=form)
     assert upstream.headers[0]["authorization"] == "Bearer sk-typed-in"
     assert b"sk-typed-in" not in b"".join(path.read_bytes() for path in tmp_path.glob("audit.db*"))
 
@@ -278,10 +278,10 @@ def test_an_answer_that_is_skipped_comes_last(serve: Any, upstream: Upstream) ->
 def test_the_api_is_described_where_people_look_for_it(serve: Any) -> None:
     """At `/docs`, with this server's address and every endpoint of its own; and a browser that asks for an icon gets one."""
     address = serve()
-    told = httpx.get(address + "/redoc", follow_redirects=True)
-    assert told.url.path == "/docs"
-    assert f"{address}/v1/chat/completions" in told.text
+    page = httpx.get(address + "/redoc", follow_redirects=True)
+    assert page.url.path == "/docs"
+    assert f"{address}/v1/chat/completions" in page.text
     for path in httpx.get(address + "/openapi.json").json()["paths"]:
-        assert path in told.text, path
+        assert path in page.text, path
     icon = httpx.get(address + "/favicon.ico", follow_redirects=True)
     assert icon.headers["content-type"] == "image/svg+xml"

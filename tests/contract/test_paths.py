@@ -139,7 +139,7 @@ def _talk(address: str, said: list[Any], **options: Any) -> list[Any]:
     """Say each, and collect what comes back, the close code last."""
 
     async def talk() -> list[Any]:
-        heard: list[Any] = []
+        received: list[Any] = []
         async with (
             aiohttp.ClientSession() as session,
             session.ws_connect(address, max_msg_size=0, **options) as socket,
@@ -147,9 +147,9 @@ def _talk(address: str, said: list[Any], **options: Any) -> list[Any]:
             for one in said:
                 await (socket.send_str(one) if isinstance(one, str) else socket.send_bytes(one))
                 if one != "bye":
-                    heard.append((await socket.receive(20)).data)
+                    received.append((await socket.receive(20)).data)
             await socket.receive(20)
-            return [*heard, socket.close_code]
+            return [*received, socket.close_code]
 
     return asyncio.run(talk())
 
@@ -244,6 +244,6 @@ def test_what_generates_no_text_is_the_upstreams(serve: Any, client_of: Any, ups
     assert client.files.create(file=("a.jsonl", sound), purpose="batch").id == "file-1"
     batch = client.batches.create(input_file_id="file-1", endpoint="/v1/responses", completion_window="24h")
     assert batch.status == "validating"
-    found = client.vector_stores.with_raw_response.search("vs_1", query="q")
-    assert found.headers.get("x-hedgerow-reason") == (None if mode == "off" else "not_generating")
+    results = client.vector_stores.with_raw_response.search("vs_1", query="q")
+    assert results.headers.get("x-hedgerow-reason") == (None if mode == "off" else "not_generating")
     assert len(upstream.calls) == 7

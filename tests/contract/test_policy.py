@@ -39,8 +39,8 @@ def test_a_hedge_that_costs_more_than_it_saves_is_left_out(serve: Any, client_of
     policy = {"wrong": 1, "needless_abstention": 9, "hedged_wrong": 0.9, "hedged_right": 0.5}
     answer = _ask(client_of(serve(policy=policy)))
     assert answer.choices[0].message.content == "Canberra."
-    told = answer.model_extra["hedgerow"]
-    assert (told["status"], told["reason"]) == ("plain", "sure_enough")
+    field = answer.model_extra["hedgerow"]
+    assert (field["status"], field["reason"]) == ("plain", "sure_enough")
 
 
 SPLIT = (
@@ -61,10 +61,10 @@ def test_next_to_no_confidence_is_told_in_a_note(serve: Any, client_of: Any, ups
     """By default; ten answers in ten ways are a tenth sure."""
     upstream.default = says(*SPLIT)
     answer = _ask(client_of(serve()))
-    text, told = answer.choices[0].message.content, answer.model_extra["hedgerow"]
+    text, field = answer.choices[0].message.content, answer.model_extra["hedgerow"]
     assert text.startswith("Canberra. ")
     assert "confidence" in text or "uncertain" in text
-    assert (told["status"], told["rewrite"]["rewriter"]) == ("hedged", "closing")
+    assert (field["status"], field["rewrite"]["rewriter"]) == ("hedged", "closing")
 
 
 def test_next_to_no_confidence_is_refused_where_the_route_says_so(
@@ -104,10 +104,10 @@ def test_a_stronger_model_is_asked(serve: Any, client_of: Any, upstream: Upstrea
 
     upstream.enqueue(says(*UNSURE), raw(json.dumps(completion("Canberra, since 1913.", usage=(50, 9))).encode()))
     answer = _ask(client_of(serve(settings=strong, policy=POLICY)))
-    told = answer.model_extra["hedgerow"]
+    field = answer.model_extra["hedgerow"]
     assert answer.choices[0].message.content == "Canberra, since 1913."
-    assert told["status"] == "escalated"
-    assert told["usage"]["escalation"] == spent(50, 9)
+    assert field["status"] == "escalated"
+    assert field["usage"]["escalation"] == spent(50, 9)
     assert answer.usage.total_tokens == 59
     assert upstream.calls[-1]["model"] == "big"
 
@@ -118,6 +118,6 @@ def test_a_stronger_model_that_fails_leaves_the_draft(
     """Marked as degraded, with the reason."""
     upstream.enqueue(says(*UNSURE), fails(500, {"error": {"message": "down"}}))
     answer = _ask(client_of(serve(settings=strong, policy=POLICY)))
-    told = answer.model_extra["hedgerow"]
+    field = answer.model_extra["hedgerow"]
     assert answer.choices[0].message.content == "Canberra."
-    assert (told["status"], told["reason"]) == ("degraded", "escalation_failed")
+    assert (field["status"], field["reason"]) == ("degraded", "escalation_failed")

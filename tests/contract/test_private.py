@@ -41,11 +41,11 @@ def test_nothing_that_was_said_is_kept(serve: Any, upstream: Upstream, tmp_path:
     address = serve(store_text="none", **ROUTES[kind])
     assert _ask(address, stream=kind == "append").status_code == 200
     name = lines.requests(1)[0]["id"]
-    told = [httpx.get(address + path).content for path in (f"/v1/audit/{name}", "/metrics")]
+    pages = [httpx.get(address + path).content for path in (f"/v1/audit/{name}", "/metrics")]
     httpx.post(address + "/v1/feedback", json={"id": name, "correct": False})
     for page in ("surprises", f"answers/{name}", "review"):
-        told.append(httpx.get(f"{address}/dashboard/{page}").content)
-    found = _written(tmp_path, lines) + b"".join(told)
+        pages.append(httpx.get(f"{address}/dashboard/{page}").content)
+    found = _written(tmp_path, lines) + b"".join(pages)
     assert name.encode() in found
     assert not [said for said in SAID if said in found]
 

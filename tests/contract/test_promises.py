@@ -37,7 +37,7 @@ def asked(address: str, upstream: Upstream, answers: list[str], **more: Any) -> 
     return httpx.post(address + CHAT, json=BODY | more, timeout=30)
 
 
-def told(response: httpx.Response) -> tuple[str, str, list[str], str | None]:
+def promised(response: httpx.Response) -> tuple[str, str, list[str], str | None]:
     """Header, text, covering promises and the reason why not."""
     field = response.json()["hedgerow"]["promises"]
     text = response.json()["choices"][0]["message"]["content"]
@@ -49,14 +49,14 @@ def test_the_certificate_decides_and_every_answer_says_what_is_promised_of_it(
 ) -> None:
     stored(url(tmp_path), certificate())
     address = serve(map="identity", promises={}, settings=settings(tmp_path))
-    header, text, covered, reason = told(asked(address, upstream, SURE))
+    header, text, covered, reason = promised(asked(address, upstream, SURE))
     assert (text, covered, reason) == (RIGHT, ["plain_wrong <= 5 %", "answered_wrong <= 30 %"], None)
     assert header == "plain_wrong <= 5 %; answered_wrong <= 30 %"
-    header, text, covered, reason = told(asked(address, upstream, UNSURE))
+    header, text, covered, reason = promised(asked(address, upstream, UNSURE))
     assert text != RIGHT
     assert (header, covered, reason) == ("answered_wrong <= 30 %", ["answered_wrong <= 30 %"], None)
     response = asked(address, upstream, LOST)
-    header, text, covered, reason = told(response)
+    header, text, covered, reason = promised(response)
     assert response.json()["hedgerow"]["status"] == "abstained"
     assert text == "I am not sure enough of an answer to give you one."
     assert (header, covered, reason) == ("none (other_answers)", [], "other_answers")
@@ -73,7 +73,7 @@ def test_a_sure_answer_below_the_certified_threshold_never_goes_out_plain(
     address = serve(map="identity", promises={}, settings=settings(tmp_path))
     response = asked(address, upstream, answers)
     assert response.json()["hedgerow"]["status"] == "hedged"
-    assert told(response)[2] == ["answered_wrong <= 30 %"]
+    assert promised(response)[2] == ["answered_wrong <= 30 %"]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_cannot_be_hedged_in_its_own_words_is_hedged_behind_them_or_not_cov
     stored(url(tmp_path), certificate())
     address = serve(map="identity", claims_only=False, promises={}, settings=settings(tmp_path))
     response = asked(address, upstream, [draft] * 8 + [WRONG] * 2)
-    _, text, covered, reason = told(response)
+    _, text, covered, reason = promised(response)
     if text == draft:
         assert "plain_wrong <= 5 %" not in covered
         assert reason in ("not_worded", "not_decided", "not_measured")
@@ -114,8 +114,8 @@ def test_without_a_valid_certificate_the_route_says_so_and_falls_back_as_configu
         address = serve(map="identity", promises={"without": without}, settings=settings(tmp_path))
         response = asked(address, upstream, SURE)
         assert response.json()["hedgerow"]["status"] == status, without
-        assert told(response)[0] == f"none ({fault})"
-        assert told(response)[2:] == ([], fault)
+        assert promised(response)[0] == f"none ({fault})"
+        assert promised(response)[2:] == ([], fault)
         said = lines.of("promises_not_in_force")
         assert len(said) == number + 1
         assert (said[-1]["reason"], said[-1]["served_by"], said[-1]["level"]) == (fault, without, "warning")
@@ -139,7 +139,7 @@ def test_a_damaged_certificate_touches_its_own_route_alone(
         connection.execute(sa.text("UPDATE certificates SET content = '[' WHERE route = :of"), {"of": of})
     engine.dispose()
     address = serve(map="identity", promises={}, settings=settings(tmp_path))
-    assert told(asked(address, upstream, SURE))[3] == reason
+    assert promised(asked(address, upstream, SURE))[3] == reason
 
 
 def dashboard(address: str, of: str = "") -> str:
@@ -224,9 +224,9 @@ def test_volunteered_verdicts_do_not_count_and_the_drawn_ones_do(
     sample = {each for each in ids if int(each[-16:], 16) < 2**63}
     for name in ids:
         httpx.post(f"{address}/v1/admin/review/{name}", json={"correct": 1.0}, headers=ADMIN).raise_for_status()
-    found = promises_of(address)["promises"]
-    assert (found["promises"][0]["labels"], found["promises"][0]["share"]) == (len(sample), 0.0)
-    assert found["volunteered"] == len(ids) - len(sample)
+    promises = promises_of(address)["promises"]
+    assert (promises["promises"][0]["labels"], promises["promises"][0]["share"]) == (len(sample), 0.0)
+    assert promises["volunteered"] == len(ids) - len(sample)
     assert httpx.get(address + "/v1/admin/review?limit=20", headers=ADMIN).json()["answers"] == []
 
 

@@ -37,8 +37,8 @@ def address(serve: Any, upstream: Upstream) -> str:
     upstream.default = says(*UNSURE)
     route = BEHIND_LITELLM["routes"][0] | {"mode": "on"}
     upstreams = {"openai": {"provider": "openai", "base_url": upstream.url, "api_key": "sk-own", "retries": 0}}
-    found: str = serve(settings={"upstreams": upstreams, "routes": [route]})
-    return found
+    address: str = serve(settings={"upstreams": upstreams, "routes": [route]})
+    return address
 
 
 @pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning")  # of its own types

@@ -46,12 +46,12 @@ def test_a_model_that_takes_no_temperature_is_sampled_without(
     """Found once, with the client's own call first; after that its answers cost one call again."""
     upstream.default = _refuses("temperature", named=named)
     client = client_of(serve())
-    told = client.chat.completions.create(model="o", messages=ASK).model_extra["hedgerow"]
-    assert (told["status"], told["samples"]) == ("hedged", 10)
+    field = client.chat.completions.create(model="o", messages=ASK).model_extra["hedgerow"]
+    assert (field["status"], field["samples"]) == ("hedged", 10)
     assert upstream.calls[1] == {"model": "o", "messages": ASK}
     before = len(upstream.calls)
-    told = client.chat.completions.create(model="o", messages=ASK).model_extra["hedgerow"]
-    assert told["samples"] == 10
+    field = client.chat.completions.create(model="o", messages=ASK).model_extra["hedgerow"]
+    assert field["samples"] == 10
     assert all("temperature" not in call for call in upstream.calls[before:])
     if named:
         assert len(upstream.calls) == before + 1
@@ -61,8 +61,8 @@ def test_the_clients_top_p_is_kept_where_both_are_too_much(serve: Any, client_of
     """A provider takes either; ours gives way. A request without `top_p` keeps our temperature."""
     upstream.default = _refuses("temperature", "top_p")
     client = client_of(serve())
-    told = client.chat.completions.create(model="m", messages=ASK, top_p=0.9).model_extra["hedgerow"]
-    assert (told["status"], told["samples"]) == ("hedged", 10)
+    field = client.chat.completions.create(model="m", messages=ASK, top_p=0.9).model_extra["hedgerow"]
+    assert (field["status"], field["samples"]) == ("hedged", 10)
     assert upstream.calls[-1]["top_p"] == 0.9
     client.chat.completions.create(model="m", messages=ASK)
     assert upstream.calls[-1]["temperature"] == 1.0
@@ -120,17 +120,17 @@ def test_where_nothing_but_the_clients_call_is_taken_its_answer_is_given(
     )
     answer = client_of(serve()).chat.completions.create(model="m", messages=ASK, temperature=0)
     assert answer.choices[0].message.content == "Canberra."
-    told = answer.model_extra["hedgerow"]
-    assert (told["status"], told["reason"]) == ("degraded", "upstream_rejected")
-    assert "confidence" not in told
+    field = answer.model_extra["hedgerow"]
+    assert (field["status"], field["reason"]) == ("degraded", "upstream_rejected")
+    assert "confidence" not in field
 
 
 def test_a_model_that_only_streams_is_read_as_a_stream(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """Its chunks make the samples, reasoning included."""
     upstream.default = _streams_only
     chunks = list(client_of(serve()).chat.completions.create(model="m", messages=ASK, stream=True))
-    told = [chunk for chunk in chunks if chunk.choices][-1].model_extra["hedgerow"]
-    assert (told["status"], told["samples"]) == ("plain", 10)
+    field = [chunk for chunk in chunks if chunk.choices][-1].model_extra["hedgerow"]
+    assert (field["status"], field["samples"]) == ("plain", 10)
     assert "Canberra" in "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
 
 
@@ -219,8 +219,8 @@ def test_tools_offered_do_not_double_the_wait(serve: Any, client_of: Any, upstre
         return StreamingResponse(slowly(), media_type="text/event-stream")
 
     upstream.default = reply
-    told = client_of(serve()).chat.completions.create(model="m", messages=ASK, tools=tools).model_extra["hedgerow"]
-    assert told["samples"] == 10
+    field = client_of(serve()).chat.completions.create(model="m", messages=ASK, tools=tools).model_extra["hedgerow"]
+    assert field["samples"] == 10
 
 
 def test_a_tool_call_needs_no_other_answers(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -252,8 +252,8 @@ def test_an_upstream_that_refuses_to_count_in_streams_is_asked_once(
     client = client_of(serve())
     for calls in (3, 2):  # the refused one, the client's own, nine at once; then one and nine
         upstream.calls.clear()
-        told = client.chat.completions.create(model="m", messages=ASK, tools=tools).model_extra["hedgerow"]
-        assert told["samples"] == 10
+        field = client.chat.completions.create(model="m", messages=ASK, tools=tools).model_extra["hedgerow"]
+        assert field["samples"] == 10
         assert len(upstream.calls) == calls
 
 

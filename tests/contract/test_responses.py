@@ -168,8 +168,8 @@ def test_log_probabilities_stay_with_their_words(
         answer = client.responses.create(**asked)
     assert answer.output_text == "Sydney."
     assert [token.token for token in answer.output[0].content[0].logprobs] == ["x"]
-    told = answer.model_extra["hedgerow"]
-    assert (told["status"], told["reason"], told["clusters"][0]) == ("plain", "logprobs", 2 + 1)
+    field = answer.model_extra["hedgerow"]
+    assert (field["status"], field["reason"], field["clusters"][0]) == ("plain", "logprobs", 2 + 1)
 
 
 def test_fields_of_structured_output_are_measured(serve: Any, client_of: Any, upstream: Upstream) -> None:

@@ -142,8 +142,8 @@ def test_shadow_notices_a_served_answer_of_another_meaning(serve: Any, upstream:
     httpx.post(address + CHAT, json={"model": "m", "messages": ASK})
     (row,) = rows_of(tmp_path, 1)
     assert row["served_agrees"] == 0
-    told = httpx.post(address + "/v1/feedback", json={"id": "c-1", "correct": False}).json()
-    assert told["faithfulness_divergence"] == {"raw": None, "calibrated": None, "perceived": None}
+    settled = httpx.post(address + "/v1/feedback", json={"id": "c-1", "correct": False}).json()
+    assert settled["faithfulness_divergence"] == {"raw": None, "calibrated": None, "perceived": None}
 
 
 def test_feedback_settles_the_divergence(serve: Any, client_of: Any, upstream: Upstream, lines: Any) -> None:
@@ -152,12 +152,12 @@ def test_feedback_settles_the_divergence(serve: Any, client_of: Any, upstream: U
 
     upstream.default = says(*UNSURE)
     address = serve()
-    told = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
+    field = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
     right = 10 * (-(1 / 7 + 1 / 8 + 1 / 9 + 1 / 10) - math.log(0.6))
-    first = httpx.post(address + "/v1/feedback", json={"id": told["id"], "correct": True}).json()
+    first = httpx.post(address + "/v1/feedback", json={"id": field["id"], "correct": True}).json()
     assert first["faithfulness_divergence"]["raw"] == pytest.approx(right, rel=1e-12)
     assert first["changed"] is True
-    again = httpx.post(address + "/v1/feedback", json={"id": told["id"], "correct": True}).json()
+    again = httpx.post(address + "/v1/feedback", json={"id": field["id"], "correct": True}).json()
     assert again == first | {"changed": False}
     assert len(lines.of("verdict")) == 1
     assert lines.of("verdict")[0]["fd"] == pytest.approx(right)
@@ -165,7 +165,7 @@ def test_feedback_settles_the_divergence(serve: Any, client_of: Any, upstream: U
     by_completion = httpx.post(address + "/v1/feedback", json={"id": "chatcmpl-scripted", "correct": 0.25}).json()
     wrong = 10 * (-(1 / 5 + 1 / 6 + 1 / 7 + 1 / 8 + 1 / 9 + 1 / 10) - math.log(0.4))
     assert by_completion["faithfulness_divergence"]["raw"] == pytest.approx(0.25 * right + 0.75 * wrong, rel=1e-12)
-    row = httpx.get(address + f"/v1/audit/{told['id']}").json()
+    row = httpx.get(address + f"/v1/audit/{field['id']}").json()
     assert [verdict["correct"] for verdict in row["verdicts"]] == [1.0, 0.25]
     assert row["fd_if_right"] == pytest.approx(right)
     assert row["fd_if_wrong"] == pytest.approx(wrong)
@@ -232,12 +232,12 @@ def test_the_active_map_of_the_registry_is_applied(
     registry.add(version, FittedMap(PlattMap(1.0, -2.0), provenance))
     registry.activate(version, route="test")
     upstream.default = says(*UNSURE)
-    told = client_of(serve()).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
+    field = client_of(serve()).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
     expected = 1 / (1 + np.exp(2.0) * 4 / 6)
-    assert told["calibrated"]["mean"] == pytest.approx(expected, abs=1e-6)
-    assert told["calibrated"]["alpha"] + told["calibrated"]["beta"] == pytest.approx(10.0)
-    assert told["map"] == version
-    assert told["uncalibrated"] is False
+    assert field["calibrated"]["mean"] == pytest.approx(expected, abs=1e-6)
+    assert field["calibrated"]["alpha"] + field["calibrated"]["beta"] == pytest.approx(10.0)
+    assert field["map"] == version
+    assert field["uncalibrated"] is False
 
 
 def test_metrics_count_what_became_of_requests(serve: Any, client_of: Any, upstream: Upstream) -> None:

@@ -41,18 +41,18 @@ def test_each_choice_has_a_confidence_and_nothing_more_is_asked(
     assert upstream.calls == [{"model": "m", "messages": ASK, "n": 5, "temperature": 0.7, "seed": 3}]
     assert [choice.message.content for choice in answer.choices] == list(UNSURE)
     assert answer.usage.completion_tokens == 15
-    told = answer.model_extra["hedgerow"]
-    assert (told["status"], told["reason"], told["clusters"]) == ("plain", "several_choices", [3, 1, 1])
-    assert [(one["confidence"], one["agreeing"]) for one in told["choices"]] == [
+    field = answer.model_extra["hedgerow"]
+    assert (field["status"], field["reason"], field["clusters"]) == ("plain", "several_choices", [3, 1, 1])
+    assert [(one["confidence"], one["agreeing"]) for one in field["choices"]] == [
         (0.6, 3),
         (0.2, 1),
         (0.6, 3),
         (0.2, 1),
         (0.6, 3),
     ]
-    assert told["confidence"] == 0.6
-    assert told["usage"]["answer"]["completion_tokens"] == 15
-    assert told["usage"]["samples"]["completion_tokens"] == 0
+    assert field["confidence"] == 0.6
+    assert field["usage"]["answer"]["completion_tokens"] == 15
+    assert field["usage"]["samples"]["completion_tokens"] == 0
     (row,) = rows_of(tmp_path, 1)
     assert (row["status"], row["reason"], row["samples"]) == ("plain", "several_choices", 5)
 
@@ -112,9 +112,9 @@ def test_streamed_choices_have_a_confidence_each(
     assert (texts, ends, tokens) == (list(UNSURE), [1] * 5, [2 * probable] * 5)
     *_, last, counted = chunks
     assert counted.usage.completion_tokens == 15
-    told = last.model_extra["hedgerow"]
-    assert (told["status"], told["reason"], told["clusters"]) == ("plain", "several_choices", [3, 1, 1])
-    assert [one["confidence"] for one in told["choices"]] == [0.6, 0.2, 0.6, 0.2, 0.6]
+    field = last.model_extra["hedgerow"]
+    assert (field["status"], field["reason"], field["clusters"]) == ("plain", "several_choices", [3, 1, 1])
+    assert [one["confidence"] for one in field["choices"]] == [0.6, 0.2, 0.6, 0.2, 0.6]
     (row,) = rows_of(tmp_path, 1)
     assert (row["status"], row["reason"], row["samples"]) == ("plain", "several_choices", 5)
 
@@ -187,9 +187,9 @@ def test_choices_that_call_tools_pass_whole(serve: Any, client_of: Any, upstream
     upstream.default = lambda _request, _body: JSONResponse(made)
     answer = client_of(serve()).chat.completions.create(model="m", messages=ASK, n=5)
     assert len(answer.choices) == 5
-    told = answer.model_extra["hedgerow"]
-    assert (told["status"], told["reason"]) == ("passed", "tool_calls")
-    assert "choices" not in told
+    field = answer.model_extra["hedgerow"]
+    assert (field["status"], field["reason"]) == ("passed", "tool_calls")
+    assert "choices" not in field
 
 
 def test_each_prompt_has_its_own_samples(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -198,10 +198,10 @@ def test_each_prompt_has_its_own_samples(serve: Any, client_of: Any, upstream: U
     ask = {"model": "m", "prompt": ["Capital of Australia?", "Largest planet?"], "n": 3}
     answer = client_of(serve()).completions.create(**ask)
     assert upstream.calls == [ask]
-    told = answer.model_extra["hedgerow"]
-    assert [one["agreeing"] for one in told["choices"]] == [2, 2, 1, 1, 1, 1]
-    assert [round(one["confidence"], 3) for one in told["choices"]] == [0.667, 0.667, 0.333, 0.333, 0.333, 0.333]
-    assert "confidence" not in told
+    field = answer.model_extra["hedgerow"]
+    assert [one["agreeing"] for one in field["choices"]] == [2, 2, 1, 1, 1, 1]
+    assert [round(one["confidence"], 3) for one in field["choices"]] == [0.667, 0.667, 0.333, 0.333, 0.333, 0.333]
+    assert "confidence" not in field
 
 
 def test_a_list_of_one_prompt_is_that_prompt(serve: Any, client_of: Any, upstream: Upstream) -> None:

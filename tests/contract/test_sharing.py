@@ -46,12 +46,12 @@ def test_equal_requests_at_once_draw_once(serve: Any, client_of: Any, upstream: 
     client = client_of(serve())
     answers = _at_once(*[lambda: _ask(client)] * 5)
     assert len(upstream.calls) == 1
-    told = [answer.model_extra["hedgerow"] for answer in answers]
-    assert sorted(one.get("samples_from", "upstream") for one in told) == ["shared"] * 4 + ["upstream"]
-    assert all(one["clusters"] == [5, 5] for one in told)
-    assert sum(one["usage"]["samples"]["completion_tokens"] > 0 for one in told) == 1
+    fields = [answer.model_extra["hedgerow"] for answer in answers]
+    assert sorted(one.get("samples_from", "upstream") for one in fields) == ["shared"] * 4 + ["upstream"]
+    assert all(one["clusters"] == [5, 5] for one in fields)
+    assert sum(one["usage"]["samples"]["completion_tokens"] > 0 for one in fields) == 1
     assert len({answer.choices[0].message.content for answer in answers}) == 1
-    assert len({one["id"] for one in told}) == 5
+    assert len({one["id"] for one in fields}) == 5
 
 
 @pytest.mark.parametrize("difference", ["key", "temperature", "route"])
@@ -145,8 +145,8 @@ def test_a_cache_in_redis(serve: Any, client_of: Any, upstream: Upstream, redis_
     upstream.default = says("Canberra.", "Sydney.")
     cache = {"store": "redis", "url": redis_url, "ttl_s": 60}
     for _ in range(2):
-        told = _ask(client_of(serve(sampling={"cache": cache}))).model_extra["hedgerow"]
-    assert told["samples_from"] == "cache"
+        field = _ask(client_of(serve(sampling={"cache": cache}))).model_extra["hedgerow"]
+    assert field["samples_from"] == "cache"
     assert len(upstream.calls) == 1
 
 
@@ -168,11 +168,11 @@ def test_equal_requests_at_once_at_two_proxies_draw_once(
         for address in addresses:
             until(lambda at=address: "hedgerow_requests_in_flight 2.0" in httpx.get(f"{at}/metrics").text)  # type: ignore[misc]
         released.set()
-        told = [one.result().model_extra["hedgerow"] for one in asked]
+        fields = [one.result().model_extra["hedgerow"] for one in asked]
     assert len(upstream.calls) == 1
-    assert sorted(one.get("samples_from", "upstream") for one in told) == ["shared"] * 3 + ["upstream"]
-    assert sum(one["usage"]["samples"]["completion_tokens"] > 0 for one in told) == 1
-    assert all(one["clusters"] == [5, 5] for one in told)
+    assert sorted(one.get("samples_from", "upstream") for one in fields) == ["shared"] * 3 + ["upstream"]
+    assert sum(one["usage"]["samples"]["completion_tokens"] > 0 for one in fields) == 1
+    assert all(one["clusters"] == [5, 5] for one in fields)
 
 
 def test_a_cache_out_of_reach_is_a_miss(serve: Any, client_of: Any, upstream: Upstream, lines: Any) -> None:

@@ -48,17 +48,17 @@ def test_the_draft_is_the_client_s_own_and_the_others_are_short(
     answer = client_of(serve(sampling={"probe": "short"})).chat.completions.create(
         model="m", messages=ASK, temperature=0.2, seed=7
     )
-    told = answer.model_extra["hedgerow"]
+    field = answer.model_extra["hedgerow"]
     assert "capital of Australia" in answer.choices[0].message.content
-    assert (told["status"], told["samples"], told["clusters"]) == ("hedged", 10, [6, 4])
+    assert (field["status"], field["samples"], field["clusters"]) == ("hedged", 10, [6, 4])
     (own,) = [call for call in upstream.calls if not is_short(call)]
     (others,) = [call for call in upstream.calls if is_short(call)]
     assert (own["messages"], own["temperature"], own["seed"], own.get("n")) == (ASK, 0.2, 7, None)
     assert (others["n"], others["temperature"]) == (9, 1.0)
     assert "seed" not in others
     assert others["messages"][-1]["content"].startswith(QUESTION)
-    assert told["usage"]["answer"] == spent(7, 3)
-    assert told["usage"]["samples"] == spent(9, 9)
+    assert field["usage"]["answer"] == spent(7, 3)
+    assert field["usage"]["samples"] == spent(9, 9)
     (row,) = rows_of(tmp_path, 1)
     assert row["draft"] == DRAFT
 
@@ -78,9 +78,9 @@ def test_a_long_draft_is_worded_as_one(serve: Any, client_of: Any, upstream: Ups
     long = f"{DRAFT} It lies inland. It was founded in 1913. Its lake is artificial."
     upstream.default = answers(long, *["Canberra"] * 9)
     answer = client_of(serve(sampling={"probe": "short"})).chat.completions.create(model="m", messages=ASK)
-    told = answer.model_extra["hedgerow"]
-    assert told["signal"] == "semantic"
-    assert "sentences" not in told
+    field = answer.model_extra["hedgerow"]
+    assert field["signal"] == "semantic"
+    assert "sentences" not in field
 
 
 def test_a_draft_that_cannot_be_drawn_is_the_upstream_s_error(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -105,10 +105,10 @@ def test_drawing_ends_early_beside_the_draft_s_own_cluster(serve: Any, client_of
     """All agree from the start: after the draft and two or three short answers the rest is saved."""
     upstream.default = answers(DRAFT, *["Canberra"] * 30)
     address = serve(sampling={"probe": "short", "stop_early": True, "n": 20, "tolerance": 0.4})
-    told = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
+    field = client_of(address).chat.completions.create(model="m", messages=ASK).model_extra["hedgerow"]
     assert not is_short(upstream.calls[0])
-    assert 3 <= told["samples"] < 20
-    assert told["clusters"] == [told["samples"]]
+    assert 3 <= field["samples"] < 20
+    assert field["clusters"] == [field["samples"]]
 
 
 def test_shadow_tells_whether_the_served_answer_agrees_with_the_draft(

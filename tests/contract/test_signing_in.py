@@ -45,9 +45,9 @@ def browser() -> Iterator[Any]:
 
 
 def csrf(text: str) -> str:
-    found = re.search(r'name="csrf" value="([0-9a-f]+)"', text)
-    assert found is not None
-    return found[1]
+    match = re.search(r'name="csrf" value="([0-9a-f]+)"', text)
+    assert match is not None
+    return match[1]
 
 
 @pytest.fixture

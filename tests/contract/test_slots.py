@@ -70,6 +70,6 @@ def test_a_rate_limit_holds_no_slot_while_answers_move_or_wait(serve: Any, upstr
         assert ask("quick").status_code == 200
         assert not any(one.done() for one in waiting)
         ids = {one.result().headers["x-hedgerow-audit-id"] for one in waiting}
-    told = lines.of("upstream_retry")
-    assert {line["id"] for line in told} == ids
-    assert {(line["upstream"], line["status"], line["wait_s"]) for line in told} == {("scripted", 429, WAIT_S)}
+    retries = lines.of("upstream_retry")
+    assert {line["id"] for line in retries} == ids
+    assert {(line["upstream"], line["status"], line["wait_s"]) for line in retries} == {("scripted", 429, WAIT_S)}

@@ -99,17 +99,17 @@ def ids(store_url: str) -> set[str]:
     """All ids in a store."""
     engine = sa.create_engine(store_url)
     with engine.connect() as connection:
-        found = set(connection.execute(sa.text("SELECT id FROM answers")).scalars())
+        ids = set(connection.execute(sa.text("SELECT id FROM answers")).scalars())
     engine.dispose()
-    return found
+    return ids
 
 
 def verified(path: Path) -> dict[str, Any]:
     """What `hedgerow audit verify` says; it must find nothing wrong."""
     done = CliRunner().invoke(app, ["audit", "verify", "-c", str(path), "--json"])
     assert done.exit_code == 0, done.output
-    found: dict[str, Any] = json.loads(done.output)
-    return found
+    printed: dict[str, Any] = json.loads(done.output)
+    return printed
 
 
 def test_every_answered_id_outlives_the_process(tmp_path: Path, upstream: Upstream) -> None:
@@ -123,8 +123,8 @@ def test_every_answered_id_outlives_the_process(tmp_path: Path, upstream: Upstre
         running.wait(timeout=30)
     assert len(answered) >= 100
     with server(path, port), httpx.Client(base_url=f"http://127.0.0.1:{port}") as http:
-        told = http.get(f"/v1/audit/{answered[-1]}", headers={"authorization": "Bearer adm"}).json()
-        assert (told["id"], told["texts"]["draft"]) == (answered[-1], "Canberra.")
+        row = http.get(f"/v1/audit/{answered[-1]}", headers={"authorization": "Bearer adm"}).json()
+        assert (row["id"], row["texts"]["draft"]) == (answered[-1], "Canberra.")
     assert set(answered) <= ids(url)
     assert verified(path)["rows"] >= len(answered)
 
@@ -193,8 +193,8 @@ def test_a_client_s_key_is_nowhere(serve: Any, upstream: Upstream, tmp_path: Pat
     for name in ("plain", "kept", "unkept"):
         asked = {"model": name, "messages": [{"role": "user", "content": f"What of the question-of-{name}?"}]}
         assert httpx.post(address + CHAT, json=asked, headers={"authorization": f"Bearer {key}"}).status_code == 200
-    found = httpx.get(address + "/v1/audit/chatcmpl-scripted", headers={"authorization": f"Bearer {key}"})
-    assert found.json()["store_text"] == "none"
+    reply = httpx.get(address + "/v1/audit/chatcmpl-scripted", headers={"authorization": f"Bearer {key}"})
+    assert reply.json()["store_text"] == "none"
     content = b"".join(path.read_bytes() for path in tmp_path.glob("audit.db*"))
     assert key.encode() not in content
     assert b"question-of-kept" in content
@@ -211,9 +211,9 @@ def test_erasing_over_http_needs_the_admin_key(serve: Any, upstream: Upstream, t
     assert httpx.delete(f"{address}/v1/audit/{name}").status_code == 401
     assert httpx.delete(f"{address}/v1/audit/{name}", headers=admin).json() == {"id": name, "erased": True}
     assert httpx.delete(f"{address}/v1/audit/nobody", headers=admin).json()["error"]["code"] == "unknown_id"
-    told = httpx.get(f"{address}/v1/audit/{name}", headers=admin).json()
-    assert (told["texts"], told["user_hash"], told["samples"]) == (None, None, 10)
-    assert told["erased_at"] > 0
+    row = httpx.get(f"{address}/v1/audit/{name}", headers=admin).json()
+    assert (row["texts"], row["user_hash"], row["samples"]) == (None, None, 10)
+    assert row["erased_at"] > 0
     content = b"".join(path.read_bytes() for path in tmp_path.glob("audit.db*"))
     assert b"capital of Australia" not in content
     assert httpx.delete(f"{serve()}/v1/audit/{name}").status_code == 403

@@ -30,8 +30,8 @@ def test_a_request_under_way_ends_as_it_began(serve: Any, upstream: Upstream) ->
     address = serve(settings={"server": {"admin_key": "adm"}})
 
     def ask() -> dict[str, Any]:
-        found: dict[str, Any] = httpx.post(f"{address}/v1/chat/completions", json=BODY, timeout=60).json()
-        return found
+        answer: dict[str, Any] = httpx.post(f"{address}/v1/chat/completions", json=BODY, timeout=60).json()
+        return answer
 
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(ask)

@@ -101,10 +101,10 @@ def test_a_request_is_one_trace_from_caller_to_upstream(traced: Any, collector: 
     assert {span.trace_id.hex() for span in collector.spans} == {TRACE}
     (request,) = collector.named("POST /v1/chat/completions")
     assert request.parent_span_id.hex() == CALLER
-    told = attributes(request)
-    assert told["hedgerow.status"] == "hedged"
-    assert told["http.response.status_code"] == 200
-    assert told["hedgerow.confidence"] == pytest.approx(float(answer.headers["x-hedgerow-confidence"]), abs=1e-3)
+    of_request = attributes(request)
+    assert of_request["hedgerow.status"] == "hedged"
+    assert of_request["http.response.status_code"] == 200
+    assert of_request["hedgerow.confidence"] == pytest.approx(float(answer.headers["x-hedgerow-confidence"]), abs=1e-3)
     steps = {attributes(span).get("hedgerow.step") for span in collector.spans} - {None}
     assert steps == {"sample", "cluster", "confidence", "calibrate", "decide", "retrieve", "rewrite"}
     (call,) = collector.named("chat m")
@@ -166,7 +166,7 @@ def test_calls_follow_the_conventions(traced: Any, collector: Collector, upstrea
     fields = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 20, "seed": 7, "stop": ["secret stop"]}
     traced(fields=fields, mode=mode, sampling={"n": 4, "temperature": None, "top_p": None})
     (call,) = collector.named("chat m")
-    told = attributes(call)
+    of_call = attributes(call)
     expected = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai",
@@ -189,7 +189,7 @@ def test_calls_follow_the_conventions(traced: Any, collector: Collector, upstrea
             "openai.response.service_tier": "default",
             "openai.response.system_fingerprint": "fp_scripted",
         }
-    assert {name: told.get(name) for name in expected} == expected
+    assert {name: of_call.get(name) for name in expected} == expected
     names = {name for span in collector.spans for name in attributes(span)}
     assert {name for name in names if not name.startswith("hedgerow.")} <= conventional_names()
     assert b"secret stop" not in b"".join(collector.bodies)

@@ -20,13 +20,13 @@ WITH_KEY = {"server": {"admin_key": "adm"}}
 
 def ask(address: str) -> str:
     """An answer's audit id."""
-    told = httpx.post(address + CHAT, json={"model": "m", "messages": ASK}, timeout=60).json()
-    return str(told["hedgerow"]["id"])
+    answer = httpx.post(address + CHAT, json={"model": "m", "messages": ASK}, timeout=60).json()
+    return str(answer["hedgerow"]["id"])
 
 
 def verdicts_of(address: str, name: str, **options: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = httpx.get(f"{address}/v1/audit/{name}", **options).json()["verdicts"]
-    return found
+    verdicts: list[dict[str, Any]] = httpx.get(f"{address}/v1/audit/{name}", **options).json()["verdicts"]
+    return verdicts
 
 
 def test_a_batch_tells_each_its_own_outcome(serve: Any, upstream: Upstream, lines: Any) -> None:
@@ -41,15 +41,15 @@ def test_a_batch_tells_each_its_own_outcome(serve: Any, upstream: Upstream, line
         "nonsense",
         {"id": second, "correct": 0.5, "note": "half of it"},
     ]
-    told = httpx.post(address + "/v1/feedback", json=batch).json()
-    assert [result.get("changed", result.get("error", {}).get("code")) for result in told["results"]] == [
+    results = httpx.post(address + "/v1/feedback", json=batch).json()
+    assert [result.get("changed", result.get("error", {}).get("code")) for result in results["results"]] == [
         True,
         "unknown_id",
         "bad_request",
         "invalid_type",
         True,
     ]
-    assert (told["changed"], told["failed"]) == (2, 3)
+    assert (results["changed"], results["failed"]) == (2, 3)
     assert httpx.post(address + "/v1/feedback", json=batch).json()["changed"] == 0
     assert len(lines.of("verdict")) == 2
     assert verdicts_of(address, second)[0]["note"] == "half of it"
@@ -68,9 +68,9 @@ def test_every_score_is_settled_by_hand(serve: Any, upstream: Upstream) -> None:
     """Beta(6, 4), a right answer: Brier = .24 / 11 + .16; NLL = psi(10) - psi(6) = 1/6 + 1/7 + 1/8 + 1/9."""
     upstream.default = says(*UNSURE)
     address = serve()
-    told = httpx.post(address + "/v1/feedback", json={"id": ask(address), "correct": 1}).json()
-    assert told["brier"]["raw"] == pytest.approx(0.24 / 11 + 0.16, rel=1e-12)
-    assert told["nll"]["calibrated"] == pytest.approx(1 / 6 + 1 / 7 + 1 / 8 + 1 / 9, rel=1e-12)
+    result = httpx.post(address + "/v1/feedback", json={"id": ask(address), "correct": 1}).json()
+    assert result["brier"]["raw"] == pytest.approx(0.24 / 11 + 0.16, rel=1e-12)
+    assert result["nll"]["calibrated"] == pytest.approx(1 / 6 + 1 / 7 + 1 / 8 + 1 / 9, rel=1e-12)
 
 
 def test_later_verdicts_supersede_and_a_graders_never_does(serve: Any, upstream: Upstream) -> None:
@@ -81,8 +81,8 @@ def test_later_verdicts_supersede_and_a_graders_never_does(serve: Any, upstream:
     httpx.post(address + "/v1/feedback", json={"id": name, "correct": 0}, headers=ADMIN)
     review = f"{address}/v1/admin/review/{name}"
     assert httpx.post(review, json={"correct": 1, "actor": "ada"}, headers=ADMIN).json()["counts"]
-    found = verdicts_of(address, name, headers=ADMIN)
-    assert [(v["kind"], v["correct"], v["actor"], bool(v["current"])) for v in found] == [
+    verdicts = verdicts_of(address, name, headers=ADMIN)
+    assert [(v["kind"], v["correct"], v["actor"], bool(v["current"])) for v in verdicts] == [
         ("client", 0.0, None, False),
         ("human", 1.0, "ada", True),
     ]
@@ -192,10 +192,10 @@ def test_the_review_queue_says_why_and_forgets_what_was_judged(serve: Any, upstr
     names = {ask(address) for _ in range(4)}
 
     def queue(**params: Any) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = httpx.get(
+        verdicts: list[dict[str, Any]] = httpx.get(
             f"{address}/v1/admin/review", params=params, headers=ADMIN, timeout=60
         ).json()["answers"]
-        return found
+        return verdicts
 
     first = queue()
     assert {item["id"] for item in first} == names

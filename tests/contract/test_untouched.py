@@ -34,11 +34,11 @@ def test_citations_keep_their_places(serve: Any, client_of: Any, upstream: Upstr
 
     upstream.default = reply
     answer = client_of(serve()).chat.completions.create(model="m", messages=ASK)
-    message, told = answer.choices[0].message, answer.model_extra["hedgerow"]
+    message, field = answer.choices[0].message, answer.model_extra["hedgerow"]
     assert message.content == "Canberra."
     where = message.annotations[0].url_citation
     assert message.content[where.start_index : where.end_index] == "Canberra"
-    assert (told["status"], told["reason"], told["confidence"]) == ("plain", "citations", 0.6)
+    assert (field["status"], field["reason"], field["confidence"]) == ("plain", "citations", 0.6)
 
 
 CITIES = ["Canberra"] * 6 + ["Sydney"] * 2 + ["Melbourne", "Perth"]
@@ -71,12 +71,12 @@ def test_a_cited_response_is_measured_and_its_places_hold(
     with client.responses.stream(**ask) as events:
         answers.append(events.until_done().get_final_response())
     for answer in answers:
-        told, (part,) = answer.hedgerow, answer.output[-1].content
+        field, (part,) = answer.hedgerow, answer.output[-1].content
         (where,) = part.annotations
         assert part.text[where.start_index : where.end_index] == "Canberra"
-        assert told["confidence"] == pytest.approx(0.6)
+        assert field["confidence"] == pytest.approx(0.6)
         is_appended = stream == "append" and answer is answers[-1]
-        assert told["reason"] == (None if is_appended else "citations")
+        assert field["reason"] == (None if is_appended else "citations")
         assert (part.text == "The capital of Australia is Canberra.") is not is_appended
 
 
@@ -101,9 +101,9 @@ def test_a_cited_message_is_measured_as_a_whole(serve: Any, claude_of: Any, upst
     ask["tools"] = [{"type": "web_search_20250305", "name": "web_search"}]
     whole = client.messages.create(**ask)
     with client.messages.stream(**ask) as events:
-        told = next(event.hedgerow for event in events if event.type == "message_delta")
+        of_stream = next(event.hedgerow for event in events if event.type == "message_delta")
         streamed = events.get_final_message()
-    for answer, field in ((whole, whole.hedgerow), (streamed, told)):
+    for answer, field in ((whole, whole.hedgerow), (streamed, of_stream)):
         said = [block.text for block in answer.content if block.type == "text"]
         assert said[:3] == ["I will look.", "The capital of ", "Australia is Canberra"]
         assert said[3].startswith(".")
@@ -130,10 +130,10 @@ def test_log_probabilities_stay_with_their_words(serve: Any, client_of: Any, ups
     assert {"model": "m", "messages": ASK} | asked in upstream.calls
     assert answer.choices[0].message.content == "Sydney."
     assert answer.choices[0].logprobs.content[0].token == "Sydney."
-    told = answer.model_extra["hedgerow"]
-    assert (told["status"], told["reason"]) == ("plain", "logprobs")
-    assert told["clusters"] == [3, 5, 2]
-    assert told["confidence"] == pytest.approx(0.3)
+    field = answer.model_extra["hedgerow"]
+    assert (field["status"], field["reason"]) == ("plain", "logprobs")
+    assert field["clusters"] == [3, 5, 2]
+    assert field["confidence"] == pytest.approx(0.3)
 
 
 def test_plain_completions_ask_for_them_with_zero(serve: Any, client_of: Any, upstream: Upstream) -> None:
@@ -238,6 +238,6 @@ def test_a_stream_with_log_probabilities_is_measured(
     choices = [chunk.choices[0] for chunk in chunks]
     assert "".join(choice.delta.content or "" for choice in choices) == "Sydney."
     assert [t.token for choice in choices if choice.logprobs for t in choice.logprobs.content] == ["Syd", "ney."]
-    told = chunks[-1].model_extra["hedgerow"]
-    assert (told["status"], told["reason"], told["signal"]) == ("plain", "logprobs", signal)
-    assert told["clusters"] == [3, 5, 2]
+    field = chunks[-1].model_extra["hedgerow"]
+    assert (field["status"], field["reason"], field["signal"]) == ("plain", "logprobs", signal)
+    assert field["clusters"] == [3, 5, 2]

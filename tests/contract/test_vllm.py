@@ -48,8 +48,8 @@ def test_ten_answers_come_of_one_call(before: Any, client_of: Any, vllm: Upstrea
     """With the route's sampling and the server's key; whole and streamed."""
     client = client_of(before())
     answer = client.chat.completions.create(model=MODEL, messages=ASK)
-    told = answer.model_extra["hedgerow"]
-    assert (told["status"], told["samples"]) == ("hedged", 10)
+    field = answer.model_extra["hedgerow"]
+    assert (field["status"], field["samples"]) == ("hedged", 10)
     assert [(call["n"], call["temperature"], call["top_p"]) for call in vllm.calls] == [(10, 1.0, 1.0)]
     assert vllm.headers[0]["authorization"] == f"Bearer {KEY}"
     stream = client.chat.completions.create(
@@ -113,8 +113,8 @@ def test_greedy_answers_make_no_confidence(before: Any, client_of: Any, vllm: Up
     for _ in range(2):
         answer = client.chat.completions.create(model=MODEL, messages=ASK, **more)
         assert answer.choices[0].message.content in UNSURE
-        told = answer.model_extra["hedgerow"]
-        assert (told["status"], told.get("confidence")) == ("degraded", None)
+        field = answer.model_extra["hedgerow"]
+        assert (field["status"], field.get("confidence")) == ("degraded", None)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_greedy_answers_make_no_confidence(before: Any, client_of: Any, vllm: Up
 def test_an_answer_of_a_grammar_is_measured_and_left(before: Any, client_of: Any, vllm: Upstream, bound: Any) -> None:
     """The grammar goes with the sampling call."""
     answer = client_of(before()).chat.completions.create(model=MODEL, messages=ASK, extra_body=bound)
-    told = answer.model_extra["hedgerow"]
-    assert (told["status"], told["reason"], told["samples"]) == ("plain", "machine_read", 10)
+    field = answer.model_extra["hedgerow"]
+    assert (field["status"], field["reason"], field["samples"]) == ("plain", "machine_read", 10)
     assert answer.choices[0].message.content in UNSURE
     assert [call[next(iter(bound))] for call in vllm.calls] == list(bound.values())
 
@@ -146,8 +146,8 @@ def test_log_probabilities_of_the_prompt_come_through(before: Any, client_of: An
 def test_the_token_signal_reads_its_log_probabilities(before: Any, client_of: Any) -> None:
     """One call, asked for log-probabilities: e^-.25 of a token each."""
     answer = client_of(before(signal="token")).chat.completions.create(model=MODEL, messages=ASK)
-    told = answer.model_extra["hedgerow"]
-    assert (told["signal"], told["samples"]) == ("token", 10)
+    field = answer.model_extra["hedgerow"]
+    assert (field["signal"], field["samples"]) == ("token", 10)
 
 
 def test_tools_and_log_probabilities_of_the_prompt(before: Any, client_of: Any, vllm: Upstream) -> None:

@@ -87,9 +87,9 @@ class World:
                     body = {"model": "m", "messages": [{"role": "user", "content": row["question"]}]}
                     async with turns:
                         reply = await client.post(f"{self.address}/v1/chat/completions", json=body)
-                    told = reply.json()
-                    name = str(told["hedgerow"]["id"] if "hedgerow" in told else told["id"])
-                    self.served[name] = row, told["choices"][0]["message"]["content"]
+                    answer = reply.json()
+                    name = str(answer["hedgerow"]["id"] if "hedgerow" in answer else answer["id"])
+                    self.served[name] = row, answer["choices"][0]["message"]["content"]
                     return name
 
                 return list(await asyncio.gather(*map(one, rows)))
@@ -99,13 +99,13 @@ class World:
     def tell(self, names: Sequence[str]) -> list[dict[str, Any]]:
         """Report whether these answers were right; what was settled."""
         verdicts = [{"id": name, "correct": self.is_right(name)} for name in names]
-        found: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         for start in range(0, len(verdicts), 1000):
             sent = httpx.post(
                 f"{self.address}/v1/feedback", json=verdicts[start : start + 1000], headers=ADMIN, timeout=120
             )
-            found += sent.json()["results"]
-        return found
+            results += sent.json()["results"]
+        return results
 
     def is_right(self, name: str) -> bool:
         row, text = self.served[name]
@@ -119,10 +119,10 @@ class World:
 
     def route(self) -> dict[str, Any]:
         """The route as the operator sees it."""
-        found: dict[str, Any] = httpx.get(f"{self.address}/v1/admin/routes", headers=ADMIN, timeout=120).json()[
+        routes: dict[str, Any] = httpx.get(f"{self.address}/v1/admin/routes", headers=ADMIN, timeout=120).json()[
             "routes"
         ][0]
-        return found
+        return routes
 
     def answered(self, mode: str) -> int:
         """Requests that are wholly done with, shadow work included."""
@@ -193,8 +193,8 @@ def test_months_in_production(world: World) -> None:
     assert sum("error" in result for result in world.tell(reported)) == 0
 
     # A map is fitted on these verdicts. Those that come later than its own say what it will do.
-    told = world.hedgerow("fit", "--from-audit", "--route", "support", "--since", "1d", "--activate", "--json")
-    foretold = json.loads(told)
+    printed = world.hedgerow("fit", "--from-audit", "--route", "support", "--since", "1d", "--activate", "--json")
+    foretold = json.loads(printed)
     assert (foretold["is_better"], foretold["activated"]) == (True, True)
     world.act("routes/support/mode", mode="on", actor="ada", note=f"map {foretold['version']}")
     world.act("reload")
@@ -221,9 +221,9 @@ def test_months_in_production(world: World) -> None:
     world.tell(world.ask(world.rows[:DELAY]))
     assert "outcomes" in world.act("check")["routes"][0]["health"]["alarms"]
     world.act("reload")
-    found = world.route()
-    assert found["mode"] == "shadow"
-    assert (found["health"]["status"], found["set_by"]) == ("yellow", "drift watcher")
+    route = world.route()
+    assert route["mode"] == "shadow"
+    assert (route["health"]["status"], route["set_by"]) == ("yellow", "drift watcher")
     history = httpx.get(f"{world.address}/v1/admin/changes", headers=ADMIN, timeout=120).json()["changes"]
     assert [(c["what"], c["after"]) for c in history[:3]] == [
         ("mode", "shadow"),

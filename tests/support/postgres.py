@@ -31,10 +31,10 @@ def binaries() -> Path:
     Raises:
         Missing: there is none, or nobody who may run it.
     """
-    found = sorted(FOLDER.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
-    if not found:
+    commands = sorted(FOLDER.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
+    if not commands:
         raise Missing("no PostgreSQL server is installed (apt-get install postgresql)")
-    return found[-1].parent
+    return commands[-1].parent
 
 
 def account() -> dict[str, Any]:
@@ -126,11 +126,11 @@ def cluster(*, durable: bool = False, parent: Path | None = None) -> Iterator[Cl
             os.chown(folder, who["user"], who["group"])
         init = [server / "initdb", "-D", folder / "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
         subprocess.run(init, check=True, capture_output=True, cwd="/", **who)
-        found = Cluster(server, folder, who, durable)
+        running = Cluster(server, folder, who, durable)
         try:
-            found.start()
-            yield found
+            running.start()
+            yield running
         finally:
-            found.stop(signal.SIGQUIT)  # nothing of it is needed any more
+            running.stop(signal.SIGQUIT)  # nothing of it is needed any more
     finally:
         shutil.rmtree(folder, ignore_errors=True)

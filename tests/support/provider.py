@@ -48,8 +48,8 @@ class IdentityProvider:
         if self.away:
             return PlainTextResponse("Bad Gateway", 502)
         places = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys"}
-        told = {name: f"{self.url}/{place}" for name, place in places.items()}
-        return JSONResponse(told | {"issuer": self.url, "id_token_signing_alg_values_supported": ["RS256"]})
+        addresses = {name: f"{self.url}/{place}" for name, place in places.items()}
+        return JSONResponse(addresses | {"issuer": self.url, "id_token_signing_alg_values_supported": ["RS256"]})
 
     async def _authorize(self, request: Request) -> Response:
         """Whoever comes is signed in already, and is sent back at once."""

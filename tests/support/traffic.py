@@ -22,8 +22,8 @@ def ask(address: str, upstream: Upstream, question: str, answers: tuple[str, ...
     body = {"model": "m", "messages": [{"role": "user", "content": question}]}
     reply = httpx.post(f"{address}/v1/chat/completions", json=body, headers={"authorization": "Bearer sk-test"})
     reply.raise_for_status()
-    found: str = reply.json()["hedgerow"]["id"]
-    return found
+    name: str = reply.json()["hedgerow"]["id"]
+    return name
 
 
 def judge(address: str, name: str, correct: bool, **headers: str) -> Any:

@@ -62,8 +62,8 @@ def test_langchain_words_an_answer() -> None:
     hedged = Hedged(FakeListChatModel(responses=list(UNSURE)), Hedging(samples=5))
     chain = ChatPromptTemplate([SystemMessage("Be brief."), ("user", "{question}")]) | hedged
     for message in (chain.invoke({"question": ASK[0]["content"]}), asyncio.run(hedged.ainvoke(ASK[0]["content"]))):
-        found = message.response_metadata["hedgerow"]
-        assert (found["status"], found["agreeing"]) == ("hedged", 3)
+        field = message.response_metadata["hedgerow"]
+        assert (field["status"], field["agreeing"]) == ("hedged", 3)
         assert "Canberra" in message.content
         assert message.content not in UNSURE
     sure = Hedged(FakeListChatModel(responses=["Canberra."]), Hedging(samples=5)).invoke(ASK[0]["content"])
@@ -72,8 +72,8 @@ def test_langchain_words_an_answer() -> None:
 
 def test_a_map_corrects_and_one_sample_is_refused() -> None:
     fitted = fit_map("platt", [9.0] * 40 + [3.0] * 40, [1.0] * 40 + [7.0] * 40, [1] * 20 + [0] * 20 + [0] * 40)
-    _, found = Hedging(map=fitted).word(ASK[0]["content"], ["Canberra."] * 9 + ["Sydney."])
-    assert found["confidence"]["calibrated"]
-    assert found["confidence"]["mean"] == pytest.approx(0.5, abs=0.05)
+    _, confidence = Hedging(map=fitted).word(ASK[0]["content"], ["Canberra."] * 9 + ["Sydney."])
+    assert confidence["confidence"]["calibrated"]
+    assert confidence["confidence"]["mean"] == pytest.approx(0.5, abs=0.05)
     with pytest.raises(ValueError, match="at least 2"):
         Hedging(samples=1)

@@ -29,8 +29,8 @@ def shape_of(body: Json) -> Shape:
     """
     fields = {name: _magnitude(value) for name, value in body.items() if name not in _WORDS + _NAMES}
     kinds = sorted({kind for name in _WORDS for kind in _kinds(body.get(name))})
-    told = orjson.dumps([fields, kinds], option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
-    return hash(told), len(orjson.dumps(body)).bit_length()
+    encoded = orjson.dumps([fields, kinds], option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    return hash(encoded), len(orjson.dumps(body)).bit_length()
 
 
 def _magnitude(value: Any) -> Any:

@@ -38,15 +38,15 @@ def test_whoever_keeps_looking_is_seldom_wrong(first: Draw, second: Draw, true: 
         mine = rng.random(400) < 0.1
         a, b = first(rng, 400), second(rng, 400)
         looks = (difference(a[:n][mine[:n]], b[:n][~mine[:n]], confidence=0.8) for n in range(13, 401, 43))
-        left += any(not found.low <= true <= found.high for found in looks)
+        left += any(not interval.low <= true <= interval.high for interval in looks)
     assert left <= 8
 
 
 def test_a_difference_is_found_and_narrows() -> None:
     """Of ten points in a thousand answers; nothing is found where nothing is."""
     rng = np.random.default_rng(1)
-    found = difference(_bernoulli(0.3)(rng, 1000), _bernoulli(0.2)(rng, 1000))
-    assert 0.0 < found.low < found.estimate < found.high
+    gap = difference(_bernoulli(0.3)(rng, 1000), _bernoulli(0.2)(rng, 1000))
+    assert 0.0 < gap.low < gap.estimate < gap.high
     same = [difference(_bernoulli(0.2)(rng, n), _bernoulli(0.2)(rng, n)) for n in (100, 1000, 10_000)]
     widths = [each.high - each.low for each in same]
     assert widths == sorted(widths, reverse=True)
@@ -64,8 +64,8 @@ def test_counts_are_as_good_as_the_values_one_by_one() -> None:
 @pytest.mark.parametrize("values", [[0.0] * 50, [1.0] * 50, [0.123456] * 50], ids=["none", "all", "alike"])
 def test_values_that_are_all_alike_give_an_interval(values: list[float]) -> None:
     """At the edges of the range too, and against an empty arm."""
-    found = difference(values, values)
-    assert -0.2 < found.low <= 0.0 <= found.high < 0.2
+    gap = difference(values, values)
+    assert -0.2 < gap.low <= 0.0 <= gap.high < 0.2
     alone = difference(values, [])
     assert alone.estimate is None
     assert alone.low <= values[0] - 0.9 or alone.high >= values[0] - 0.1

@@ -29,7 +29,7 @@ def ranked(comparison):
 def test_held_out_brier_scores_are_those_of_scikit_learn():
     """Plain logistic regression on the log-odds, on the same folds."""
     a, b, y = traffic()
-    found = compare(
+    comparison = compare(
         {"semantic": Signal(a, b)},
         y,
         kinds=("identity", "platt"),
@@ -39,15 +39,15 @@ def test_held_out_brier_scores_are_those_of_scikit_learn():
     split = PredefinedSplit(random_folds(a, b, y, 5))
     logits = np.log(a / b)[:, None]
     p = cross_val_predict(LogisticRegression(C=np.inf, tol=1e-10), logits, y, cv=split, method="predict_proba")[:, 1]
-    assert ranked(found)["semantic", "platt"].brier == pytest.approx(brier_score_loss(y, p), abs=1e-6)
-    assert ranked(found)["semantic", "identity"].brier == pytest.approx(brier_score_loss(y, a / 20))
-    difference = ranked(found)["semantic", "platt"].difference
+    assert ranked(comparison)["semantic", "platt"].brier == pytest.approx(brier_score_loss(y, p), abs=1e-6)
+    assert ranked(comparison)["semantic", "identity"].brier == pytest.approx(brier_score_loss(y, a / 20))
+    difference = ranked(comparison)["semantic", "platt"].difference
     assert difference.estimate == pytest.approx(brier_score_loss(y, p) - brier_score_loss(y, a / 20), abs=1e-6)
     # Nadeau & Bengio 2003: 1/5 + 1/4 in place of 1/5 of the variance
     plain = 1.96 * np.std((p - y) ** 2 - (a / 20 - y) ** 2, ddof=1) / np.sqrt(y.size)
     assert (difference.high - difference.low) / 2 == pytest.approx(np.sqrt((1 / 5 + 1 / 4) / (1 / 5)) * plain, rel=0.06)
-    assert [one.kind for one in found.candidates] == ["platt", "identity"]
-    assert ranked(found)["semantic", "platt"].verdict == "better"
+    assert [one.kind for one in comparison.candidates] == ["platt", "identity"]
+    assert ranked(comparison)["semantic", "platt"].verdict == "better"
 
 
 def test_an_interval_alone_is_that_of_scipy_and_many_together_are_wider():
@@ -67,7 +67,7 @@ def test_a_paired_interval_is_that_of_scipy():
     a, b, y = traffic()
     fitted = fit_map("platt", a[:150], b[:150], y[:150], folds=0).map
     mean = fitted.means(a / 20)
-    found = paired(
+    paired_difference = paired(
         "expected_brier", (a, b), (20 * mean, 20 * (1 - mean)), y, rng=np.random.default_rng(0), resamples=2000
     )
     metric = METRICS["expected_brier"]
@@ -75,9 +75,13 @@ def test_a_paired_interval_is_that_of_scipy():
         (a, 20 * mean, y), lambda raw, new, right: metric(new, 20 - new, right) - metric(raw, 20 - raw, right),
         n_resamples=2000, method="percentile", paired=True, vectorized=False, rng=np.random.default_rng(1),
     ).confidence_interval  # fmt: skip
-    assert (found.difference.low, found.difference.high) == pytest.approx((theirs.low, theirs.high), abs=2e-3)
-    unpaired = (found.before.high - found.before.low) + (found.after.high - found.after.low)
-    assert found.difference.high - found.difference.low < 0.8 * unpaired
+    assert (paired_difference.difference.low, paired_difference.difference.high) == pytest.approx(
+        (theirs.low, theirs.high), abs=2e-3
+    )
+    unpaired = (paired_difference.before.high - paired_difference.before.low) + (
+        paired_difference.after.high - paired_difference.after.low
+    )
+    assert paired_difference.difference.high - paired_difference.difference.low < 0.8 * unpaired
 
 
 @pytest.mark.parametrize("name", ["smooth_ece", "ece_equal_width", "ece_equal_mass"])
@@ -86,24 +90,24 @@ def test_calibration_errors_of_points_have_estimates_of_the_metric_and_intervals
     a, b, y = traffic()
     p = (a / 20) ** 2
     calibrated = 20 * p, 20 * (1 - p)
-    found = paired(name, (a, b), calibrated, y, rng=np.random.default_rng(0), resamples=100)
-    assert found.before.estimate == pytest.approx(METRICS[name](a, b, y))
-    assert found.after.estimate == pytest.approx(METRICS[name](*calibrated, y))
-    assert found.difference.estimate == pytest.approx(found.after.estimate - found.before.estimate)
-    assert found.after.low <= 0.01  # the truth is 0
-    assert found.difference.low < found.difference.estimate < found.difference.high < 0.0
+    difference = paired(name, (a, b), calibrated, y, rng=np.random.default_rng(0), resamples=100)
+    assert difference.before.estimate == pytest.approx(METRICS[name](a, b, y))
+    assert difference.after.estimate == pytest.approx(METRICS[name](*calibrated, y))
+    assert difference.difference.estimate == pytest.approx(difference.after.estimate - difference.before.estimate)
+    assert difference.after.low <= 0.01  # the truth is 0
+    assert difference.difference.low < difference.difference.estimate < difference.difference.high < 0.0
     if name == "smooth_ece":
         alone = smooth_ece_interval(a / 20, y, rng=np.random.default_rng(0), resamples=100)
-        assert (found.before.low, found.before.high) == (alone.low, alone.high)
+        assert (difference.before.low, difference.before.high) == (alone.low, alone.high)
 
 
 def test_what_cannot_be_learned_is_named_and_a_reference_must_be_learned():
     a, b, y = traffic()
     signals = {"semantic": Signal(a, b), "turned": Signal(b, a)}
     options = {"kinds": ("platt", "identity"), "rng": np.random.default_rng(0)}
-    found = compare(signals, y, reference=("semantic", "platt"), **options)
-    assert list(found.failed) == [("turned", "platt")]
-    assert found.candidates[-1].signal == "turned"
+    comparison = compare(signals, y, reference=("semantic", "platt"), **options)
+    assert list(comparison.failed) == [("turned", "platt")]
+    assert comparison.candidates[-1].signal == "turned"
     with pytest.raises(CalibrationError, match="turned with platt"):
         compare(signals, y, reference=("turned", "platt"), **options)
     with pytest.raises(RangeError, match="not among what is compared"):
@@ -120,8 +124,10 @@ def test_a_learned_signal_is_measured_without_the_fold():
 
     seen = remembered(np.full(500, True))
     signals = {"semantic": Signal(a, b), "memory": Signal(*seen, remembered)}
-    found = compare(signals, y, kinds=("isotonic",), reference=("semantic", "isotonic"), rng=np.random.default_rng(0))
-    assert [(one.signal, one.verdict) for one in found.candidates] == [("semantic", "even"), ("memory", "worse")]
+    comparison = compare(
+        signals, y, kinds=("isotonic",), reference=("semantic", "isotonic"), rng=np.random.default_rng(0)
+    )
+    assert [(one.signal, one.verdict) for one in comparison.candidates] == [("semantic", "even"), ("memory", "worse")]
 
 
 def test_a_fit_keeps_the_interval_of_what_it_changes():
@@ -146,6 +152,6 @@ def test_the_interval_of_a_divergence_allows_for_a_wrong_answer_that_is_yet_to_c
         unanimous = rng.random(n) < 0.1
         right = np.where(unanimous, rng.random(n) >= wrong, 1.0)
         raw = np.where(unanimous, 10.0, 9.0), np.where(unanimous, 1e-6, 1.0)
-        found = paired("faithfulness_divergence", raw, raw, right, rng=rng, resamples=60).before
-        held += found.low <= truth <= found.high
+        difference = paired("faithfulness_divergence", raw, raw, right, rng=rng, resamples=60).before
+        held += difference.low <= truth <= difference.high
     assert held >= 90

@@ -89,9 +89,9 @@ def test_the_ks_distance_agrees_with_scipy_on_values_in_whole_percents():
     rng = np.random.default_rng(4)
     first, second = rng.integers(0, 101, 300) / 100, rng.integers(10, 101, 200) / 100
     peer = ks_2samp(first, second, method="asymp")
-    found = compare(raw_histogram(first), raw_histogram(second))
-    assert found.ks == pytest.approx(peer.statistic, abs=1e-12)
-    assert found.p_value == pytest.approx(peer.pvalue, rel=0.15)  # scipy corrects the limit for finite samples
+    comparison = compare(raw_histogram(first), raw_histogram(second))
+    assert comparison.ks == pytest.approx(peer.statistic, abs=1e-12)
+    assert comparison.p_value == pytest.approx(peer.pvalue, rel=0.15)  # scipy corrects the limit for finite samples
 
 
 def test_inputs_raise_an_alarm_when_they_move_and_seldom_when_not():
@@ -165,9 +165,9 @@ def test_the_error_of_a_fit_on_few_answers_is_forgiven_and_a_change_is_not():
         forgiven.append(sequential_test(mean, right, nulls=nulls).alarm_at)
         broken = right & (rng.random(1500) > 0.8)
         noticed.append(sequential_test(mean, np.r_[right[:500], broken[500:]], nulls=nulls).alarm_at)
-    assert sum(found is not None for found in stated) >= 3
-    assert [found for found in forgiven if found is not None] == []
-    assert sum(found is not None and found >= 500 for found in noticed) >= 27
+    assert sum(alarm is not None for alarm in stated) >= 3
+    assert [alarm for alarm in forgiven if alarm is not None] == []
+    assert sum(alarm is not None and alarm >= 500 for alarm in noticed) >= 27
 
 
 def test_plausible_maps_lie_in_the_region_that_the_information_gives():

@@ -28,14 +28,16 @@ def traffic(n=400, seed=0):
 
 def test_the_map_is_fitted_on_the_first_records_and_measured_on_the_others():
     a, b, y = traffic()
-    found = evaluate(a, b, y, train_fraction=0.3)
-    assert found.fitted.map == fit_map("platt", a[:120], b[:120], y[:120]).map
-    np.testing.assert_array_equal(found.correct, y[120:])
-    np.testing.assert_array_equal(found.raw, (a[120:], b[120:]))
-    np.testing.assert_array_equal(found.calibrated, apply_map(found.fitted.map, a[120:], b[120:]))
-    assert found.before["expected_brier"] == pytest.approx(float(np.mean(expected_brier(a[120:], b[120:], y[120:]))))
-    assert found.after["expected_brier"] < found.before["expected_brier"]
-    assert found.changes == {}
+    evaluation = evaluate(a, b, y, train_fraction=0.3)
+    assert evaluation.fitted.map == fit_map("platt", a[:120], b[:120], y[:120]).map
+    np.testing.assert_array_equal(evaluation.correct, y[120:])
+    np.testing.assert_array_equal(evaluation.raw, (a[120:], b[120:]))
+    np.testing.assert_array_equal(evaluation.calibrated, apply_map(evaluation.fitted.map, a[120:], b[120:]))
+    assert evaluation.before["expected_brier"] == pytest.approx(
+        float(np.mean(expected_brier(a[120:], b[120:], y[120:])))
+    )
+    assert evaluation.after["expected_brier"] < evaluation.before["expected_brier"]
+    assert evaluation.changes == {}
 
 
 def test_what_happens_after_the_fit_does_not_move_it():
@@ -46,15 +48,15 @@ def test_what_happens_after_the_fit_does_not_move_it():
 
 def test_every_metric_has_its_interval_and_every_resample_is_told():
     ticks = []
-    found = evaluate(
+    evaluation = evaluate(
         *traffic(200), resamples=5, rng=np.random.default_rng(0), on_resample=lambda: ticks.append(1)
     )  # fmt: skip
-    assert set(found.changes) == set(found.before) == set(found.after)
-    assert len(ticks) == 5 * len(found.before)
-    for name, change in found.changes.items():
+    assert set(evaluation.changes) == set(evaluation.before) == set(evaluation.after)
+    assert len(ticks) == 5 * len(evaluation.before)
+    for name, change in evaluation.changes.items():
         estimates = (change.before.estimate, change.after.estimate)
-        assert estimates == pytest.approx((found.before[name], found.after[name]), abs=1e-12)
-        assert change.difference.estimate == pytest.approx(found.after[name] - found.before[name])
+        assert estimates == pytest.approx((evaluation.before[name], evaluation.after[name]), abs=1e-12)
+        assert change.difference.estimate == pytest.approx(evaluation.after[name] - evaluation.before[name])
         assert all(interval.low <= interval.high for interval in (change.before, change.after, change.difference))
 
 
@@ -66,10 +68,10 @@ class FirstRecord(np.random.Generator):
 
 
 def test_a_metric_that_resamples_leave_undefined_has_a_value_and_no_interval():
-    found = evaluate(*traffic(80), resamples=3, rng=FirstRecord(np.random.PCG64(0)))
-    assert "auroc" in found.before
-    assert "auroc" not in found.changes
-    assert "expected_brier" in found.changes
+    evaluation = evaluate(*traffic(80), resamples=3, rng=FirstRecord(np.random.PCG64(0)))
+    assert "auroc" in evaluation.before
+    assert "auroc" not in evaluation.changes
+    assert "expected_brier" in evaluation.changes
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, float("nan")])
@@ -102,9 +104,9 @@ def test_the_interval_of_a_mean_is_that_of_scipy():
     """scipy.stats.bootstrap, percentile method, as the reference; both are random, 4,000 resamples."""
     column = np.random.default_rng(3).beta(2, 1, 80)
     reference = stats.bootstrap((column,), np.mean, n_resamples=4000, method="percentile", rng=np.random.default_rng(4))
-    found = bootstrap_interval(np.mean, column, rng=np.random.default_rng(5), resamples=4000)
-    assert found.estimate == column.mean()
-    assert (found.low, found.high) == pytest.approx(tuple(reference.confidence_interval), abs=0.004)
+    interval = bootstrap_interval(np.mean, column, rng=np.random.default_rng(5), resamples=4000)
+    assert interval.estimate == column.mean()
+    assert (interval.low, interval.high) == pytest.approx(tuple(reference.confidence_interval), abs=0.004)
 
 
 @pytest.mark.parametrize("off_by", [0.0, 0.05, 0.15])
@@ -126,8 +128,8 @@ def test_the_interval_of_the_smooth_ece_covers(off_by):
 
 def test_columns_are_resampled_together():
     column = np.arange(30.0)
-    found = bootstrap_interval(lambda x, y: x - y, column, column, rng=np.random.default_rng(0), resamples=50)
-    assert (found.estimate, found.low, found.high) == (0.0, 0.0, 0.0)
+    interval = bootstrap_interval(lambda x, y: x - y, column, column, rng=np.random.default_rng(0), resamples=50)
+    assert (interval.estimate, interval.low, interval.high) == (0.0, 0.0, 0.0)
 
 
 def test_a_higher_level_gives_a_wider_interval():

@@ -85,22 +85,22 @@ def test_saying_everything_several_times_changes_nothing(rows, times):
 @given(answers)
 def test_one_bin_makes_cmfg_the_plain_mean_and_misses_are_split_into_too_much_and_too_little(rows):
     d, c = np.array(rows).T
-    found = figures(d, c, resamples=0)
-    assert cmfg(d, c, bins=1) == pytest.approx(found.mfg.estimate)
-    assert found.mfg.estimate == pytest.approx(1 - found.overstated.estimate - found.understated.estimate)
-    assert found.decisiveness.estimate - found.confidence.estimate == pytest.approx(
-        found.overstated.estimate - found.understated.estimate, abs=1e-9
+    measured = figures(d, c, resamples=0)
+    assert cmfg(d, c, bins=1) == pytest.approx(measured.mfg.estimate)
+    assert measured.mfg.estimate == pytest.approx(1 - measured.overstated.estimate - measured.understated.estimate)
+    assert measured.decisiveness.estimate - measured.confidence.estimate == pytest.approx(
+        measured.overstated.estimate - measured.understated.estimate, abs=1e-9
     )
 
 
 @given(st.lists(st.tuples(shares, shares), min_size=3, max_size=60))
 def test_the_rank_correlation_is_scipys(rows):
     d, c = np.array(rows).T
-    found = figures(d, c, resamples=0).spearman
+    spearman = figures(d, c, resamples=0).spearman
     if len(set(d)) == 1 or len(set(c)) == 1:
-        assert found is None
+        assert spearman is None
     else:
-        assert found.estimate == pytest.approx(spearmanr(d, c).statistic)
+        assert spearman.estimate == pytest.approx(spearmanr(d, c).statistic)
 
 
 def test_a_value_by_hand_with_an_edge_and_an_empty_bin():
@@ -131,9 +131,9 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     rng, hits = np.random.default_rng(5), 0
     for _ in range(100):
         c = (rng.integers(0, 10, 150) + 0.5) / 10
-        found = faithfulness_figures(np.ones(150), c, c, rng=rng, resamples=200)
-        hits += found.mfg.low <= 0.5 <= found.mfg.high
-        assert found.cmfg_always_decisive == pytest.approx(found.cmfg.estimate)
+        measured = faithfulness_figures(np.ones(150), c, c, rng=rng, resamples=200)
+        hits += measured.mfg.low <= 0.5 <= measured.mfg.high
+        assert measured.cmfg_always_decisive == pytest.approx(measured.cmfg.estimate)
     assert 87 <= hits <= 100
 
 

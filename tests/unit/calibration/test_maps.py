@@ -106,11 +106,13 @@ def test_a_confidence_that_learns_from_outcomes_is_learned_anew_in_each_fold():
         return known, 10 - known
 
     options = {"allow_negative_slope": True}
-    told = fit_map("platt-bounded", *remembered(np.ones(200, bool)), correct, **options).provenance.cross_validation
+    cross_validation = fit_map(
+        "platt-bounded", *remembered(np.ones(200, bool)), correct, **options
+    ).provenance.cross_validation
     fair = fit_map(
         "platt-bounded", *remembered(np.ones(200, bool)), correct, measured_by=remembered, **options
     ).provenance.cross_validation
-    assert told["auroc"]["before"] == 1.0
+    assert cross_validation["auroc"]["before"] == 1.0
     assert fair["auroc"]["before"] < 0.65
 
 

@@ -30,8 +30,8 @@ def test_fallback_is_exact_then_model_then_route_then_default(registry):
     for name, place in (("d", {}), ("r", {"route": "r"}), ("m", {"model": "m"}), ("x", {"route": "r", "model": "m"})):
         registry.add(name, fitted())
         registry.activate(name, **place)
-    found = [registry.active(route=r, model=m) for r, m in (("r", "m"), ("q", "m"), ("r", "n"), ("q", "n"))]
-    assert [(a.version, a.scope) for a in found] == [("x", "exact"), ("m", "model"), ("r", "route"), ("d", "default")]
+    active = [registry.active(route=r, model=m) for r, m in (("r", "m"), ("q", "m"), ("r", "n"), ("q", "n"))]
+    assert [(a.version, a.scope) for a in active] == [("x", "exact"), ("m", "model"), ("r", "route"), ("d", "default")]
 
 
 def test_a_running_registry_notices_what_another_process_activates(registry):

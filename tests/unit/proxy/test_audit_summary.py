@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.proxy.cli import app
-from tests.contract.test_long_answers import ANSWERS, ASK, UNCALIBRATED, told_of
+from tests.contract.test_long_answers import ANSWERS, ASK, UNCALIBRATED, text_and_field
 from tests.support.traffic import fill
 from tests.support.upstream import Upstream, says
 
@@ -50,7 +50,7 @@ def test_claims_are_told_apart_from_answers(serve: Any, client_of: Any, upstream
     """In the terminal, as JSON and on the page; a verdict on a claim moves no figure of the answers, and the reverse."""
     upstream.default = says(*ANSWERS)
     address = serve(rewriting=UNCALIBRATED)
-    answers = [told_of(client_of(address).chat.completions.create(model="m", messages=ASK))[1] for _ in range(6)]
+    answers = [text_and_field(client_of(address).chat.completions.create(model="m", messages=ASK))[1] for _ in range(6)]
     batch = [{"id": told["id"], "claims": [True, True, False, True]} for told in answers]
     assert httpx.post(f"{address}/v1/feedback", json=batch).json()["failed"] == 0
     (line,) = json.loads(run(tmp_path, "summary", "--json").stdout)

@@ -58,8 +58,8 @@ def test_a_promise_that_breaks_after_a_long_good_life_is_noticed_soon():
     rng, delays = np.random.default_rng(4), []
     for _ in range(60):
         wrong = rng.random(1600) < np.r_[np.full(1000, 0.03), np.full(600, 0.15)]
-        found = watch(wrong, level=0.05).alarm_at
-        delays.append(9999 if found is None else found - 1000)
+        alarm_at = watch(wrong, level=0.05).alarm_at
+        delays.append(9999 if alarm_at is None else alarm_at - 1000)
     assert np.median(delays) <= 180
     assert min(delays) >= 0
 
@@ -87,9 +87,9 @@ def test_the_bound_of_unanimous_labels_is_near_the_exact_one_and_never_below_it(
 def test_bounds_narrow_with_labels_and_hold_the_share():
     widths = []
     for n in (10, 100, 1000):
-        found = watch(([1.0] + [0.0] * 9) * (n // 10), level=0.2)
-        assert found.low < found.share < found.high
-        widths.append(found.high - found.low)
+        watched = watch(([1.0] + [0.0] * 9) * (n // 10), level=0.2)
+        assert watched.low < watched.share < watched.high
+        widths.append(watched.high - watched.low)
     assert widths == sorted(widths, reverse=True)
     assert CONFIDENCE == 0.95
 
@@ -129,8 +129,8 @@ def test_many_groups_that_keep_the_promise_are_accused_at_most_as_often_as_one()
     """100 lives with twenty groups at the level itself, alpha .1: 19 or more would have probability under 1 %. Uncorrected it would be most."""
     rng, any_alarm = np.random.default_rng(6), 0
     for _ in range(100):
-        found = watch_groups(list(np.arange(2000) % 20), rng.random(2000) < 0.1, level=0.1, alpha=0.1)
-        any_alarm += any(each.state == "broken" for each in found.values())
+        groups = watch_groups(list(np.arange(2000) % 20), rng.random(2000) < 0.1, level=0.1, alpha=0.1)
+        any_alarm += any(each.state == "broken" for each in groups.values())
     assert any_alarm < 19
 
 

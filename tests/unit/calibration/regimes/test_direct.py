@@ -43,17 +43,17 @@ def test_questions_that_say_nothing_get_next_to_no_correction():
     held, truth, _ = clusters(1000, 1, shift=0.0)
     _, field = fitted(train)
     assert np.mean((field.corrected(held.x, held.confidence) - truth) ** 2) < 0.002
-    found = discover(field, train, held, np.random.default_rng(0))
-    assert found.regimes == ()
+    regimes = discover(field, train, held, np.random.default_rng(0))
+    assert regimes.regimes == ()
 
 
 def test_regimes_are_found_with_their_sign_and_gap_and_not_where_there_are_none():
     train, _, _ = clusters(2000, 0)
     held, truth, kind = clusters(1500, 1)
     _, field = fitted(train)
-    found = discover(field, train, held, np.random.default_rng(0))
-    assert {regime.sign for regime in found.regimes} == {-1, 1}
-    for regime in found.regimes:
+    regimes = discover(field, train, held, np.random.default_rng(0))
+    assert {regime.sign for regime in regimes.regimes} == {-1, 1}
+    for regime in regimes.regimes:
         share = np.mean(kind[regime.rows] == (0 if regime.sign < 0 else 2))
         assert share > 0.9
         true_gap = np.mean(truth[regime.rows] - field.base.means(held.confidence[regime.rows]))
@@ -66,11 +66,11 @@ def test_exchanged_labels_report_nothing_and_vary_less():
     held, _, _ = clusters(800, 1)
     rng = np.random.default_rng(0)
     estimator, field = fitted(train)
-    found = discover(field, train, held, rng)
-    worst = worst_slice(found, field, held, 0.05, rng, resamples=20)
+    regimes = discover(field, train, held, rng)
+    worst = worst_slice(regimes, field, held, 0.05, rng, resamples=20)
     assert worst.low < worst.gap < worst.high
     assert worst.gap > 0.05
-    null = permute(estimator, train, held, found, worst, rng.spawn(20))
+    null = permute(estimator, train, held, regimes, worst, rng.spawn(20))
     assert null.reported <= 1
     assert null.sd > null.null_sd.max()
     assert null.p_value == pytest.approx(1 / 21)

@@ -39,9 +39,9 @@ def test_nothing_is_lost_and_nothing_is_raised(text: str) -> None:
     assert all(left[1] <= right[0] for left, right in itertools.pairwise(spans))
     assert len(masked(text)) == len(text)
     assert first_difference(text, text) is None
-    found = claims(text)
-    assert all(text[claim.start : claim.end] == claim.text for claim in found)
-    assert all(claim.sentence is None or claim.text in sentences(text)[claim.sentence] for claim in found)
+    parts = claims(text)
+    assert all(text[claim.start : claim.end] == claim.text for claim in parts)
+    assert all(claim.sentence is None or claim.text in sentences(text)[claim.sentence] for claim in parts)
     for language in ("en", "de", "fr", "es"):
         form = shape(text, language=language)
         assert form.head + form.body == text[: len(form.head + form.body)]

@@ -87,7 +87,7 @@ def test_what_somebody_changed_is_found(engine: sa.Engine, store: Store, stateme
     for number in (1, 2, 3):
         stored.add(certificate(number), actor="ada")
     store.sql(statement)
-    assert any(fault in found for found in stored.verify())
+    assert any(fault in problem for problem in stored.verify())
 
 
 def test_a_certificate_that_was_replaced_by_a_sealed_one_is_found(engine: sa.Engine, store: Store) -> None:

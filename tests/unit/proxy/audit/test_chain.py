@@ -77,9 +77,9 @@ def test_the_hash_is_what_anybody_can_compute(written: Store) -> None:
 
 
 async def _columns(opened: AuditStore, name: str) -> list[Any]:
-    found = await opened.get(name)
-    assert found is not None
-    return [{str(key): value for key, value in found.items() if key not in ("texts", "verdicts", "claim_verdicts")}]
+    row = await opened.get(name)
+    assert row is not None
+    return [{str(key): value for key, value in row.items() if key not in ("texts", "verdicts", "claim_verdicts")}]
 
 
 ALTERED: list[tuple[str, list[tuple[int, str]]]] = [
@@ -130,10 +130,10 @@ def test_rows_that_changed_places_are_found(written: Store) -> None:
     """The second and the fifth row of a chain, exchanged."""
     for old, new in (("2", "99"), ("5", "2"), ("99", "5")):
         written.sql(f"UPDATE answers SET seq = {new} WHERE seq = {old} AND route = 'r'")
-    found = {finding.seq: finding.what for finding in verify(written).findings}
-    assert set(found) >= {2, 5}
-    assert found[2].startswith("was moved")
-    assert found[5].startswith("was moved")
+    faults = {finding.seq: finding.what for finding in verify(written).findings}
+    assert set(faults) >= {2, 5}
+    assert faults[2].startswith("was moved")
+    assert faults[5].startswith("was moved")
 
 
 def test_a_row_replaced_together_with_its_hash_is_found(written: Store) -> None:
@@ -166,13 +166,13 @@ def _forge(store: Store, key: bytes, *, last: bool = False) -> None:
     async def row(opened: AuditStore) -> Any:
         return (await _columns(opened, name))[0]
 
-    found = store.run(row)
+    columns = store.run(row)
     story = store.sql(f"SELECT CAST(story AS TEXT) FROM answers WHERE id = '{name}'")[0]
-    forged = found | {"story": story, "status": "plain"}
+    forged = columns | {"story": story, "status": "plain"}
     forged["hash"] = chain.link(forged, key)
     store.sql("UPDATE answers SET status = 'plain', hash = :hash WHERE id = :id", hash=forged["hash"], id=name)
     if last:
-        seal = chain.seal(found["writer"], "r", "last", chain.Head(6, forged["hash"]), key)
+        seal = chain.seal(columns["writer"], "r", "last", chain.Head(6, forged["hash"]), key)
         store.sql(
             "UPDATE chains SET last_hash = :hash, last_seal = :seal WHERE route = 'r'", hash=forged["hash"], seal=seal
         )

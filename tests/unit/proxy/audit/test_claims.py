@@ -35,8 +35,8 @@ def found(store: Store, name: str = "a") -> Any:
     return store.run(lambda opened: opened.get(name))
 
 
-def tell(store: Store, *told: Verdict) -> list[Any]:
-    return store.run(lambda opened: opened.add_verdicts(told))  # type: ignore[no-any-return]
+def tell(store: Store, *verdicts: Verdict) -> list[Any]:
+    return store.run(lambda opened: opened.add_verdicts(verdicts))  # type: ignore[no-any-return]
 
 
 def test_each_claim_is_kept_and_covered_by_the_hash(store: Store) -> None:
@@ -122,14 +122,14 @@ def test_a_verdict_on_a_claim_settles_its_own_confidence(store: Store) -> None:
 def test_of_the_verdicts_on_a_claim_the_latest_counts(store: Store) -> None:
     """The same again changes nothing, other claims and the answer keep theirs, a grader never overrides anybody else."""
     store.write(long_answer())
-    told = [
+    verdicts = [
         Verdict("a", 1.0, claim=0),
         Verdict("a", 1.0, claim=0),
         Verdict("a", 0.0, claim=0),
         Verdict("a", 1.0, claim=1),
         Verdict("a", 0.5),
     ]
-    assert [one.changed for one in tell(store, *told)] == [True, False, True, True, True]
+    assert [one.changed for one in tell(store, *verdicts)] == [True, False, True, True, True]
     (graded,) = tell(store, Verdict("a", 1.0, claim=0, kind="grader", source="grader"))
     assert (graded.changed, graded.counts) == (True, False)
     tell(store, Verdict("a", 1.0, claim=1, source="other"))

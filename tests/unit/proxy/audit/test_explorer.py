@@ -45,8 +45,8 @@ def connection(store_url: str) -> Iterator[sa.Connection]:
         ):
             opened.execute(sa.insert(texts).values(answer_id=name, question=question, answer=answer))
         for name, correct, current in (("x1", 0.0, False), ("x1", 1.0, True), ("x2", 0.25, True)):
-            told = {"answer_id": name, "correct": correct, "current": current, "created_at": 9.0, "source": "client"}
-            opened.execute(sa.insert(verdicts).values(told))
+            verdict = {"answer_id": name, "correct": correct, "current": current, "created_at": 9.0, "source": "client"}
+            opened.execute(sa.insert(verdicts).values(verdict))
         yield opened
     engine.dispose()
 
@@ -130,18 +130,18 @@ def test_what_is_rare_is_looked_for_through_so_many_rows(
     while sum_up_next(engine, 1e6) is not None:
         pass
     monkeypatch.setattr(explorer, "ROWS_READ", 10)
-    found, reached, after = [], [], None
+    names, reached, after = [], [], None
     with engine.begin() as opened:
         while True:
             page = requests(opened, chosen, after)
-            found += [each["id"] for each in page.rows]
+            names += [each["id"] for each in page.rows]
             if page.after is None:
                 break
             reached.append(page.read_back_to)
             after = Place.read(str(page.after))
         assert requests(opened, Filter()).read_back_to is None, "a list of everything ends by its length"
     engine.dispose()
-    assert found == whole
+    assert names == whole
     assert reached == [3600.0 * hour for hour in range(36, 3, -4)]
 
 

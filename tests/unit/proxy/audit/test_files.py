@@ -78,9 +78,9 @@ def test_a_csv_is_imported_line_by_line(config: Path, tmp_path: Path) -> None:
     assert "0 verdicts recorded, 3 known already" in run(config, "audit", "import", file, code=1).stdout
     out = tmp_path / "out.jsonl"
     run(config, "audit", "export", out)
-    told = {row["id"]: row for row in map(json.loads, out.read_text().splitlines())}
-    assert [told[name]["correct"] for name in names[:5]] == [1.0, 0.0, None, 0.5, None]
-    assert (told[names[1]]["kind"], told[names[1]]["actor"]) == ("import", "ada")
+    rows = {row["id"]: row for row in map(json.loads, out.read_text().splitlines())}
+    assert [rows[name]["correct"] for name in names[:5]] == [1.0, 0.0, None, 0.5, None]
+    assert (rows[names[1]]["kind"], rows[names[1]]["actor"]) == ("import", "ada")
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "csv", "csv.gz", "parquet"])
@@ -185,9 +185,9 @@ def claimed(config: Path, n: int) -> list[str]:
                 await store.write(
                     entry(name, route="test", created_at=time.time() - n + i, texts=Texts(claims=("w",) * 4), **row)
                 )
-            told = [Verdict(names[i // 4], float(y), claim=i % 4) for i, y in enumerate(correct)]
-            for first in range(0, len(told), MAX_VERDICTS):
-                await store.add_verdicts(told[first : first + MAX_VERDICTS])
+            verdicts = [Verdict(names[i // 4], float(y), claim=i % 4) for i, y in enumerate(correct)]
+            for first in range(0, len(verdicts), MAX_VERDICTS):
+                await store.add_verdicts(verdicts[first : first + MAX_VERDICTS])
             await store.add_verdicts([Verdict(name, 0.0) for name in names])
         finally:
             await store.aclose()
@@ -225,10 +225,10 @@ def test_claims_go_out_into_a_file_and_verdicts_on_them_come_back(config: Path, 
     assert "fitted on 240 answers" in fitted
     verdicts = tmp_path / "verdicts.csv"
     verdicts.write_text(f"id,claim,correct\n{names[0]},1,1\n{names[0]},,0\n{names[0]},9,1\n{names[0]},x,1\n")
-    told = run(config, "audit", "import", verdicts, "--source", "expert", code=1)
-    assert "2 verdicts recorded" in told.stdout
-    assert "line 4: no audit row with a claim 9" in told.stderr
-    assert "line 5: 'claim': expected the number of a claim" in told.stderr
+    done = run(config, "audit", "import", verdicts, "--source", "expert", code=1)
+    assert "2 verdicts recorded" in done.stdout
+    assert "line 4: no audit row with a claim 9" in done.stderr
+    assert "line 5: 'claim': expected the number of a claim" in done.stderr
 
 
 @pytest.mark.parametrize(

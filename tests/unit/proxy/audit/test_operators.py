@@ -24,9 +24,9 @@ from hedgerow.proxy.errors import StoreError
 
 @pytest.fixture
 def engine(store_url: str) -> Iterator[sa.Engine]:
-    found = open_engine(Audit(url=store_url))
-    yield found
-    found.dispose()
+    opened = open_engine(Audit(url=store_url))
+    yield opened
+    opened.dispose()
 
 
 def test_a_state_is_set_and_given_back_with_its_history(engine: sa.Engine) -> None:
@@ -51,8 +51,8 @@ def test_rolling_back_walks_the_history_of_maps(engine: sa.Engine) -> None:
     for version in ("one", "two", "three"):
         set_state(engine, "r", "map", version, actor="ada")
     set_state(engine, "r", "mode", "on", actor="ada")  # no map, no step
-    found = [roll_back(engine, "r", actor="bob") for _ in range(2)]
-    assert [change.after for change in found if change] == ["two", "one"]
+    changes = [roll_back(engine, "r", actor="bob") for _ in range(2)]
+    assert [change.after for change in changes if change] == ["two", "one"]
     set_state(engine, "r", "map", "four", actor="ada")
     for expected in ("one", None):
         change = roll_back(engine, "r", actor="bob")

@@ -82,9 +82,9 @@ def test_the_four_ways() -> None:
     assert kept(SAID, "redacted", b"") == Texts(
         "My mail is [email].", "Ada's is [email].", None, None, ("[email]", "none")
     )
-    found = kept(SAID, "hashed", b"k")
-    assert found is not None
-    assert found.question == "sha256:" + hmac.new(b"k", SAID.question.encode(), hashlib.sha256).hexdigest()  # type: ignore[union-attr]
+    texts = kept(SAID, "hashed", b"k")
+    assert texts is not None
+    assert texts.question == "sha256:" + hmac.new(b"k", SAID.question.encode(), hashlib.sha256).hexdigest()  # type: ignore[union-attr]
     assert hashed("x", b"") == "sha256:" + hashlib.sha256(b"x").hexdigest()
 
 
@@ -97,7 +97,7 @@ def test_the_database_holds_what_may_be_kept_and_no_more(store: Store, store_tex
     store.write(entry("a", texts=said, user="ada-lovelace", store_text=store_text))
     if store.settings.url.startswith("sqlite"):
         path = Path(store.settings.url.removeprefix("sqlite:///"))
-        content = b"".join(found.read_bytes() for found in path.parent.rglob("*") if found.is_file())
+        content = b"".join(file.read_bytes() for file in path.parent.rglob("*") if file.is_file())
     else:
         tables = ("answers", "texts", "chains")
         content = "".join(text for table in tables for text in store.sql(f"SELECT {table}::text FROM {table}")).encode()

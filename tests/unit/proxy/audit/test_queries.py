@@ -49,8 +49,8 @@ def connection(store_url: str) -> Iterator[sa.Connection]:
             ("x2", 0.0, 60.0, True),
             ("x5", 1.0, 1.0, True),
         ):
-            told = {"answer_id": name, "correct": correct, "fd": fd, "fd_raw": fd, "current": current}
-            opened.execute(sa.insert(verdicts).values(created_at=NOW, source="client", **told))
+            verdict = {"answer_id": name, "correct": correct, "fd": fd, "fd_raw": fd, "current": current}
+            opened.execute(sa.insert(verdicts).values(created_at=NOW, source="client", **verdict))
         yield opened
     engine.dispose()
 
@@ -71,18 +71,18 @@ def test_requests_are_counted_once_in_their_bucket(connection: sa.Connection) ->
 
 def test_only_the_verdict_that_counts_is_used(connection: sa.Connection) -> None:
     """A superseded one settles nothing; newest answers come first."""
-    found = queries.labelled(connection, Period(NOW - 3 * DAY, NOW))
-    assert found.correct.tolist() == [1.0, 0.0]
-    assert found.fd.tolist() == [0.4, 60.0]
-    assert np.isnan(found.perceived[0]).all()
+    rows = queries.labelled(connection, Period(NOW - 3 * DAY, NOW))
+    assert rows.correct.tolist() == [1.0, 0.0]
+    assert rows.fd.tolist() == [0.4, 60.0]
+    assert np.isnan(rows.perceived[0]).all()
     assert len(queries.labelled(connection, Period(None, NOW))) == 3
     assert len(queries.labelled(connection, Period(None, NOW), "b")) == 0
 
 
 def test_the_worst_surprise_comes_first_with_its_text(connection: sa.Connection) -> None:
     """And without, where none was kept."""
-    found = queries.surprises(connection, Period(NOW - 3 * DAY, NOW))
-    assert [(r["id"], r["question"]) for r in found] == [("x2", "Who?"), ("x1", None)]
+    rows = queries.surprises(connection, Period(NOW - 3 * DAY, NOW))
+    assert [(r["id"], r["question"]) for r in rows] == [("x2", "Who?"), ("x1", None)]
     assert queries.surprises(connection, Period(NOW - DAY, NOW), "b") == []
 
 

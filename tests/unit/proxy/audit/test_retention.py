@@ -86,8 +86,8 @@ def test_rows_go_from_the_beginning_of_their_chain(filled: Store) -> None:
 
 def test_a_route_has_times_of_its_own(filled: Store) -> None:
     """Shorter or longer than the audit's."""
-    told = settings(filled, keep_rows_days=1, route={"keep_rows_days": float("inf"), "keep_texts_days": 1})
-    assert forget(filled, told) == Purged(texts=3, rows=3)
+    changed = settings(filled, keep_rows_days=1, route={"keep_rows_days": float("inf"), "keep_texts_days": 1})
+    assert forget(filled, changed) == Purged(texts=3, rows=3)
     assert sorted(filled.sql("SELECT id FROM answers")) == ["r0.05", "short0.05", "short10", "short2", "short5"]
     assert sorted(filled.sql("SELECT answer_id FROM texts")) == ["r0.05", "short0.05"]
     assert verify(filled).findings == []
@@ -133,7 +133,7 @@ def test_erasing_by_id_and_by_user(filled: Store, which: Any, count: int) -> Non
     assert (report.findings, report.erased) == ([], count)
     if count == 8 and filled.settings.url.startswith("sqlite"):
         path = Path(filled.settings.url.removeprefix("sqlite:///"))
-        content = b"".join(found.read_bytes() for found in path.parent.glob(path.name + "*"))
+        content = b"".join(file.read_bytes() for file in path.parent.glob(path.name + "*"))
         assert SECRET.encode() not in content
 
 

@@ -110,11 +110,11 @@ def test_at_most_one_verdict_counts(store_url: str) -> None:
                 "tokens_escalation) VALUES ('a', 1, '/', 'hedged', 2, 0, 0, 0, 0)"
             )
         )
-        told = {"answer_id": "a", "created_at": 1.0, "correct": 1.0, "source": "x"}
-        connection.execute(sa.insert(verdicts).values(told | {"current": False}))
-        connection.execute(sa.insert(verdicts).values(told))
+        verdict = {"answer_id": "a", "created_at": 1.0, "correct": 1.0, "source": "x"}
+        connection.execute(sa.insert(verdicts).values(verdict | {"current": False}))
+        connection.execute(sa.insert(verdicts).values(verdict))
         with pytest.raises(sa.exc.IntegrityError):
-            connection.execute(sa.insert(verdicts).values(told))
+            connection.execute(sa.insert(verdicts).values(verdict))
     engine.dispose()
 
 

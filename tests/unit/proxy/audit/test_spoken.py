@@ -22,33 +22,33 @@ def read(store: Store, *arguments: Any) -> Any:
 
 
 def test_answers_with_a_confidence_whose_words_were_read_are_columns_newest_first(store: Store) -> None:
-    heard = {"perceived_alpha": 3.0, "perceived_beta": 1.0}
+    perceived = {"perceived_alpha": 3.0, "perceived_beta": 1.0}
     store.write(
-        entry("a", created_at=1.0, **SURE, **heard, own_alpha=9.0, own_beta=1.0),
-        entry("b", created_at=2.0, **SURE, **heard, route="other"),
+        entry("a", created_at=1.0, **SURE, **perceived, own_alpha=9.0, own_beta=1.0),
+        entry("b", created_at=2.0, **SURE, **perceived, route="other"),
         entry("c", created_at=3.0, **SURE, status="abstained"),
         entry("d", created_at=4.0, status="passed"),
-        entry("e", created_at=9.0, **SURE, **heard),
+        entry("e", created_at=9.0, **SURE, **perceived),
     )
-    found = read(store, Period(None, 5.0), None)
-    assert (found.route.tolist(), found.created_at.tolist(), found.abstained, found.complete) == (
+    answers = read(store, Period(None, 5.0), None)
+    assert (answers.route.tolist(), answers.created_at.tolist(), answers.abstained, answers.complete) == (
         ["other", "r"],
         [2.0, 1.0],
         1,
         True,
     )
-    assert [found.raw[0], found.calibrated[0], found.served[0]] == pytest.approx([0.8, 0.6, 0.75])
-    assert np.isnan(found.own[0])
-    assert found.own[1] == pytest.approx(0.9)
+    assert [answers.raw[0], answers.calibrated[0], answers.served[0]] == pytest.approx([0.8, 0.6, 0.75])
+    assert np.isnan(answers.own[0])
+    assert answers.own[1] == pytest.approx(0.9)
     assert read(store, Period(2.0, 5.0), "r").raw.size == 0
 
 
 def test_of_too_many_answers_the_newest_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SPOKEN", 2)
-    heard = {"perceived_alpha": 3.0, "perceived_beta": 1.0}
-    store.write(*(entry(f"a{i}", created_at=float(i), **SURE, **heard) for i in range(3)))
-    found = read(store, Period(None, 9.0), None)
-    assert (found.created_at.tolist(), found.complete) == ([2.0, 1.0], False)
+    perceived = {"perceived_alpha": 3.0, "perceived_beta": 1.0}
+    store.write(*(entry(f"a{i}", created_at=float(i), **SURE, **perceived) for i in range(3)))
+    answers = read(store, Period(None, 9.0), None)
+    assert (answers.created_at.tolist(), answers.complete) == ([2.0, 1.0], False)
 
 
 def test_confidences_are_summed_by_route_and_marker(store: Store) -> None:

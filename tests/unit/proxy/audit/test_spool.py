@@ -193,10 +193,10 @@ def test_a_row_that_may_not_wait_is_refused(breakable: Breakable) -> None:
                 return_exceptions=True,
             )
 
-        found: list[Any] = await _while_down(opened, take_down, down)
+        rows: list[Any] = await _while_down(opened, take_down, down)
         await asyncio.to_thread(bring_back)
         await until(lambda: not opened.down)
-        return found
+        return rows
 
     refused, kept = store.run(work)
     assert isinstance(refused, StoreError)

@@ -49,8 +49,8 @@ def test_rows_with_different_columns_in_one_commit_keep_their_own_values(store: 
 
     store.run(work)
     for column in ("model", "upstream", "http_status"):
-        found = store.sql(f"SELECT {column} FROM answers ORDER BY http_status")
-        assert found == [columns.get(column) for columns in said]
+        rows = store.sql(f"SELECT {column} FROM answers ORDER BY http_status")
+        assert rows == [columns.get(column) for columns in said]
 
 
 def test_a_reader_sees_what_was_handed_in_before(store: Store) -> None:
@@ -60,13 +60,13 @@ def test_a_reader_sees_what_was_handed_in_before(store: Store) -> None:
         opened.enqueue(entry("late", story={"clusters": [[0, 1]]}, served_agrees=True, alpha=0.1, texts=SAID))
         return await opened.get("late")
 
-    found = store.run(work)
-    assert found["story"] == {"clusters": [[0, 1]]}
-    assert (found["served_agrees"], found["alpha"], found["store_text"]) == (True, 0.1, "full")
-    assert found["texts"] == {
+    row = store.run(work)
+    assert row["story"] == {"clusters": [[0, 1]]}
+    assert (row["served_agrees"], row["alpha"], row["store_text"]) == (True, 0.1, "full")
+    assert row["texts"] == {
         "question": "Who?", "draft": "Me.", "answer": "Probably me.", "served": None, "samples": ["Me.", "You."], "claims": None
     }  # fmt: skip
-    assert found["verdicts"] == []
+    assert row["verdicts"] == []
 
 
 def test_one_bad_row_does_not_take_the_others_with_it(store: Store, lines: Any) -> None:
@@ -80,8 +80,8 @@ def test_one_bad_row_does_not_take_the_others_with_it(store: Store, lines: Any) 
     assert [type(result) for result in results] == [type(None), type(None), StoreError, type(None)]
     assert sorted(store.sql("SELECT id FROM answers")) == ["a", "b", "c"]
     assert store.lost == [1]
-    (told,) = lines.of("audit_write_failed")
-    assert (told["rows"], told["ids"]) == (1, ["a"])
+    (line,) = lines.of("audit_write_failed")
+    assert (line["rows"], line["ids"]) == (1, ["a"])
 
 
 def test_what_clients_and_upstreams_send_never_breaks_a_row(store: Store) -> None:
@@ -89,12 +89,12 @@ def test_what_clients_and_upstreams_send_never_breaks_a_row(store: Store) -> Non
     odd = "nul \0 and half \ud83d a pair"
     more: Any = {"model": odd + "m" * 300, "response_id": "r" * 500, "tokens_answer": 10**30, "duration_ms": 3}
     store.write(entry("odd", texts=Texts(odd, samples=(odd,)), user=odd, **more))
-    found = store.run(lambda opened: opened.get("odd"))
-    assert found["texts"]["question"] == "nul \ufffd and half \ufffd a pair"
-    assert found["texts"]["samples"] == ["nul \ufffd and half \ufffd a pair"]
-    assert found["model"].endswith("m…")
-    assert (len(found["model"]), len(found["response_id"])) == (256, 128)
-    assert found["tokens_answer"] == 2**31 - 1
+    row = store.run(lambda opened: opened.get("odd"))
+    assert row["texts"]["question"] == "nul \ufffd and half \ufffd a pair"
+    assert row["texts"]["samples"] == ["nul \ufffd and half \ufffd a pair"]
+    assert row["model"].endswith("m…")
+    assert (len(row["model"]), len(row["response_id"])) == (256, 128)
+    assert row["tokens_answer"] == 2**31 - 1
     assert store.lost == []
 
 

@@ -22,9 +22,9 @@ def told_in_turn(store: Store, *told: Verdict) -> tuple[list[Any], list[Any]]:
     async def work(opened: AuditStore) -> Any:
         await opened.write(entry("a", **BETAS, response_id="chatcmpl-1"))
         settled = [(await opened.add_verdicts([one]))[0] for one in told]
-        found = await opened.get("a")
-        assert found is not None
-        return settled, [(v["kind"], v["correct"], v["current"]) for v in found["verdicts"]]
+        row = await opened.get("a")
+        assert row is not None
+        return settled, [(v["kind"], v["correct"], v["current"]) for v in row["verdicts"]]
 
     return store.run(work)  # type: ignore[no-any-return]
 
@@ -52,9 +52,9 @@ def test_two_verdicts_on_one_answer_in_one_batch(store: Store) -> None:
     async def work(opened: AuditStore) -> Any:
         await opened.write(entry("a", **BETAS))
         await opened.add_verdicts([Verdict("a", 1.0), Verdict("unknown", 1.0), Verdict("a", 0.0), Verdict("a", 0.0)])
-        found = await opened.get("a")
-        assert found is not None
-        return [(v["correct"], v["current"]) for v in found["verdicts"]]
+        row = await opened.get("a")
+        assert row is not None
+        return [(v["correct"], v["current"]) for v in row["verdicts"]]
 
     assert store.run(work) == [(1.0, False), (0.0, True)]
 

@@ -74,9 +74,9 @@ def test_regimes_of_a_route_are_found_in_its_audit(config: Path) -> None:
     """Answers without a question are left out, and counted."""
     done = run(config, "regimes", "--route", "test", "--permutations", 1, "--resamples", 2, "--json")
     assert f"{WITHOUT_TEXT} answers are left out: the audit keeps no question of them" in done.stderr
-    told = json.loads(done.stdout)
-    assert told["n"] + told["n_fitted"] == N
-    assert {regime["sign"] for regime in told["regimes"]} == {"overconfident", "underconfident"}
+    printed = json.loads(done.stdout)
+    assert printed["n"] + printed["n_fitted"] == N
+    assert {regime["sign"] for regime in printed["regimes"]} == {"overconfident", "underconfident"}
 
 
 def test_a_local_map_from_the_audit_takes_the_place_of_the_routes_map(config: Path) -> None:

@@ -24,20 +24,20 @@ def test_confidence_of_recorded_answers() -> None:
     done = run(
         "confidence", {"question": "Capital of Australia?", "samples": ["Canberra", "Canberra.", "Sydney", "canberra"]}
     )
-    told = json.loads(done.stdout)
-    assert told == {"draft": "Canberra", "mean": 0.75, "alpha": 3.0, "beta": 1.0, "groups": [[0, 1, 3], [2]]}
+    printed = json.loads(done.stdout)
+    assert printed == {"draft": "Canberra", "mean": 0.75, "alpha": 3.0, "beta": 1.0, "groups": [[0, 1, 3], [2]]}
 
 
 def test_claims_that_are_found_and_claims_that_are_given() -> None:
     """What claims nothing is left out; a claim that the others bear out stands above one that they do not."""
     answer = "Sure, here is a short biography:\n\nAda Lovelace was born in London in 1815. She moved to Berlin in 1833."
     row = {"question": "Who was Ada Lovelace?", "answer": answer, "samples": OTHERS}
-    found = json.loads(run("claims", row).stdout)["claims"]
-    assert [claim["text"] for claim in found] == [
+    claims = json.loads(run("claims", row).stdout)["claims"]
+    assert [claim["text"] for claim in claims] == [
         "Ada Lovelace was born in London in 1815.",
         "She moved to Berlin in 1833.",
     ]
-    born, moved = found
+    born, moved = claims
     assert born["mean"] > moved["mean"] + 0.1
     assert born["alpha"] + born["beta"] == pytest.approx(3 * len(OTHERS))
     given = json.loads(run("claims", row | {"claims": ["She moved to Berlin in 1833."]}).stdout)["claims"]

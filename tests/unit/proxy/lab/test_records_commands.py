@@ -105,11 +105,11 @@ def test_an_audit_export_is_read_raw_and_only_where_signal_and_outcome_are_known
     ]
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, content)).encode()))
-    found = [row for _, row in read_rows(path)]
-    assert isinstance(found[0], Measured)
-    assert (found[0].raw.alpha, found[0].correct) == (9.0, True)
-    assert found[2].correct is None
-    assert isinstance(found[3], BadRow)
+    rows = [row for _, row in read_rows(path)]
+    assert isinstance(rows[0], Measured)
+    assert (rows[0].raw.alpha, rows[0].correct) == (9.0, True)
+    assert rows[2].correct is None
+    assert isinstance(rows[3], BadRow)
 
 
 def test_missing_log_probabilities_and_missing_files_are_one_sentence(tmp_path):
@@ -160,8 +160,8 @@ def test_published_figures_of_recorded_answers_come_out_again(name, expected, tm
     document = json.loads(
         run("evaluate", "--data", path, "--clusters", "exact", "--map", "platt", "--json", "--resamples", 0).stdout
     )
-    found = [document[m][w] for m in ("generalised_ece", "faithfulness_divergence") for w in ("before", "after")]
-    assert found == pytest.approx(expected, abs=1e-3)
+    figures = [document[m][w] for m in ("generalised_ece", "faithfulness_divergence") for w in ("before", "after")]
+    assert figures == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -300,16 +300,16 @@ def test_all_maps_and_signals_are_ranked_in_one_table_and_one_picture(tmp_path):
     done = run("evaluate", "--data", data, "--compare", "--json", "--html", page)
     assert f"Report written to {page}" in done.stderr
     document = json.loads(done.stdout)
-    found = [(one["signal"], one["map"]) for one in document["candidates"]]
-    assert len(found) + len(document["failed"]) == 24
-    assert {signal for signal, _ in found} == {"semantic", "token", "combined"}
+    candidates = [(one["signal"], one["map"]) for one in document["candidates"]]
+    assert len(candidates) + len(document["failed"]) == 24
+    assert {signal for signal, _ in candidates} == {"semantic", "token", "combined"}
     scores = [one["brier"] for one in document["candidates"]]
     assert scores == sorted(scores)
     verdicts = {(one["signal"], one["map"]): one["verdict"] for one in document["candidates"]}
     assert verdicts["token", "identity"] == "worse"
     html = page.read_text()
     assert not any(word in html for word in ("http://", "https://", "<script", "src=", "nan"))
-    assert html.count("<circle") == len(found)
+    assert html.count("<circle") == len(candidates)
     printed = run("evaluate", "--data", data, "--compare").stdout
     assert "reference" in printed
     assert "leave out --compare" in run("evaluate", "--data", data, "--compare", "--fail-if", "n > 1", code=2).stderr
@@ -352,6 +352,6 @@ def test_a_table_as_spreadsheets_write_it(tmp_path):
 
 def test_a_fit_says_where_its_map_is_and_its_name_once(tmp_path):
     data = write(tmp_path / "d.jsonl", rows())
-    told = run("fit", "--data", data, "--folder", tmp_path / "maps", "--version", "one", "--activate").stdout
-    assert told.startswith("one: fitted on 200 answers")
-    assert f"stored in {tmp_path / 'maps'}" in told.replace("\n", "")
+    printed = run("fit", "--data", data, "--folder", tmp_path / "maps", "--version", "one", "--activate").stdout
+    assert printed.startswith("one: fitted on 200 answers")
+    assert f"stored in {tmp_path / 'maps'}" in printed.replace("\n", "")

@@ -87,7 +87,7 @@ def test_logs_of_openai_evals_are_one_question_for_each_sample_id(tmp_path):
         ("gpt-4o-mini", ("15",)),
         ("gpt-4o-mini", ("George Washington",)),
     ]
-    assert (rows[1].told_of(0), rows[1].told_of(1)) == (True, False)
+    assert (rows[1].verdict_of(0), rows[1].verdict_of(1)) == (True, False)
     records = measure_file(tmp_path / "log.jsonl", ["semantic"], "exact")["semantic"]
     assert (records.correct.tolist(), records.alpha.tolist(), records.beta.round(3).tolist()) == (
         [0, 1],
@@ -214,9 +214,9 @@ def test_certify_and_regimes_read_tables_too(tmp_path):
     pd.DataFrame({"question": [f"q{i}?" for i in range(300)], "prob": p, "label": y}).to_csv(path, index=False)
     labels = read_labels(path)
     assert (labels.confidence.tolist(), labels.correct.sum(), labels.bad) == (p.tolist(), y.sum(), ())
-    found = read_regime_rows(read_objects(path))
-    assert [row.confidence for row in found.rows] == pytest.approx(p.tolist())
-    assert found.bad == ()
+    rows = read_regime_rows(read_objects(path))
+    assert [row.confidence for row in rows.rows] == pytest.approx(p.tolist())
+    assert rows.bad == ()
 
 
 def test_questions_come_from_a_parquet_table_as_from_a_csv(tmp_path):

@@ -27,11 +27,11 @@ def said(served, calibrated, own=None, raw=None, times=None):
 def test_plain_answers_are_at_one_half_and_words_at_the_confidence_near_one():
     confidence = (np.arange(200) + 0.5) / 200
     plain = np.full(200, 0.95)  # people read a plain assertion at .93: nothing is held back
-    found = voices(said(confidence, confidence, own=plain))
-    assert found[PLAIN].figures.cmfg.estimate == pytest.approx(0.5, abs=0.01)
-    assert found[OWN].figures.cmfg.estimate == pytest.approx(0.5, abs=0.01)
-    assert found[SERVED].figures.cmfg.estimate > 0.99
-    assert found[SERVED].figures.cmfg.low <= found[SERVED].figures.cmfg.estimate
+    measured = voices(said(confidence, confidence, own=plain))
+    assert measured[PLAIN].figures.cmfg.estimate == pytest.approx(0.5, abs=0.01)
+    assert measured[OWN].figures.cmfg.estimate == pytest.approx(0.5, abs=0.01)
+    assert measured[SERVED].figures.cmfg.estimate > 0.99
+    assert measured[SERVED].figures.cmfg.low <= measured[SERVED].figures.cmfg.estimate
 
 
 def test_own_words_that_were_not_read_are_no_voice_and_few_answers_are_none():
@@ -41,8 +41,8 @@ def test_own_words_that_were_not_read_are_no_voice_and_few_answers_are_none():
 
 
 def test_against_the_raw_confidence():
-    found = voices(said([0.4] * 30, [0.4] * 30, raw=[0.9] * 30), "raw")
-    assert found[SERVED].figures.mfg.estimate == pytest.approx(0.5)
+    measured = voices(said([0.4] * 30, [0.4] * 30, raw=[0.9] * 30), "raw")
+    assert measured[SERVED].figures.mfg.estimate == pytest.approx(0.5)
 
 
 def test_words_that_drift_from_the_confidence_show_over_time():

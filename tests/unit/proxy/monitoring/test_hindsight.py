@@ -27,14 +27,14 @@ def labelled(count: int, *, map_id: str | None = "before", route: str = "a") -> 
 
 def test_a_better_map_of_today_scores_better() -> None:
     """Its map takes .9 to .75; both scores are those of these means."""
-    found = hindsight(labelled(40), {"a": {"": TODAY}}, [ROUTE])
-    assert found is not None
-    assert (found.answers, found.versions) == (40, ["today"])
+    measured = hindsight(labelled(40), {"a": {"": TODAY}}, [ROUTE])
+    assert measured is not None
+    assert (measured.answers, measured.versions) == (40, ["today"])
     correct = labelled(40).correct
-    assert found.said.brier == pytest.approx(np.mean((0.9 - correct) ** 2))
-    assert found.today.brier == pytest.approx(np.mean((0.75 - correct) ** 2))
-    assert found.today.divergence == pytest.approx(np.mean(faithfulness_divergence(7.5, 2.5, correct)))
-    assert found.today.smooth_ece < found.said.smooth_ece
+    assert measured.said.brier == pytest.approx(np.mean((0.9 - correct) ** 2))
+    assert measured.today.brier == pytest.approx(np.mean((0.75 - correct) ** 2))
+    assert measured.today.divergence == pytest.approx(np.mean(faithfulness_divergence(7.5, 2.5, correct)))
+    assert measured.today.smooth_ece < measured.said.smooth_ece
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_there_may_be_nothing_to_compare(answers: LabelledAnswers, maps: Any) ->
 def test_one_answer_is_looked_at_again() -> None:
     """Where it has a raw confidence, and another map than today's."""
     row = {"route": "a", "raw_alpha": 9.0, "raw_beta": 1.0, "signal": "semantic", "model": "m", "map_id": None}
-    found = today_of(row, {"a": {"": TODAY}}, [ROUTE])
-    assert found is not None
-    assert found.calibrated.mean == pytest.approx(0.75)
+    today = today_of(row, {"a": {"": TODAY}}, [ROUTE])
+    assert today is not None
+    assert today.calibrated.mean == pytest.approx(0.75)
     for other in ({"map_id": "today"}, {"raw_alpha": None}, {"signal": "token"}, {"route": None}):
         assert today_of(row | other, {"a": {"": TODAY}}, [ROUTE]) is None

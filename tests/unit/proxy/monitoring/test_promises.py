@@ -58,9 +58,9 @@ class Watched:
         """Verdicts of a person who reviews."""
         who = {"kind": "human", "source": "review"} | verdict
         engine = open_engine(self.audit)
-        told = [Verdict(name, float(y), **who) for name, y in zip(names, correct, strict=True)]
-        for start in range(0, len(told), 1000):
-            write_verdicts(engine, told[start : start + 1000])
+        verdicts = [Verdict(name, float(y), **who) for name, y in zip(names, correct, strict=True)]
+        for start in range(0, len(verdicts), 1000):
+            write_verdicts(engine, verdicts[start : start + 1000])
         engine.dispose()
 
     def look(self, made: Certificate | None = None, **promises: Any) -> RoutePromises:
@@ -72,9 +72,9 @@ class Watched:
             audit=self.audit,
         )
         engine = open_engine(self.audit)
-        found = examine(engine, settings, {"test": Standing(made or certificate(wishes=(PLAIN,)))})["test"]
+        report = examine(engine, settings, {"test": Standing(made or certificate(wishes=(PLAIN,)))})["test"]
         engine.dispose()
-        return found
+        return report
 
 
 @pytest.fixture
@@ -114,12 +114,12 @@ def test_a_group_that_breaks_a_promise_behind_a_whole_that_keeps_it_is_named(wat
     judge_mixed(
         watched, (watched.serve(1500), outcomes(1500, 0.01)), (watched.serve(40, language="de"), outcomes(40, 0.5))
     )
-    found = watched.look(**EVERY, groups=["language", "model"])
-    (promise,) = found.promises
+    report = watched.look(**EVERY, groups=["language", "model"])
+    (promise,) = report.promises
     assert promise.state == "held"
     assert [(each.by, each.name, each.labels) for each in promise.groups] == [("language", "de", 40)]
     assert promise.groups[0].low > 0.05
-    assert found.alarms == ("promise group 1",)
+    assert report.alarms == ("promise group 1",)
     (line,) = lines.of("promise_hides_groups")
     assert line["groups"] == ["language=de"]
     watched.look(**EVERY, groups=["language", "model"])
@@ -156,9 +156,9 @@ def test_each_promise_is_watched_on_the_answers_it_speaks_of(watched: Watched) -
     watched.judge(watched.serve(100, covered=(PLAIN, GIVEN)), outcomes(100, 0.0))
     watched.judge(watched.serve(100, covered=(GIVEN,), status="hedged"), outcomes(100, 0.95))
     watched.judge(watched.serve(50, covered=()), outcomes(50, 1.0))
-    found = watched.look(certificate(wishes=(PLAIN, GIVEN)), **EVERY)
-    assert [(each.labels, each.state) for each in found.promises] == [(100, "held"), (200, "broken")]
-    assert found.alarms == ("promise 2",)
+    report = watched.look(certificate(wishes=(PLAIN, GIVEN)), **EVERY)
+    assert [(each.labels, each.state) for each in report.promises] == [(100, "held"), (200, "broken")]
+    assert report.alarms == ("promise 2",)
 
 
 def test_promises_on_all_questions_count_all_questions(watched: Watched) -> None:
@@ -170,8 +170,8 @@ def test_promises_on_all_questions_count_all_questions(watched: Watched) -> None
         plain, hedged = watched.serve(4, covered=(canonical,)), watched.serve(16, covered=(), status="hedged")
         judge_mixed(watched, (plain, [part < 8] * 4), (hedged, [0.0] * 16))
         watched.serve(2, covered=(), status="abstained")
-    found = watched.look(made, **EVERY)
-    first, second = found.promises
+    report = watched.look(made, **EVERY)
+    first, second = report.promises
     assert (first.labels, first.state) == (200, "held")
     assert first.share == pytest.approx(0.04)
     assert (second.labels, second.share, second.state) == (220, 20 / 220, "held")
@@ -196,8 +196,8 @@ def test_a_graders_share_counts_by_its_probability_and_gives_way_to_people(watch
     watched.judge(names[100:200], [0.0] * 100, kind="grader", source="grader", propensity=0.05)
     assert watched.look(share=0.1).promises[0].labels == 100, "less likely drawn than anybody of the sample"
     watched.judge(names[:100], [1.0] * 100)
-    found = watched.look(share=0.1).promises[0]
-    assert (found.labels, found.share) == (100, 0.0)
+    promise = watched.look(share=0.1).promises[0]
+    assert (promise.labels, promise.share) == (100, 0.0)
 
 
 def test_a_cleared_alarm_starts_the_watch_anew(watched: Watched) -> None:
@@ -208,8 +208,8 @@ def test_a_cleared_alarm_starts_the_watch_anew(watched: Watched) -> None:
     assert clear_alarms(engine, "test", actor="me") == 1
     assert watched.look(**EVERY).promises[0].labels == 0
     watched.judge(names[60:], [1.0] * 60)
-    found = watched.look(**EVERY)
-    assert (found.promises[0].labels, found.promises[0].state, found.alarms) == (60, "open", ())
+    report = watched.look(**EVERY)
+    assert (report.promises[0].labels, report.promises[0].state, report.alarms) == (60, "open", ())
     assert [each.cleared_at is not None for each in read_alarms(engine)] == [True]
     engine.dispose()
 

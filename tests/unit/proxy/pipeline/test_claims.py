@@ -28,7 +28,7 @@ def claim(sentence: int | None, mean: float) -> ClaimConfidence:
 
 
 def test_introductions_offers_and_instructions_claim_nothing() -> None:
-    assert [found.text for found in claims_of(CHAT)] == [
+    assert [claim.text for claim in claims_of(CHAT)] == [
         "Marie Curie was born in Warsaw in 1867.",
         "Polonium (1898)",
         "She won the Nobel Prize in Physics in 1903.",
@@ -48,8 +48,8 @@ def test_a_language_that_is_not_known_has_no_claims() -> None:
 
 
 def test_a_sentence_is_as_sure_as_its_weakest_claim() -> None:
-    found = [claim(0, 0.9), claim(0, 0.4), claim(2, 0.7), claim(None, 0.1)]
-    assert [beta and round(beta.mean, 6) for beta in of_sentences(found, 4)] == [0.4, None, 0.7, None]
+    claims = [claim(0, 0.9), claim(0, 0.4), claim(2, 0.7), claim(None, 0.1)]
+    assert [beta and round(beta.mean, 6) for beta in of_sentences(claims, 4)] == [0.4, None, 0.7, None]
 
 
 def test_an_answer_bears_a_claim_out_where_it_has_its_numbers_and_most_of_its_names() -> None:

@@ -50,8 +50,8 @@ def first_answer(how: str) -> list[object]:
     done = subprocess.run(
         [sys.executable, "-c", FIRST_ANSWER, how, answers], capture_output=True, text=True, check=True
     )
-    found: list[object] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    modules: list[object] = json.loads(done.stdout.splitlines()[-1])
+    return modules
 
 
 def test_a_first_answer_reads_no_file() -> None:

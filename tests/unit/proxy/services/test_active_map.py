@@ -53,8 +53,8 @@ def test_claims_have_a_map_beside_that_of_the_answers(tmp_path: Path) -> None:
     maps, route = _maps(tmp_path)
     maps.registry.activate("long", route="test")
     maps.refresh(Settings(upstreams={"u": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}}, routes=[route]))  # type: ignore[arg-type, dict-item, list-item]
-    for told in (route, route.model_copy(update={"map": "semantic"})):
-        found = [maps.active(told, "m", signal) for signal in ("semantic", "consistency")]
+    for named in (route, route.model_copy(update={"map": "semantic"})):
+        found = [maps.active(named, "m", signal) for signal in ("semantic", "consistency")]
         assert [active.version for active in found] == ["semantic", "long"]
         assert found[0].warnings == ()
 

@@ -38,10 +38,10 @@ def test_an_answer_without_a_hedge_is_fully_decisive(answer):
     ],
 )
 def test_a_short_answer_asserts_one_thing_and_sounds_as_sure_as_it_is_worded(answer, text):
-    found = one(answer, "Who wrote The Birthday Party?")
-    assert found.text == text
-    assert found.decisiveness == pytest.approx(perceive(answer).beta.mean)
-    assert found.decisiveness < 0.8
+    assertion = one(answer, "Who wrote The Birthday Party?")
+    assert assertion.text == text
+    assert assertion.decisiveness == pytest.approx(perceive(answer).beta.mean)
+    assert assertion.decisiveness < 0.8
 
 
 def test_surer_words_are_more_decisive():
@@ -92,10 +92,10 @@ def test_an_answer_in_a_language_that_is_not_known_is_refused_and_not_taken_for_
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_are_read_or_refused(name):
     try:
-        found = assertions(HOSTILE[name](8000), "Who wrote it?")
+        each = assertions(HOSTILE[name](8000), "Who wrote it?")
     except Unread:
         return
-    assert all(0.0 <= assertion.decisiveness <= 1.0 for assertion in found)
+    assert all(0.0 <= assertion.decisiveness <= 1.0 for assertion in each)
 
 
 @pytest.mark.skipif(not PHRASES.exists(), reason="people's scores are not beside the checkout")

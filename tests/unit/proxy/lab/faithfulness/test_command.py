@@ -55,19 +55,19 @@ def spread(wording: Any, n: int = 220, **more: Any) -> list[dict[str, Any]]:
 
 
 def test_a_model_that_is_always_decisive_is_at_one_half(tmp_path: Path) -> None:
-    found = figures(write(tmp_path / "a.jsonl", spread(lambda _: "It was {}.")))
-    assert found["cmfg"] == pytest.approx(0.5)
-    assert found["cmfg_always_decisive"] == pytest.approx(0.5)
-    assert (found["n"], found["decisiveness"], found["bins_filled"], found["spearman"]) == (220, 1.0, 10, None)
+    printed = figures(write(tmp_path / "a.jsonl", spread(lambda _: "It was {}.")))
+    assert printed["cmfg"] == pytest.approx(0.5)
+    assert printed["cmfg_always_decisive"] == pytest.approx(0.5)
+    assert (printed["n"], printed["decisiveness"], printed["bins_filled"], printed["spearman"]) == (220, 1.0, 10, None)
 
 
 def test_cmfg_of_decisive_answers_does_not_depend_on_how_sure_the_model_is(tmp_path: Path) -> None:
     """MFG does: it is the mean confidence."""
     rows = [answered("It was {}.", agree, i=i) for i in range(30) for agree in (*range(11), *[10] * 20)]
-    found = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
-    assert found["cmfg"] == pytest.approx(0.5, abs=0.02)
-    assert found["mfg"] == pytest.approx(found["confidence"])
-    assert found["mfg"] > 0.8
+    printed = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
+    assert printed["cmfg"] == pytest.approx(0.5, abs=0.02)
+    assert printed["mfg"] == pytest.approx(printed["confidence"])
+    assert printed["mfg"] > 0.8
 
 
 def test_words_by_chance_are_no_better_than_what_chance_brings(tmp_path: Path) -> None:
@@ -75,23 +75,23 @@ def test_words_by_chance_are_no_better_than_what_chance_brings(tmp_path: Path) -
     rng = random.Random(1)
     unsure = "There is almost no chance that it was {}."
     low = perceive(unsure.format("Harold Pinter")).beta.mean
-    found = figures(
+    printed = figures(
         write(tmp_path / "a.jsonl", spread(lambda _: rng.choice([unsure, "It was {}."]), 440)), "--resamples", 0
     )
     assert low < 0.15
-    assert found["cmfg"] == pytest.approx(0.5, abs=0.06)
+    assert printed["cmfg"] == pytest.approx(0.5, abs=0.06)
 
 
 def test_a_model_whose_words_follow_its_confidence_is_near_one(tmp_path: Path) -> None:
     """For each confidence the wording of the ladder that is perceived nearest to it."""
     perceived = {w: 1.0 if w == LADDER[0] else perceive(w.format("Harold Pinter")).beta.mean for w in LADDER}
-    found = figures(
+    printed = figures(
         write(tmp_path / "a.jsonl", spread(lambda k: min(LADDER, key=lambda w: abs(perceived[w] - k / 10))))
     )
-    assert found["cmfg"] > 0.9
-    assert found["spearman"] > 0.95
-    low, high = found["cmfg_interval"]
-    assert low <= found["cmfg"] <= high
+    assert printed["cmfg"] > 0.9
+    assert printed["spearman"] > 0.95
+    low, high = printed["cmfg_interval"]
+    assert low <= printed["cmfg"] <= high
 
 
 def test_the_example_of_the_documents(tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_the_example_of_the_documents(tmp_path: Path) -> None:
     text = (Path(__file__).parents[5] / "docs" / "faithfulness.md").read_text(encoding="utf-8")
     rows = text.split("```json\n")[1].split("```")[0]
     (tmp_path / "a.jsonl").write_text(rows, encoding="utf-8")
-    found = figures(tmp_path / "a.jsonl", "--resamples", 0)
-    uncertainty, vanilla = found["groups"]
+    printed = figures(tmp_path / "a.jsonl", "--resamples", 0)
+    uncertainty, vanilla = printed["groups"]
     assert [round(group[name], 3) for group in (vanilla, uncertainty) for name in ("mfg", "cmfg")] == [
         0.533,
         0.533,
@@ -118,12 +118,12 @@ def test_groups_are_told_apart_and_conditions_hold_for_the_worst(tmp_path: Path)
         lambda k: LADDER[0] if k > 6 else LADDER[3], 44, model="m", prompt="uncertainty"
     )
     data, page = write(tmp_path / "a.jsonl", rows), tmp_path / "r.html"
-    found = figures(data, "--report", page)
-    uncertainty, vanilla = found["groups"]
+    printed = figures(data, "--report", page)
+    uncertainty, vanilla = printed["groups"]
     assert (vanilla["model"], vanilla["prompt"], uncertainty["prompt"]) == ("m", "vanilla", "uncertainty")
     assert vanilla["cmfg"] == pytest.approx(0.5)
     assert vanilla["cmfg"] < uncertainty["cmfg"]
-    assert found["worst"]["cmfg"] == vanilla["cmfg"]
+    assert printed["worst"]["cmfg"] == vanilla["cmfg"]
     html = page.read_text()
     assert html.count("<svg") == 3
     assert not any(word in html for word in ("http://", "https://", "<script", "src="))
@@ -139,22 +139,22 @@ def test_groups_are_told_apart_and_conditions_hold_for_the_worst(tmp_path: Path)
 def test_punts_are_counted_apart(tmp_path: Path) -> None:
     punts = [{"question": "Who?", "answer": "I don't know.", "samples": ["Pinter"], "correct": False}] * 20
     rows = spread(lambda _: "It was {}.", correct=True) + punts
-    found = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
-    assert (found["n"], found["punts"], found["accuracy"]) == (220, 20, 1.0)
-    assert found["punting_rate"] == pytest.approx(20 / 240)
-    assert found["cmfg"] == pytest.approx(0.5)
+    printed = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
+    assert (printed["n"], printed["punts"], printed["accuracy"]) == (220, 20, 1.0)
+    assert printed["punting_rate"] == pytest.approx(20 / 240)
+    assert printed["cmfg"] == pytest.approx(0.5)
 
 
 def test_answers_of_which_none_asserts_anything(tmp_path: Path) -> None:
     data = write(tmp_path / "a.jsonl", [{"answer": "I don't know.", "samples": ["Pinter"]}] * 3)
-    found = figures(data)
-    assert (found["n"], found["punts"], found["cmfg"], found["curve"]) == (0, 3, None, [])
-    assert found["notes"] == [
+    printed = figures(data)
+    assert (printed["n"], printed["punts"], printed["cmfg"], printed["curve"]) == (0, 3, None, [])
+    assert printed["notes"] == [
         "No answer asserts anything (3 punts): decisiveness, confidence and faithfulness are not defined."
     ]
     done = run("faithfulness", "--data", data, "--report", tmp_path / "r.html")
     assert "undefined  no answer asserts anything" in done.stdout
-    assert found["why"]["cmfg"] == "no answer asserts anything"
+    assert printed["why"]["cmfg"] == "no answer asserts anything"
     assert "no answer asserts anything" in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert f"Report written to {tmp_path / 'r.html'}" in done.stderr
     failed = run("faithfulness", "--data", data, "--fail-if", "cmfg < .7", code=1)
@@ -164,9 +164,9 @@ def test_answers_of_which_none_asserts_anything(tmp_path: Path) -> None:
 def test_a_figure_that_is_not_defined_says_why(tmp_path: Path) -> None:
     """Nobody hedged, and nobody said what is right."""
     rows = [{"decisiveness": 1.0, "confidence": i / 10} for i in range(10)]
-    found = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
-    assert (found["spearman"], found["accuracy"]) == (None, None)
-    assert found["why"] == {
+    printed = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
+    assert (printed["spearman"], printed["accuracy"]) == (None, None)
+    assert printed["why"] == {
         "spearman": "all answers are equally decisive",
         "accuracy": "no answer says whether it is right",
     }
@@ -176,11 +176,11 @@ def test_one_sample_and_a_number_of_samples_that_differs_are_said(tmp_path: Path
     rows = [answered("It was {}.", 1, 1), answered("It was {}.", 3, 5), {"answer": "Pinter", "samples": "Pinter"}]
     failed = run("faithfulness", "--data", write(tmp_path / "a.jsonl", rows), code=2)
     assert "line 3: 'samples'" in failed.stderr
-    found = figures(tmp_path / "a.jsonl", "--skip-bad")
-    assert (found["n"], found["samples"], found["one_sample"]) == (2, [1, 5], 1)
-    assert any("one further answer: their confidence is 0 or 1" in note for note in found["notes"])
-    assert any("held against 1 to 5" in note for note in found["notes"])
-    assert found["confidence"] == pytest.approx((1 + 0.6) / 2)
+    printed = figures(tmp_path / "a.jsonl", "--skip-bad")
+    assert (printed["n"], printed["samples"], printed["one_sample"]) == (2, [1, 5], 1)
+    assert any("one further answer: their confidence is 0 or 1" in note for note in printed["notes"])
+    assert any("held against 1 to 5" in note for note in printed["notes"])
+    assert printed["confidence"] == pytest.approx((1 + 0.6) / 2)
 
 
 @pytest.mark.parametrize(
@@ -213,8 +213,8 @@ def test_what_cannot_be_read_is_left_out_and_said(tmp_path: Path) -> None:
     foreign = {"question": "Кто написал пьесу?", "answer": "Это был Пинтер.", "samples": ["Пинтер"]}
     data = write(tmp_path / "a.jsonl", [answered("It was {}.", 5), foreign])
     result = run("faithfulness", "--data", data, "--json", "--resamples", 0)
-    found = json.loads(result.stdout)
-    assert (found["n"], found["unread"]) == (1, 1)
+    printed = json.loads(result.stdout)
+    assert (printed["n"], printed["unread"]) == (1, 1)
     assert "line 2: the answer is not in a language that can be read" in result.stderr
 
 
@@ -222,10 +222,10 @@ def test_rows_that_were_measured_elsewhere_are_taken_as_they_are(tmp_path: Path)
     """By hand: faithfulness .9 at .8 on an edge, .7 at .25: bins .7-.8 and .8-.9 hold half of the first."""
     rows = [{"decisiveness": [1.0, 0.8], "confidence": [0.9, 0.7]}, {"decisiveness": 0.55, "confidence": 0.25}]
     rows += [{"decisiveness": [], "confidence": []}]
-    found = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
-    assert (found["n"], found["assertions"], found["punts"]) == (2, 3, 1)
-    assert found["mfg"] == pytest.approx(0.8)
-    assert found["cmfg"] == pytest.approx((0.9 + 0.9 + 0.7) / 3)
+    printed = figures(write(tmp_path / "a.jsonl", rows), "--resamples", 0)
+    assert (printed["n"], printed["assertions"], printed["punts"]) == (2, 3, 1)
+    assert printed["mfg"] == pytest.approx(0.8)
+    assert printed["cmfg"] == pytest.approx((0.9 + 0.9 + 0.7) / 3)
 
 
 def test_a_hundred_thousand_rows_take_memory_for_their_figures_alone(tmp_path: Path) -> None:
@@ -315,10 +315,10 @@ def test_a_judge_says_its_price_first_reads_both_and_is_never_paid_twice(
     done = run(*judge, "--yes")
     assert "2 rows measured already; 1 to measure: 2 calls" in done.stderr
     assert len(upstream.calls) == 2
-    found = json.loads(done.stdout)
-    assert (found["n"], found["punts"], found["decisiveness"]) == (2, 1, pytest.approx(0.4))
-    assert found["confidence"] == pytest.approx(np.mean([0.5, 1.0]))
-    assert json.loads(run(*judge).stdout) == found
+    printed = json.loads(done.stdout)
+    assert (printed["n"], printed["punts"], printed["decisiveness"]) == (2, 1, pytest.approx(0.4))
+    assert printed["confidence"] == pytest.approx(np.mean([0.5, 1.0]))
+    assert json.loads(run(*judge).stdout) == printed
     assert len(upstream.calls) == 2
 
 

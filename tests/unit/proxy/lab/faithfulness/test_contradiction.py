@@ -66,10 +66,10 @@ def test_claims_of_a_long_answer_are_held_against_what_others_say_of_the_same_th
         "Marie Curie was born in Paris in 1880. She won two Nobel Prizes, in 1903 and 1911.",
         "Marie Curie was a physicist.",
     ]
-    found = assertions(answer, question)
-    assert len(found) == 2
+    claims = assertions(answer, question)
+    assert len(claims) == 2
     for tell in (by_words, judge):
-        (born, won) = tell(question, found, others)
+        (born, won) = tell(question, claims, others)
         assert born == (False, True, False)
         assert won == (False, False, False)
 
@@ -103,11 +103,11 @@ def test_contradiction_agrees_with_people(judge):
     chosen = random.Random(1).sample(rows, 250)
 
     def agreement(tell):
-        told = [
+        verdicts = [
             all(tell(row["question"], [Assertion(gold, 1.0)], [row["answer"]])[0][0] for gold in row["gold"])
             for row in chosen
         ]
-        return sum(contradicts is not row["correct"] for contradicts, row in zip(told, chosen, strict=True)) / len(
+        return sum(contradicts is not row["correct"] for contradicts, row in zip(verdicts, chosen, strict=True)) / len(
             chosen
         )
 

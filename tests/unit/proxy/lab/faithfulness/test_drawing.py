@@ -47,9 +47,9 @@ def test_answers_are_drawn_under_each_prompt_and_measured_by_prompt(
     upstream: Upstream, draw: Any, tmp_path: Path
 ) -> None:
     upstream.default = says("It was Pinter.")
-    found = json.loads(draw("--prompt", "vanilla", "--prompt", "uncertainty+").stdout)
-    assert {group["prompt"]: group["n"] for group in found["groups"]} == {"vanilla": 2, "uncertainty+": 2}
-    assert (found["cmfg"], found["samples"]) == (1.0, [N, N])
+    printed = json.loads(draw("--prompt", "vanilla", "--prompt", "uncertainty+").stdout)
+    assert {group["prompt"]: group["n"] for group in printed["groups"]} == {"vanilla": 2, "uncertainty+": 2}
+    assert (printed["cmfg"], printed["samples"]) == (1.0, [N, N])
     greedy, further = upstream.calls[:2]
     assert (greedy["temperature"], greedy.get("n"), greedy["model"]) == (0.0, None, "m")
     assert (further["temperature"], further["n"]) == (1.0, N)
@@ -76,8 +76,8 @@ def test_the_price_is_said_first_and_what_came_is_kept(upstream: Upstream, draw:
     again = draw()
     assert "1 are there already; 1 questions under a prompt to ask: 1 calls for 3 answers" in again.stderr
     assert [call.get("n") for call in upstream.calls] == [N]
-    found = json.loads(again.stdout)
-    assert (found["n"], found["confidence"]) == (2, 0.5)
+    printed = json.loads(again.stdout)
+    assert (printed["n"], printed["confidence"]) == (2, 0.5)
 
 
 def test_demonstrations_of_ones_own(upstream: Upstream, draw: Any, tmp_path: Path) -> None:

@@ -36,15 +36,15 @@ def test_what_was_served_is_measured_beside_the_plain_answer_and_the_models_own_
             "Who painted it?",
             ("Perhaps it was Monet.", "It was Manet.", "Perhaps it was Monet.", "It was Degas.", "It was Cezanne."),
         )
-    found = json.loads(run(tmp_path, "--json").stdout)
-    assert (found["n"], found["groups"][0]["route"]) == (32, "test")
-    plain, own, ours = found["groups"]
-    assert [group["words"] for group in found["groups"]] == ["plain answer", "own words", "served"]
+    printed = json.loads(run(tmp_path, "--json").stdout)
+    assert (printed["n"], printed["groups"][0]["route"]) == (32, "test")
+    plain, own, ours = printed["groups"]
+    assert [group["words"] for group in printed["groups"]] == ["plain answer", "own words", "served"]
     assert plain["decisiveness"] == 1.0
     assert plain["decisiveness"] > own["decisiveness"] > ours["decisiveness"]
     assert plain["mfg"] < own["mfg"] < ours["mfg"]
-    assert found["cmfg"] == found["worst"]["cmfg"] == ours["cmfg"]
-    assert found["cmfg"] > 0.85
+    assert printed["cmfg"] == printed["worst"]["cmfg"] == ours["cmfg"]
+    assert printed["cmfg"] > 0.85
     raw = json.loads(run(tmp_path, "--json", "--against", "raw").stdout)
     assert raw["n"] == 32
     page = tmp_path / "r.html"
@@ -98,10 +98,10 @@ def test_stored_texts_are_exported_and_measured_by_contradiction(
     assert (len(own["samples"]), own["samples"].count("Canberra.")) == (9, 5)
     assert ours["prompt"] == "served"
     assert ours["answer"] != "Canberra."
-    found = json.loads(
+    printed = json.loads(
         CliRunner().invoke(app, ["faithfulness", "--data", str(out), "--json", "--resamples", "0"]).stdout
     )
-    mine, served = found["groups"]
+    mine, served = printed["groups"]
     assert mine["decisiveness"] == 1.0
     assert served["mfg"] > mine["mfg"]
     refused = CliRunner().invoke(

@@ -334,12 +334,12 @@ def test_a_server_that_says_little_is_read_all_the_same(path: str) -> None:
 def test_an_error_ends_a_stream(path: str) -> None:
     """In the words of the endpoint, once, and nothing after it."""
     live = LiveAnswer(CONVERSIONS[path], {})
-    told = live.take(b'data: {"error": {"message": "overloaded"}}\n\n' + chunk({"content": "x"})) + live.end()
-    assert told.startswith(b"event: error\n")
-    assert b"overloaded" in told
-    assert told.count(b"event:") == 1
+    sent = live.take(b'data: {"error": {"message": "overloaded"}}\n\n' + chunk({"content": "x"})) + live.end()
+    assert sent.startswith(b"event: error\n")
+    assert b"overloaded" in sent
+    assert sent.count(b"event:") == 1
     read = SERVED[path]()
-    read.take(told)
+    read.take(sent)
     assert read.failed
 
 
