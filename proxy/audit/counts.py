@@ -5,20 +5,31 @@ Plain functions of a connection that reads one snapshot (`AuditStore.read`).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import sqlalchemy as sa
 
 from hedgerow.proxy.audit.engine import Connection
-from hedgerow.proxy.audit.hours import CELLS, HOUR_S, SUMMED, Parts, Stretch, cell, parts_of, row_sums, served_marker
+from hedgerow.proxy.audit.hours import (
+    CELLS,
+    HOUR_S,
+    MARKER,
+    SERVED_MARKER,
+    SUMMED,
+    Parts,
+    Stretch,
+    cell,
+    parts_of,
+    row_sums,
+    served_marker,
+)
 from hedgerow.proxy.audit.queries import Period, of_route
-from hedgerow.proxy.audit.tables import answers, hour_counts, hour_endings, verdicts
+from hedgerow.proxy.audit.tables import answers, hour_counts, hour_endings
 
-TOKENS = ("answer", "samples", "rewrite", "escalation")
-"""What tokens are spent on, in the order of `Tally.tokens`."""
+_ALIKE = ("route", "mode", "status", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +37,7 @@ class Tally:
     """Requests of one route in one stretch of time that ended alike, with the tokens and the dollars that they cost.
 
     Attributes:
+        tokens: spent on what `PURPOSES` names.
         costs: of answers, and of their calibration; over those requests of which both are known.
         unpriced: answers with a confidence of which not both are known.
     """
@@ -45,26 +57,35 @@ class Tally:
 def tallies(connection: Connection, period: Period, bucket_s: float, route: str | None = None) -> list[Tally]:
     """Everything that is counted; several tallies may be of requests that are alike in all that they are counted by.
 
-    Buckets are numbered from the period's beginning (from 1970 where it has none). In buckets of more than an hour one that is summed up
-    counts whole, where its middle lies: at most half an hour of requests then stands in the neighbouring bucket.
+    Buckets are those of `_bucket`.
     """
-    start = period.since or 0.0
-    if bucket_s <= HOUR_S:
-        parts = Parts(0, -1, (Stretch.of(period.since, period.until),))
-    else:
-        parts = parts_of(connection, period.since, period.until)
+    parts = _parts(connection, period, bucket_s)
     found: list[Tally] = []
     for stretch in parts.between:
-        bucket = sa.cast(sa.func.floor((answers.c.created_at - start) / bucket_s), sa.Integer).label("bucket")
-        keys = (bucket, answers.c.route, answers.c.mode, answers.c.status, answers.c.reason)
+        keys = (_bucket(answers.c.created_at, period, bucket_s), *(answers.c[name] for name in _ALIKE))
         rows = sa.select(*keys, *row_sums()).where(stretch.holds(answers.c.created_at), *of_route(route))
         found += _read(connection, rows.group_by(*keys))
     h = hour_endings.c
-    middle = sa.cast(sa.func.floor((h.hour + HOUR_S / 2 - start) / bucket_s), sa.Integer).label("bucket")
-    keys = (middle, h.route, h.mode, h.status, h.reason)
+    keys = (_bucket(h.hour + HOUR_S / 2, period, bucket_s), *(h[name] for name in _ALIKE))
     sums = (sa.func.sum(h[name]) for name in SUMMED)
     chosen = sa.select(*keys, *sums).where(parts.holds(h.hour), *_of_route(h.route, route)).group_by(*keys)
     return [*found, *_read(connection, chosen)]
+
+
+def _parts(connection: Connection, period: Period, bucket_s: float) -> Parts:
+    """The parts of a period; rows alone where buckets are no longer than an hour."""
+    if bucket_s <= HOUR_S:
+        return Parts(0, -1, (Stretch.of(period.since, period.until),))
+    return parts_of(connection, period.since, period.until)
+
+
+def _bucket(moment: sa.ColumnElement[Any], period: Period, bucket_s: float) -> sa.ColumnElement[int]:
+    """The number of a moment's bucket, from the period's beginning (from 1970 where it has none).
+
+    An hour that is summed up counts whole, where its middle lies: at most half an hour of requests then stands in the neighbouring bucket.
+    """
+    start = period.since or 0.0
+    return sa.cast(sa.func.floor((moment - start) / bucket_s), sa.Integer).label("bucket")
 
 
 def _read(connection: Connection, statement: sa.Select[Any]) -> Iterator[Tally]:
@@ -78,18 +99,20 @@ def histogram(connection: Connection, period: Period, route: str | None = None) 
     """How many answers have which mean confidence, raw and calibrated, in `CELLS` equal cells of [0, 1]."""
     a = answers.c
     parts = parts_of(connection, period.since, period.until)
-    counted = []
-    for kind, alpha, beta in (("raw", a.raw_alpha, a.raw_beta), ("calibrated", a.alpha, a.beta)):
-        number = Counter[int]()
-        at = cell(alpha, beta).label("cell")
-        for stretch in parts.between:
-            rows = sa.select(at, sa.func.count()).where(alpha.is_not(None), stretch.holds(a.created_at))
-            for index, count in connection.execute(rows.where(*of_route(route)).group_by(at)):
-                number[index] += count
-        for sums in _hour_counts(connection, kind, parts, route):
-            number[int(sums.name)] += int(sums.answers)
-        counted.append([number[index] for index in range(CELLS)])
-    return counted[0], counted[1]
+    raw, calibrated = Counter[int](), Counter[int]()
+    cells = (cell(a.raw_alpha, a.raw_beta).label("raw"), cell(a.alpha, a.beta).label("calibrated"))
+    known = a.raw_alpha.is_not(None) | a.alpha.is_not(None)
+    for stretch in parts.between:
+        rows = sa.select(*cells, sa.func.count()).where(known, stretch.holds(a.created_at), *of_route(route))
+        for raw_cell, calibrated_cell, number in connection.execute(rows.group_by(*cells)):
+            raw[raw_cell] += number
+            calibrated[calibrated_cell] += number
+    h = hour_counts.c
+    counted = sa.select(h.kind, h.name, sa.func.sum(h.answers)).where(h.kind.in_(("raw", "calibrated")))
+    counted = counted.where(parts.holds(h.hour), *_of_route(h.route, route)).group_by(h.kind, h.name)
+    for kind, name, number in connection.execute(counted):
+        (raw if kind == "raw" else calibrated)[int(name)] += int(number)
+    return [raw[index] for index in range(CELLS)], [calibrated[index] for index in range(CELLS)]
 
 
 def abstained(connection: Connection, period: Period, route: str | None = None) -> int:
@@ -105,75 +128,50 @@ def abstained(connection: Connection, period: Period, route: str | None = None) 
 
 
 @dataclass(frozen=True, slots=True)
-class MarkerSums:
-    """Answers of one route that bore one marker (`<several>`: more), and their raw confidences summed, and squared and summed."""
+class Sums:
+    """Raw confidences of any number of answers: how many, their sum, and that of their squares."""
 
-    route: str
-    marker: str
-    answers: int
-    total: float
-    squares: float
+    answers: int = 0
+    total: float = 0.0
+    squares: float = 0.0
 
-
-MarkerKind = Literal["marker", "served"]
-"""Of the draft's own words, or of what was served, where a hedge of ours goes by its id."""
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(self.answers + other.answers, self.total + other.total, self.squares + other.squares)
 
 
 def marker_sums(
-    connection: Connection, period: Period, route: str | None = None, kind: MarkerKind = "marker"
-) -> list[MarkerSums]:
-    """Of a period, by route and marker; answers whose marker was not read (rows from before schema 0011, other languages) are left out."""
-    a, name = answers.c, _marker(kind)
+    connection: Connection, period: Period, bucket_s: float, route: str | None = None
+) -> dict[tuple[str, int, str, str], Sums]:
+    """By kind of marker, bucket (`_bucket`), route and marker (`<several>`: more than one).
+
+    `MARKER` is the draft's own; `SERVED_MARKER` that of the answer as it was served, where a hedge of ours has its id. Answers
+    whose marker was not read (rows from before schema 0011, other languages) are left out.
+    """
+    a, names = answers.c, (answers.c.own_marker.label("own"), served_marker().label("served"))
     mean = a.raw_alpha / (a.raw_alpha + a.raw_beta)
-    parts = parts_of(connection, period.since, period.until)
-    found: dict[tuple[str, str], MarkerSums] = {}
-
-    def add(name: str, marker: str, number: int, total: float, squares: float) -> None:
-        old = found.get((name, marker), MarkerSums(name, marker, 0, 0.0, 0.0))
-        added = (old.answers + int(number), old.total + float(total), old.squares + float(squares))
-        found[name, marker] = MarkerSums(name, marker, *added)
-
+    parts = _parts(connection, period, bucket_s)
+    pooled: defaultdict[tuple[str, int, str, str], Sums] = defaultdict(Sums)
     for stretch in parts.between:
-        rows = (
-            sa.select(a.route, name, sa.func.count(), sa.func.sum(mean), sa.func.sum(mean * mean))
-            .where(name.is_not(None), a.route.is_not(None), stretch.holds(a.created_at), *of_route(route))
-            .group_by(a.route, name)
+        keys = (_bucket(a.created_at, period, bucket_s), a.route, *names)
+        rows = sa.select(*keys, sa.func.count(), sa.func.sum(mean), sa.func.sum(mean * mean)).where(
+            a.own_marker.is_not(None), a.route.is_not(None), stretch.holds(a.created_at), *of_route(route)
         )
-        for row in connection.execute(rows):
-            add(*row)
-    for sums in _hour_counts(connection, kind, parts, route):
-        if sums.route:
-            add(sums.route, sums.name, sums.answers, sums.total, sums.squares)
-    return [found[key] for key in sorted(found)]
-
-
-def marker_verdicts(
-    connection: Connection, period: Period, route: str | None = None, kind: MarkerKind = "marker"
-) -> dict[tuple[str, str], tuple[int, float]]:
-    """By route and marker: current verdicts on the answers of a period, and their sum."""
-    a, v, name = answers.c, verdicts.c, _marker(kind)
-    graded = (
-        sa.select(a.route, name, sa.func.count(), sa.func.sum(v.correct))
-        .join_from(verdicts, answers, v.answer_id == a.id)
-        .where(v.current, name.is_not(None), a.route.is_not(None), period.holds(a.created_at), *of_route(route))
-        .group_by(a.route, name)
-    )
-    return {(of, marker): (int(n), float(right)) for of, marker, n, right in connection.execute(graded)}
-
-
-def _marker(kind: MarkerKind) -> sa.ColumnElement[Any]:
-    return (answers.c.own_marker if kind == "marker" else served_marker()).label("marker_name")
-
-
-def _hour_counts(connection: Connection, kind: str, parts: Parts, route: str | None) -> sa.Result[Any]:
+        for bucket, of, own, served, *sums in connection.execute(rows.group_by(*keys)):
+            for kind, marker in ((MARKER, own), (SERVED_MARKER, served)):
+                if marker is not None:
+                    pooled[kind, bucket, of, marker] += _sums(*sums)
     h = hour_counts.c
-    sums = (
-        sa.func.sum(h.answers).label("answers"),
-        sa.func.sum(h.total).label("total"),
-        sa.func.sum(h.squares).label("squares"),
-    )
-    chosen = sa.select(h.route, h.name, *sums).where(h.kind == kind, parts.holds(h.hour), *_of_route(h.route, route))
-    return connection.execute(chosen.group_by(h.route, h.name))
+    by = (h.kind, _bucket(h.hour + HOUR_S / 2, period, bucket_s), h.route, h.name)
+    counted = sa.select(*by, *(sa.func.sum(column) for column in (h.answers, h.total, h.squares)))
+    counted = counted.where(h.kind.in_((MARKER, SERVED_MARKER)), h.route != "", *_of_route(h.route, route))
+    for kind, bucket, of, marker, *sums in connection.execute(counted.where(parts.holds(h.hour)).group_by(*by)):
+        pooled[kind, bucket, of, marker] += _sums(*sums)
+    return dict(pooled)
+
+
+def _sums(number: Any, total: Any, squares: Any) -> Sums:
+    """As a database gives them; PostgreSQL's sums of integers are decimals."""
+    return Sums(int(number), float(total), float(squares))
 
 
 def _of_route(column: sa.ColumnElement[Any], route: str | None) -> tuple[sa.ColumnElement[bool], ...]:

@@ -25,9 +25,13 @@ SETTLED_S = 2 * LATE_S
 """How long after its end an hour is summed up; clocks of processes may differ by what this is more than `LATE_S`."""
 CELLS = 20
 """Equal cells of [0, 1] in which mean confidences are counted."""
-TOKENS = ("tokens_answer", "tokens_samples", "tokens_rewrite", "tokens_escalation")
+PURPOSES = ("answer", "samples", "rewrite", "escalation")
+"""What tokens are spent on."""
+MARKER, SERVED_MARKER = "marker", "served"
+"""Kinds of `hour_counts`: answers by the draft's own marker, and by that of what was served (`served_marker`)."""
+_TOKENS = tuple(f"tokens_{purpose}" for purpose in PURPOSES)
 COSTS = ("cost_answer", "cost_calibration")
-SUMMED = ("requests", *TOKENS, "duration_ms", *COSTS, "unpriced")
+SUMMED = ("requests", *_TOKENS, "duration_ms", *COSTS, "unpriced")
 """What is summed over requests that ended alike, as `hour_endings` names it."""
 _HEDGED = sa.literal_column(f"'{Status.HEDGED}'", sa.String)
 _ABSTAINED = sa.literal_column(f"'{Status.ABSTAINED}'", sa.String)
@@ -89,7 +93,7 @@ def row_sums() -> list[sa.ColumnElement[Any]]:
     known = a.cost_answer.is_not(None) & a.cost_calibration.is_not(None)
     return [
         sa.func.count(),
-        *(sa.func.sum(a[name]) for name in TOKENS),
+        *(sa.func.sum(a[name]) for name in _TOKENS),
         sa.func.sum(a.duration_ms),
         *(sa.func.sum(sa.case((known, a[name]), else_=0.0)) for name in COSTS),
         sa.func.sum(sa.case((a.raw_alpha.is_not(None) & ~known, 1), else_=0)),
@@ -163,8 +167,8 @@ def _sum_up(connection: Connection, hour: int) -> None:
     for kind, name, whose in (
         ("raw", sa.cast(cell(a.raw_alpha, a.raw_beta), sa.String), a.raw_alpha.is_not(None)),
         ("calibrated", sa.cast(cell(a.alpha, a.beta), sa.String), a.alpha.is_not(None)),
-        ("marker", a.own_marker, a.own_marker.is_not(None)),
-        ("served", served_marker(), served_marker().is_not(None)),
+        (MARKER, a.own_marker, a.own_marker.is_not(None)),
+        (SERVED_MARKER, served_marker(), served_marker().is_not(None)),
     ):
         keys = (sa.func.coalesce(a.route, ""), name)
         sums = (sa.func.count(), sa.func.sum(mean), sa.func.sum(mean * mean))

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from hedgerow.proxy.audit.engine import Connection
+from hedgerow.proxy.audit.hours import served_marker
 from hedgerow.proxy.audit.tables import alarms, answers, changes, claim_verdicts, texts, verdicts
 from hedgerow.proxy.audit.verdicts import PICKED
 from hedgerow.proxy.types import CLAIM_SIGNAL, Json
@@ -23,7 +24,7 @@ T = TypeVar("T")
 Floats = NDArray[np.float64]
 Query = Callable[[Connection], T]
 MAX_LABELLED = 20_000
-"""Newest labelled answers from which figures are computed; more would only make the page slow."""
+"""Newest verdicts from which figures are computed; more would only make the page slow."""
 MAX_LISTED = 200
 SURPRISES_READ = 500
 """Most surprising answers among which equal ones are counted."""
@@ -56,10 +57,11 @@ class LabelledAnswers:
 
     Attributes:
         route, map_id, model, signal: names; None where there is none.
+        marker, served_marker: the draft's own, and that of the answer as it was served (`hours.served_marker`); None of a claim.
         raw, calibrated, perceived: (alpha, beta); NaN in `perceived` where it was not measured.
         correct: 0..1.
         fd_raw, fd, fd_perceived: nats; NaN where there is none.
-        complete: False where there are more than `MAX_LABELLED`, and these are the newest.
+        complete: False where there are more than `MAX_LABELLED`, and these have the newest verdicts.
     """
 
     created_at: NDArray[np.float64]
@@ -67,6 +69,8 @@ class LabelledAnswers:
     map_id: NDArray[np.object_]
     model: NDArray[np.object_]
     signal: NDArray[np.object_]
+    marker: NDArray[np.object_]
+    served_marker: NDArray[np.object_]
     raw: tuple[NDArray[np.float64], NDArray[np.float64]]
     calibrated: tuple[NDArray[np.float64], NDArray[np.float64]]
     perceived: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -87,6 +91,8 @@ class LabelledAnswers:
             self.map_id[chosen],
             self.model[chosen],
             self.signal[chosen],
+            self.marker[chosen],
+            self.served_marker[chosen],
             (self.raw[0][chosen], self.raw[1][chosen]),
             (self.calibrated[0][chosen], self.calibrated[1][chosen]),
             (self.perceived[0][chosen], self.perceived[1][chosen]),
@@ -101,15 +107,14 @@ class LabelledAnswers:
 def labelled(connection: Connection, period: Period, route: str | None = None) -> LabelledAnswers:
     """Answers with a confidence that a verdict has scored, without those that the review queue picked for their confidence: they say nothing of the whole."""
     a, v = answers.c, verdicts.c
-    figures = (a.raw_alpha, a.raw_beta, a.alpha, a.beta, a.perceived_alpha, a.perceived_beta)
+    betas = (a.raw_alpha, a.raw_beta, a.alpha, a.beta, a.perceived_alpha, a.perceived_beta)
     statement = (
         sa.select(
-            a.route, a.map_id, a.model, a.signal, a.created_at, *figures, v.correct, v.fd_raw, v.fd, v.fd_perceived
+            *_names(a.own_marker, served_marker()), a.created_at, *betas, v.correct, v.fd_raw, v.fd, v.fd_perceived
         )
         .join(verdicts, v.answer_id == a.id)
-        .where(v.current, v.fd.is_not(None), period.holds(a.created_at), *of_route(route))
-        .where(sa.func.coalesce(v.propensity, 1.0) > PICKED)
-        .order_by(a.created_at.desc())
+        .where(*_newest(v, period, route))
+        .order_by(v.created_at.desc())
         .limit(MAX_LABELLED + 1)
     )
     return _columns(connection.execute(statement).all())
@@ -117,42 +122,45 @@ def labelled(connection: Connection, period: Period, route: str | None = None) -
 
 def labelled_claims(connection: Connection, period: Period, route: str | None = None) -> LabelledAnswers:
     """Claims of long answers that a verdict has scored, each with a confidence of its own, likewise; none of them is perceived by itself."""
-    a, v = answers.c, claim_verdicts.c
-    unknown = sa.null().label("perceived")
+    a, v, unknown = answers.c, claim_verdicts.c, sa.null()
+    betas = (v.raw_alpha, v.raw_beta, v.alpha, v.beta, unknown, unknown)
     statement = (
-        sa.select(
-            a.route,
-            a.map_id,
-            a.model,
-            a.signal,
-            a.created_at,
-            v.raw_alpha,
-            v.raw_beta,
-            v.alpha,
-            v.beta,
-            unknown,
-            unknown,
-        )
-        .add_columns(v.correct, v.fd_raw, v.fd, unknown)
+        sa.select(*_names(unknown, unknown), a.created_at, *betas, v.correct, v.fd_raw, v.fd, unknown)
         .join(claim_verdicts, v.answer_id == a.id)
-        .where(v.current, v.fd.is_not(None), a.signal == CLAIM_SIGNAL, period.holds(a.created_at), *of_route(route))
-        .where(sa.func.coalesce(v.propensity, 1.0) > PICKED)
-        .order_by(a.created_at.desc(), v.claim)
+        .where(*_newest(v, period, route), a.signal == CLAIM_SIGNAL)
+        .order_by(v.created_at.desc(), v.claim)
         .limit(MAX_LABELLED + 1)
     )
     return _columns(connection.execute(statement).all())
 
 
+def _names(marker: sa.ColumnElement[Any], served: sa.ColumnElement[Any]) -> Sequence[sa.ColumnElement[Any]]:
+    a = answers.c
+    return a.route, a.map_id, a.model, a.signal, marker, served
+
+
+def _newest(v: Any, period: Period, route: str | None) -> Sequence[sa.ColumnElement[bool]]:
+    """Current verdicts, by their moments: none is older than its answer. The sum with nothing keeps databases from starting at the answers' moments:
+    they walk the verdicts, the newest first, until they have enough.
+    """
+    drawn = sa.func.coalesce(v.propensity, 1.0) > PICKED
+    since = () if period.since is None else (v.created_at >= period.since,)
+    a = answers.c
+    return v.current, *since, v.fd.is_not(None), drawn, period.holds(a.created_at + 0.0), *of_route(route)
+
+
 def _columns(fetched: Sequence[Any]) -> LabelledAnswers:
-    rows = fetched[:MAX_LABELLED]
-    names = np.array([tuple(row[:4]) for row in rows], dtype=object).reshape(-1, 4)
-    columns = np.array([tuple(row[4:]) for row in rows], dtype=np.float64).reshape(-1, 11).T
+    rows = sorted(fetched[:MAX_LABELLED], key=lambda row: -row.created_at)
+    names = np.array([tuple(row[:6]) for row in rows], dtype=object).reshape(-1, 6)
+    columns = np.array([tuple(row[6:]) for row in rows], dtype=np.float64).reshape(-1, 11).T
     return LabelledAnswers(
         created_at=columns[0],
         route=names[:, 0],
         map_id=names[:, 1],
         model=names[:, 2],
         signal=names[:, 3],
+        marker=names[:, 4],
+        served_marker=names[:, 5],
         raw=(columns[1], columns[2]),
         calibrated=(columns[3], columns[4]),
         perceived=(columns[5], columns[6]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -136,6 +137,10 @@ chains = sa.Table(
 )
 
 
+CURRENT: Mapping[str, Any] = {"sqlite_where": sa.text("current = 1"), "postgresql_where": sa.text("current")}
+"""Of an index of the verdicts that count, in the words that queries use: SQLite knows an index's condition by its form."""
+
+
 def _verdict_columns() -> list[sa.Column[Any]]:
     """What every verdict has: its answer, the outcome, who says so, and the scores of the confidence."""
     return [
@@ -166,15 +171,10 @@ verdicts = sa.Table(
     *_verdict_columns(),
     sa.Column("fd_perceived", sa.Float, comment="nats, of the perceived confidence"),
 )
-sa.Index(
-    "ix_verdicts_current",
-    verdicts.c.answer_id,
-    unique=True,
-    sqlite_where=verdicts.c.current,
-    postgresql_where=verdicts.c.current,
-)
+sa.Index("ix_verdicts_current", verdicts.c.answer_id, unique=True, **CURRENT)
 """At most one verdict of an answer counts: take the mark from the old one before the new one gets it."""
-sa.Index("ix_verdicts_fd", verdicts.c.fd, sqlite_where=verdicts.c.current, postgresql_where=verdicts.c.current)
+sa.Index("ix_verdicts_newest", verdicts.c.created_at, **CURRENT)
+sa.Index("ix_verdicts_fd", verdicts.c.fd, **CURRENT)
 
 claim_verdicts = sa.Table(
     "claim_verdicts",
@@ -187,14 +187,8 @@ claim_verdicts = sa.Table(
     sa.Column("beta", sa.Float, comment="calibrated"),
     comment="Verdicts on single claims of long answers, apart from those on whole answers.",
 )
-sa.Index(
-    "ix_claim_verdicts_current",
-    claim_verdicts.c.answer_id,
-    claim_verdicts.c.claim,
-    unique=True,
-    sqlite_where=claim_verdicts.c.current,
-    postgresql_where=claim_verdicts.c.current,
-)
+sa.Index("ix_claim_verdicts_current", claim_verdicts.c.answer_id, claim_verdicts.c.claim, unique=True, **CURRENT)
+sa.Index("ix_claim_verdicts_newest", claim_verdicts.c.created_at, **CURRENT)
 
 changes = sa.Table(
     "changes",

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from hedgerow.calibration.metrics import Interval
 from hedgerow.proxy.audit.engine import Engine, transaction
-from hedgerow.proxy.audit.queries import Period
+from hedgerow.proxy.audit.queries import Period, labelled
 from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.monitoring.markers import (
     MIN_ANSWERS,
@@ -31,8 +31,9 @@ def read_drift(engine: Engine, since: float, route: str | None = None) -> list[M
     Raises:
         StoreError: the store cannot be read.
     """
-    with transaction(engine) as connection:
-        return drift_of_markers(connection, Period(since, time.time()), route)
+    period = Period(since, time.time())
+    with transaction(engine, "snapshot") as connection:
+        return drift_of_markers(connection, period, labelled(connection, period, route), route)
 
 
 def in_json(row: MarkerDrift) -> Json:

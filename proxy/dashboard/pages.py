@@ -201,7 +201,7 @@ def overview(
         claims=figures.claim_figures(claims),
         claim_diagrams=figures.diagrams(claims),
         faithful=faithful.voices(said),
-        markers=markers.drift_of_markers(connection, buckets.period, route),
+        markers=markers.drift_of_markers(connection, buckets.period, labelled, route),
         surprises=queries.surprises(connection, buckets.period, route, limit=3),
         alarms=[alarm for alarm in alarms if route in (None, alarm["route"])],
         complete=labelled.complete,

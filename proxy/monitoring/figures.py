@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.calibration.metrics import Interval, bootstrap_interval, generalised_ece, smooth_ece, smooth_ece_interval
-from hedgerow.proxy.audit.counts import TOKENS, Tally
+from hedgerow.proxy.audit.counts import Tally
+from hedgerow.proxy.audit.hours import PURPOSES
 from hedgerow.proxy.audit.queries import LabelledAnswers, Period
 from hedgerow.proxy.monitoring.diagrams import Reliability, reliability
 from hedgerow.proxy.types import Json
@@ -153,7 +154,7 @@ def route_figures(
     for tally in counted:
         by_bucket[min(tally.bucket, buckets.number - 1)] += tally.requests
         by_status[tally.status] += tally.requests
-        tokens.update(dict(zip(TOKENS, tally.tokens, strict=True)))
+        tokens.update(dict(zip(PURPOSES, tally.tokens, strict=True)))
     requests = by_status.total()
     raw, fd, ece, ece_raw = None, None, None, None
     if len(labelled) >= MIN_VERDICTS:
@@ -229,7 +230,7 @@ def volumes(counted: Sequence[Tally], buckets: Buckets) -> Json:
     """Requests and tokens by time, as columns for the charts."""
     number = buckets.number
     requests, hedged = np.zeros(number), np.zeros(number)
-    tokens = np.zeros((len(TOKENS), number))
+    tokens = np.zeros((len(PURPOSES), number))
     for tally in counted:
         at = min(tally.bucket, number - 1)
         requests[at] += tally.requests

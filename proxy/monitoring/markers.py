@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
-from math import sqrt
+from math import inf, nextafter, sqrt
 
 import numpy as np
 
@@ -15,9 +14,10 @@ from hedgerow.calibration.metrics import Interval, wilson_interval
 from hedgerow.lexicon import load
 from hedgerow.lexicon.perception.markers import SEVERAL, standard
 from hedgerow.lexicon.perception.people import people_read
-from hedgerow.proxy.audit.counts import MarkerKind, MarkerSums, marker_sums, marker_verdicts
+from hedgerow.proxy.audit.counts import Sums, marker_sums
 from hedgerow.proxy.audit.engine import Connection
-from hedgerow.proxy.audit.queries import Period
+from hedgerow.proxy.audit.hours import MARKER, SERVED_MARKER
+from hedgerow.proxy.audit.queries import LabelledAnswers, Period
 from hedgerow.proxy.audit.spoken import OWN_WORDS, SERVED
 
 MIN_ANSWERS = 20
@@ -28,8 +28,8 @@ STEPS = 6
 """Steps of a curve in each of the two periods."""
 MIN_STEP = 5
 """Fewest answers that a step's confidence is reported from."""
-WORDINGS: Mapping[str, MarkerKind] = {OWN_WORDS: "marker", SERVED: "served"}
-"""By whose words they are, the kind of their counts."""
+WORDINGS = {MARKER: OWN_WORDS, SERVED_MARKER: SERVED}
+"""By the kind of their sums, whose words markers are."""
 _Z = 1.96
 
 
@@ -54,7 +54,8 @@ class MarkerDrift:
         earlier: the same of the period before; None where it has too few of them.
         change: `mic` less `earlier`, with the 95 % interval of the difference (Welch's, by the normal distribution).
         people: the confidence that people read in the marker; None where that is not known.
-        graded, right: current verdicts on the answers of the period, and how often they are right, with Wilson's interval; None without a verdict.
+        graded, right: verdicts on the answers of the period (`queries.labelled`), and how often they are right, with Wilson's interval; None without a
+            verdict.
         curve: both periods in steps, oldest first, the later half being the period; empty where there is none before.
     """
 
@@ -81,48 +82,47 @@ _Key = tuple[str, str, str]
 """Wording, route, marker."""
 
 
-@dataclass(slots=True)
-class Sums:
-    """Raw confidences summed, and squared and summed, of any number of answers."""
+def drift_of_markers(
+    connection: Connection, period: Period, labelled: LabelledAnswers, route: str | None = None
+) -> list[MarkerDrift]:
+    """The most frequent markers of a period, beside the stretch of the same length before it (all time has none).
 
-    answers: int = 0
-    total: float = 0.0
-    squares: float = 0.0
-
-    def add(self, other: Sums | MarkerSums) -> None:
-        """Take in others."""
-        self.answers += other.answers
-        self.total += other.total
-        self.squares += other.squares
-
-
-def drift_of_markers(connection: Connection, period: Period, route: str | None = None) -> list[MarkerDrift]:
-    """The most frequent markers of a period, beside the stretch of the same length before it (all time has none)."""
-    edges = _edges(period)
-    periods = [Period(*at) for at in pairwise(edges)] if edges else [period]
-    steps = [
-        by_marker({words: marker_sums(connection, at, route, kind) for words, kind in WORDINGS.items()})
-        for at in periods
-    ]
-    verdicts = {words: marker_verdicts(connection, period, route, kind) for words, kind in WORDINGS.items()}
-    return drift(steps, edges, verdicts)
-
-
-def _edges(period: Period) -> list[float]:
-    """The moments around the steps of both stretches; none for all time."""
+    Args:
+        connection: of one snapshot.
+        period: which answers.
+        labelled: those of the period that have a verdict.
+        route: of one route only.
+    """
+    graded = _graded(labelled)
     if period.since is None:
-        return []
-    step = (period.until - period.since) / STEPS
-    return [period.until - step * left for left in range(2 * STEPS, -1, -1)]
+        return drift(in_steps(marker_sums(connection, period, period.until + 1.0, route), 1), (), graded)
+    length = period.until - period.since
+    edges = [period.since + length * (at / STEPS - 1.0) for at in range(2 * STEPS + 1)]
+    halves = Period(edges[0], nextafter(period.since, -inf)), period
+    steps = [in_steps(marker_sums(connection, half, length / STEPS, route), STEPS) for half in halves]
+    return drift([*steps[0], *steps[1]], edges, graded)
 
 
-def by_marker(sums: Mapping[str, Iterable[MarkerSums]]) -> dict[_Key, Sums]:
-    """Sums by wording, route and standardised marker; answers with several markers are left out."""
-    pooled: defaultdict[_Key, Sums] = defaultdict(Sums)
-    for words, each in sums.items():
-        for of in each:
-            pooled[words, of.route, _name_of(of.marker)].add(of)
-    return {key: of for key, of in pooled.items() if key[2] != SEVERAL}
+def in_steps(sums: Mapping[tuple[str, int, str, str], Sums], number: int) -> list[dict[_Key, Sums]]:
+    """Sums by wording, route and standardised marker, in so many steps; answers with several markers are left out."""
+    steps = [defaultdict[_Key, Sums](Sums) for _ in range(number)]
+    for (kind, bucket, route, marker), of in sums.items():
+        name = _name_of(marker)
+        if name != SEVERAL:
+            steps[min(bucket, number - 1)][WORDINGS[kind], route, name] += of
+    return [dict(step) for step in steps]
+
+
+def _graded(labelled: LabelledAnswers) -> dict[_Key, tuple[int, float]]:
+    """By wording, route and standardised marker: verdicts, and their sum."""
+    pooled: dict[_Key, tuple[int, float]] = {}
+    for words, markers in ((OWN_WORDS, labelled.marker), (SERVED, labelled.served_marker)):
+        for route, marker, correct in zip(labelled.route, markers, labelled.correct, strict=True):
+            if route is not None and marker is not None:
+                key = (words, route, _name_of(marker))
+                number, right = pooled.get(key, (0, 0.0))
+                pooled[key] = (number + 1, right + float(correct))
+    return pooled
 
 
 @cache
@@ -132,19 +132,20 @@ def _name_of(marker: str) -> str:
     return marker if entry is None or not entry.phrase else standard(entry.phrase)
 
 
-Verdicts = Mapping[str, Mapping[tuple[str, str], tuple[int, float]]]
-"""By wording, then route and marker: verdicts, and their sum."""
+def drift(
+    steps: Sequence[Mapping[_Key, Sums]], edges: Sequence[float], graded: Mapping[_Key, tuple[int, float]]
+) -> list[MarkerDrift]:
+    """Markers with answers enough, by wording, most frequent first.
 
-
-def drift(steps: Sequence[Mapping[_Key, Sums]], edges: Sequence[float], verdicts: Verdicts) -> list[MarkerDrift]:
-    """Markers with answers enough, by wording, most frequent first. `steps`: oldest first, the later half being the period; a single one has nothing
-    before it. `edges`: the moments around them.
+    Args:
+        steps: oldest first, the later half being the period; a single one has nothing before it.
+        edges: the moments around them.
+        graded: verdicts of the period, and their sum.
     """
-    graded = _graded(verdicts)
     half = len(steps) // 2
     before, now = _together(steps[:half]), _together(steps[half:])
     rows = []
-    for words in WORDINGS:
+    for words in WORDINGS.values():
         keys = [key for key, of in now.items() if key[0] == words and of.answers >= MIN_ANSWERS]
         keys.sort(key=lambda key: (-now[key].answers, key))
         for key in keys[:SHOWN]:
@@ -154,21 +155,11 @@ def drift(steps: Sequence[Mapping[_Key, Sums]], edges: Sequence[float], verdicts
 
 
 def _together(steps: Iterable[Mapping[_Key, Sums]]) -> dict[_Key, Sums]:
-    pooled: defaultdict[_Key, Sums] = defaultdict(Sums)
+    pooled = defaultdict[_Key, Sums](Sums)
     for step in steps:
         for key, of in step.items():
-            pooled[key].add(of)
+            pooled[key] += of
     return dict(pooled)
-
-
-def _graded(verdicts: Verdicts) -> dict[_Key, tuple[int, float]]:
-    pooled: dict[_Key, tuple[int, float]] = {}
-    for words, each in verdicts.items():
-        for (route, marker), (number, right) in each.items():
-            key = (words, route, _name_of(marker))
-            known = pooled.get(key, (0, 0.0))
-            pooled[key] = (known[0] + number, known[1] + right)
-    return pooled
 
 
 def _compared(key: _Key, now: Sums, before: Sums, graded: tuple[int, float], curve: tuple[Step, ...]) -> MarkerDrift:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from hedgerow.proxy.audit import counts
 from hedgerow.proxy.audit.engine import open_engine, transaction
-from hedgerow.proxy.audit.hours import HOUR_S, SETTLED_S, drop_sums, sum_up_next
+from hedgerow.proxy.audit.hours import HOUR_S, PURPOSES, SETTLED_S, drop_sums, sum_up_next
 from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.retention import purge
 from hedgerow.proxy.audit.tables import answers, hour_endings, hours
@@ -51,7 +51,7 @@ def rows(number: int) -> list[dict[str, Any]]:
                 "status": str(rng.choice(["hedged", "plain", "abstained", "passed"])),
                 "reason": rng.choice(["tool_calls", None]),
                 "duration_ms": float(rng.integers(1, 900)),
-                **{f"tokens_{name}": int(rng.integers(0, 50)) for name in counts.TOKENS},
+                **{f"tokens_{name}": int(rng.integers(0, 50)) for name in PURPOSES},
                 **dict.fromkeys(("raw_alpha", "alpha"), alpha if sure else None),
                 **dict.fromkeys(("raw_beta", "beta"), beta if sure else None),
                 "own_marker": rng.choice(["probably", "<no_hedge>"]) if sure and rng.random() < 0.8 else None,
@@ -74,13 +74,12 @@ def figures(engine: sa.Engine, period: Period, bucket_s: float, route: str | Non
         found: Counter[Any] = Counter()
         for t in counts.tallies(connection, period, bucket_s, route):
             summed = {"requests": t.requests, "ms": t.milliseconds, "cost": t.costs[0], "calibration": t.costs[1]}
-            summed |= {"unpriced": t.unpriced} | dict(zip(counts.TOKENS, t.tokens, strict=True))
+            summed |= {"unpriced": t.unpriced} | dict(zip(PURPOSES, t.tokens, strict=True))
             for name, value in summed.items():
                 found[t.bucket, t.route, t.mode, t.status, t.reason, name] += value  # type: ignore[assignment]
         markers = [
-            (of.route, of.marker, of.answers, round(of.total, 6), round(of.squares, 6))
-            for kind in ("marker", "served")
-            for of in counts.marker_sums(connection, period, route, kind)
+            (*key, of.answers, round(of.total, 6), round(of.squares, 6))
+            for key, of in sorted(counts.marker_sums(connection, period, bucket_s, route).items())
         ]
         refused = counts.abstained(connection, period, route)
         return [+found, counts.histogram(connection, period, route), refused, markers]

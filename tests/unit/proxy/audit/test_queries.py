@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,33 @@ def test_only_the_verdict_that_counts_is_used(connection: sa.Connection) -> None
     assert np.isnan(rows.perceived[0]).all()
     assert len(queries.labelled(connection, Period(None, NOW))) == 3
     assert len(queries.labelled(connection, Period(None, NOW), "b")) == 0
+
+
+def test_of_too_many_verdicts_the_newest_are_read(connection: sa.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest verdicts and not those on the newest answers; what is read comes by the answers' moments all the same."""
+    statement = sa.update(verdicts).values(created_at=NOW - 0.1 * DAY)
+    connection.execute(statement.where(verdicts.c.answer_id == "x1"))
+    monkeypatch.setattr(queries, "MAX_LABELLED", 2)
+    read = queries.labelled(connection, Period(None, NOW))
+    assert (read.fd.tolist(), read.complete) == ([60.0, 1.0], False)
+    assert queries.labelled(connection, Period(NOW - 3 * DAY, NOW)).complete
+
+
+def test_sqlite_finds_the_newest_and_the_most_surprising_verdicts_by_an_index(tmp_path: Path) -> None:
+    """It takes a partial index only where its condition stands in the query in the same form."""
+    engine, asked = open_engine(Audit(url=f"sqlite:///{tmp_path / 'audit.db'}")), []
+    with engine.connect() as connection:
+
+        @sa.event.listens_for(connection, "before_cursor_execute")
+        def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_rest: Any) -> None:
+            asked.append((statement, values))
+
+        for query in (queries.labelled, queries.labelled_claims, queries.surprises):
+            query(connection, Period(NOW - DAY, NOW))
+        plans = [connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values).all() for text, values in [*asked]]
+    engine.dispose()
+    for plan, index in zip(plans, ("ix_verdicts_newest", "ix_claim_verdicts_newest", "ix_verdicts_fd"), strict=True):
+        assert index in plan[0][3]
 
 
 def test_the_worst_surprise_comes_first_with_its_text(connection: sa.Connection) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from hedgerow.proxy.audit import spoken as module
-from hedgerow.proxy.audit.counts import marker_sums, marker_verdicts
-from hedgerow.proxy.audit.queries import Period
+from hedgerow.proxy.audit.counts import marker_sums
+from hedgerow.proxy.audit.hours import MARKER, SERVED_MARKER
+from hedgerow.proxy.audit.queries import Period, labelled
 from hedgerow.proxy.audit.spoken import spoken
 from hedgerow.proxy.audit.verdicts import Verdict
 from tests.unit.proxy.audit.conftest import Store, entry
@@ -62,15 +63,18 @@ def test_confidences_are_summed_by_route_and_marker(store: Store) -> None:
     )
 
     def sums(*arguments: Any) -> Any:
-        found = store.run(lambda opened: opened.read(lambda connection: marker_sums(connection, *arguments)))
-        return [(of.route, of.marker, of.answers, of.total, of.squares) for of in found]
+        read = store.run(lambda opened: opened.read(lambda connection: marker_sums(connection, *arguments)))
+        return [(*key, of.answers, of.total, of.squares) for key, of in sorted(read.items()) if key[0] == MARKER]
 
-    assert sums(Period(None, 5.0)) == [
-        ("other", "<no_hedge>", 1, pytest.approx(0.5), pytest.approx(0.25)),
-        ("r", "probably", 2, pytest.approx(1.4), pytest.approx(0.81 + 0.25)),
+    assert sums(Period(None, 5.0), 100.0) == [
+        (MARKER, 0, "other", "<no_hedge>", 1, pytest.approx(0.5), pytest.approx(0.25)),
+        (MARKER, 0, "r", "probably", 2, pytest.approx(1.4), pytest.approx(0.81 + 0.25)),
     ]
-    assert sums(Period(2.0, 9.0), "r") == [("r", "probably", 2, pytest.approx(1.4), pytest.approx(0.81 + 0.25))]
-    assert sums(Period(20.0, 30.0)) == []
+    assert sums(Period(2.0, 9.0), 4.0, "r") == [
+        (MARKER, 0, "r", "probably", 1, pytest.approx(0.5), pytest.approx(0.25)),
+        (MARKER, 1, "r", "probably", 1, pytest.approx(0.9), pytest.approx(0.81)),
+    ]
+    assert sums(Period(20.0, 30.0), 4.0) == []
 
 
 def test_what_was_served_is_counted_by_our_hedge_or_the_drafts_own_marker(store: Store) -> None:
@@ -88,11 +92,13 @@ def test_what_was_served_is_counted_by_our_hedge_or_the_drafts_own_marker(store:
     def asked(function: Any, *arguments: Any) -> Any:
         return store.run(lambda opened: opened.read(lambda connection: function(connection, *arguments)))
 
-    served = asked(marker_sums, Period(0.0, 20.0), None, "served")
-    assert [(of.marker, of.answers) for of in served] == [("likely", 1), ("probably", 1)]
-    assert [(of.marker, of.answers) for of in asked(marker_sums, Period(0.0, 20.0))] == [("probably", 4)]
-    assert asked(marker_verdicts, Period(0.0, 20.0), "r", "served") == {
-        ("r", "likely"): (1, 1.0),
-        ("r", "probably"): (1, 0.0),
+    counted = asked(marker_sums, Period(0.0, 20.0), 100.0)
+    assert {(kind, marker): of.answers for (kind, _, _, marker), of in counted.items()} == {
+        (SERVED_MARKER, "likely"): 1,
+        (SERVED_MARKER, "probably"): 1,
+        (MARKER, "probably"): 4,
     }
-    assert asked(marker_verdicts, Period(0.0, 20.0)) == {("r", "probably"): (2, 1.0)}
+    verdicts = asked(labelled, Period(0.0, 20.0), "r")
+    assert verdicts.served_marker.tolist() == ["probably", "likely"]
+    assert verdicts.marker.tolist() == ["probably", "probably"]
+    assert verdicts.correct.tolist() == [0.0, 1.0]

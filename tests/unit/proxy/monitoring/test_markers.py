@@ -6,27 +6,28 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hedgerow.proxy.audit.counts import MarkerSums
-from hedgerow.proxy.audit.spoken import OWN_WORDS, SERVED
-from hedgerow.proxy.monitoring.markers import MarkerDrift, by_marker, drift
+from hedgerow.proxy.audit.counts import Sums
+from hedgerow.proxy.audit.hours import MARKER, SERVED_MARKER
+from hedgerow.proxy.audit.spoken import SERVED
+from hedgerow.proxy.monitoring.markers import MarkerDrift, drift, in_steps
 
 EDGES = [0.0, 1.0, 2.0]
 
 
-def sums(confidences, marker="probably", route="a"):
+def sums(confidences, marker="probably", route="a", kind=MARKER):
     held = np.asarray(confidences, float)
-    return MarkerSums(route, marker, held.size, float(held.sum()), float((held**2).sum()))
+    return (kind, route, marker), Sums(held.size, float(held.sum()), float((held**2).sum()))
 
 
-def found(before, now, words=OWN_WORDS, verdicts=None) -> list[MarkerDrift]:
-    steps = [by_marker({words: before}), by_marker({words: now})]
-    return drift(steps, EDGES, {words: verdicts or {}})
+def drifts(before, now, graded=None) -> list[MarkerDrift]:
+    asked = {(kind, at, *of): each for at, half in enumerate((before, now)) for (kind, *of), each in half}
+    return drift(in_steps(asked, 2), EDGES, graded or {})
 
 
 def test_mean_and_change_have_the_intervals_of_welch():
     rng = np.random.default_rng(5)
     before, now = rng.uniform(0.5, 1.0, 400), rng.uniform(0.2, 0.9, 500)
-    (row,) = found([sums(before)], [sums(now)])
+    (row,) = drifts([sums(before)], [sums(now)])
     assert (row.answers, row.before) == (500, 400)
     assert row.mic.estimate == pytest.approx(now.mean())
     of_mean = stats.norm.interval(0.95, now.mean(), stats.sem(now))
@@ -39,29 +40,33 @@ def test_mean_and_change_have_the_intervals_of_welch():
 
 def test_the_same_confidence_is_no_drift_and_few_answers_before_are_not_compared():
     held = np.tile([0.6, 0.8, 1.0], 20)
-    (same,) = found([sums(held)], [sums(held)])
+    (same,) = drifts([sums(held)], [sums(held)])
     assert (same.change.estimate, same.drifts) == (pytest.approx(0.0), False)
-    (new,) = found([sums(held[:19])], [sums(held)])
+    (new,) = drifts([sums(held[:19])], [sums(held)])
     assert (new.before, new.earlier, new.change, new.drifts) == (19, None, None, False)
-    (sure,) = found([], [sums(np.append(np.full(19, 1.0), 0.9))])
+    (sure,) = drifts([], [sums(np.append(np.full(19, 1.0), 0.9))])
     assert sure.mic.high == 1.0
-    (whole,) = drift([by_marker({OWN_WORDS: [sums(held)]})], (), {})
+    (whole,) = drift(in_steps({(MARKER, 0, "a", "probably"): sums(held)[1]}, 1), (), {})
     assert (whole.answers, whole.before, whole.curve) == (60, 0, ())
 
 
 def test_rare_markers_and_drafts_with_several_are_left_out_and_routes_are_kept_apart():
     held = np.full(30, 0.7)
     now = [sums(held[:19], "perhaps"), sums(held, "<several>"), sums(held[:25], "seem"), sums(held, "seem", "b")]
-    rows = found([sums(held, "seem", "a")], now)
+    rows = drifts([sums(held, "seem", "a")], now)
     assert [(row.route, row.marker, row.before) for row in rows] == [("b", "seem", 0), ("a", "seem", 30)]
 
 
 def test_a_hedge_that_was_served_goes_by_its_words_with_verdicts_and_peoples_reading():
     """An entry of the lexicon and the draft's own word are one marker; an entry of a lexicon of one's own goes by its id."""
-    now = [sums(np.full(20, 0.6), "i-am-fairly-sure"), sums(np.full(10, 0.3), "fairly sure")]
-    now += [sums(np.full(20, 0.5), "house-style-7")]
-    verdicts = {("a", "i-am-fairly-sure"): (6, 5.0), ("a", "fairly sure"): (2, 1.0)}
-    rows = {row.marker: row for row in found([], now, SERVED, verdicts)}
+    now = [
+        (np.full(20, 0.6), "i-am-fairly-sure"),
+        (np.full(10, 0.3), "fairly sure"),
+        (np.full(20, 0.5), "house-style-7"),
+    ]
+    graded = {(SERVED, "a", "fairly sure"): (8, 6.0)}
+    made = drifts([], [sums(held, name, kind=SERVED_MARKER) for held, name in now], graded)
+    rows = {row.marker: row for row in made}
     sure = rows["fairly sure"]
     assert (sure.words, sure.answers, sure.mic.estimate) == (SERVED, 30, pytest.approx(0.5))
     assert (sure.graded, sure.right.estimate) == (8, 0.75)
