@@ -31,13 +31,13 @@ from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, PICKED, Verdict, Verdict
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.dashboard.maps import MapCard, card
 from hedgerow.proxy.dashboard.render import page, rendered
-from hedgerow.proxy.dashboard.request_view import of_row
+from hedgerow.proxy.dashboard.request_view import RequestView, of_row
 from hedgerow.proxy.dashboard.visitor import Visitor
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.monitoring import faithful, figures, markers, money
 from hedgerow.proxy.monitoring.arms import Comparison, comparison
 from hedgerow.proxy.monitoring.drift import RouteHealth
-from hedgerow.proxy.monitoring.hindsight import Hindsight, Today, hindsight, today_of
+from hedgerow.proxy.monitoring.hindsight import Hindsight, hindsight, today_of
 from hedgerow.proxy.monitoring.promises import RoutePromises
 from hedgerow.proxy.monitoring.regimes import RegimeFigures, active_of, regime_figures
 from hedgerow.proxy.services.reload import ConfigReloader
@@ -53,9 +53,9 @@ SURPRISES_SHOWN = 25
 CHANGES_SHOWN = 10
 MAX_KEPT = 64
 RIGHT = {"right": 1.0, "wrong": 0.0}
+"""What the buttons and fields of a verdict say."""
 _NUMBER = re.compile(r"[0-9]{1,4}")
 """Of a claim."""
-"""What the buttons and fields of a verdict say."""
 MAX_SKIPPED = 50
 """Answers that may be skipped before the first of them comes again."""
 
@@ -297,12 +297,13 @@ async def answer_page(request: Request, services: Services, visitor: Visitor) ->
         return page("missing.html", status=404, visitor=visitor, here="", what="No answer has this id.")
     reloader: ConfigReloader = request.state.reloader
     today = await anyio.to_thread.run_sync(today_of, row, reloader.active_maps(), services.settings.routes)
-    return await anyio.to_thread.run_sync(_answer, services.settings, row, today, visitor)
+    story = await anyio.to_thread.run_sync(_story, services.settings, row)
+    return await rendered("answer.html", visitor=visitor, here="", row=row, story=story, today=today)
 
 
-def _answer(settings: Settings, row: Json, today: Today | None, visitor: Visitor) -> Response:
-    story = of_row(row, lexicon_of(settings, row["route"]))
-    return page("answer.html", visitor=visitor, here="", row=row, story=story, today=today)
+def _story(settings: Settings, row: Json) -> RequestView:
+    """What was done for an answer, step by step, with the words of its route's lexicon."""
+    return of_row(row, lexicon_of(settings, row["route"]))
 
 
 async def answer_verdict(request: Request, services: Services, visitor: Visitor, fields: Mapping[str, Any]) -> Response:
@@ -338,14 +339,14 @@ async def review_page(request: Request, services: Services, visitor: Visitor) ->
     waiting = await _waiting(store_of(request), services.settings.review.order)
     order = sorted(waiting, key=lambda item: skipped.index(item.id) + 1 if item.id in skipped else 0)
     row = await store_of(request).get(order[0].id) if order else None
-    view = await anyio.to_thread.run_sync(_reviewed, services.settings, row) if row else None
+    story = await anyio.to_thread.run_sync(_story, services.settings, row) if row else None
     return await rendered(
         "review.html",
         visitor=visitor,
         here="/dashboard/review",
         waiting=len(waiting),
         row=row,
-        story=view,
+        story=story,
         item=order[0] if order else None,
         skipped=",".join(skipped),
         most=CANDIDATES,
@@ -355,10 +356,6 @@ async def review_page(request: Request, services: Services, visitor: Visitor) ->
 async def _waiting(store: AuditStore, order: Order) -> list[ReviewItem]:
     await store.flush()
     return await anyio.to_thread.run_sync(partial(review_queue, store.engine, limit=CANDIDATES, order=order))
-
-
-def _reviewed(settings: Settings, row: Json) -> Any:
-    return of_row(row, lexicon_of(settings, row["route"]))
 
 
 async def review_verdict(request: Request, services: Services, visitor: Visitor, fields: Mapping[str, Any]) -> Response:

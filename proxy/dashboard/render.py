@@ -126,7 +126,7 @@ def term(name: str, shown: str | None = None, number: float | None = None) -> Ma
 
 
 def explained(shown: str, explanation: str) -> Markup:
-    """Words with an explanation behind them; it is part of the button's name for whoever hears the page."""
+    """Words with an explanation behind them; it is part of the button's name for screen readers."""
     return Markup('<button type="button" class="term">{}<span class="tip">{}</span></button>').format(
         shown, explanation
     )

@@ -102,7 +102,7 @@ def is_at_this_machine(request: Request) -> bool:
 
 
 def _hostname(host: str) -> str:
-    """Without its port; "" where it is none."""
+    """Without its port; "" where it is not a host."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
