@@ -18,7 +18,7 @@ class End(Enum):
     """What may come of an abuse: statuses (None: the connection is closed without an answer) and rows of the audit."""
 
     NO_HTTP = ({400, 431, None}, 0)
-    """What cannot be parsed is refused or dropped, and is no request."""
+    """What cannot be parsed is refused or dropped, and does not count as a request."""
     REFUSED = ({400, 404, 405, 413, 415, 422}, 1)
     """One clear error, and a row that says so."""
     SERVED = ({200}, 1)

@@ -56,7 +56,7 @@ class Upstream:
     url: str = ""
 
     def forget(self) -> None:
-        """Begin anew: what was said to requests that have been looked at is no use any more."""
+        """Begin anew: what was said to requests that have been looked at is not needed any more."""
         for kept in (self.texts, self.first, self.targets, self.turns):
             kept.clear()
 

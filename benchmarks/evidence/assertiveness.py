@@ -45,7 +45,7 @@ def held_out_embedded(data: Rated, vectors: Floats, folds: BaseCrossValidator) -
 
 
 def held_out_reader(data: Path, texts: Rated, vectors: Floats) -> Floats:
-    """What the embedding reader hears, fitted on the other sources."""
+    """What the embedding reader perceives, fitted on the other sources."""
     link, means = linked(data, texts), np.zeros(texts.ratings.size)
     for train, test in GroupKFold(5).split(texts.texts, groups=texts.sources):
         weights = fit([texts.texts[i] for i in train], vectors[train], texts.ratings[train], link)

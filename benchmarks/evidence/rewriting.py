@@ -1,7 +1,7 @@
 """Real answers worded as the proxy words them, counted: `python -m benchmarks.evidence.rewriting [--answers 150]`.
 
 Up to so many answers of each kind of the reading set, from the same sources and none of its own, each with confidences for the answer and its claims, go through the
-function that serves requests. An answer that is left alone is no failure and no success: what is counted is how many are changed, and what happened to those.
+function that serves requests. An answer that is left alone is neither a failure nor a success: what is counted is how many are changed, and what happened to those.
 How sure a wording sounds is read by a reader that has no part in the proxy (`Listener`): a fit on people's scores of other phrases than the one it reads.
 """
 

@@ -91,14 +91,14 @@ def consensus(questions: list[list[Row]], weights: Mapping[str, float]) -> dict[
     """AUROC by which the mean agreement of the other sentences tells right sentences from wrong ones; by the rules alone, and by the fit."""
     by_rules, by_words, right = [], [], []
     for rows in questions:
-        told: dict[int, list[tuple[float, float]]] = {}
+        compared: dict[int, list[tuple[float, float]]] = {}
         for i, k, same, figures in pairs_of(rows):
             if is_sentence(rows[i]) and is_sentence(rows[k]):
                 z = weights["constant"] + float(np.dot(list(weights.values())[1:], figures))
                 likely = 1.0 if same else 1.0 / (1.0 + float(np.exp(-z)))
                 for at in (i, k):
-                    told.setdefault(at, []).append((float(same), likely))
-        for at, of_others in told.items():
+                    compared.setdefault(at, []).append((float(same), likely))
+        for at, of_others in compared.items():
             rules, words = np.mean(of_others, axis=0)
             by_rules.append(rules)
             by_words.append(words)

@@ -2,7 +2,7 @@
 
 1. People's readings of phrases, one Beta by survey, pooled with a random source effect: the entries whose source is "people".
 2. The model of perceived confidence (lexicon/data/perception/perception.json), on the survey phrases and on first-person sentences.
-3. What that model hears in the frames of every other entry: the entries whose source is "modelled".
+3. What that model perceives in the frames of every other entry: the entries whose source is "modelled".
 
 `rows()` and `fit()` are used by the evidence for cross-validation.
 """
@@ -152,7 +152,7 @@ def spread_of(betas: Sequence[Beta]) -> tuple[float, float, float]:
 
 
 def plain_fits(data: Path, readings: dict[str, dict[str, Floats]]) -> dict[str, SourceFit]:
-    """What people hear in a plain assertion, from three sources that asked in three ways."""
+    """What people perceive in a plain assertion, from three sources that asked in three ways."""
     with gzip.open(data / "hedges" / "tao_expressions.jsonl.gz", "rt", encoding="utf-8") as file:
         scored = [json.loads(line) for line in file]
     answers = [s / 100 for r in scored if not _signature(r["expression"]) for s in r["valid_scores"]]
@@ -201,7 +201,7 @@ def wordings(hedge: Hedge) -> list[str]:
 
 
 def modelled(hedge: Hedge, model: Model, error: float) -> Hedge:
-    """An entry as the model hears its frames, on average."""
+    """An entry as the model perceives its frames, on average."""
     cue_features = [one for one in map(seen, wordings(hedge)) if one]
     if not cue_features:
         raise SystemExit(f"no cue is found in any frame of {hedge.id}")

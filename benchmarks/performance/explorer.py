@@ -70,7 +70,7 @@ def rows(
         agree = rng.integers(1, 11, size)
         right = rng.random(size) < agree / 10.0
         judged = rng.random(size)
-        answered, said, told = [], [], []
+        answered, said, verdicts = [], [], []
         for i in range(size):
             at, status = float(moments[start + i]), str(drawn["status"][i])
             row = {
@@ -88,9 +88,9 @@ def rows(
                 row |= _calibrated(float(agree[i]))
                 said.append(_texts(row["id"], start + i, int(agree[i])))
                 if judged[i] < 0.2:
-                    told.append(_verdict(row["id"], at, bool(right[i]), float(agree[i])))
+                    verdicts.append(_verdict(row["id"], at, bool(right[i]), float(agree[i])))
             answered.append(row)
-        yield answered, said, told
+        yield answered, said, verdicts
 
 
 def _calibrated(agree: float) -> dict[str, Any]:
@@ -125,8 +125,14 @@ def _texts(name: str, number: int, agree: int) -> dict[str, Any]:
 
 def _verdict(name: str, at: float, right: bool, agree: float) -> dict[str, Any]:
     fd = -np.log(agree / 10.5 if right else 1.0 - agree / 10.5)
-    told = {"answer_id": name, "created_at": at + 60.0, "correct": float(right), "source": "client", "kind": "client"}
-    return told | {"current": True, "fd": float(fd), "fd_raw": float(fd)}
+    verdict = {
+        "answer_id": name,
+        "created_at": at + 60.0,
+        "correct": float(right),
+        "source": "client",
+        "kind": "client",
+    }
+    return verdict | {"current": True, "fd": float(fd), "fd_raw": float(fd)}
 
 
 def fill(engine: sa.Engine, count: int) -> None:

@@ -57,7 +57,7 @@ def seed(engine: sa.Engine, now: float) -> None:
     """The requests that are multiplied: four in five are passed on, one in a hundred has a verdict."""
     rng = np.random.default_rng(4)
     made, judged = [], []
-    for answered, _, told in explorer.rows(SEEDS, rng, now, DAYS):
+    for answered, _, given in explorer.rows(SEEDS, rng, now, DAYS):
         for row in answered:
             if rng.random() < 0.75:
                 row = {name: row[name] for name in PASSED} | {"mode": "off", "status": "passed", "reason": "mode_off"}
@@ -65,7 +65,7 @@ def seed(engine: sa.Engine, now: float) -> None:
                 row |= {"perceived_alpha": row["alpha"], "perceived_beta": row["beta"], "store_text": "none"}
                 row |= {"own_alpha": 9.0, "own_beta": 1.0, "own_marker": str(rng.choice(["<no_hedge>", "probably"]))}
             made.append(row)
-        judged += told
+        judged += given
     measured = {row["id"] for row in made if "alpha" in row}
     kept = [verdict for verdict in judged if verdict["answer_id"] in measured and rng.random() < 0.25]
     with engine.begin() as connection:

@@ -18,7 +18,7 @@ TOKEN_BOUND = 0.02
 SHARES = (0.05, 0.97)
 """Expected shares stay within these."""
 NONE = 1e-4
-"""Fewer answers than this are none: a Beta of n : 0 has a parameter of 1e-6."""
+"""Fewer answers than this count as zero: a Beta of n : 0 has a parameter of 1e-6."""
 LEAST_ALONE = 2
 """Answers that are drawn at least where nothing but counts is known."""
 

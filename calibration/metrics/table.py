@@ -25,7 +25,7 @@ from hedgerow.calibration.metrics.residuals import Residual, norm_change
 from hedgerow.calibration.metrics.smooth import SmoothResidual, smooth_ece
 
 ROUNDING = 1e-9
-"""A difference up to this is none."""
+"""A difference up to this counts as zero."""
 Columns = Callable[[FloatArray, FloatArray, FloatArray], float]
 
 

@@ -94,8 +94,8 @@ def create(engine: sa.Engine, wish: Key, *, actor: str, note: str | None = None)
 def rotate(
     engine: sa.Engine, name: str, *, overlap_s: float, actor: str, note: str | None = None
 ) -> tuple[Key, str] | None:
-    """Give a key a new secret; the old one ends after `overlap_s` seconds, and one that an earlier rotation left ends now. None where there
-    is no such key, or it is revoked.
+    """Give a key a new secret; the old one ends after `overlap_s` seconds, and one that an earlier rotation left ends now. None where the
+    name is not known, or the key is revoked.
 
     Raises:
         StoreError: the store cannot be written.
@@ -189,7 +189,7 @@ def _described(content: Mapping[str, Any]) -> str:
 
 
 def _in_words(value: object) -> str:
-    """Routes by name, a moment (the one number that is no whole one) as a date."""
+    """Routes by name, a moment (the only float) as a date."""
     if isinstance(value, tuple | list):
         return " and ".join(map(str, value))
     return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M} UTC" if isinstance(value, float) else str(value)

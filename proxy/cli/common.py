@@ -191,7 +191,7 @@ def write_page(path: Path, page: str) -> None:
 
 
 def progress_bar(*columns: ProgressColumn) -> Progress:
-    """Progress bars on standard error that leave nothing behind; none where that is no terminal."""
+    """Progress bars on standard error that leave nothing behind; none where that is not a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -17,7 +17,7 @@ def redis_client(section: str, url: str) -> Redis:
     """The client for `section`, such as "sampling.cache".
 
     Raises:
-        ConfigError: the client library is not installed, or the address is none.
+        ConfigError: the client library is not installed, or the address is not valid.
     """
     try:
         from redis.asyncio import from_url

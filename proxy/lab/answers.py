@@ -73,7 +73,7 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How many answers are measured at once, and who is told: after each, and of each that could not be (line, why)."""
+    """How many answers are measured at once; what is called after each, and for each that could not be measured (line, why)."""
 
     concurrency: int = 1
     on_done: Callable[[], None] = lambda: None

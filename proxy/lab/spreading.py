@@ -158,7 +158,7 @@ def place(on: str | None) -> Iterator[Place]:
             "ray://HOST:PORT": a cluster's client port. A Ray that this process has joined already is used, and left as it is.
 
     Raises:
-        ConfigError: it is none of these, Ray is not installed, or the cluster cannot be reached.
+        ConfigError: it is something else, Ray is not installed, or the cluster cannot be reached.
     """
     if on is None:
         yield HERE

@@ -160,7 +160,7 @@ class RedisCounters:
     A server that does not answer refuses nobody: limits protect models from too much use, and must not take them away. The log says so.
 
     Raises:
-        ConfigError: the client library is not installed, or the address is none.
+        ConfigError: the client library is not installed, or the address is not valid.
     """
 
     def __init__(self, url: str) -> None:
@@ -195,7 +195,7 @@ class RedisCounters:
         await self._give_back()
 
     async def _give_back(self) -> None:
-        """Give back what is not taken any more. What the server does not hear now it hears with the next request."""
+        """Give back what is not taken any more. What the server does not receive now it receives with the next request."""
         while self._owed:
             place, ticket = self._owed.popleft()
             if await self._ask(self._redis.zrem, place, ticket) is None:
@@ -228,6 +228,6 @@ def open_counters(settings: Counting) -> Counters:
     """Counters as configured.
 
     Raises:
-        ConfigError: the client library is not installed, or the address is none.
+        ConfigError: the client library is not installed, or the address is not valid.
     """
     return MemoryCounters() if settings.url is None or settings.store == "memory" else RedisCounters(settings.url)

@@ -183,7 +183,7 @@ def _sharing(route: Route) -> Sharing:
     """Equal requests draw once; a cache where the route has one.
 
     Raises:
-        ConfigError: Redis is configured, and its library is missing or the address is none.
+        ConfigError: Redis is configured, and its library is missing or the address is not valid.
     """
     settings = route.sampling.cache
     if settings is None:

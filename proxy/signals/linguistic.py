@@ -20,7 +20,7 @@ READING_TOKENS = 20
 
 
 class LinguisticSignal:
-    """The confidence that readers hear in the draft's wording.
+    """The confidence that readers perceive in the draft's wording.
 
     Attributes:
         reader: who reads. None: the lexicon's local reader, which knows English, German, French and Spanish.

@@ -135,7 +135,7 @@ class RedisSpending:
     """In Redis under "hedgerow:spent:<name>:<day>": u is what a process has used, l the dearest request, h and s what a request holds and since when.
 
     Raises:
-        ConfigError: the client library is not installed, or the address is none.
+        ConfigError: the client library is not installed, or the address is not valid.
     """
 
     def __init__(self, url: str) -> None:
@@ -193,6 +193,6 @@ def open_spending(settings: Counting, store: AuditStore) -> Spending:
     """Where spending is counted: beside the use of keys if that is in Redis, else in the audit.
 
     Raises:
-        ConfigError: the client library is not installed, or the address is none.
+        ConfigError: the client library is not installed, or the address is not valid.
     """
     return AuditSpending(store) if settings.store != "redis" or settings.url is None else RedisSpending(settings.url)

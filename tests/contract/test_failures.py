@@ -160,7 +160,7 @@ def test_an_upstream_that_never_answers_meets_the_deadline(
 
 
 def test_the_plain_draft_comes_when_too_few_answers_do(serve: Any, client_of: Any, upstream: Upstream) -> None:
-    """One answer is no confidence: the draft is sent as it is, and marked."""
+    """One answer gives no confidence: the draft is sent as it is, and marked."""
     upstream.enqueue(says("Canberra."))
     upstream.default = fails(500, {"error": {"message": "down"}})
     address = serve(upstream_settings={"honours_n": False, "max_sampling_calls": 1})
@@ -194,7 +194,7 @@ def test_an_upstream_that_is_not_there(serve: Any, client_of: Any) -> None:
 
 
 def test_a_call_is_repeated_after_429_and_waits_as_told(serve: Any, client_of: Any, upstream: Upstream) -> None:
-    """`Retry-After` is honoured, and the client never hears of it."""
+    """`Retry-After` is honoured, and the client never notices."""
     upstream.enqueue(fails(429, {"error": {"message": "slow down"}}, {"retry-after": "0.2"}))
     upstream.enqueue(fails(503, {"error": {"message": "not yet"}}))
     upstream.default = says(*UNSURE)

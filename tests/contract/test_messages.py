@@ -92,7 +92,7 @@ def test_tools_that_act_act_once(serve: Any, claude_of: Any, upstream: Upstream,
 
 @pytest.mark.parametrize("stream", ["buffer", "append"])
 def test_a_paused_turn_goes_on_as_it_is(serve: Any, claude_of: Any, upstream: Upstream, stream: str) -> None:
-    """It is no answer yet: the client sends it back, and the provider searches on. No further search is begun."""
+    """It is not an answer yet: the client sends it back, and the provider searches on. No further search is begun."""
     search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "capital"}}
     paused = message({"type": "text", "text": "The capital may be Sydney."}, search) | {"stop_reason": "pause_turn"}
 

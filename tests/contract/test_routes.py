@@ -265,17 +265,17 @@ def test_the_request_line_has_the_figures(serve: Any, client_of: Any, upstream: 
 
 
 def test_perceive_hears_how_sure_a_wording_sounds(serve: Any) -> None:
-    """The lower word is heard lower; text that cannot be read is one clear error."""
+    """The lower word is perceived as less sure; text that cannot be read is one clear error."""
     address = serve()
 
-    def heard(text: str) -> Any:
+    def perceived(text: str) -> Any:
         return httpx.post(address + "/v1/perceive", json={"text": text})
 
-    unsure, sure = heard("It might be Sydney."), heard("It is almost certainly Sydney.")
+    unsure, sure = perceived("It might be Sydney."), perceived("It is almost certainly Sydney.")
     assert unsure.json()["mean"] < sure.json()["mean"]
     assert unsure.json()["spans"][0]["text"] == "might"
-    assert (heard("").status_code, heard("").json()["error"]["code"]) == (400, "unreadable_text")
-    german = heard("Das war vielleicht der Autor von Hamlet.").json()
+    assert (perceived("").status_code, perceived("").json()["error"]["code"]) == (400, "unreadable_text")
+    german = perceived("Das war vielleicht der Autor von Hamlet.").json()
     assert (german["language"], german["spans"][0]["hedge"]) == ("de", "vielleicht")
     assert httpx.post(address + "/v1/perceive", json={"text": "Forse.", "language": "it"}).status_code in (400, 422)
 

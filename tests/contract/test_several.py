@@ -168,7 +168,7 @@ def test_shadow_measures_the_choices_that_were_served(
 
 
 def test_shadow_passes_too_few_choices_and_broken_streams(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
-    """Two choices say too little; five that break off are no samples."""
+    """Two choices say too little; five that break off do not count as samples."""
     chunks = [stream_chunks("")[0] | {"choices": [{"index": i, "delta": {"content": "Can"}}]} for i in range(5)]
     upstream.enqueue(says(*UNSURE), lambda *_: sse_response(chunks))
     address = serve(mode="shadow")

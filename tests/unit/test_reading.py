@@ -66,12 +66,12 @@ def test_shares_count_graded_texts_only() -> None:
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the recorded answers are not beside the checkout")
 def test_the_counted_part_keeps_its_shape_on_a_handful() -> None:
-    found = rewriting.measure(DATA, 6)
-    assert {one.row["half"] for one in found} == {"bulk"}
-    assert not {one.row["id"] for one in found} & {row["id"] for row in ROWS}
+    rewordings = rewriting.measure(DATA, 6)
+    assert {one.row["half"] for one in rewordings} == {"bulk"}
+    assert not {one.row["id"] for one in rewordings} & {row["id"] for row in ROWS}
     listener = rewriting.Listener(DATA)
-    heard = rewriting.pairs(found, listener)
-    assert heard.shape[1] == 2
-    text = part._counted(found, heard, listener, [False], [True, False])
+    perceived = rewriting.pairs(rewordings, listener)
+    assert perceived.shape[1] == 2
+    text = part._counted(rewordings, perceived, listener, [False], [True, False])
     assert "programs read, changed | 0 of 1 |" in text
     assert all(f"| {kind} |" in text for kind in ("short fact", "prose", "list", "maths"))

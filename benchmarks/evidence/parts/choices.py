@@ -35,7 +35,7 @@ SCORED = "samples/simpleqa_gpt5mini/simpleqa_gpt5mini.jsonl.gz"
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What every choice is tried on: cases by set, their targets, what readers hear."""
+    """What every choice is tried on: cases by set, their targets, what readers perceive."""
 
     sets: tuple[Answers, ...]
     targets: tuple[Columns, ...]
@@ -204,7 +204,7 @@ def section(data: Path, limit: int | None = None) -> str:
             *table("ranked by", by_distance),
             "",
             "W1 and the difference of means differ only where a hedge and a target of like means have unlike concentrations. Routes rank by W1, which also carries the spread of what"
-            " people hear; KL is ruled by the tails and prefers flat hedges.",
+            " people perceive; KL is ruled by the tails and prefers flat hedges.",
             "",
             "### Whose lexicon",
             "",

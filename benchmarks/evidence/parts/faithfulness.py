@@ -46,14 +46,14 @@ class Voice:
     confidence: Floats
 
     @property
-    def told(self) -> tuple[Floats, Floats]:
-        """Of the answers that assert something."""
+    def asserting(self) -> tuple[Floats, Floats]:
+        """Decisiveness and confidence of the answers that assert something."""
         there = ~np.isnan(self.decisiveness)
         return self.decisiveness[there], self.confidence[there]
 
     def figures(self) -> FaithfulnessFigures:
         """Every figure, with intervals."""
-        d, c = self.told
+        d, c = self.asserting
         return faithfulness_figures(d, c, 1 - np.abs(d - c), rng=np.random.default_rng(0))
 
 
@@ -93,16 +93,16 @@ def said(answers: Answers, writer: Writer, reader: Reader) -> Said:
     texts = {PLAIN: [case.draft for case in chosen.cases], OURS: [one.text for one in done]}
     if answers.name == OWN:
         texts[OWN_WORDS] = [str(case.row["hedged"]["text"]) for case in chosen.cases if case.row]
-    heard = {who: _decisive(of, chosen) for who, of in texts.items()}
+    perceived = {who: _decisive(of, chosen) for who, of in texts.items()}
     apart = means(reader.perceive(texts[OURS]))
     hedged = np.array([one.status == "hedged" for one in done])
-    heard[OTHER] = np.where(hedged, apart, heard[OURS])
+    perceived[OTHER] = np.where(hedged, apart, perceived[OURS])
     confidence = {CALIBRATED: means(target), RAW: means(chosen.raw("semantic"))}
     if all(case.samples for case in chosen.cases):
         confidence[EQUATION] = np.array(
             [_not_contradicted(case.question, case.draft, [s.text for s in case.samples]) for case in chosen.cases]
         )
-    return Said(answers.name, texts, heard, confidence)
+    return Said(answers.name, texts, perceived, confidence)
 
 
 def _decisive(texts: Sequence[str], chosen: Answers) -> Floats:
@@ -162,7 +162,7 @@ def _interval(held: Interval) -> str:
 def over_sets(sets: Sequence[Said], who: str, confidence: str = CALIBRATED) -> Estimate:
     """Mean cMFG over sets."""
     columns = [
-        _known(one.voice(who, confidence)).told
+        _known(one.voice(who, confidence)).asserting
         for one in sets
         if who in one.decisiveness and confidence in one.confidence
     ]
@@ -184,10 +184,10 @@ def draw(sets: Sequence[Said]) -> None:
             for who, colour, mark in ((PLAIN, 7, "s"), (OWN_WORDS, 1, "^"), (OURS, 0, "o")):
                 if who not in one.decisiveness:
                     continue
-                curve = decisiveness_curve(*one.voice(who, CALIBRATED).told)
+                curve = decisiveness_curve(*one.voice(who, CALIBRATED).asserting)
                 axis.errorbar(
                     curve.confidence, curve.decisiveness, 1.96 * np.nan_to_num(curve.spread), color=plots.COLOURS[colour], marker=mark, linewidth=1.5,
-                    label=f"{who}: cMFG {cmfg(*one.voice(who, CALIBRATED).told):.2f}",
+                    label=f"{who}: cMFG {cmfg(*one.voice(who, CALIBRATED).asserting):.2f}",
                 )  # fmt: skip
             axis.set(title=one.name, xlim=(0, 1), ylim=(0, 1.05))
             axis.legend(loc="lower right", fontsize=9)

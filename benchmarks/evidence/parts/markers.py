@@ -217,10 +217,10 @@ def gather(rows: Iterator[Row]) -> Gathered:
     for number, row in enumerate(rows, start=1):
         if isinstance(row, Answered):
             originals, bare = asserting(row.answer)
-            told = verdicts_by_words(row.question, bare, row.samples) if bare else []
+            verdicts = verdicts_by_words(row.question, bare, row.samples) if bare else []
             sentences = tuple(
                 MeasuredSentence(text=text, confidence=round(confidence_of(of), 6))
-                for text, of in zip(originals, told, strict=True)
+                for text, of in zip(originals, verdicts, strict=True)
             )
             row = MeasuredAnswer(sentences=sentences, model=row.model, dataset=row.dataset, response=row.response)
         gathered.add(*sentences_of(row, number))

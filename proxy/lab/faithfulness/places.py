@@ -58,7 +58,7 @@ def _place(answer: str, asked: set[str]) -> tuple[str, frozenset[str]] | None:
 
 
 def _named(words: list[str]) -> str:
-    """The place of a name; "" where it is none."""
+    """The place of a name; "" where it is not a place."""
     _, also, places = _gazetteer()
     name = " ".join(words).lower()
     name = also.get(name, name)

@@ -67,7 +67,7 @@ class RedisCache:
     process draws the set.
 
     Raises:
-        ConfigError: the client library is not installed, or the address is none.
+        ConfigError: the client library is not installed, or the address is not valid.
     """
 
     def __init__(self, url: str, ttl_s: float) -> None:

@@ -103,8 +103,8 @@ def first_choice(job: Job, *, honours_n: bool, logprobs: bool) -> Form:
 
 
 def lesser(job: Job, form: Form, refusal: UpstreamRejected) -> Iterator[Form]:
-    """What to try in place of a refused form, the likeliest first and the client's own call last. A form that draws the same answer over and
-    over is none.
+    """What to try in place of a refused form, the likeliest first and the client's own call last. A form that draws the same answer over
+    and over does not do.
     """
     if "temperature" not in form.ours and _says_greedy(refusal):
         return

@@ -26,7 +26,7 @@ ACTING = ("mcp_toolset", "code_execution")
 FINISH_REASONS = {"max_tokens": "length", "model_context_window_exceeded": "length", "tool_use": "tool_calls"}
 """Why an answer ended, in the words of chat completions; "stop" for all others."""
 PAUSED = "pause_turn"
-"""Why an answer ended that is none yet: the client sends it back, and the tools of the upstream go on."""
+"""Why a message ended that is not an answer yet: the client sends it back, and the tools of the upstream go on."""
 ENDING = ("stop_reason", "stop_sequence", "stop_details", "container")
 """Fields of a message that stand at the end of its stream."""
 

@@ -70,6 +70,6 @@ def test_an_empty_plan_is_refused() -> None:
 
 
 def test_unusable_answers_are_not_fitted() -> None:
-    """An answer without a number is on record, and is no score."""
+    """An answer without a number is on record, and gives no score."""
     records = [Written("probably", 0, "It was probably green."), Scored("probably", 0, "one", 0, None)]
     assert entries(PLAN, records, lambda phrase: ()) == ((), ("probably", "no way"))

@@ -1,4 +1,4 @@
-"""The embedding reader leaves hedges to what people said of them, and hears tone in everything else."""
+"""The embedding reader leaves hedges to what people said of them, and reads the tone of everything else."""
 
 import asyncio
 from importlib.util import find_spec

@@ -89,7 +89,7 @@ def test_the_refined_distance_is_the_exact_one(one: Beta, other: Beta) -> None:
 
 
 def test_a_confident_answer_stays_plain() -> None:
-    """At the confidence that readers hear in a plain assertion, no hedge is the nearest."""
+    """At the confidence that readers perceive in a plain assertion, no hedge is the nearest."""
     assert Retriever(LEXICON).nearest(LEXICON[NO_HEDGE].beta)[0].hedge.is_plain
 
 
@@ -116,7 +116,7 @@ def test_the_tone_decides_among_near_ties(register: str) -> None:
 
 
 def test_asking_for_more_than_there_is_gives_all() -> None:
-    """k beyond the lexicon is no error."""
+    """k may be larger than the lexicon."""
     assert len(DIRECT.nearest(Beta(2, 2), 10_000)) == len(DIRECT.hedges)
 
 

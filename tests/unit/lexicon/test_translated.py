@@ -47,7 +47,7 @@ def test_a_plain_sentence_is_plain(language: str, text: str) -> None:
     ],
 )
 def test_negation_turns_a_hedge(language: str, doubtful: str, sure: str) -> None:
-    """A negated hedge is perceived in the lower half, and is no entry of the lexicon."""
+    """A negated hedge is perceived in the lower half, and has no entry in the lexicon."""
     low, high = perceive(doubtful, language), perceive(sure, language)
     assert low.beta.mean < 0.5 < high.beta.mean
     assert low.spans[0].hedge is None

@@ -56,7 +56,7 @@ def test_the_betting_bound_is_too_small_as_rarely_as_it_says(n: int) -> None:
 
 
 def test_betting_refuses_what_the_values_do_not_show() -> None:
-    """Nothing is no evidence; neither is a mean above the limit."""
+    """No outcomes are not evidence; neither is a mean above the limit."""
     assert betting_p_value([], 0.05, 0.05) == 1.0
     assert betting_upper([], 0.05) == 1.0
     assert betting_upper([1.0] * 50, 0.05) == 1.0

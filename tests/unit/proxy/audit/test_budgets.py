@@ -88,7 +88,7 @@ def test_what_is_passed_on_takes_room_and_says_nothing_of_the_next_calibrated_re
 
 
 def test_the_first_request_goes_ahead_alone_where_nothing_is_known(engine: sa.Engine) -> None:
-    """A guess beyond the limit says little; but what a request takes at least is no guess."""
+    """A guess beyond the limit says little; but what a request takes at least is certain."""
     assert take(engine, ask(5, least=6)).refused == 0
     assert take(engine, ask(5)).refused is None
     assert take(engine, ask(5)).refused == 0

@@ -102,7 +102,7 @@ def test_an_older_row_behind_a_younger_one_waits_for_it(store: Store) -> None:
 
 
 def test_a_cut_that_nobody_recorded_is_found(filled: Store) -> None:
-    """Deleting from the beginning is no purge."""
+    """Deleting from the beginning is not a purge."""
     filled.sql("DELETE FROM texts")
     filled.sql("DELETE FROM answers WHERE id = 'r10'")
     assert (1, "is missing") in [(finding.seq, finding.what) for finding in verify(filled).findings]

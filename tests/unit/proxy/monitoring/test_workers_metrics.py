@@ -20,7 +20,7 @@ print(metrics.exposition().decode())
 
 
 def test_series_of_routes_are_one_for_all_workers(tmp_path: Path) -> None:
-    """A worker that examined a route after another one replaces what that one said; its process is no label."""
+    """A worker that examined a route after another one replaces what that one said; its process is not a label."""
     environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
     for _ in range(2):
         text = subprocess.run([sys.executable, "-c", WORKER], env=environment, check=True, capture_output=True).stdout

@@ -59,5 +59,5 @@ def test_answers_tell_as_well(answers: list[str], largest: int, expected: bool) 
     [("시를 써 주세요", False), ("사랑이라는 노래 가사를 영어로 작성해줘", False), ("호주의 수도는 어디인가요?", True)],
 )
 def test_korean_says_at_the_end_what_is_to_be_done(prompt: str, asks: bool) -> None:
-    """A song is no claim; a capital is one."""
+    """A song is not a claim; a capital is."""
     assert asks_for_claim(prompt) is asks

@@ -49,7 +49,7 @@ def test_moments_by_hand():
 
 @pytest.mark.parametrize("last", [-0.1, -0.1 - 3e-17])
 def test_scores_equal_within_rounding_are_counted(last):
-    """Seven equal scores are seven observations; the rounding of their mean or of their logarithms is no spread."""
+    """Seven equal scores are seven observations; the rounding of their mean or of their logarithms is not spread."""
     samples = [Sample("x", logprob_mean=-0.1)] * 6 + [Sample("x", logprob_mean=last)]
     beta = _measure(TokenSignal(), samples, Clustering((tuple(range(7)),)))
     assert beta.concentration == pytest.approx(7.0)
@@ -65,7 +65,7 @@ def test_no_logprobs_is_named():
 
 @pytest.mark.parametrize("mean", [float("nan"), 0.5])
 def test_impossible_logprobs_are_refused(mean):
-    """A log-probability above 0 or not a number is no probability."""
+    """A log-probability above 0 or not a number is refused."""
     with pytest.raises(StepFailed) as caught:
         _measure(TokenSignal(), [Sample("x", logprob_mean=mean)], Clustering(((0,),)))
     assert caught.value.reason == "bad_logprobs"

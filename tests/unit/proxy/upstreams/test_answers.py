@@ -30,7 +30,7 @@ def test_the_mean_log_probability_of_a_choice(logprobs: Any, mean: float | None,
 
 
 def test_strange_fields_of_an_answer_count_as_absent() -> None:
-    """Wrong types never raise: what is not text is no text."""
+    """Wrong types never raise: what is not text has no text."""
     sample = sample_of({"message": {"content": ["parts"], "refusal": 5, "tool_calls": []}, "finish_reason": 7})
     assert (sample.text, sample.refusal, sample.finish_reason, sample.has_tool_calls) == ("", None, None, False)
     assert usage_of({"usage": {"prompt_tokens": "many", "completion_tokens": -1}}).total == 0

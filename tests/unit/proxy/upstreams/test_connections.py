@@ -358,7 +358,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("is_trusted", [True, False])
 def test_only_a_server_that_is_who_it_says_is_asked(certificate: Path, is_trusted: bool) -> None:
-    """Over TLS; a certificate that nobody vouches for is no server at all."""
+    """Over TLS; a server whose certificate nobody vouches for is not connected to."""
 
     async def work() -> Any:
         server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

@@ -95,7 +95,7 @@ def on_wire(work: Callable[[Connection, Wire], Awaitable[Any]]) -> Any:
     return asyncio.run(run())
 
 
-async def heard(connection: Connection, pieces: list[bytes], *, ends: bool) -> tuple[int, bytes]:
+async def received(connection: Connection, pieces: list[bytes], *, ends: bool) -> tuple[int, bytes]:
     """Status and body of an answer that comes in these pieces."""
     call = asyncio.ensure_future(connection.ask(b"GET / HTTP/1.1\r\n\r\n", b""))
     await asyncio.sleep(0)
@@ -118,7 +118,7 @@ def test_an_answer_is_read_as_it_was_sent_however_it_is_cut_up(kind: str, places
     """A connection may be used again where the answer says itself where it ends."""
 
     async def work(connection: Connection, _: Wire) -> tuple[tuple[int, bytes], bool]:
-        read = await heard(connection, cut((WHOLE | TO_THE_END)[kind], places), ends=kind in TO_THE_END)
+        read = await received(connection, cut((WHOLE | TO_THE_END)[kind], places), ends=kind in TO_THE_END)
         return read, connection.release()
 
     assert on_wire(work) == (READ, kind in WHOLE)
@@ -130,7 +130,7 @@ def test_an_answer_that_breaks_off_or_is_not_one_is_an_error(kind: str) -> None:
 
     async def work(connection: Connection, wire: Wire) -> None:
         with pytest.raises(UpstreamError) as caught:
-            await heard(connection, [BROKEN[kind]], ends=True)
+            await received(connection, [BROKEN[kind]], ends=True)
         assert caught.value.code == "upstream_broken"
         assert not connection.release()
         assert wire.is_closing()
@@ -150,7 +150,7 @@ def test_some_answers_have_no_body(answer: bytes, status: int) -> None:
     """They end with their heads."""
 
     async def work(connection: Connection, _: Wire) -> tuple[tuple[int, bytes], bool]:
-        return await heard(connection, [answer], ends=False), connection.release()
+        return await received(connection, [answer], ends=False), connection.release()
 
     assert on_wire(work) == ((status, b""), True)
 
@@ -160,10 +160,10 @@ def test_a_connection_that_says_more_than_it_was_asked_is_not_used_again(more: b
     """With its answer, or later: it would be taken for the answer to another call."""
 
     async def together(connection: Connection, _: Wire) -> tuple[tuple[int, bytes], bool]:
-        return await heard(connection, [PLAIN + more], ends=False), connection.release()
+        return await received(connection, [PLAIN + more], ends=False), connection.release()
 
     async def later(connection: Connection, _: Wire) -> tuple[bool, bool]:
-        await heard(connection, [PLAIN], ends=False)
+        await received(connection, [PLAIN], ends=False)
         kept = connection.release()
         connection.data_received(more)
         return kept, connection.is_usable(KEEP_S)
@@ -176,7 +176,7 @@ def test_a_connection_is_not_used_again_just_when_its_server_may_close_it() -> N
     """Servers close connections that were silent for 5 seconds; a request that crosses that on its way is lost, and nobody may repeat it."""
 
     async def work(connection: Connection, _: Wire) -> tuple[bool, bool]:
-        await heard(connection, [PLAIN], ends=False)
+        await received(connection, [PLAIN], ends=False)
         connection.release()
         soon = connection.is_usable(KEEP_S)
         connection.idle_since -= 4.5
