@@ -22,6 +22,10 @@ from hedgerow.proxy.clustering.words import word_lists
 _OWNER = re.compile(r"([^\W\d_]+)'s\s+[a-z]")
 _ASKS_WHO = re.compile(r"\s*who(?:m|se)?\b", re.IGNORECASE)
 _ASKS_WHEN = re.compile(r"\s*(?:when|(?:[io]n )?(?:what|which) (?:year|date|day))\b", re.IGNORECASE)
+_OPEN = frozenset({"or", "what", "how", "whose"})
+"""Words of a question that begins like one for a yes or a no and is none: "Do you know what ...?"."""
+_CONTRASTING = frozenset({"but", "while", "whereas", "however", "although", "though", "only"})
+"""Words of an answer that says yes of a part of the question at most: "Tea is a drink, while bread is not made to be drunk"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,8 @@ class Question:
         asks_who: it asks for a person.
         asks_when: it asks for a date.
         closed: it asks for a yes or a no, and not for one of two ("France or Spain?").
+        predicate: what a yes that is spelled out holds of a closed question, all of one of these sets of stems: its last word, with "same" where
+            that is asked; where it asks of both, "both" or all its words.
     """
 
     words: frozenset[str]
@@ -77,20 +83,30 @@ class Question:
     asks_who: bool
     asks_when: bool
     closed: bool
+    predicate: tuple[frozenset[str], ...] = ()
 
 
 def read_question(question: str) -> Question:
     """Read a question for `normalise`."""
     tokens = tokenise(question)
     words = question.casefold().split()
+    telling = [stem(t) for t in tokens if t not in word_lists().fillers and t not in SEPARATORS]
     return Question(
-        words=frozenset(stem(t) for t in tokens if t not in word_lists().fillers and t not in SEPARATORS),
+        words=frozenset(telling),
         numbers=frozenset(t for t in tokens if is_number(t)),
         denials=frozenset() if words[:1] and words[0] in AUXILIARIES else frozenset(_denials(_telling(tokens))),
         asks_who=_ASKS_WHO.match(question) is not None,
         asks_when=_ASKS_WHEN.match(question) is not None,
-        closed=bool(words) and words[0] in AUXILIARIES and "or" not in words and language_of(question) == "en",
+        closed=bool(words) and words[0] in AUXILIARIES and _OPEN.isdisjoint(words) and language_of(question) == "en",
+        predicate=_predicate(telling),
     )
+
+
+def _predicate(telling: list[str]) -> tuple[frozenset[str], ...]:
+    last = frozenset(telling[-1:])
+    if "same" in telling:
+        return (last | {"same"},)
+    return (frozenset({"both"}), frozenset(telling) - {"both"}) if "both" in telling else (last,)
 
 
 def normalise(answer: str, question: Question | str = "") -> Normal:
@@ -197,13 +213,17 @@ def _heads(marked: list[str], content: frozenset[str], asked: frozenset[str]) ->
 
 
 def _direction(marked: list[str], tokens: tuple[str, ...], asked: Question) -> bool | None:
-    """Yes or no: said outright, or spelled out against a question that asks for it."""
+    """Yes or no: said outright, or spelled out against a question that asks for it; who could not find out says neither."""
     if not tokens:
         return None
     first = next((t for t in tokens if t not in word_lists().fillers), tokens[0])
     outright = len(tokens) == 1 or (len(marked) > 1 and marked[1] in SEPARATORS) or asked.closed
     if outright and (first in word_lists().yes or first in word_lists().no):
         return first in word_lists().yes
-    if not asked.closed or not any(stem(t) in asked.words for t in tokens):
+    spelled = frozenset(map(stem, tokens)) if asked.closed else frozenset()
+    if asked.words.isdisjoint(spelled):
         return None
-    return count_negations(tokens) % 2 == 0
+    if count_negations(tokens) % 2:
+        return None if "i" in tokens else False
+    affirmed = _CONTRASTING.isdisjoint(tokens) and any(part <= spelled for part in asked.predicate)
+    return True if affirmed else None

@@ -22,6 +22,8 @@ _PRONOUN = re.compile(
     r"big|small|large|little|long|short|old|new|young|good|bad|red|blue|green|black|white)) one"
     r"(?=\s*(?:$|[.,;:!?)]|(?:that|which|who|with|in|on|of|is|was|are|were)\b))"
 )
+# "is one of the largest": a way to say "a", no number
+_ONE_OF = re.compile(r"\b(is|are|was|were|be|being|as|became|become|becoming|remains) one (?=of\b)")
 _DOTS = re.compile(r"\b([a-z])\.(?=\s?[a-z]\b|\s|$|,)")
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d\d?)-(\d\d?)(?:[t ]\d\d:\d\d(?::\d\d)?z?)?\b")
 _SLASH_DATE = re.compile(r"\b(\d\d?)/(\d\d?)/(\d{4})\b")
@@ -51,7 +53,7 @@ def tokenise(answer: str) -> list[str]:
     answer = _without_contrast(_without_list_numbers(answer))
     text = fold(_RUN_TOGETHER.sub(r"\g<0> ", answer)).strip(" \t\n\r*_`\"'#>.“”")
     text = _WRAPPER.sub("", text).strip(" \t\n*_`\"'.:“”")
-    text = _PRONOUN.sub(r"\1", _OPENER.sub("", text))
+    text = _ONE_OF.sub(r"\1 ", _PRONOUN.sub(r"\1", _OPENER.sub("", text)))
     text = text.rpartition("=")[2].strip() or text
     text = _DOTS.sub(r"\1 ", text) if "." in text else text
     if any(c.isdigit() for c in text):

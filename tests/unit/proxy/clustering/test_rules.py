@@ -107,6 +107,42 @@ def test_a_german_question_with_was_does_not_ask_for_a_yes() -> None:
     )
 
 
+SAME_COUNTRY = "Are Tea Inc. and Bread Ltd. based in the same country?"
+BOTH = "Are Tea Inc. and Bread Ltd. both brewers?"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "says"),
+    [
+        (SAME_COUNTRY, "Tea Inc. is based in India and Bread Ltd. is based in Spain.", None),
+        (SAME_COUNTRY, "Tea Inc. and Bread Ltd. are based in the same country, India.", True),
+        (SAME_COUNTRY, "Tea Inc. and Bread Ltd. are not based in the same country.", False),
+        (SAME_COUNTRY, "I could not find out where Tea Inc. and Bread Ltd. are based.", None),
+        (BOTH, "Tea Inc. is a brewer.", None),
+        (BOTH, "Tea Inc. is a brewer, but Bread Ltd. is a baker and no brewers are there.", False),
+        (BOTH, "Tea Inc. is a brewer, while Bread Ltd. bakes for both.", None),
+        (BOTH, "They are both brewers.", True),
+        (BOTH, "Tea Inc. and Bread Ltd. are brewers.", True),
+        ("Is a tomato a vegetable?", "A tomato is a fruit.", None),
+        ("Is a tomato a vegetable?", "A tomato is a vegetable.", True),
+        ("Is named after Ann Lee in what year?", "It was named after Ann Lee by 1980.", None),
+    ],
+)
+def test_a_yes_that_is_spelled_out_says_yes_of_all_that_was_asked(
+    question: str, answer: str, says: bool | None
+) -> None:
+    """A sentence on one of two things, or in other words than the question's, is no yes; who could not find out says neither."""
+    same_as_yes, same_as_no = (judge_pair(question, short, answer).same for short in ("Yes.", "No."))
+    assert (same_as_yes is True, same_as_no is True) == (says is True, says is False)
+
+
+def test_one_of_several_is_no_number() -> None:
+    """Where something is counted, it is one."""
+    years = "The mine was a large one from 1873 to 1883."
+    assert judge_pair("Which mine was it?", "New Almaden is one of the largest.", years).same is not False
+    assert judge_pair("How many of them sank?", "One of them.", "Three of them.").same is False
+
+
 @pytest.mark.parametrize(
     ("question", "a", "b", "same"),
     [
