@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim
@@ -77,8 +77,7 @@ class Asker(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class RawCall:
+class RawCall(NamedTuple):
     """One request to be relayed as it came.
 
     Attributes:
@@ -95,8 +94,7 @@ class RawCall:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Relay:
+class Relay(NamedTuple):
     """An upstream's answer as it comes: status, end-to-end headers, raw body.
 
     Attributes:

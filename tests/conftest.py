@@ -78,12 +78,12 @@ def lines() -> Iterator[Lines]:
     kept = Lines()
 
     def keep(_logger: Any, method: str, line: bytes) -> bytes:
-        kept.append({"level": method} | orjson.loads(line))
+        kept.append({"level": method} | orjson.loads(redact(line)))
         raise structlog.DropEvent
 
     render = structlog.processors.JSONRenderer(orjson.dumps)
     structlog.configure(
-        processors=[structlog.processors.ExceptionRenderer(without_words), render, redact, keep],
+        processors=[structlog.processors.ExceptionRenderer(without_words), render, keep],
         cache_logger_on_first_use=False,
     )
     yield kept

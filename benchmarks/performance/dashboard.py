@@ -187,7 +187,7 @@ async def _replay(source: Recorded, steps: RoutePipeline, route: Any) -> tuple[R
 
 
 def _row(result: Result, mode: Any, moment: float, rng: random.Random) -> Json:
-    written = entry(replace(result, job=replace(result.job, mode=mode)), "full", http_status=200)
+    written = entry(result._replace(job=result.job._replace(mode=mode)), "full", http_status=200)
     row: Json = {name: value for name, value in written.row.items() if name in answers.columns} | {"store_text": "full"}
     perceived = perceive(result.text or "").beta
     row |= {"perceived_alpha": perceived.alpha, "perceived_beta": perceived.beta}
@@ -201,7 +201,7 @@ def _passed(settings: Settings, rng: random.Random, moment: float) -> Json:
         [(0, "tool_calls"), (0, "structured_output"), (0, "code"), (2, "mode_off"), (2, "mode_off")]
     )
     mode: Any = "off" if reason == "mode_off" else "on"
-    job = Job(new_id(), settings.routes[route], "/chat/completions", {"model": "m"}, {}, mode=mode)
+    job = Job(new_id(), settings.routes[route], "/chat/completions", {"model": "m"}, {}, time.perf_counter(), mode=mode)
     row = entry(Result(job, Status.PASSED, reason), "none", http_status=200).row
     return row | {"id": _id(moment, rng), "created_at": moment, "duration_ms": rng.lognormvariate(6, 0.3)}
 

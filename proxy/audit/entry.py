@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hedgerow.proxy.config import StoreText
 
@@ -31,8 +31,7 @@ class Texts:
     claims: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One answer as it is handed in.
 
     Attributes:
@@ -48,8 +47,7 @@ class Entry:
     store_text: StoreText = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """An entry as it will be stored: columns of `answers` but for its place in a chain, and columns of `texts`."""
 
     row: Row

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 import orjson
 
@@ -68,7 +67,7 @@ async def _kept_alive(exchange: Exchange, services: Services, run: Run) -> Json 
     and an early failure its own status: while the upstream refuses, and nothing has come of it yet, no stream is begun.
     """
     refused = asyncio.Event()
-    run.take(replace(run.job, on_retry=refused.set))
+    run.take(run.job._replace(on_retry=refused.set))
     async with asyncio.TaskGroup() as group:
         work = group.create_task(_answer(services, run))
         while not (await asyncio.wait({work}, timeout=services.settings.server.keep_alive_s))[0]:

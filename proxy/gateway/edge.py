@@ -6,8 +6,8 @@ Raw ASGI, because a route that is off must cost next to nothing; FastAPI serves 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Coroutine, Mapping
-from dataclasses import replace
 from importlib import import_module
+from time import perf_counter
 from typing import Any, cast
 
 import anyio
@@ -92,6 +92,7 @@ async def _settle(exchange: Exchange, services: Services) -> None:
             exchange.path,
             {},
             exchange.headers,
+            perf_counter(),
             mode=None,
             target=exchange.target,
             deployment=exchange.deployment,
@@ -145,12 +146,12 @@ async def _decide(exchange: Exchange, services: Services, run: Run, caller: Call
     mode = _mode(route, exchange.headers)
     if generates and route.split is not None and not _wishes(route, exchange.headers):
         mode = arm_of(route, route.split, run.job, came.body)
-        run.take(replace(run.job, arm=mode))
+        run.take(run.job._replace(arm=mode))
     calibrates = generates and mode != "off"
     fault = _fault(exchange.path, came, server.max_messages) if calibrates else None
     converted = calibrates and services.settings.converts(route.upstream, exchange.path.removeprefix("/"))
     job = run.job.routed(route, mode if calibrates and fault is None else "off", came.body, converted=converted)
-    run.take(job if fault is None else replace(job, mode=mode))
+    run.take(job if fault is None else job._replace(mode=mode))
     _check_store(services, run.job)
     if generates and job.key is not None:
         size, draws = len(cast(bytes, came.data)), route.sampling.n if calibrates else 1
@@ -179,7 +180,7 @@ def _admitted(exchange: Exchange, services: Services, run: Run) -> Caller:
     caller = caller_of(exchange.headers, services.settings, services.keys)
     if caller.secret is not None:
         exchange.withhold(caller.sent)
-        run.take(replace(run.job, key=caller.secret.key, headers=exchange.headers))
+        run.take(run.job._replace(key=caller.secret.key, headers=exchange.headers))
         caller.check()
     return caller
 

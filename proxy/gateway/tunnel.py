@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+import time
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -95,7 +95,7 @@ class Tunnel(asyncio.Protocol):
         services: Services = self._app_state["reloader"].services
         target, sent = _read(head)
         path, _ = place(urlsplit(target).path)
-        run = Run(Job(new_id(), NO_ROUTE, path, {}, dict(sent), mode=None, target=target))
+        run = Run(Job(new_id(), NO_ROUTE, path, {}, dict(sent), time.perf_counter(), mode=None, target=target))
         with services.in_use:
             try:
                 await self._answer(services, run, sent)
@@ -124,7 +124,7 @@ class Tunnel(asyncio.Protocol):
             await self._pass_on(await self._open(services, run, sent, caller), run)
             return
         sent, key = _without_key(sent, caller.sent), caller.secret.key
-        run.take(replace(run.job, key=key, headers=dict(sent)))
+        run.take(run.job._replace(key=key, headers=dict(sent)))
         caller.check()
         visit = await services.limits.enter(key, run.job.id)
         try:

@@ -11,7 +11,7 @@ import time
 import traceback
 from collections import deque
 from datetime import UTC, datetime
-from typing import Any, BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO
 
 import orjson
 import structlog
@@ -20,7 +20,7 @@ from hedgerow.proxy.config import Log
 
 _KEY = re.compile(rb"\b(?:sk-|hgk_|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+[^\s\"\\]+", re.IGNORECASE)
 _BEGINNINGS = (b"sk-", b"hgk_", b"hf_", b"xox", b"aiza", b"bearer")
-"""One of these stands in lower case in every line that holds a key; looking for them takes a tenth of the time."""
+"""One of these stands in lower case in all that holds a key; looking for them takes a tenth of the time."""
 _REDACTED = b"[redacted]"
 CAUSES = 5
 """How many exceptions of a chain are logged."""
@@ -28,23 +28,23 @@ GATHER_S = 0.05
 """Longest that a log line waits to be written."""
 
 
-def redact(_logger: Any, _method: str, line: Any) -> Any:
-    """Take keys out of a rendered line: an address may hold one. Once a line, not once a value."""
-    if isinstance(line, str):
-        return redact(_logger, _method, line.encode(errors="replace")).decode(errors="replace")
-    low = line.lower()
-    for beginning in _BEGINNINGS:
-        if beginning in low:
-            return _KEY.sub(_REDACTED, line)
-    return line
+def redact(lines: bytes) -> bytes:
+    """Take keys out of rendered lines: an address may hold one. Once for all lines that are written together, because every request has one."""
+    low = lines.lower()
+    return _KEY.sub(_REDACTED, lines) if any(beginning in low for beginning in _BEGINNINGS) else lines
+
+
+def _redact_shown(_logger: Any, _method: str, line: str) -> str:
+    """The same of a line for a terminal."""
+    return redact(line.encode(errors="replace")).decode(errors="replace")
 
 
 def _json_line(_logger: Any, level: str, line: Any) -> bytes:
-    """A line as JSON without keys, with its level and the time: one step, because every request has a line."""
+    """A line as JSON, with its level and the time: one step, because every request has a line."""
     if line.get("exc_info"):
         line = structlog.processors.ExceptionRenderer(without_words)(_logger, level, line)
     line["level"], line["timestamp"] = level, datetime.now(UTC)
-    return cast(bytes, redact(_logger, level, orjson.dumps(line, default=repr, option=orjson.OPT_UTC_Z)))
+    return orjson.dumps(line, default=repr, option=orjson.OPT_UTC_Z)
 
 
 def without_words(exc_info: Any) -> str:
@@ -76,7 +76,7 @@ def set_up_logging(settings: Log) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.dev.ConsoleRenderer(exception_formatter=_on_terminal),
-            redact,
+            _redact_shown,
         ]
         factory = structlog.WriteLoggerFactory(sys.stderr)
     structlog.configure(
@@ -124,7 +124,6 @@ class _Gathered:
         gathered = []
         while self._lines:
             gathered.append(self._lines.popleft())
-        self._out.write(
-            b"".join(line + b"\n" for line in gathered)
-        )  # in one go: at each write the event loop may take the interpreter away
+        gathered.append(b"")
+        self._out.write(redact(b"\n".join(gathered)))  # in one go: each write hands the interpreter over
         self._out.flush()

@@ -132,7 +132,7 @@ class _TracedUpstream:
         """See `Upstream`."""
         with self._span(call.path.partition("?")[0], call.request or {}) as span:
             kept = [(name, value) for name, value in call.headers if name not in _CONTEXT]
-            traced = replace(call, headers=[*kept, *_with_context({}).items()])
+            traced = call._replace(headers=[*kept, *_with_context({}).items()])
             async with self._inner.relay(traced) as answer:
                 span.set_attribute("http.response.status_code", answer.status)
                 if answer.status >= 400:

@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import orjson
 
@@ -42,9 +42,8 @@ def new_id() -> str:
     return f"hr_{time.time_ns() // 1_000_000:011x}{_random_word()}"
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A request on its way to an answer.
+class Job(NamedTuple):
+    """A request on its way to an answer. A named tuple, as all that is made for every request: one takes a tenth of the time of a frozen dataclass.
 
     Attributes:
         id: the audit id.
@@ -52,6 +51,7 @@ class Job:
         body: the request object as the client sent it.
         chat: what is read of it, in the words of a chat request.
         headers: the client's headers, lower-case names, but for its key of idempotency: no two calls for one request may carry the same.
+        started: when the request came in, on the clock of `time.perf_counter`.
         target: path and query as the client sent them, relative to `/v1`.
         idempotency_key: the client's `Idempotency-Key`, if it sent one.
         deployment: the model that its path names (Azure).
@@ -65,7 +65,6 @@ class Job:
         question: the user's last message, or the prompt, as plain text.
         last_answer: the assistant's message before it; its phrase is not repeated if another is about as near.
         mode: the route's mode, or the client's wish.
-        started: when the request came in, on the clock of `time.perf_counter`.
     """
 
     id: str
@@ -73,11 +72,11 @@ class Job:
     path: str
     body: Json
     headers: Mapping[str, str]
-    chat: Json = field(default_factory=dict)
+    started: float
+    chat: Json = {}  # noqa: RUF012
     question: str = ""
     last_answer: str = ""
     mode: Mode | None = "on"
-    started: float = field(default_factory=time.perf_counter)
     target: str = ""
     idempotency_key: str | None = None
     deployment: str | None = None
@@ -91,13 +90,12 @@ class Job:
 
     def routed(self, route: Route, mode: Mode, body: Json, *, converted: bool = False) -> Job:
         """The same request, once its body is read and its route is known. A route that is off has no use for the question."""
-        job = replace(self, route=route, body=body, mode=mode, converted=converted)
+        job = self._replace(route=route, body=body, mode=mode, converted=converted)
         if mode == "off":
             return job
         headers = {name: value for name, value in self.headers.items() if name != IDEMPOTENCY}
         chat = DIALECTS[self.path].as_chat(body)
-        return replace(
-            job,
+        return job._replace(
             headers=headers,
             chat=chat,
             question=last_message(chat, "user"),
@@ -110,7 +108,7 @@ class Job:
         sampling = self.route.sampling
         n = min(sampling.n, max(sampling.min_n, samples or sampling.n // 2))
         route = self.route.model_copy(update={"sampling": sampling.model_copy(update={"n": n})})
-        return replace(self, route=route, over_budget=True)
+        return self._replace(route=route, over_budget=True)
 
     def call(self, body: Json, number: int = 0, on_text: Callable[[int, str], None] | None = None) -> Call:
         """A call for an answer to this request. Number 0 is the client's own; calls with other numbers are different ones to an upstream that
@@ -162,10 +160,12 @@ class Job:
 
 def user_of(body: Json) -> str | None:
     """The client's own name for its user: `safety_identifier`, `user` as it was called before, or `metadata.user_id`."""
+    for field in ("safety_identifier", "user"):
+        if (name := body.get(field)) and isinstance(name, str):
+            return name
     metadata = body.get("metadata")
-    names = [body.get(field) for field in ("safety_identifier", "user")]
-    names.append(metadata.get("user_id") if isinstance(metadata, dict) else None)
-    return next((name for name in names if isinstance(name, str) and name), None)
+    name = metadata.get("user_id") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) and name else None
 
 
 def asks_for_logprobs(chat: Json) -> bool:
@@ -176,7 +176,7 @@ def asks_for_logprobs(chat: Json) -> bool:
 
 def job_of(route: Route, path: str, body: Json, headers: Mapping[str, str]) -> Job:
     """The job of a checked request for text that is to be calibrated."""
-    return Job(new_id(), route, path, body, headers).routed(route, "on", body)
+    return Job(new_id(), route, path, body, headers, time.perf_counter()).routed(route, "on", body)
 
 
 class Unread(BadRequest):

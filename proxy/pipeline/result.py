@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
@@ -133,9 +133,8 @@ class ChoiceConfidence:
     agreeing: int
 
 
-@dataclass(frozen=True)  # without slots, for what is worked out once
-class Result:
-    """What became of a job, as far as it has come.
+class _Known(NamedTuple):
+    """What is known of a job, as far as it has come.
 
     Attributes:
         reason: a code of `Reason`, or an upstream's own.
@@ -184,9 +183,13 @@ class Result:
     own_marker: str | None = None
     relayed: Usage = NO_TOKENS
     asked: tuple[Usage, ...] = ()
-    costs: Mapping[str, float | None] = field(default_factory=dict)
-    timings_ms: Mapping[str, float] = field(default_factory=dict)
-    begun_ns: Mapping[str, int] = field(default_factory=dict)
+    costs: Mapping[str, float | None] = {}
+    timings_ms: Mapping[str, float] = {}
+    begun_ns: Mapping[str, int] = {}
+
+
+class Result(_Known):
+    """What became of a job: what is known of it, and what follows from that."""
 
     @property
     def signal(self) -> str:
@@ -257,7 +260,7 @@ class Result:
 
     def ended(self, status: Status, reason: str | None, detail: str | None = None) -> Result:
         """The same with another ending."""
-        return replace(self, status=status, reason=reason, detail=detail)
+        return self._replace(status=status, reason=reason, detail=detail)
 
 
 class Run:
@@ -298,7 +301,7 @@ class Run:
 
     def learn(self, **known: Any) -> None:
         """Take over what has become known."""
-        self._result = replace(self.result, **known)
+        self._result = self.result._replace(**known)
 
     def end(self, status: Status, reason: str | None, detail: str | None = None) -> None:
         """Decide what the client gets."""
@@ -318,7 +321,7 @@ class Run:
     def answered(self, upstream: str, model: str) -> None:
         """Say which member of a group has answered, and as which model; nothing where no group was asked."""
         if upstream and upstream != self.job.answered_by:
-            self.job = replace(self.job, answered_by=upstream, answered_model=model)
+            self.job = self.job._replace(answered_by=upstream, answered_model=model)
             if self._result is not None:
                 self.learn(job=self.job)
 

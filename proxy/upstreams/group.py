@@ -55,7 +55,7 @@ class Member:
         if not call.request or not model:
             return call
         headers = [pair for pair in call.headers if pair[0] != "content-encoding"]
-        return replace(call, headers=headers, body=renamed(call.request, model))
+        return call._replace(headers=headers, body=renamed(call.request, model))
 
 
 class Group:
@@ -108,7 +108,7 @@ class Group:
         """See `Upstream`. What generates no text goes to the first member: files and batches lie there, and embeddings of two models must not mix."""
         if call.request is None:
             async with self.members[0].upstream.relay(call) as reply:
-                yield replace(reply, upstream=self.members[0].name)
+                yield reply._replace(upstream=self.members[0].name)
         else:
             async with OneAnswer(self).relay(call) as reply:
                 yield reply
@@ -192,7 +192,7 @@ class OneAnswer:
                             self._is_settled = True
                             decided.set()
                             model = member.model(call.request.get("model")) if call.request else ""
-                            yield replace(reply, upstream=member.name, model=model)
+                            yield reply._replace(upstream=member.name, model=model)
                             return
                 except ProxyError as error:
                     if self._is_settled or not member.upstream.moves_on(error) or not self._move(error.code, call.id):

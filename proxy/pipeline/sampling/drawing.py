@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import count
 
@@ -234,7 +233,7 @@ class _Asking:
     def here(self) -> Job:
         """The request as the member of a group has it that is asked now: each has a taste of its own."""
         member = asked_at(self.upstream)
-        return replace(self.job, answered_by=member) if member else self.job
+        return self.job._replace(answered_by=member) if member else self.job
 
     @property
     def form(self) -> Form:

@@ -55,4 +55,4 @@ def test_every_line_is_written_with_level_and_time() -> None:
 def test_no_key_stays_in_a_line(beginning: str, rest: str, around: str) -> None:
     """Whatever the case of its beginning and wherever it stands."""
     line = f'{{"url": "{around} {beginning}{rest} {around}"}}'.encode()
-    assert rest.encode() not in redact(None, "info", line)
+    assert rest.encode() not in redact(line)
