@@ -246,7 +246,7 @@ def test_text_in_the_chunk_of_the_finish_is_not_lost(serve: Any, client_of: Any,
     assert [c.choices[0].finish_reason for c in chunks if c.choices[0].finish_reason] == ["stop"]
 
 
-def test_an_answer_that_is_no_stream_passes_as_it_is(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
+def test_an_answer_that_is_not_a_stream_passes_as_it_is(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
     """A server that does not stream: its JSON goes on byte for byte, and the row says so."""
     body = json.dumps(completion(SERVED)).encode()
     upstream.default = raw(body)

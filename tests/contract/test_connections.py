@@ -121,7 +121,7 @@ def test_a_head_without_end_is_refused(serve: Any) -> None:
 
 
 @pytest.mark.parametrize("mode", ["off", "on"])
-def test_what_stands_behind_the_body_is_no_header(serve: Any, upstream: Upstream, mode: str) -> None:
+def test_what_stands_behind_the_body_is_not_a_header(serve: Any, upstream: Upstream, mode: str) -> None:
     """Trailers pass whatever stands before the proxy and looks at headers: they must not become some."""
     seen: list[str] = []
     answer = says("Canberra.")

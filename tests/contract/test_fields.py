@@ -201,7 +201,7 @@ def test_calls_of_tools_cost_one_call_unless_a_route_wants_more(serve: Any, clie
     assert len(upstream.calls) == 1
 
 
-def test_a_command_answered_in_words_is_no_claim(serve: Any, client_of: Any, upstream: Upstream) -> None:
+def test_a_command_answered_in_words_is_not_a_claim(serve: Any, client_of: Any, upstream: Upstream) -> None:
     """Where tools are measured, what is asked is looked at once it is known that none is called."""
     upstream.default = says("Done.")
     ask: Any = [{"role": "user", "content": "Write me a poem about hotels."}]

@@ -71,7 +71,9 @@ def test_each_kind_has_its_outcome(
     assert field.get("clusters") == clusters
 
 
-def test_a_truncated_answer_is_no_draft_where_a_whole_one_is(serve: Any, client_of: Any, upstream: Upstream) -> None:
+def test_a_truncated_answer_is_not_the_draft_where_a_whole_one_came(
+    serve: Any, client_of: Any, upstream: Upstream
+) -> None:
     """The first, cut off, says the same in fewer words; the draft is the whole one, and the client is told how many were cut off."""
     short = {"finish_reason": "length", "message": {"role": "assistant", "content": "Canberra"}}
     text, field = _text_and_field(

@@ -119,7 +119,7 @@ def test_streamed_choices_have_a_confidence_each(
     assert (row["status"], row["reason"], row["samples"]) == ("plain", "several_choices", 5)
 
 
-def test_streamed_choices_that_break_off_are_no_samples(
+def test_streamed_choices_that_break_off_do_not_count_as_samples(
     serve: Any, client_of: Any, upstream: Upstream, tmp_path: Any
 ) -> None:
     """The client reads the error; the row has no confidence."""

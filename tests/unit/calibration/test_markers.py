@@ -133,7 +133,7 @@ def test_what_cannot_be_measured_is_refused():
         mrc([0.5, 0.6])
 
 
-def test_nothing_in_common_is_no_figure():
+def test_nothing_in_common_gives_no_figure():
     """Two datasets without a marker in common."""
     apart = np.array([[0.5, np.nan], [np.nan, 0.4]])
     assert m_avg_cv(apart).value is None

@@ -91,7 +91,7 @@ def test_a_secret_is_never_shown(tmp_path: Path) -> None:
         (None, "there is no such file; `hedgerow init`"),
     ],
 )
-def test_a_file_that_is_no_configuration(tmp_path: Path, content: bytes | None, words: str) -> None:
+def test_a_file_that_is_not_a_configuration(tmp_path: Path, content: bytes | None, words: str) -> None:
     """One sentence that names the file."""
     path = tmp_path / "broken.yaml"
     if content is not None:

@@ -100,7 +100,7 @@ def test_prose_is_for_people(answer: str) -> None:
         ("Route the request.", "BILLING", True),
     ],
 )
-def test_an_abbreviation_that_answers_a_question_is_no_label(question: str, answer: str, expected: bool) -> None:
+def test_an_abbreviation_that_answers_a_question_is_not_a_label(question: str, answer: str, expected: bool) -> None:
     assert is_machine_read({"messages": [{"role": "user", "content": question}]}, answer) is expected
 
 

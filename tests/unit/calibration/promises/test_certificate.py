@@ -90,7 +90,7 @@ def test_a_changed_certificate_is_found(change: dict[str, object]) -> None:
     assert changed.check_seal(KEY) == "altered"
 
 
-def test_a_checksum_is_no_signature() -> None:
+def test_a_checksum_is_not_a_signature() -> None:
     """With a key, what is sealed without one does not count; without the key, nothing is said of what has one."""
     assert CERTIFICATE.sealed(b"").check_seal(b"") == "valid"
     assert CERTIFICATE.sealed(b"").check_seal(KEY) == "altered"

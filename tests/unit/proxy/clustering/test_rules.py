@@ -30,7 +30,7 @@ def test_minimal_pairs_of_families_that_rules_can_decide(family):
     assert len(wrong) <= 0.03 * len(rows), wrong
 
 
-def test_paraphrases_are_no_coin_toss():
+def test_paraphrases_are_judged_better_than_by_chance():
     """Rules know some ("temperature regulation" regulates temperature) and take none of the near misses for one."""
     rows = [row for row in PAIRS if row["family"] == "paraphrase"]
     called = [bool(judge_pair(row["question"], row["a"], row["b"]).same) for row in rows]
@@ -48,7 +48,7 @@ def test_a_judge_pulls_no_family_below_chance():
         if judged.same is None:
             (judged,) = prior.weigh(row["question"], [row["a"], row["b"]], [(0, 1)])
         right[row["family"]].append(judged.same == row["same"])
-    assert all(sum(found) > 0.75 * len(found) for found in right.values()), dict(right)
+    assert all(sum(calls) > 0.75 * len(calls) for calls in right.values()), dict(right)
 
 
 def test_numbers_of_the_question_are_compared_too():
@@ -66,7 +66,7 @@ def test_pairs_stand_once_and_have_both_labels():
     for row in PAIRS:
         labels[row["family"]].add(row["same"])
     assert len(PAIRS) >= 400
-    assert all(len(found) == 2 for found in labels.values())
+    assert all(len(both) == 2 for both in labels.values())
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40))
@@ -92,7 +92,7 @@ def test_odd_answers_have_a_defined_cluster(answers, clusters):
     assert cluster_by_rules("Which city?", answers).clusters == clusters
 
 
-def test_a_choice_between_two_is_no_yes_or_no_question():
+def test_a_choice_between_two_does_not_ask_for_a_yes_or_a_no():
     """Both answers stand in the question; that makes neither of them a yes."""
     assert judge_pair("Is Paris in France or Spain?", "France", "Spain").same is not True
     assert judge_pair("Is Paris in France?", "Yes", "It is in France").same is True
@@ -177,90 +177,78 @@ def test_one_is_a_number_only_where_something_is_counted():
 LARGEST = "What is the largest planet?"
 
 
-@pytest.mark.parametrize(
-    ("question", "a", "b", "same"),
-    [
-        (LARGEST, "Jupiter is the largest planet, but Earth is the largest.", "Jupiter", None),
-        (LARGEST, "Saturn is large, but Jupiter is the largest planet.", "Saturn", None),
-        (LARGEST, "Saturn is large, but Jupiter is the largest planet.", "Jupiter", True),
-        ("Who drew it?", "It was first drawn by Ub Iwerks in 1927, but Walt Disney took the credit.", "Ub Iwerks", True),
-        ("Who is it?", "It was John, not Paul.", "John", True),
-        ("Who is it?", "It was John, not Paul.", "Paul", None),
-        ("Who is it?", "Not Paul but John", "John", True),
-        ("Who wrote it?", "John Galsworthy (not Erich Kästner)", "John Galsworthy", True),
-        ("Which host was it?", "Both Ronnie Barker and Bob Monkhouse", "Bob Monkhouse", False),
-        ("What are three primes?", "1. Two\n2. Three\n3. Five", "2, 3 and 5", True),
-        ("What are its colours?", "red, white, blue", "white, red and blue", True),
-        ("When was it?", "3.5.1990", "3 May 1990", True),
-        (
-            "Where do they live?",
-            "The Phaeacians live on the island of Scheria in the Odyssey.",
-            "In the Odyssey, the Phaeacians live on the island of Scheria.",
-            True,
-        ),
-        ("Who won?", "Germany beat France in the final.", "In the final France beat Germany.", False),
-        ("Who has fewer?", "Colombia has fewer guns than Australia.", "Canada has fewer guns than Australia.", None),
-    ],
-)  # fmt: skip
-def test_what_is_taken_back_denied_or_told_in_another_order(question, a, b, same):
-    """What a reader of recorded groups found merged or split wrongly."""
-    assert judge_pair(question, a, b).same is same
-    assert judge_pair(question, b, a).same is same
+TAKEN_BACK = [
+    (LARGEST, "Jupiter is the largest planet, but Earth is the largest.", "Jupiter", None),
+    (LARGEST, "Saturn is large, but Jupiter is the largest planet.", "Saturn", None),
+    (LARGEST, "Saturn is large, but Jupiter is the largest planet.", "Jupiter", True),
+    ("Who drew it?", "It was first drawn by Ub Iwerks in 1927, but Walt Disney took the credit.", "Ub Iwerks", True),
+    ("Who is it?", "It was John, not Paul.", "John", True),
+    ("Who is it?", "It was John, not Paul.", "Paul", None),
+    ("Who is it?", "Not Paul but John", "John", True),
+    ("Who wrote it?", "John Galsworthy (not Erich Kästner)", "John Galsworthy", True),
+    ("Which host was it?", "Both Ronnie Barker and Bob Monkhouse", "Bob Monkhouse", False),
+    ("What are three primes?", "1. Two\n2. Three\n3. Five", "2, 3 and 5", True),
+    ("What are its colours?", "red, white, blue", "white, red and blue", True),
+    ("When was it?", "3.5.1990", "3 May 1990", True),
+    (
+        "Where do they live?",
+        "The Phaeacians live on the island of Scheria in the Odyssey.",
+        "In the Odyssey, the Phaeacians live on the island of Scheria.",
+        True,
+    ),
+    ("Who won?", "Germany beat France in the final.", "In the final France beat Germany.", False),
+    ("Who has fewer?", "Colombia has fewer guns than Australia.", "Canada has fewer guns than Australia.", None),
+]  # fmt: skip
+"""What a reader of recorded groups found merged or split wrongly: what is taken back, denied or told in another order."""
 
 
 FAR = "How far is it?"
 
 
-@pytest.mark.parametrize(
-    ("question", "a", "b", "same"),
-    [
-        (FAR, "5 km", "3.1 miles", True),
-        (FAR, "5 km", "3 miles", False),
-        (FAR, "5 km (3.1 miles)", "3.1 miles", True),
-        (FAR, "It is about 3.1 miles from the station to the house.", "5 km", True),
-        (FAR, "It is about 4 miles from the station to the house.", "5 km", False),
-        ("How tall is he?", "5 feet 11 inches", "180 cm", True),
-        ("How long is the film?", "It has a length of 3 hours and 48 minutes.", "228 minutes", True),
-        ("How long is the film?", "3 hours", "181 minutes", False),
-        ("How long is the film?", "1 hour", "1 hour and 2 minutes", False),
-        ("How much is it worth?", "$1.7bn", "1,700 million", True),
-        ("How much is it worth?", "£1.5m", "£1,500,000", True),
-        ("How much is it worth?", "$1.7bn", "$1.7m", False),
-        ("How long is it?", "5 m", "5 million", False),
-    ],
-)
-def test_amounts_are_the_same_in_other_units_and_other_words(question, a, b, same):
-    """Within a hundredth where the units are of two systems, and to the last digit in one."""
-    assert judge_pair(question, a, b).same is same
-    assert judge_pair(question, b, a).same is same
+AMOUNTS = [
+    (FAR, "5 km", "3.1 miles", True),
+    (FAR, "5 km", "3 miles", False),
+    (FAR, "5 km (3.1 miles)", "3.1 miles", True),
+    (FAR, "It is about 3.1 miles from the station to the house.", "5 km", True),
+    (FAR, "It is about 4 miles from the station to the house.", "5 km", False),
+    ("How tall is he?", "5 feet 11 inches", "180 cm", True),
+    ("How long is the film?", "It has a length of 3 hours and 48 minutes.", "228 minutes", True),
+    ("How long is the film?", "3 hours", "181 minutes", False),
+    ("How long is the film?", "1 hour", "1 hour and 2 minutes", False),
+    ("How much is it worth?", "$1.7bn", "1,700 million", True),
+    ("How much is it worth?", "£1.5m", "£1,500,000", True),
+    ("How much is it worth?", "$1.7bn", "$1.7m", False),
+    ("How long is it?", "5 m", "5 million", False),
+]
+"""Within a hundredth where the units are of two systems, and to the last digit in one."""
 
 
-@pytest.mark.parametrize(
-    ("question", "a", "b", "same"),
-    [
-        (
-            "What percentage of people is blond?",
-            "About 2% of people are blond, but this percentage is higher in the north.",
-            "2%",
-            True,
-        ),
-        (
-            "What percentage of people is blond?",
-            "Once 2% of people were blond, but 5% is the percentage of people today.",
-            "2%",
-            None,
-        ),
-        (
-            "What is the party of AARP?",
-            "I am only a program. However, in the eyes of most, AARP is a nonpartisan organization.",
-            "non-partisan",
-            True,
-        ),
-        ("When was it banned in schools?", "It came into effect in19971. Schools had asked for it.", "1997", True),
-    ],
-)
-def test_a_short_answer_stands_beside_a_but_that_gives_no_other(question, a, b, same):
-    """A number is taken back by another number, and no word where it comes again."""
+BESIDE_A_BUT = [
+    (
+        "What percentage of people is blond?",
+        "About 2% of people are blond, but this percentage is higher in the north.",
+        "2%",
+        True,
+    ),
+    (
+        "What percentage of people is blond?",
+        "Once 2% of people were blond, but 5% is the percentage of people today.",
+        "2%",
+        None,
+    ),
+    (
+        "What is the party of AARP?",
+        "I am only a program. However, in the eyes of most, AARP is a nonpartisan organization.",
+        "non-partisan",
+        True,
+    ),
+    ("When was it banned in schools?", "It came into effect in19971. Schools had asked for it.", "1997", True),
+]
+"""A number is taken back by another number, and a word is not where it comes again."""
+
+
+@pytest.mark.parametrize(("question", "a", "b", "same"), [*TAKEN_BACK, *AMOUNTS, *BESIDE_A_BUT])
+def test_two_answers_are_judged_as_a_reader_does_whichever_comes_first(question, a, b, same):
     assert judge_pair(question, a, b).same is same
     assert judge_pair(question, b, a).same is same
 

@@ -211,7 +211,7 @@ def test_questions_without_an_answer_are_asked_on_request(tmp_path: Path, upstre
     assert "1 row without a label" in run("fit", "--data", tmp_path / "out.jsonl", code=2).stderr
 
 
-def test_answers_without_text_are_no_samples(tmp_path: Path, upstream: Upstream, collect: Any) -> None:
+def test_answers_without_text_do_not_count_as_samples(tmp_path: Path, upstream: Upstream, collect: Any) -> None:
     """The proxy compares none of them; with too few others the question is told, and its answers are not paid for again."""
     texts = iter([("4", "", "4", " "), ("", "", "", "4")])
     upstream.default = lambda _request, _body: JSONResponse(completion(*next(texts)))

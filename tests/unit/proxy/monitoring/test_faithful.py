@@ -34,7 +34,7 @@ def test_plain_answers_are_at_one_half_and_words_at_the_confidence_near_one():
     assert measured[SERVED].figures.cmfg.low <= measured[SERVED].figures.cmfg.estimate
 
 
-def test_own_words_that_were_not_read_are_no_voice_and_few_answers_are_none():
+def test_own_words_that_were_not_read_have_no_voice_and_few_answers_have_none():
     confidence = (np.arange(200) + 0.5) / 200
     assert OWN not in voices(said(confidence, confidence))
     assert voices(said([0.5] * 19, [0.5] * 19)) == {}

@@ -38,7 +38,7 @@ def test_mean_and_change_have_the_intervals_of_welch():
     assert [step.answers for step in row.curve] == [400, 500]
 
 
-def test_the_same_confidence_is_no_drift_and_few_answers_before_are_not_compared():
+def test_the_same_confidence_is_not_drift_and_few_answers_before_are_not_compared():
     held = np.tile([0.6, 0.8, 1.0], 20)
     (same,) = drifts([sums(held)], [sums(held)])
     assert (same.change.estimate, same.drifts) == (pytest.approx(0.0), False)

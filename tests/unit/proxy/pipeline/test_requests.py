@@ -109,7 +109,7 @@ def test_a_stream_says_what_the_object_says(text: str, finish: str) -> None:
     "data",
     [b"", b"nonsense", b"[]", b'{"choices": []}', b'{"choices": [{}]}', b"\xff", b'{"choices": [5]}'],
 )
-def test_a_copy_that_holds_no_text_is_no_answer(data: bytes) -> None:
+def test_a_copy_that_holds_no_text_is_not_an_answer(data: bytes) -> None:
     """Shadow then says `no_text` instead of comparing with nothing."""
     assert served_text(served_answer(CHAT, data)) is None
 

@@ -68,7 +68,7 @@ def test_maps_by_model_are_listed(tmp_path: Path) -> None:
     assert list(maps.of_route(route.model_copy(update={"model": "u"}))) == ["u"]
 
 
-def test_a_missing_map_is_no_map_and_a_problem(tmp_path: Path) -> None:
+def test_a_missing_map_counts_as_none_and_is_a_problem(tmp_path: Path) -> None:
     """The identity stands in, with the reason; an operator is refused before the fact."""
     maps, route = _maps(tmp_path)
     missing = maps.active(route.model_copy(update={"map": "nosuch"}), "m", "semantic")
