@@ -126,6 +126,8 @@ class Usage:
 
 
 NO_TOKENS = Usage()
+BYTES_A_TOKEN = 4
+"""Bytes of text that a token stands for, about: by it tokens are estimated where nobody says how many there were."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,16 @@ _MISSING = object()
 def parse_conditions(texts: Sequence[str] | None, example: str) -> list[Condition]:
     """Conditions as they are written on the command line; anything else ends the command."""
     return [_parse(text, example) for text in texts or ()]
+
+
+@contextmanager
+def checked(conditions: Sequence[Condition], document: dict[str, Any], known: str) -> Iterator[None]:
+    """Check conditions once the document has been shown, which is done within; a key that no figure has ends the command before."""
+    for condition in conditions:
+        condition.value(document, known)
+    yield
+    for condition in conditions:
+        condition.check(document, known)
 
 
 def _parse(text: str, example: str) -> Condition:

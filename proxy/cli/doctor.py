@@ -45,7 +45,7 @@ def doctor(
 ) -> None:
     """Try everything once: configuration, store, maps, and one real question to the upstream of each route. Exits with 1 where something fails."""
     settings = configuration(config)
-    console, failed = Console(highlight=False), False
+    console = Console(highlight=False)
     key = os.environ.get(key_variable, "") if key_variable else ""
     headers = {"authorization": f"Bearer {key}"} if key else {}
 
@@ -57,8 +57,7 @@ def doctor(
             fails |= state == "fails"
         return fails
 
-    failed = asyncio.run(examine())
-    raise typer.Exit(1 if failed else 0)
+    raise typer.Exit(1 if asyncio.run(examine()) else 0)
 
 
 async def _findings(settings: Settings, headers: Mapping[str, str], model: str) -> AsyncIterator[Finding]:

@@ -17,7 +17,7 @@ from hedgerow.calibration.evaluation import evaluate as run
 from hedgerow.calibration.maps import DEFAULT, MapName
 from hedgerow.calibration.metrics.table import METRICS
 from hedgerow.proxy.cli.common import On, SkipBad, advancing, one_sentence, readable, stop, write_page
-from hedgerow.proxy.cli.conditions import parse_conditions
+from hedgerow.proxy.cli.conditions import checked, parse_conditions
 from hedgerow.proxy.cli.records import Clusters, Signal, load_records, report_records
 from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.lab.datasets import read_objects
@@ -91,14 +91,10 @@ def evaluate(
         )
     evaluation = _evaluate(records, kind, train_fraction, resamples, seed, signal, allow_negative_slope)
     document = evaluation_document(evaluation, data.name, signal, clusters, len(records.bad))
-    known = _figures(document)
-    for condition in conditions:
-        condition.value(document, known)  # a key that is not there is a mistake, whatever else happens
-    if html is not None:
-        write_page(html, render(evaluation, document))
-    typer.echo(json.dumps(document, indent=2)) if as_json else _print_table(document)
-    for condition in conditions:
-        condition.check(document, known)
+    with checked(conditions, document, _figures(document)):
+        if html is not None:
+            write_page(html, render(evaluation, document))
+        typer.echo(json.dumps(document, indent=2)) if as_json else _print_table(document)
     return None
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, On, SkipBad, one_sentence, progress_bar, write_page
-from hedgerow.proxy.cli.conditions import parse_conditions
+from hedgerow.proxy.cli.conditions import checked, parse_conditions
 from hedgerow.proxy.cli.questions import embedded, labelled_rows, report_left_out
 from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.lab.regimes import ESTIMATORS, Options, steps_of, study, to_document
@@ -69,13 +69,10 @@ def regimes(
         task = progress.add_task("Learning and auditing", total=steps_of(options))
         made = study(questions, options, lambda: progress.advance(task), where)
     document = to_document(made, name)
-    for condition in conditions:
-        condition.value(document, _KNOWN)  # a key that is not there is a mistake, whatever else happens
-    if report is not None:
-        write_page(report, render_regimes(made, document))
-    typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
-    for condition in conditions:
-        condition.check(document, _KNOWN)
+    with checked(conditions, document, _KNOWN):
+        if report is not None:
+            write_page(report, render_regimes(made, document))
+        typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
 
 
 def _print(document: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import ProxyError, UpstreamError
 from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.types import Json, Usage
+from hedgerow.proxy.types import BYTES_A_TOKEN, Json, Usage
 from hedgerow.proxy.upstreams.answers import checked_completion, sample_of, usage_of
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS, Dialect
 
@@ -13,7 +13,6 @@ MAX_CAPTURED_BYTES = 1 << 20
 """A copy is kept up to this size; a longer answer is not read."""
 READ_AT_ONCE_BYTES = 16 * 1024
 """Up to this size an answer that is not a stream is read where it is; a thread would cost more."""
-BYTES_A_TOKEN = 4
 
 
 class Copy:

@@ -7,7 +7,7 @@ imported only when tracing is on (extra `tracing`).
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,8 +18,9 @@ from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.answers import usage_of
 
 if TYPE_CHECKING:
+    from opentelemetry.context import Context
     from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.trace import Span
+    from opentelemetry.trace import Span, SpanKind
 
     from hedgerow.proxy.config import Tracing as Settings
 
@@ -63,26 +64,15 @@ class Tracing:
         self._provider = provider
         self._tracer = provider.get_tracer("hedgerow")
 
-    @contextmanager
-    def request(self, method: str, path: str, headers: Mapping[str, str]) -> Iterator[Span]:
+    def request(self, method: str, path: str, headers: Mapping[str, str]) -> AbstractContextManager[Span]:
         """The span of a request, below the caller's where `traceparent` names one."""
         from opentelemetry.trace import SpanKind
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
         parent = TraceContextTextMapPropagator().extract(headers)
         attributes = {"http.request.method": method, "url.path": f"/v1{path}"}
-        with (
-            self._tracer.start_as_current_span(
-                f"{method} /v1{path if path in OPERATIONS else ''}",
-                context=parent,
-                kind=SpanKind.SERVER,
-                attributes=attributes,
-                record_exception=False,  # its message may quote what was said
-                set_status_on_exception=False,
-            ) as span,
-            _failures_marked(span),
-        ):
-            yield span
+        name = f"{method} /v1{path if path in OPERATIONS else ''}"
+        return _current(self._tracer, name, SpanKind.SERVER, attributes, parent)
 
     def record(
         self, attributes: Mapping[str, str | int | float], begun_ns: Mapping[str, int], timings_ms: Mapping[str, float]
@@ -147,34 +137,30 @@ class _TracedUpstream:
         """See `Upstream`."""
         await self._inner.aclose()
 
-    @contextmanager
-    def _span(self, path: str, body: Json) -> Iterator[Span]:
+    def _span(self, path: str, body: Json) -> AbstractContextManager[Span]:
         from opentelemetry.trace import SpanKind
 
         operation, model = OPERATIONS.get(path, "forward"), body.get("model")
         attributes = {**self._server, "gen_ai.operation.name": operation, **of_request(path, body)}
-        with (
-            self._tracer.start_as_current_span(
-                f"{operation} {model}" if isinstance(model, str) and model else operation,
-                kind=SpanKind.CLIENT,
-                attributes=attributes,
-                record_exception=False,  # its message may quote what was said
-                set_status_on_exception=False,
-            ) as span,
-            _failures_marked(span),
-        ):
-            yield span
+        name = f"{operation} {model}" if isinstance(model, str) and model else operation
+        return _current(self._tracer, name, SpanKind.CLIENT, attributes)
 
 
 @contextmanager
-def _failures_marked(span: Span) -> Iterator[None]:
-    """An error that passes marks the span: our own by its code, a foreign one by its class."""
-    try:
-        yield
-    except Exception as error:  # seen on its way, not held up
-        kind = error.code if isinstance(error, ProxyError) else type(error).__name__
-        _mark(span, str(error.status) if isinstance(error, UpstreamRejected) else kind)
-        raise
+def _current(
+    tracer: Any, name: str, kind: SpanKind, attributes: Mapping[str, str | int | float], parent: Context | None = None
+) -> Iterator[Span]:
+    """A span around what is done within. An error that passes marks it, our own by its code, a foreign one by its class; the message stays
+    out, for it may quote what was said.
+    """
+    quiet = {"record_exception": False, "set_status_on_exception": False}
+    with tracer.start_as_current_span(name, context=parent, kind=kind, attributes=attributes, **quiet) as span:
+        try:
+            yield span
+        except Exception as error:  # seen on its way, not held up
+            code = error.code if isinstance(error, ProxyError) else type(error).__name__
+            _mark(span, str(error.status) if isinstance(error, UpstreamRejected) else code)
+            raise
 
 
 def _mark(span: Span, kind: str) -> None:

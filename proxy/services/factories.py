@@ -145,9 +145,7 @@ def _guard(route: Route, hedges: tuple[Hedge, ...], reader: Reader) -> FactGuard
 
 def _by_sentence(context: RouteContext, retriever: Choice, guard: FactGuard) -> LongAnswerPipeline | None:
     """What the route's long answers go through; None where they are worded as one."""
-    route = context.route
-
-    rewriting = route.rewriting
+    route, rewriting = context.route, context.route.rewriting
     if rewriting.by_sentence_from == 0 or rewriting.rewriter in ("direct_beta", "hedged_qa"):
         return None
     if route.sampling.probe == "short":  # answers in a few words say nothing of most sentences

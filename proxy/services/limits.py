@@ -15,14 +15,13 @@ import anyio
 from hedgerow.proxy.errors import RateLimited
 from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.services.counting import Ask, Counters, Taken
-from hedgerow.proxy.types import Key
+from hedgerow.proxy.types import BYTES_A_TOKEN, Key
 
 MINUTE = 60
 FIRST_GUESS = 1000
 """Tokens that an answer of a key is taken to need before one was seen."""
 FORGETTING = 0.9
 """How fast the memory of a dear answer fades, with each that comes after it."""
-CHARACTERS_A_TOKEN = 4
 
 Header = tuple[bytes, bytes]
 
@@ -82,7 +81,7 @@ class Limits:
         if (limit := key.tokens_per_minute) is None:
             return []
         guess = self._usual.get(key.name, FIRST_GUESS * answers)
-        amount = min(max(guess, size // CHARACTERS_A_TOKEN), limit)
+        amount = min(max(guess, size // BYTES_A_TOKEN), limit)
         asks = [Ask(_name(key, "tokens"), amount, limit, MINUTE)]
         taken = await self._counters.take(asks, ticket)
         if taken.refused is not None:

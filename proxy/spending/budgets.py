@@ -20,11 +20,10 @@ from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.spending.counting import KEPT_S, Spending
 from hedgerow.proxy.spending.prices import Prices
-from hedgerow.proxy.types import Usage
+from hedgerow.proxy.types import BYTES_A_TOKEN, Usage
 
 log = structlog.get_logger(__name__)
 
-CHARACTERS_A_TOKEN = 4
 MOST_HOLDS = 1000
 """Holds that wait to be ended while the store is away. Older ones end by themselves (`LEASE_S`); what was spent is counted all the same."""
 LONG_ANSWER = 1000
@@ -239,7 +238,7 @@ def guessed(
         longest: tokens that the request allows an answer; None where it does not say.
         calls: how many read the prompt.
     """
-    prompt = size // CHARACTERS_A_TOKEN
+    prompt = size // BYTES_A_TOKEN
     most = Usage(prompt * calls, answers * (longest or LONG_ANSWER))
     least = Usage(prompt)
     price = prices.of(model)
