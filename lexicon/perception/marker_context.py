@@ -76,8 +76,8 @@ def _sure(words: Sequence[str], cue: Cue) -> bool:
     if before not in BE | {"feel", "felt", "", ",", "but", "seem", "seems"}:
         return False
     subject = word_at(words, index_before(words, cue) - 1)
-    if before in BE and subject in OTHERS:
-        return False
+    if before in BE and (subject in OTHERS or (subject == "but" and SUBJECT.isdisjoint(words[: cue.first]))):
+        return False  # "they are sure", "somebody else said so but was not sure"
     if head in {"positive", "convinced", "assured", "confident"}:
         return subject in SUBJECT
     if before in BE | {"feel", "felt"}:
@@ -190,6 +190,7 @@ def _know(words: Sequence[str], cue: Cue) -> bool:
     return (
         word_at(words, at) == "i"
         and word_at(words, cue.last + 1).isalpha()
+        and word_at(words, cue.last + 1) not in {"about", "of"}
         and word_at(words, at - 1) != "did"
         and word_at(words, at - 1)
         not in {
@@ -237,6 +238,8 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
             or _suggests_what_may_be(words, cue)
         )
     if head.startswith("indicate"):
+        if words[cue.first - 2 : cue.last + 2] == ["it", "can", "indicate", "that"]:
+            return True
         return before in _EVIDENCE - _POINTING or _is_evidence(words, cue) or _is_measured(words, cue)
     if not {"can", "could"}.isdisjoint(words[max(0, cue.first - 1) : cue.last]):
         return False
@@ -252,7 +255,8 @@ def _follows(words: Sequence[str], cue: Cue) -> bool:
     """As in "it is longer, suggesting that it is older": what was said is the evidence; not "she wrote, suggesting that we meet"."""
     before, after = words[: cue.first], word_at(words, cue.last + 1)
     if after in {"a", "an"}:  # evidence of a thing: "rare elements were found, suggesting an origin elsewhere"
-        return not _FOUND.isdisjoint(before)
+        there_is = _head(words, cue) == "suggesting" and ("there", "is") in pairwise(before)
+        return there_is or not _FOUND.isdisjoint(before)
     return (OTHERS | SUBJECT).isdisjoint(before) and after in {"that", "it", "they", "he", "she"}
 
 
@@ -324,9 +328,10 @@ def _idiom(words: Sequence[str], cue: Cue) -> bool:
     if phrase in {"in theory", "in principle"}:
         return word_at(words, cue.first - 1) not in {"used", "made", "change", "course"}
     if phrase in {"said to", "believed to", "thought to", "bound to"}:
-        return before in BE | _REPORTING | {","} and after not in {"the", "a", "himself", "herself", "her", "him"}
+        leads = BE | _REPORTING | {",", ";", "("}
+        return before in leads and after not in {"the", "a", "himself", "herself", "her", "him"}
     if phrase in {"for certain", "for sure", "with certainty"}:
-        return not after.isalpha()
+        return not after.isalpha() or before == "know"
     if phrase in {"my understanding", "my impression"}:
         return after in {"is", "was", ",", "that"}
     return not phrase.startswith(("looks", "sounds")) or _is_impression(words, cue, before, after)

@@ -35,7 +35,7 @@ def says_what_may_be(words: Sequence[str], cue: Cue) -> bool:
     """As in "it may be": not "you may want to", "May I", "could you", "he could not read"."""
     head, before = words[cue.last], word_at(words, cue.first - 1)
     after = next((word for word in words[cue.last + 1 : cue.last + 4] if word not in _SKIPPED), "")
-    if not after.isalpha() or (words[-1] == "?" and words[0] in WH | {"which"}):
+    if not after.isalpha() or (words[-1] == "?" and (words[0] in WH | {"which"} or words[:2] == ["do", "you"])):
         return False
     if after == "look" and "what" in words[max(0, cue.first - 4) : cue.first]:
         return False

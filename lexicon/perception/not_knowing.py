@@ -8,7 +8,7 @@ from hedgerow.lexicon.perception.around import BE, SUBJECT, within, word_at
 from hedgerow.lexicon.text.words import word_set
 
 _ASKED_FOR = word_set(
-    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description summary calculation source sources record records formula day month months year years dates names identity"
+    "answer answers information details data figures price updates estimate date name number diagnosis value response context assessment explanation description summary calculation source sources record records formula article page website citation reference doi day month months year years dates names identity"
 )
 KNOWING = word_set(
     "information info context knowledge access data detail details figure figures record records source sources fact facts answer answers memory recollection awareness confirmation"
