@@ -30,7 +30,7 @@ from hedgerow.proxy.cli.common import (
 )
 from hedgerow.proxy.cli.conditions import parse_conditions
 from hedgerow.proxy.cli.faithfulness_drawing import ToDraw, draw_to, prompts_of
-from hedgerow.proxy.cli.judging import Judge, RouteOfAudit, Way, check, judging, paced
+from hedgerow.proxy.cli.judging import Judge, Way, check, judging, paced
 from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.answers import Looked
@@ -77,6 +77,13 @@ Shots = Annotated[
         help="With --draw and uncertainty+: JSONL of {question, answer} shown to the model. Default: six of our own."
     ),
 ]
+RouteName = Annotated[
+    str | None,
+    typer.Option(
+        "--route",
+        help="With --draw: whose model, with --judge llm: whose judge; by default of the first route that calibrates. With --audit: answers of this route only.",
+    ),
+]
 Model = Annotated[str, typer.Option(help="With --draw: model to ask for, where the route does not fix one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Conditions = Annotated[
@@ -107,7 +114,7 @@ def faithfulness(
     demonstrations: Shots = None,
     model: Model = "",
     judge: Judge = "none",
-    route: RouteOfAudit = None,
+    route: RouteName = None,
     as_json: AsJson = False,
     fail_if: Conditions = None,
     report: Page = None,
@@ -142,6 +149,8 @@ def faithfulness(
             gathered, unfinished = anyio.run(_measured, data, way, skip_bad)
             figures = {"data": data.name, "judge": judge, "confidence_is": _SHARE}
             figures |= document(gathered, resamples=resamples, seed=seed)
+        if unfinished and not figures["n"] and not figures["punts"]:
+            stop(f"none of {counted(unfinished, 'row')} could be measured; the same command tries again", code=1)
     _show(figures, as_json=as_json, report=report)
     if unfinished:
         stop(f"{counted(unfinished, 'row')} could not be measured yet; the same command continues with them", code=1)
@@ -208,8 +217,7 @@ def _print(figures: Json) -> None:
         soft_wrap=True,
     )
     _print_figures(console, "all answers" if figures["groups"] else "", figures)
-    for group in figures["groups"]:
-        _print_figures(console, group_name(group), group)
+    _print_groups(console, figures["groups"])
     _print_curve(console, figures["curve"])
     for note in figures["notes"]:
         console.print(f"note: {note}", soft_wrap=True)
@@ -225,6 +233,22 @@ def _print_figures(console: Console, title: str, group: Json) -> None:
         table.add_row(name, _number(group[name]), group["why"].get(name, ""))
     table.add_row("n", f"{group['n']:,}", "")
     console.print(table)
+
+
+def _print_groups(console: Console, groups: list[Json]) -> None:
+    """One line a group, so that prompts and models can be compared."""
+    if not groups:
+        return
+    table = Table(
+        "", "n", "punts", "cmfg (95 %)", "always decisive", *METRICS[1:], "accuracy", box=None, pad_edge=False
+    )
+    for group in groups:
+        held = " ({:.3f} to {:.3f})".format(*interval) if (interval := group.get("cmfg_interval")) else ""
+        names = ("cmfg_always_decisive", *METRICS[1:], "accuracy")
+        numbers = ("–" if group[name] is None else _number(group[name]) for name in names)
+        counts = (f"{group['n']:,}", f"{group['punts']:,}")
+        table.add_row(group_name(group), *counts, _number(group["cmfg"]) + held, *numbers)
+    show(table, console)
 
 
 def _print_curve(console: Console, curve: list[Json]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 
 from hedgerow.proxy.cli.collect import load_questions
-from hedgerow.proxy.cli.common import advancing, calibrating_route, configuration, confirm, stop
+from hedgerow.proxy.cli.common import advancing, calibrating_route, configuration, confirm, counted, stop
 from hedgerow.proxy.lab.faithfulness.drawing import (
     DEMONSTRATIONS,
     INSTRUCTIONS,
@@ -75,11 +75,14 @@ async def draw_to(wanted: ToDraw, out: Path) -> None:
             await upstream.aclose()
     if outcome.done < len(todo):
         stop(
-            f"{len(todo) - outcome.done} of {len(everything)} questions are not answered yet; the same command asks them again",
+            f"{len(todo) - outcome.done} of {counted(len(everything), 'answer')} could not be drawn yet; the same command goes on",
             code=1,
         )
 
 
 def _confirm(made: int, answers: int, left: int, of: int, yes: bool) -> None:
-    had = f"{of - left} are there already; " if left < of else ""
-    confirm(f"{had}{left} questions under a prompt to ask: {made} calls for {answers} answers", yes)
+    had = f"{counted(of - left, 'answer')} there already; " if left < of else ""
+    confirm(
+        f"{had}{counted(left, 'answer')} to draw, each with further ones: {counted(made, 'call')} for {counted(answers, 'text')}",
+        yes,
+    )

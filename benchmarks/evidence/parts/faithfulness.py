@@ -82,6 +82,8 @@ class Said:
 
 CALIBRATED, RAW, EQUATION = "calibrated", "share of the largest group", "equation 2"
 PLAIN, OURS, OTHER, OWN_WORDS = "plain", "ours", "ours, read apart", "its own hedges"
+EXACTLY = {CALIBRATED: "the calibrated confidence itself", RAW: "the largest group's share itself"}
+"""What words would get that said a confidence exactly: how far equation 2 is from that confidence, whatever the words."""
 
 
 def said(answers: Answers, writer: Writer, reader: Reader) -> Said:
@@ -102,6 +104,7 @@ def said(answers: Answers, writer: Writer, reader: Reader) -> Said:
         confidence[EQUATION] = np.array(
             [_not_contradicted(case.question, case.draft, [s.text for s in case.samples]) for case in chosen.cases]
         )
+    perceived |= {name: np.where(np.isnan(perceived[OURS]), np.nan, confidence[of]) for of, name in EXACTLY.items()}
     return Said(answers.name, texts, perceived, confidence)
 
 
@@ -134,8 +137,9 @@ def _table(sets: Sequence[Said], confidence: str) -> list[str]:
         "| answers | words | n | punts | bins | cMFG (95 %) | MFG | too sure | too unsure | Spearman |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
+    voices = (PLAIN, OWN_WORDS, OURS, OTHER, *(EXACTLY.values() if confidence == EQUATION else ()))
     for one in sets:
-        for who in (PLAIN, OWN_WORDS, OURS, OTHER):
+        for who in voices:
             if who not in one.decisiveness or confidence not in one.confidence:
                 continue
             voice = _known(one.voice(who, confidence))
@@ -287,6 +291,9 @@ def section(data: Path, limit: int | None = None) -> str:
         *_table(sets, RAW),
         "",
         "### Against the paper's equation 2: share of the other samples that do not contradict, by words",
+        "",
+        "*Itself*: what words would get that said a confidence exactly. The share itself is near equation 2; the calibrated confidence is as far from it as these models are from being right as often"
+        " as they agree with themselves, and our words are about as far from it as the confidence that they say.",
         "",
         *_table([one for one in sets if EQUATION in one.confidence], EQUATION),
         "",

@@ -65,7 +65,7 @@ class _Read(BaseModel):
 
 _READ = TypeAdapter(list[_Read])
 _VERDICTS = TypeAdapter(list[str])
-_LIST = re.compile(r"\[.*\]", re.DOTALL)
+_JSON = json.JSONDecoder()
 
 
 @asynccontextmanager
@@ -131,15 +131,23 @@ def read_contradictions(reply: str, assertions: int, answers: int) -> list[tuple
 
 
 def _list_in(reply: str) -> object:
-    match = _LIST.search(reply)
+    """The last JSON list of a reply: what a model thinks aloud before it may hold brackets too. None where there is none."""
+    found, at = None, reply.find("[")
     try:
-        return json.loads(match.group()) if match else None
-    except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, or thousands of brackets
+        while at >= 0:
+            try:
+                found, at = _JSON.raw_decode(reply, at)
+            except json.JSONDecodeError:
+                at += 1
+            at = reply.find("[", at)
+    except (ValueError, RecursionError):  # a number of thousands of digits, or thousands of brackets
         return None
+    return found
 
 
 def _nonsense(wanted: str) -> UpstreamError:
-    return UpstreamError(f"the judge's reply is not {wanted}", code="judge_nonsense")
+    message = f"the judge's reply is not {wanted}; a larger model keeps to the form (`judge.model` of the route)"
+    return UpstreamError(message, code="judge_nonsense")
 
 
 def _reading(row: Answered) -> str:

@@ -13,6 +13,7 @@ from typing import Literal
 
 from hedgerow.proxy.config import Route
 from hedgerow.proxy.errors import InputError, ProxyError, UpstreamError
+from hedgerow.proxy.grading.alias import alias_grade
 from hedgerow.proxy.lab.collecting import Outcome, work_off
 from hedgerow.proxy.lab.datasets import BadRow, read_objects
 from hedgerow.proxy.lab.ledger import Ledger
@@ -33,6 +34,8 @@ INSTRUCTIONS: Mapping[PromptName, str] = {
     "uncertainty+": f"{UNSURE} {BRIEFLY}",
 }
 """What stands before the question."""
+TURNS = "demonstrations as turns"
+"""Part of what the fingerprint of a file's prompts is made of: files that were drawn otherwise are not added to."""
 Demonstration = tuple[str, str]
 """A question and an answer to it."""
 DEMONSTRATIONS: Sequence[Demonstration] = (
@@ -78,21 +81,30 @@ class Drawing:
     @property
     def drawn(self) -> Json:
         """How, as every row says."""
-        sampling, shown = self.route.sampling, json.dumps([*INSTRUCTIONS.values(), *self.demonstrations])
+        sampling = self.route.sampling
+        shown = json.dumps([TURNS, *INSTRUCTIONS.values(), *self.demonstrations])
         how: Json = {"upstream": self.route.upstream, "model": self.route.model or self.model, "n": sampling.n}
         how |= {"temperature": sampling.temperature, "top_p": sampling.top_p}
         return how | {"prompts": hashlib.sha256(shown.encode()).hexdigest()[:8]}
 
-    def text(self, asked: Asked) -> str:
-        """What the model is asked."""
+    def messages(self, asked: Asked) -> list[Json]:
+        """What the model is asked. Demonstrations are turns of their own: in one text, small models go on with a further question."""
         shots = self.demonstrations if asked.prompt == "uncertainty+" else ()
-        shown = "".join(f"Question: {question}\nAnswer: {answer}\n\n" for question, answer in shots)
-        return f"{INSTRUCTIONS[asked.prompt]}\n\n{shown}Question: {asked.question.text}\nAnswer:"
+        turns = [
+            turn for shot in shots for turn in zip(("user", "assistant"), (_asking(shot[0]), shot[1]), strict=True)
+        ]
+        turns.append(("user", _asking(asked.question.text)))
+        turns[0] = ("user", f"{INSTRUCTIONS[asked.prompt]}\n\n{turns[0][1]}")
+        return [{"role": role, "content": content} for role, content in turns]
 
     def job(self, asked: Asked, **more: float) -> Job:
         """It as a request."""
-        body = {"model": self.model, "messages": [{"role": "user", "content": self.text(asked)}]} | more
+        body = {"model": self.model, "messages": self.messages(asked)} | more
         return job_of(self.route, "/chat/completions", body, {})
+
+
+def _asking(question: str) -> str:
+    return f"Question: {question}\nAnswer:"
 
 
 def calls(drawing: Drawing, todo: Sequence[Asked], ledger: Ledger, *, at_once: bool) -> tuple[int, int]:
@@ -145,6 +157,8 @@ async def _draw(drawing: Drawing, asked: Asked, upstream: Upstream, ledger: Ledg
     question = asked.question
     row: Json = {"question": question.text, "answer": texts[0], "samples": texts[1 : n + 1], "prompt": asked.prompt}
     row |= {"model": drawing.route.model or drawing.model, "gold": list(question.gold)}
+    if question.gold:
+        row["correct"] = alias_grade(question.text, texts[0], question.gold, question.wrong).correct == 1.0
     ledger.finish(asked.key, row | ({"dataset": question.dataset} if question.dataset else {}))
 
 

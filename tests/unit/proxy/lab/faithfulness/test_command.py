@@ -300,7 +300,7 @@ def test_a_judge_says_its_price_first_reads_both_and_is_never_paid_twice(
     stopped = run(*judge, code=1, typed="n\n")
     assert "3 to measure: 6 calls of the judge at most" in stopped.stderr
     assert upstream.calls == []
-    reading, verdicts = '[{"assertion": "It was he.", "decisiveness": 0.4}]', 'Here: ["ncc"]'
+    reading, verdicts = 'As [1] says: [{"assertion": "It was he.", "decisiveness": 0.4}]', 'Here: ["ncc"]'
     upstream.enqueue(says(reading), says(verdicts), says("[]"), says("Hm."))
     failed = run(*judge, "--yes", code=1)
     assert "line 3: judge_nonsense: the judge's reply is not a list of assertions" in failed.stderr
@@ -338,5 +338,7 @@ def test_a_judge_that_is_down_is_given_up_and_the_rest_is_left(
     data = write(tmp_path / "a.jsonl", [answered("It was {}.", 2, 4, i=i) for i in range(20)])
     upstream.default = fails(500, {})
     judge = ("faithfulness", "--data", data, "--judge", "llm", "--config", config, "--yes", "--concurrency", 1)
-    assert "20 rows could not be measured yet" in run(*judge, code=1).stderr
+    failed = run(*judge, code=1)
+    assert "none of 20 rows could be measured" in failed.stderr
+    assert failed.stdout == ""
     assert len(upstream.calls) == 5

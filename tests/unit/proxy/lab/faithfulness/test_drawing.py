@@ -56,9 +56,12 @@ def test_answers_are_drawn_under_each_prompt_and_measured_by_prompt(
     (vanilla,) = {call["messages"][0]["content"] for call in upstream.calls[:2]}
     assert vanilla.endswith("Question: Who wrote play 1?\nAnswer:")
     assert "Tokyo" not in vanilla
-    shown = upstream.calls[-1]["messages"][0]["content"]
-    assert "hedge it exactly" in shown
-    assert "Answer: The capital of Japan is Tokyo." in shown
+    turns = upstream.calls[-1]["messages"]
+    assert "hedge it exactly" in turns[0]["content"]
+    assert turns[0]["content"].endswith("Question: What is the capital of Japan?\nAnswer:")
+    assert turns[1] == {"role": "assistant", "content": "The capital of Japan is Tokyo."}
+    assert turns[-1] == {"role": "user", "content": "Question: Who wrote play 2?\nAnswer:"}
+    assert [turn["role"] for turn in turns] == ["user", "assistant"] * 6 + ["user"]
     assert len(upstream.calls) == 8
     draw("--prompt", "vanilla", "--prompt", "uncertainty+")
     assert len(upstream.calls) == 8
@@ -66,27 +69,37 @@ def test_answers_are_drawn_under_each_prompt_and_measured_by_prompt(
 
 def test_the_price_is_said_first_and_what_came_is_kept(upstream: Upstream, draw: Any) -> None:
     """The second question's further answers fail: only they are asked for again."""
-    assert "2 questions under a prompt to ask: 4 calls for 8 answers" in draw(code=1, typed="n\n").stderr
+    assert "2 answers to draw, each with further ones: 4 calls for 8 texts" in draw(code=1, typed="n\n").stderr
     assert upstream.calls == []
     upstream.enqueue(says("It was Pinter."), says("Pinter."), says("It was Pinter."), fails(500, {}))
     upstream.default = fails(500, {})
-    assert "1 of 2 questions are not answered yet" in draw(code=1).stderr
+    assert "1 of 2 answers could not be drawn yet" in draw(code=1).stderr
     upstream.calls.clear()
     upstream.default = says("Beckett.")
     again = draw()
-    assert "1 are there already; 1 questions under a prompt to ask: 1 calls for 3 answers" in again.stderr
+    assert "1 answer there already; 1 answer to draw, each with further ones: 1 call for 3 texts" in again.stderr
     assert [call.get("n") for call in upstream.calls] == [N]
     printed = json.loads(again.stdout)
     assert (printed["n"], printed["confidence"]) == (2, 0.5)
+
+
+def test_an_answer_is_graded_where_right_ones_are_known(upstream: Upstream, draw: Any, tmp_path: Path) -> None:
+    """By the alias rule, so that accuracy stands beside faithfulness."""
+    write(
+        tmp_path / "q.jsonl",
+        [{"question": f"Who wrote {i}?", "gold": [name]} for i, name in enumerate(("Pinter", "Wilde"))],
+    )
+    upstream.default = says("It was Harold Pinter.")
+    assert json.loads(draw().stdout)["accuracy"] == 0.5
 
 
 def test_demonstrations_of_ones_own(upstream: Upstream, draw: Any, tmp_path: Path) -> None:
     upstream.default = says("Pinter.")
     shots = write(tmp_path / "shots.jsonl", [{"question": "Who painted it?", "answer": "Perhaps Monet."}])
     draw("--prompt", "uncertainty+", "--demonstrations", shots)
-    shown = upstream.calls[0]["messages"][0]["content"]
-    assert "Question: Who painted it?\nAnswer: Perhaps Monet.\n\nQuestion: Who wrote play 1?" in shown
-    assert "Tokyo" not in shown
+    asked, shown, question = (turn["content"] for turn in upstream.calls[0]["messages"])
+    assert asked.endswith("Question: Who painted it?\nAnswer:")
+    assert (shown, question) == ("Perhaps Monet.", "Question: Who wrote play 1?\nAnswer:")
     write(shots, [{"question": "Who?"}])
     assert "line 1: each line is an object with question and answer" in draw("--demonstrations", shots, code=2).stderr
 
