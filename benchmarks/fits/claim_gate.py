@@ -24,14 +24,14 @@ FOLDS, FEWEST, PENALTY, AWAY = 10, 3, 2.5, 0.3
 """Folds; sentences that a feature must stand in; the prior's precision; weight of a sentence whose request never reaches the gate."""
 PRECISION = 0.975
 """Of what passes in the fitted part, by folds, so much must be claims: a little more than the goal, because the rules have seen that part."""
-FITTED = frozenset({"tuned", "fresh", "later", "more"})
-"""Splits that are learnt from; `fresh` and `later` were held out once, `later` but for the prompts that `held` has as well. `more` is of sentences that an earlier
+FITTED = frozenset({"tuned", "fresh", "later", "newest", "more"})
+"""Splits that are learnt from; `fresh`, `later` and `newest` were held out once, `later` but for the prompts that `held` has as well. `more` is of sentences that an earlier
 gate called claims or nearly did, so nothing is measured on it."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A labelled sentence: `split` is tuned, held, or fresh, later and last (drawn one after the other, each labelled when all before it was done); `claim` is yes,
+    """A labelled sentence: `split` is tuned, held, or fresh, later, last and newest (drawn one after the other, each labelled when all before it was done); `claim` is yes,
     no or either; `reaches` whether its request is calibrated at all.
     """
 

@@ -58,7 +58,7 @@ _MADE_BY_NAME = one_of(
 )
 _TEXT = one_of(
     "scene story stories poem poems limerick limericks haiku haikus sonnet sonnets verse verses lyrics dialogue dialogues role-play roleplay headline headlines slogan slogans tagline taglines "
-    "tweet tweets pitch speech fictional hypothetical imagery landscape scenery meadow painting artwork simile similes advertisement scenario scenarios creative creatively"
+    "tweet tweets pitch speech fictional hypothetical imagery landscape scenery meadow painting artwork simile similes advertisement scenario scenarios creative creatively vividly"
 )
 _TEXTS_OF_SEVERAL_WORDS = (
     r"sentences? (?:with|using|that)|opening (?:sentence|line|paragraph)|imagin\w+|(?:a|unique|main|vivid) character|card to|letter to|blog post|writing prompt|situation in which|"

@@ -249,7 +249,7 @@ _BY = re.compile(
 
 
 def is_background(sentence: str, question: str) -> bool:
-    """Whether a sentence says what everybody grants ("Marie Curie was a famous scientist"), and not also what was asked."""
+    """Whether a sentence says what everybody grants ("Marie Curie was a famous scientist") or what was said before, and not also what was asked."""
     return _BACKGROUND.match(sentence) is not None and by_whom_at(sentence, question) is None
 
 
@@ -263,12 +263,12 @@ def defines(sentence: str) -> bool:
 
 
 _DEFINES = re.compile(
-    r"(?:an? |the (?:term|word|concept) )?[^,.:]{2,60}? (?:(?:is|are) (?:an? )?(?:defined as|(?:competitive |general |common )?(?:process|practice|act|type|kind|form|branch|method|measure|term|concept|activity)(?: of| that| used| in)?\b)|refers? to (?:the|an?|how|when|what)\b)",
+    r"(?:an? |the (?:term|word|concept) )?[^,.:]{2,60}? (?:(?:is|are) (?:an? |the )?(?:defined as|(?:competitive |general |common )?(?:process|practice|act|type|kind|form|branch|method|measure|term|concept|activity|rate|ability|study|tendency)(?: of| that| used| in| at| to)?\b)|refers? to (?:the|an?|how|when|what)\b)",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"\d|\b[A-Z][a-z]+")
 _BACKGROUND = re.compile(
-    r"[^,.]{1,80}? (?:is|was|are|were) (?:an?|the|one of the(?: most)?) (?:\w{1,20} ){0,2}(?:famous|fictional|well-known|renowned)\b"
+    r"[^,.]{1,80}? (?:is|was|are|were) (?:an?|the|one of the(?: most)?) (?:\w{1,20} ){0,2}(?:famous|fictional|well-known|renowned)\b|In other words\b"
 )
 _VERB_OF_WHO = re.compile(
     r"\bwho (?:first |originally |actually )?(?!is\b|was\b|are\b|were\b|do|did\b|has\b|have\b|can\b|will\b|the\b)([a-z]{3,})"

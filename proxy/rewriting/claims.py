@@ -24,7 +24,7 @@ WEIGHTS = Path(__file__).with_name("claims.json")
 
 _MARKERS = re.compile(r"^(?:[\s>#*_•–—-]|\d{1,3}[.)]\s|\(?[a-z]\)\s)++|(?<![\s*_])[\s*_]++$")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-_END = re.compile(r"(?:[.…][\"'”’)\]*_]*(?:\[\d+\]\.?)?|[A-Za-z0-9%)])$")
+_END = re.compile(r"(?:[.…][\"'”’)\]*_]*(?:\[\d+\]\.?)?|[A-Za-z0-9%)][\"'”’]?)$")
 _TOKEN = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
 _TITLE = re.compile(r"[\"“][^\"“”]{2,80}[\"”](?: \([^)]{1,40}\))? (?:[a-z]|(?:Season|Episode|Part|Chapter|Volume)\b)")
 """ "Sugar, Sugar" is a song by ..." begins with no quotation of somebody. """
@@ -33,7 +33,8 @@ _QUOTED = re.compile(
 )
 """What others say, titles, in quotation marks or set off: "If Loving You Is Wrong (I Don't Want to Be Right)"."""
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
-_DIGIT = re.compile(r"\d|[=√π]")
+_DIGIT = re.compile(r"(?!(?:1[0-9]|20)\d\d\b)(?<!\d)\d|[=√π]")
+"""Numbers and signs that are worked out; a year is none."""
 _CODE = re.compile(r"[{};]|==|\(\)|\bdef\b|</")
 _FORMULA = re.compile(r"[=+^*/]\s*\d|\\|\$")
 LONGEST_SENTENCE, LONGEST_QUESTION = 600, 300
@@ -68,14 +69,14 @@ _REPLIES = _set(
 _AGREES = re.compile(r"(?:sure|certainly|absolutely|of course|great|okay|ok|alright)(?:, |! )(?=\w)", re.IGNORECASE)
 """ "Sure, here's how": what follows is looked at."""
 _OPENINGS = re.compile(
-    r"(?:here(?:'s| is| are)|below|above|the following|as follows|in (?:this|the above|the following) \w+|of course|"
+    r"(?:here(?:'s| is| are)|below|above|the following|as follows|in (?:this|the above|the following) (?:answer|article|example|guide|list|post|response|scenario|section|solution|story|table|text)|of course|"
     r"how to|step \d|key to|where (?=[a-z]\b)|by following (?:this|these|the)|(?:one|another) (?:possible|possibility|potential|common|popular)|a (?:possible|potential)|think of)\b|sources?:",
     re.IGNORECASE,
 )
 _GERUND = re.compile(
     r"(?!(?:during|king|according|following|spring|being|sterling|beijing)\b)[a-z]{2,20}ing\b(?![^,;:]{0,300}\b(?:is|are|was|were|has|have|had|can|could|may|might|will|would|does|did|began|led|took|came|"
     r"not only|provided|caused|helped|made|allowed|meant|reduced|increased|"
-    r"(?:cause|require|help|allow|involve|make|mean|reduce|increase|play|lead|take|come|need)s?)\b)",
+    r"(?:cause|create|require|help|allow|involve|make|mean|reduce|increase|play|lead|sound|feel|look|seem|take|come|need)s?)\b)",
     re.IGNORECASE,
 )
 """An item without a verb: "Classifying the intent behind a text, ..."."""
@@ -119,12 +120,12 @@ _INTENDS = re.compile(r"I(?:'d like| would like| (?:want|wish|need|hope|intend|p
 """What the author means to do; "I want to say it was 1990" is a hedge."""
 _PROBLEM = re.compile(
     r"(?:\b(?:how (?:many|much|far|long|old|tall)|what(?:'s| is| are| will be| would be|) (?:the|its) (?:speed|probability|total|area|value|volume|sum|remainder|cost|price|average)|what distance|"
-    r"what time (?:is it going to|will it|does)|calculate|compute|solve|prove|simplify|find (?:the|x|y|a|n)\b|true, false|which direction|the direction (?:towards|in) which|who is (?:the )?\w+(?:er|est)|express)\b)",
+    r"what time (?:is it going to|will it|does)|calculate|compute|solve|prove|simplify|find (?:the|x|y|a|n)|true, false|which direction|the direction (?:towards|in) which|who is (?:\w+er|the \w+est)|express)\b)",
     re.IGNORECASE,
 )
 """How word problems ask; they tell first what is to be taken for true."""
 _GIVEN = re.compile(
-    r"\d\D+\d|(?:each (?:of|has|sister|person)|half|twice|probability|if|given|suppose|assume|statements?)\b|[.] +\w",
+    r"\d[\d,.]*[^\d,.]\D*\d|(?:each (?:of|has|sister|person)|half|twice|probability|if|given|suppose|assume|statements?)\b|(?-i:[a-z0-9)])[.] +\w",
     re.IGNORECASE,
 )
 _VERBS = _set(
@@ -247,8 +248,10 @@ def features(body: str, question: str) -> set[str]:
 
 
 def _signs(body: str, tokens: list[str], words: list[str]) -> Iterator[str]:
-    names = sum(token[:1].isupper() and before not in '.:!?"“' for before, token in pairwise(tokens))
-    yield f"names {min(names, 4)}"
+    is_name = [False, *(token[:1].isupper() and before not in '.:!?"“' for before, token in pairwise(tokens))]
+    yield f"names {min(sum(is_name), 4)}"
+    shown = ["Name" if named else token.lower() for named, token in zip(is_name, tokens, strict=False)]
+    yield from (f"{one} {other}" for one, other in pairwise(shown) if "Name" in (one, other))
     if _YEAR.search(body):
         yield "a year"
     if any(word.endswith("ed") for word in words[1:]):

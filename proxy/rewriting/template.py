@@ -187,6 +187,9 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     # "I think that Managing a patient ...": or is it a name? What stands beside the verb or at the end does not ask
     (0.2, lambda o: o.sentence.kind == "clause" and o.around.language != "de" and _COMMON_NOUN.match(o.sentence.body)
         and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),
+    # "Presumably Archaeologists, historians and experts excavate ...": a statement whose verb was not seen
+    (0.1, lambda o: o.sentence.unsure and o.sentence.kind == "fragment" and _COMMON_NOUN.match(o.sentence.body)
+        and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),
     # "Perhaps Constitutional monarchy"
     (0.03, lambda o: o.sentence.kind == "fragment" and _COMMON_NOUN.match(o.sentence.body)
         and frames.disturbs_start(o.worded, o.sentence) and lowers(o.sentence.body, o.around) is None),

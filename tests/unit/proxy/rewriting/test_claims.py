@@ -33,15 +33,15 @@ def test_what_would_be_hedged_is_a_claim(split: str, fewest: tuple[float, float]
 
 
 def test_no_prompt_is_in_both_splits() -> None:
-    tuned, held, fresh, more, last = (
+    tuned, held, fresh, more, last, newest = (
         {
             row.prompt
             for row in LABELLED
             if row.split == split and ":" in row.prompt and not row.prompt.startswith("own")
         }
-        for split in ("tuned", "held", "fresh", "more", "last")
+        for split in ("tuned", "held", "fresh", "more", "last", "newest")
     )
-    assert not (tuned | more) & (held | last)
+    assert not (tuned | more | newest) & (held | last)
     assert not fresh & (tuned | held | last)
     assert len(LABELLED) >= 2_000
 
@@ -83,8 +83,12 @@ def test_the_steps_of_a_word_problem_are_no_claims(question: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["How many moons has Mars?", "Who wrote Hamlet?", "How tall is the Eiffel Tower?", ""]
-)
+    "question",
+    [
+        "How many moons has Mars?", "Who wrote Hamlet?", "How tall is the Eiffel Tower?", "How many US. Supreme Court justices are there?",
+        "Who is the observer? If I sit on a rock, who ages slower?", "Find the cost of a house worth $289,000", "",
+    ],
+)  # fmt: skip
 def test_a_question_of_fact_is_not_a_problem(question: str) -> None:
     assert not is_problem(question)
     assert is_claim("The tower was finished in 1889 and stands in Paris.", question)
@@ -131,6 +135,7 @@ def test_a_conclusion_is_a_claim_where_nothing_is_worked_out() -> None:
         ("The information about the school is not found in available data.", False),
         ('The song "I Don\'t Want to Be Right" was recorded by Luther Ingram in 1972.', True),
         ("The Titanic sank in the North Atlantic Ocean in April 1912.", True),
+        ("In this reaction, copper displaces iron from ferrous sulfate.", True),
         ("Hunting these animals not only provided food but also materials for clothing.", True),
     ],
 )
