@@ -48,7 +48,7 @@ def reads(request: Request, services: ServicesOf) -> str | None:
 
 
 def judges(request: Request, services: ServicesOf) -> str | None:
-    """Whose answers the caller may say of whether they were right: its named key's, or everybody's (None)."""
+    """Whose answers the caller may judge: its named key's, or everybody's (None)."""
     return access.owner_of(request.headers, services.settings, services.keys, "reviewer")
 
 

@@ -50,7 +50,7 @@ class Act(BaseModel):
     note: Annotated[str, Field(max_length=operators.LONGEST_NOTE, pattern=WITHOUT_NUL)] | None = None
 
     def signature(self, person: Person) -> dict[str, str | None]:
-        """What the record of a change says about its author: whoever has a name here is called by it."""
+        """What the record of a change says about its author: a person's own name, else the one that was sent."""
         return {"actor": person.name or self.actor, "note": self.note}
 
 

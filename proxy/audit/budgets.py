@@ -96,7 +96,7 @@ def today(now: float) -> str:
 
 
 def fits(ask: Ask, count: Standing) -> bool:
-    """Whether a request may go ahead: there is room for it, or it is the first, of which nothing can be known."""
+    """Whether a request may go ahead: there is room for it, or it is the first, so that nothing is known of what requests take."""
     if ask.limit is None or count.used + count.held + amount_of(ask, count) <= ask.limit:
         return True
     return count.largest == 0 and count.held <= 0 and count.used + ask.least <= ask.limit

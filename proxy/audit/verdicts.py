@@ -137,7 +137,7 @@ def _numbered(verdict: Verdict, row: Row | None) -> Verdict:
 
 
 def _open_to(verdict: Verdict, row: Row | None) -> Row | None:
-    """The answer, where whoever judges it may."""
+    """The answer; None where the verdict comes with a named key, and the answer is another key's."""
     return None if row is not None and verdict.owner not in (None, row["key"]) else row
 
 

@@ -133,7 +133,7 @@ def person_of(sent: str, settings: Settings, ring: KeyRing) -> Person | None:
 
 
 def check_person(headers: Mapping[str, str], settings: Settings, ring: KeyRing, needed: Role) -> Person:
-    """Let in whoever has the admin key, or a person's key with at least this role; where there is neither, nobody.
+    """Let in whoever has the admin key, or a person's key with at least this role; where neither is configured, nobody.
 
     Raises:
         Forbidden: there is no such key, or the role is not enough.

@@ -45,7 +45,7 @@ class JudgeGrader:
 
     async def grade(self, question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> Grade:
         """See `Grader`."""
-        return read_verdict(await self._ask(prompt(question, answer, golds, wrong)))
+        return read_grade(await self._ask(prompt(question, answer, golds, wrong)))
 
 
 def prompt(question: str, answer: str, golds: Sequence[str], wrong: Sequence[str] = ()) -> str:
@@ -60,10 +60,10 @@ def prompt(question: str, answer: str, golds: Sequence[str], wrong: Sequence[str
     )
 
 
-def read_verdict(reply: str) -> Grade:
-    """The verdict in a reply: its last verdict word, since models that reason first end with it.
+def read_grade(reply: str) -> Grade:
+    """The grade in a reply: its last verdict word, since models that reason first end with it.
 
-    >>> read_verdict("The answer names the right river. CORRECT"), read_verdict("Yes!").reason
+    >>> read_grade("The answer names the right river. CORRECT"), read_grade("Yes!").reason
     (Grade(correct=1.0, by='judge', reason='correct'), 'nonsense')
     """
     verdicts = _VERDICT.findall(reply.upper())

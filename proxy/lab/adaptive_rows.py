@@ -42,7 +42,7 @@ class DrawnRow:
 
 @dataclass(frozen=True, slots=True)
 class DrawnRows:
-    """Rows in file order, and what is not among them: rows that cannot be used, and rows of which no answer is known to be right or wrong."""
+    """Rows in file order, and what is not among them: rows that cannot be used (`bad`), and the number of those with no answer known to be right or wrong (`unsettled`)."""
 
     rows: tuple[DrawnRow, ...]
     bad: tuple[BadRow, ...]

@@ -28,7 +28,7 @@ Parsed = TypeVar("Parsed")
 UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 """What reading a file may raise: it is not there, or what packs it is cut off or damaged."""
 _DELIMITERS = ",;\t"
-"""What may stand between the cells of a CSV: that which its header has most of."""
+"""What may stand between the cells of a CSV; the one that its header has most of is taken."""
 _CELL_LIMIT = 10_000_000
 """Characters of one CSV cell; the library's own limit is 131,072."""
 

@@ -110,7 +110,7 @@ def _examine(engine: Engine, drift: Drift, route: Route, active: ActiveMap) -> R
     inputs = _inputs(drift, fitted, raw)
     standing = {alarm.kind for alarm in past if alarm.cleared_at is None}
     standing |= _raise(engine, drift, route, map_id, outcomes, inputs)
-    standing |= _raise_regimes(engine, drift, route, map_id, _by_regime(drift, fitted, labelled))
+    standing |= _raise_regimes(engine, route, map_id, _by_regime(drift, fitted, labelled))
     age_s = time.time() - fitted.provenance.fitted_at.timestamp()
     against = _reasons(standing, age_s, drift, warnings)
     return RouteHealth(
@@ -158,9 +158,7 @@ def regimes_of(fitted: FittedMap) -> int:
     return len(getattr(fitted.map, "regimes", ()))
 
 
-def _raise_regimes(
-    engine: Engine, drift: Drift, route: Route, map_id: str, tests: Mapping[int, SequentialTest]
-) -> set[str]:
+def _raise_regimes(engine: Engine, route: Route, map_id: str, tests: Mapping[int, SequentialTest]) -> set[str]:
     """Raise an alarm for each regime in which the map proved wrong; the kinds of alarms."""
     alarms = {f"{OUTCOMES} of regime {number}": test for number, test in tests.items() if test.alarm_at is not None}
     for kind, test in alarms.items():

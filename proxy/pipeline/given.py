@@ -14,8 +14,8 @@ from hedgerow.proxy.pipeline.eligibility import draft_reason, skip_reason
 from hedgerow.proxy.pipeline.fields import decoded, is_structured
 from hedgerow.proxy.pipeline.long import claims_of_long
 from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.pipeline.run import ended, too_long
-from hedgerow.proxy.pipeline.steps import RouteWording, calibrated
+from hedgerow.proxy.pipeline.run import ended
+from hedgerow.proxy.pipeline.steps import RouteWording, calibrated, too_long
 from hedgerow.proxy.pipeline.wording import Measured, word
 from hedgerow.proxy.types import CLAIM_SIGNAL
 

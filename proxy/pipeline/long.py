@@ -65,11 +65,11 @@ async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: S
                 claim.sentence,
                 beta,
                 active.map.apply(beta),
-                found.borne_out,
-                by=found.by,
+                of.borne_out,
+                by=of.by,
                 context=claim.context,
             )
-            for claim, beta, found in zip(claims, raw, support, strict=True)
+            for claim, beta, of in zip(claims, raw, support, strict=True)
         )
         run.learn(claims=known)
         confidence = confident(CLAIM_SIGNAL, overall(raw), overall([claim.calibrated for claim in known]), active)

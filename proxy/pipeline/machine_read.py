@@ -63,8 +63,8 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         (("translat",), r"\b\w+ to \w+ translator\b|^\W*(?:please )?translate\b[^.\n]{0,60}\b(?:in)?to\b"),
     )
 )  # fmt: skip
-"""Words of which one must be in a request, in small letters, and what it then says: most requests have none, and an expression costs a hundred times as much as
-looking for a word.
+"""Words, one of which must be in a request in small letters, and the expression that is tried on it then: most requests have none of the words, and an
+expression costs a hundred times as much as looking for a word.
 """
 _MARKUP = re.compile(r"\s*<[A-Za-z!?/|][^>\n]{0,200}>|.*</[A-Za-z]\w*>\s*$|.*\[\[ ?##", re.DOTALL)
 _TOKENS = re.compile(

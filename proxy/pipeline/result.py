@@ -339,7 +339,7 @@ class Run:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Time a step, in one piece or in several, and let whoever watches look at the end of it."""
+        """Time a step, in one piece or in several, and call the watcher at its end."""
         self.step_name = name
         self._begun_ns.setdefault(name, time.time_ns())
         start = time.perf_counter()

@@ -35,7 +35,7 @@ from hedgerow.proxy.pipeline.result import Result, Run
 from hedgerow.proxy.pipeline.sampling.drawing import draw_answers, draw_own
 from hedgerow.proxy.pipeline.several import measure_choices
 from hedgerow.proxy.pipeline.short import measure_short
-from hedgerow.proxy.pipeline.steps import RoutePipeline, group
+from hedgerow.proxy.pipeline.steps import RoutePipeline, group, too_long
 from hedgerow.proxy.pipeline.wording import Measured, word
 from hedgerow.proxy.rewriting import Reader, perceived_confidence
 from hedgerow.proxy.types import Clustering, Json
@@ -60,12 +60,6 @@ async def calibrate(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] 
         await ended(run, _answer(run, pipeline.of_one_answer(), serving), pipeline.reader)
     finally:
         run.price(pipeline.prices)
-
-
-def too_long(run: Run) -> Reason | None:
-    """Whether an answer is longer than the route compares."""
-    limit = run.job.route.rewriting.max_chars
-    return Reason.TOO_LONG if any(len(text) > limit for text in run.result.drawn.texts) else None
 
 
 async def ended(run: Run, work: Coroutine[Any, Any, None], reader: Reader = perceived_confidence) -> None:

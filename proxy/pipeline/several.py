@@ -11,7 +11,7 @@ from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.eligibility import answer_reason, comparable
 from hedgerow.proxy.pipeline.long import claims_of_long
 from hedgerow.proxy.pipeline.result import ChoiceConfidence, Confidence, Run
-from hedgerow.proxy.pipeline.steps import RoutePipeline, calibrated
+from hedgerow.proxy.pipeline.steps import RoutePipeline, calibrated, too_long
 from hedgerow.proxy.types import Clustering, Json
 
 
@@ -30,8 +30,8 @@ async def measure_choices(run: Run, pipeline: RoutePipeline, serving: Awaitable[
     drawn, questions = run.result.drawn, _questions(run)
     if (reason := answer_reason(drawn.samples, [choice for _, choice in drawn.choices])) is not None:
         return run.end(Status.PASSED, reason)
-    if any(len(text) > job.route.rewriting.max_chars for text in drawn.texts):
-        return run.end(Status.PASSED, Reason.TOO_LONG)
+    if (reason := too_long(run)) is not None:
+        return run.end(Status.PASSED, reason)
     each, left_over = divmod(len(drawn.samples), len(questions))
     if not left_over:
         for number, question in enumerate(questions):

@@ -178,6 +178,12 @@ def left_alone(run: Run, *, may_replace: bool) -> Reason | None:
     return _described(run, may_replace=may_replace)
 
 
+def too_long(run: Run) -> Reason | None:
+    """Whether an answer is longer than the route compares."""
+    limit = run.job.route.rewriting.max_chars
+    return Reason.TOO_LONG if any(len(text) > limit for text in run.result.drawn.texts) else None
+
+
 async def decide(run: Run, wording: RouteWording, action: Action, *, may_replace: bool) -> bool:
     """Whether the draft is to be hedged; otherwise what the client gets is decided here. An answer that the client reads
     already (`may_replace` is false) cannot be replaced: it is hedged instead.

@@ -80,7 +80,7 @@ class Counters(Protocol):
 
 
 class MemoryCounters:
-    """Counts of this process. One number a name: that of a window that is over is of no use."""
+    """Counts of this process. One number a name: that of a window that is over is not needed."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, int], tuple[int, int]] = {}

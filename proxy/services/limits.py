@@ -38,7 +38,7 @@ class Visit:
         self._give_back = give_back
 
     async def leave(self) -> None:
-        """Give its place back, once. Before the last byte of its answer, or a client that waits for that would find its own place taken."""
+        """Give its place back, once. Done before the last byte of the answer is sent: a client that waits for it may ask again at once."""
         give_back, self._give_back = self._give_back, None
         if give_back is not None:
             with anyio.CancelScope(shield=True):

@@ -271,7 +271,7 @@ class ConfigReloader:
     def _pipelines(
         self, settings: Settings, upstreams: Mapping[str, Upstream], maps: ActiveMaps | None
     ) -> Mapping[str, RoutePipeline]:
-        """The pipelines, and what serves them imported; where no route calibrates, nothing of it is imported."""
+        """The pipelines, and the modules of `preload` imported; where no route calibrates, nothing is imported."""
         if maps is None:
             return {}
         for module in self._preload:

@@ -174,7 +174,7 @@ class Budgets:
         return [_today(count, standing) for count, standing in zip(asked.values(), standings, strict=True)]
 
     async def _settle(self) -> None:
-        """Count all that waits, several requests at once where they come faster than the store; whoever comes meanwhile need not wait."""
+        """Count all that waits, several requests at once where they come faster than the store. Called while it works, it returns at once: the loop takes what was added."""
         if self._settling:
             return
         self._settling = True

@@ -133,10 +133,10 @@ def figures(columns: Columns, *, resamples: int, seed: int) -> Json:
     for name in METRICS:
         known |= _metric(name, getattr(measured, name), intervals=resamples > 0)
     known |= {"cmfg_always_decisive": measured.cmfg_always_decisive, "bins_filled": measured.bins_filled}
-    return known | {"curve": _curve(d, c, f), "notes": notes(columns, measured.bins_filled), "why": _why(known, d, c)}
+    return known | {"curve": _curve(d, c, f), "notes": notes(columns, measured.bins_filled), "why": _why(known, d)}
 
 
-def _why(known: Json, d: NDArray[np.float64], c: NDArray[np.float64]) -> Json:
+def _why(known: Json, d: NDArray[np.float64]) -> Json:
     """Why figures are not defined, by their names; {} where all are."""
     why = {}
     if known["spearman"] is None:

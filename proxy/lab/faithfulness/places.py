@@ -16,7 +16,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def nested(question: str, a: str, b: str) -> bool:
-    """Whether two answers name places of which one lies in the other, as far as a small gazetteer tells, and nothing else apart.
+    """Whether two answers differ only in that one names a place inside the other's, by a small gazetteer.
 
     Places that the question names are not what is asked for. An answer that names a city and its country names the city.
 

@@ -1,4 +1,4 @@
-"""The form of a sampling call: what of it is ours, and what remains of that where an upstream refuses it.
+"""The form of a sampling call: which of its fields are ours, and which of these remain where an upstream refuses some.
 
 The client's own call is the last resort: what it takes as the client sent it, an upstream is asked in that form. What was taken is
 remembered for each model, so that the search is made once.

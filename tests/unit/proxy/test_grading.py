@@ -10,7 +10,7 @@ import pytest
 from hedgerow.proxy.grading import RULES, JudgeGrader
 from hedgerow.proxy.grading.alias import alias_grade
 from hedgerow.proxy.grading.choice import choice_grade
-from hedgerow.proxy.grading.judge import prompt, read_verdict
+from hedgerow.proxy.grading.judge import prompt, read_grade
 from hedgerow.proxy.grading.numeric import numeric_grade
 
 ASKED = "What lives in the sea?\nA) A dog\nB) A whale\nC) An oak\nI) An idea"
@@ -100,7 +100,7 @@ def test_choice_not_taken(answer):
 )
 def test_verdicts_of_a_judge(reply, correct, reason):
     """The last verdict word counts; nothing is guessed from nonsense."""
-    verdict = read_verdict(reply)
+    verdict = read_grade(reply)
     assert (verdict.correct, verdict.reason, verdict.by) == (correct, reason, "judge")
 
 
