@@ -103,6 +103,10 @@ def open_existing(settings: Audit) -> sa.Engine:
     return open_engine(settings)
 
 
+_PLANNED = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off"
+"""A plan for any period suits none, and compiling a query takes longer than what it saves here."""
+
+
 @contextmanager
 def transaction(engine: sa.Engine, kind: Literal["read", "write", "snapshot"] = "read") -> Iterator[sa.Connection]:
     """One transaction on a connection of its own; the only place where a database error becomes a `StoreError`.
@@ -120,8 +124,8 @@ def transaction(engine: sa.Engine, kind: Literal["read", "write", "snapshot"] = 
         with engine.begin() as connection:
             if kind != "read" and engine.dialect.name == "sqlite":  # the driver itself begins only before a write
                 connection.exec_driver_sql("BEGIN IMMEDIATE" if kind == "write" else "BEGIN")
-            if kind == "snapshot" and engine.dialect.name == "postgresql":  # a plan for any period suits none
-                connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_custom_plan")
+            if kind == "snapshot" and engine.dialect.name == "postgresql":
+                connection.exec_driver_sql(_PLANNED)
             yield connection
     except sa.exc.SQLAlchemyError as error:
         verb = "written" if kind == "write" else "read"

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.hours import served_marker
@@ -30,6 +32,22 @@ SURPRISES_READ = 500
 """Most surprising answers among which equal ones are counted."""
 SURPRISE_CHARS = 1000
 """Of a text of a surprise: what is compared and shown."""
+
+
+class _Unindexed(FunctionElement[Any]):
+    """A column by which SQLite is not to search, because it would choose it over an index that suits better. PostgreSQL knows how many rows have what."""
+
+    inherit_cache = True
+
+
+@compiles(_Unindexed)
+def _as_it_is(element: _Unindexed, compiler: Any, **options: Any) -> str:
+    return str(compiler.process(element.clauses, **options))
+
+
+@compiles(_Unindexed, "sqlite")
+def _with_a_sign(element: _Unindexed, compiler: Any, **options: Any) -> str:
+    return f"+{compiler.process(element.clauses, **options)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +158,15 @@ def _names(marker: sa.ColumnElement[Any], served: sa.ColumnElement[Any]) -> Sequ
 
 
 def _newest(v: Any, period: Period, route: str | None) -> Sequence[sa.ColumnElement[bool]]:
-    """Current verdicts, by their moments: none is older than its answer. The sum with nothing keeps databases from starting at the answers' moments:
-    they walk the verdicts, the newest first, until they have enough.
-    """
+    """Verdicts that count. Both databases walk them by their moments, the newest first, until they have enough."""
     drawn = sa.func.coalesce(v.propensity, 1.0) > PICKED
+    return v.current, v.fd.is_not(None), drawn, *_within(v, period), *of_route(route)
+
+
+def _within(v: Any, period: Period) -> Sequence[sa.ColumnElement[bool]]:
+    """Verdicts on the answers of a period; none is older than its answer."""
     since = () if period.since is None else (v.created_at >= period.since,)
-    a = answers.c
-    return v.current, *since, v.fd.is_not(None), drawn, period.holds(a.created_at + 0.0), *of_route(route)
+    return *since, period.holds(_Unindexed(answers.c.created_at))
 
 
 def _columns(fetched: Sequence[Any]) -> LabelledAnswers:
@@ -176,8 +196,7 @@ def surprises(connection: Connection, period: Period, route: str | None = None, 
     """The answers whose outcome surprised most: highest Faithfulness Divergence first, with their texts where these are kept.
 
     Those of a route with the same question, answer and outcome are one, the newest of them, with how many they are (`times`; of the
-    first `SURPRISES_READ`, `at_least` says whether there may be more). The sum with nothing keeps SQLite from starting at the moments: it walks
-    `ix_verdicts_fd` until it has enough.
+    first `SURPRISES_READ`, `at_least` says whether there may be more). Both databases walk `ix_verdicts_fd` until they have enough.
     """
     a, v, t = answers.c, verdicts.c, texts.c
     of_answer = (
@@ -198,7 +217,7 @@ def surprises(connection: Connection, period: Period, route: str | None = None, 
         sa.select(*of_answer, v.correct, v.fd, v.fd_raw, v.kind, v.source, *said)
         .join(verdicts, v.answer_id == a.id)
         .outerjoin(texts, t.answer_id == a.id)
-        .where(v.current, v.fd.is_not(None), period.holds(a.created_at + 0.0), *of_route(route))
+        .where(v.current, v.fd.is_not(None), *_within(v, period), *of_route(route))
         .order_by(v.fd.desc())
         .limit(SURPRISES_READ)
     )
@@ -230,5 +249,5 @@ def list_alarms(connection: Connection, *, standing: bool) -> list[Json]:
 
 
 def of_route(route: str | None) -> Sequence[sa.ColumnElement[bool]]:
-    """Rows of a route. As an expression, so that SQLite reads `ix_answers_counted` alone and not every row through the route's index."""
-    return () if route is None else (sa.func.coalesce(answers.c.route, "") == route,)
+    """Rows of a route; None: of all. SQLite then reads `ix_answers_counted` alone, and not every row through the route's index."""
+    return () if route is None else (_Unindexed(answers.c.route) == route,)

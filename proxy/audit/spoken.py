@@ -21,7 +21,7 @@ OWN_WORDS, SERVED = "own words", "served"
 WORDINGS = ("answer", "prompt", "question", "samples", "model", "dataset", "correct")
 """The columns of an export of wordings."""
 _AT_A_TIME = 2000
-MAX_SPOKEN = 50_000
+MAX_SPOKEN = 20_000
 """Newest answers that are read; more would only make the page slow."""
 
 

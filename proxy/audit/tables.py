@@ -108,6 +108,22 @@ sa.Index(
     postgresql_where=answers.c.key.is_not(None),
 )
 
+sa.Index(
+    "ix_answers_spoken",
+    *(answers.c[name] for name in ("created_at", "route", "raw_alpha", "raw_beta", "alpha", "beta")),
+    *(answers.c[name] for name in ("perceived_alpha", "perceived_beta", "own_alpha", "own_beta")),
+    sqlite_where=answers.c.perceived_alpha.is_not(None),
+    postgresql_where=answers.c.perceived_alpha.is_not(None),
+)
+"""All that is read of the answers whose words were read."""
+sa.Index(
+    "ix_answers_arm",
+    answers.c.route,
+    answers.c.arm,
+    sqlite_where=answers.c.arm.is_not(None),
+    postgresql_where=answers.c.arm.is_not(None),
+)
+
 texts = sa.Table(
     "texts",
     metadata,

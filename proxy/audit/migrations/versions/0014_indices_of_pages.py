@@ -1,4 +1,6 @@
-"""Indices of the verdicts that count: also by their moments, and with their condition in the form in which SQLite finds it in a query."""
+"""Indices of the verdicts that count: also by their moments, and with their condition in the form in which SQLite finds it in a query; one that
+holds all that is read of the answers whose words were read; and one of the requests of a split.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,17 +17,27 @@ ADDED = (
     ("ix_verdicts_newest", "verdicts", ("created_at",), False),
     ("ix_claim_verdicts_newest", "claim_verdicts", ("created_at",), False),
 )
+SPOKEN = (
+    *("created_at", "route", "raw_alpha", "raw_beta", "alpha", "beta"),
+    *("perceived_alpha", "perceived_beta", "own_alpha", "own_beta"),
+)
 
 
 def upgrade() -> None:
-    """Some seconds for a million verdicts."""
+    """Some seconds for a million rows."""
     for name, table, _, _ in BEFORE:
         op.drop_index(name, table)
     _create(BEFORE + ADDED, on_sqlite="current = 1")
+    read = sa.text("perceived_alpha IS NOT NULL")
+    op.create_index("ix_answers_spoken", "answers", list(SPOKEN), sqlite_where=read, postgresql_where=read)
+    split = sa.text("arm IS NOT NULL")
+    op.create_index("ix_answers_arm", "answers", ["route", "arm"], sqlite_where=split, postgresql_where=split)
 
 
 def downgrade() -> None:
-    """Figures of verdicts are read more slowly."""
+    """The pages are slower."""
+    op.drop_index("ix_answers_arm", "answers")
+    op.drop_index("ix_answers_spoken", "answers")
     for name, table, _, _ in BEFORE + ADDED:
         op.drop_index(name, table)
     _create(BEFORE, on_sqlite="current")
