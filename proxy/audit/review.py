@@ -144,8 +144,8 @@ def choose_spread(rows: Sequence[Any], judged: Sequence[tuple[str, float]], limi
     chosen = []
     for i in spread(level, asked, lots)[:limit]:
         here, same = routes == routes[i], level == level[i]
-        place = Level(float(same.sum() / here.sum()), int((same & asked).sum()), int((here & asked).sum()))
-        chosen.append((rows[i], place))
+        progress = Level(float(same.sum() / here.sum()), int((same & asked).sum()), int((here & asked).sum()))
+        chosen.append((rows[i], progress))
     return chosen
 
 

@@ -84,7 +84,7 @@ def test_a_sure_answer_gets_no_sentence(serve: Any, client_of: Any, upstream: Up
 
 
 def test_usage_is_the_upstreams_own(serve: Any, client_of: Any, upstream: Upstream) -> None:
-    """The upstream's own count of the served answer is held back and told after the finish."""
+    """The upstream's own count of the served answer is held back and sent after the finish."""
     counted = stream_chunks(SERVED)[0] | {
         "choices": [],
         "usage": {"prompt_tokens": 7, "completion_tokens": 6, "total_tokens": 13},

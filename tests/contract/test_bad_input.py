@@ -46,7 +46,7 @@ def canberra(request: Any, body: Any) -> Any:
 @pytest.mark.parametrize("data", [b"{", b"", b"[1]", b'"x"', b"\xff\xfe", b'{"model": '])
 @pytest.mark.parametrize("mode", ["on", "shadow"])
 def test_what_is_not_json(serve: Any, upstream: Upstream, tmp_path: Any, path: str, data: bytes, mode: str) -> None:
-    """On, the client is told; in shadow the upstream is to judge. A row either way."""
+    """On, the client gets an error; in shadow the upstream is to judge. A row either way."""
     upstream.default = lambda *_: JSONResponse({"error": {"message": "no"}}, 400)
     reply = httpx.post(f"{serve(mode=mode)}/v1/{path}", content=data, headers={"content-type": "application/json"})
     assert reply.status_code == 400

@@ -18,7 +18,7 @@ def _field(address: str, client_of: Any) -> Any:
 
 
 def test_a_language_model_judges_what_rules_leave_open(serve: Any, client_of: Any, upstream: Upstream) -> None:
-    """Rules keep two wordings apart; the judge joins them with one further call, whose tokens are told."""
+    """Rules keep two wordings apart; the judge joins them with one further call, whose tokens are reported."""
     upstream.enqueue(says(*TWO_WORDINGS), says("[[0, 1]]"))
     field = _field(serve(equivalence="llm", judge={"model": "judge-1"}), client_of)
     assert field["clusters"] == [10]

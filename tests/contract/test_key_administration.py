@@ -234,7 +234,7 @@ FROM_HERE = {"sec-fetch-site": "same-origin"}
 
 
 def test_a_nul_is_the_senders_fault_and_not_the_stores(serve: Any, store_url: str, tmp_path: Path, lines: Any) -> None:
-    """PostgreSQL takes no text with one: whoever sends it is told so, or finds nothing, on every path that looks something up or keeps it."""
+    """PostgreSQL takes no text with one: whoever sends it gets an error, or finds nothing, on every path that looks something up or keeps it."""
     address = serve(settings=at(store_url, tmp_path, server={"admin_key": "the admin key"}))
     cookies = httpx.post(address + "/sign-in", data={"key": "the admin key"}, headers=FROM_HERE).cookies
     asked = [

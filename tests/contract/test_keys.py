@@ -173,7 +173,7 @@ def test_revoking_rotating_and_expiring_take_effect_while_the_proxy_runs(
 def test_samples_are_not_shared_between_named_keys(
     serve: Any, client_of: Any, upstream: Upstream, tmp_path: Path
 ) -> None:
-    """Their secrets are gone when samples are shared, and what one client was told is not another's."""
+    """Their secrets are gone when samples are shared, and what one client got is not another's."""
     upstream.default = says("Canberra.", "Sydney.", "Canberra.")
     url = f"sqlite:///{tmp_path}/audit.db"
     secrets = [new_key(url, name) for name in ("a", "b")]

@@ -1,4 +1,4 @@
-"""Limits of named keys, with the real client and 64 connections at once: what gets through, and what those who do not are told."""
+"""Limits of named keys, with the real client and 64 connections at once: what gets through, and what the others are answered."""
 
 from __future__ import annotations
 

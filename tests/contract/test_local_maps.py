@@ -30,12 +30,12 @@ def _questions() -> list[tuple[str, bool]]:
     return [(text, True) for text in known] + [(text, False) for text in unknown]
 
 
-def _rows(path: Path, *, told: bool = True) -> Path:
+def _rows(path: Path, *, learnable: bool = True) -> Path:
     rng, rows = np.random.default_rng(0), []
     for _ in range(3):
         for text, easy in _questions():
             agree = int(rng.integers(5, 10))
-            right = rng.random() < ((0.92 if easy else 0.12) if told else 0.5)
+            right = rng.random() < ((0.92 if easy else 0.12) if learnable else 0.5)
             rows.append({"question": text, "alpha": agree, "beta": 10 - agree, "correct": bool(right)})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -92,7 +92,7 @@ def test_the_confidence_depends_on_what_is_asked_and_the_audit_says_where_it_lie
 
 def test_a_map_that_does_not_help_is_stored_and_not_activated(tmp_path: Path) -> None:
     """Status 1, and one sentence; nothing becomes active."""
-    done = _fit(tmp_path, _rows(tmp_path / "rows.jsonl", told=False), code=1)
+    done = _fit(tmp_path, _rows(tmp_path / "rows.jsonl", learnable=False), code=1)
     assert "stored but not activated" in done.stderr
     assert (tmp_path / "maps" / "maps" / "reads.json").exists()
     assert not (tmp_path / "maps" / "active.json").exists()

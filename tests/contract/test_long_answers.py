@@ -31,7 +31,7 @@ ANSWERS = [text(), text(height=165), text(year=1970), text(height=99), text(), t
 
 
 UNCALIBRATED = {"hedge_uncalibrated_sentences": True}
-"""Hedges by the raw support of each sentence, so that what is worded can be told from the answers alone."""
+"""Hedges by the raw support of each sentence, so that what is worded follows from the answers alone."""
 
 
 def text_and_field(answer: Any) -> tuple[str, Any]:
@@ -68,7 +68,7 @@ def test_only_what_the_answers_disagree_on_is_hedged(
 def test_without_a_map_for_claims_a_long_answer_stays_plain(
     serve: Any, client_of: Any, upstream: Upstream, stream: str
 ) -> None:
-    """Byte for byte, and the reason says that its sentences were not measured against labels; the raw figure is told all the same."""
+    """Byte for byte, and the reason says that its sentences were not measured against labels; the raw figure is reported all the same."""
     upstream.default = says(*ANSWERS)
     client = client_of(serve(stream=stream))
     if stream == "append":
@@ -116,7 +116,7 @@ READ = json.dumps(["s" * 9, "s" * 9, "sncnsnsnc", "ssssssssn"])
 
 
 def test_a_language_model_reads_the_claims_in_one_call(serve: Any, client_of: Any, upstream: Upstream) -> None:
-    """One further call for all claims, whose tokens are told; what it read stands beside each claim."""
+    """One further call for all claims, whose tokens are reported; what it read stands beside each claim."""
     upstream.enqueue(says(*ANSWERS), says(READ))
     address = serve(rewriting=UNCALIBRATED, judge={"claims": "llm", "model": "judge-1"})
     _, field = text_and_field(client_of(address).chat.completions.create(model="m", messages=ASK))

@@ -74,7 +74,7 @@ def test_each_kind_has_its_outcome(
 def test_a_truncated_answer_is_not_the_draft_where_a_whole_one_came(
     serve: Any, client_of: Any, upstream: Upstream
 ) -> None:
-    """The first, cut off, says the same in fewer words; the draft is the whole one, and the client is told how many were cut off."""
+    """The first, cut off, says the same in fewer words; the draft is the whole one, and the field says how many were cut off."""
     short = {"finish_reason": "length", "message": {"role": "assistant", "content": "Canberra"}}
     text, field = _text_and_field(
         serve(sampling={"n": 4}), client_of, upstream, short, short, "Canberra, Australia.", "Sydney."

@@ -145,7 +145,7 @@ def test_what_only_looks_something_up_is_calibrated(
 def test_log_probabilities_stay_with_their_words(
     serve: Any, client_of: Any, upstream: Upstream, stream: bool, route: Any
 ) -> None:
-    """The answer is the upstream's own, and its confidence is told."""
+    """The answer is the upstream's own, and its confidence is reported."""
     inner = responds("Sydney.", *UNSURE)
     token = {"token": "x", "logprob": -0.5, "bytes": [120], "top_logprobs": []}
 

@@ -41,7 +41,7 @@ def _at_once(*calls: Any) -> list[Any]:
 
 
 def test_equal_requests_at_once_draw_once(serve: Any, client_of: Any, upstream: Upstream) -> None:
-    """Five clients' requests with one key are one call; whoever drew is told the tokens of the samples, the others are told none."""
+    """Five clients' requests with one key are one call; the answer to whoever drew counts the tokens of the samples, the others count none."""
     upstream.default = slowly("Canberra.", "Sydney.")
     client = client_of(serve())
     answers = _at_once(*[lambda: _ask(client)] * 5)
@@ -153,7 +153,7 @@ def test_a_cache_in_redis(serve: Any, client_of: Any, upstream: Upstream, redis_
 def test_equal_requests_at_once_at_two_proxies_draw_once(
     serve: Any, client_of: Any, upstream: Upstream, redis_url: str
 ) -> None:
-    """Each waits for the one that was first, which alone is told the tokens of the samples."""
+    """Each waits for the one that was first, whose answer alone counts the tokens of the samples."""
     released = threading.Event()
 
     async def held(_request: Any, body: Any) -> JSONResponse:

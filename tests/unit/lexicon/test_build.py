@@ -1,4 +1,4 @@
-"""The paper's construction asks each thing once, survives a stop, and fits what it was told."""
+"""The paper's construction asks each thing once, survives a stop, and fits what it was answered."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Verdicts from files, the audit into files, and a new map from what was told: as an operator types it."""
+"""Verdicts from files, the audit into files, and a new map from verdicts: as an operator types it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-def filled(config: Path, n: int, told: bool = True) -> list[str]:
+def filled(config: Path, n: int, judged: bool = True) -> list[str]:
     """Answers whose agreement overstates them."""
     rng = np.random.default_rng(4)
     agree = agreement(rng, n)
@@ -52,7 +52,7 @@ def filled(config: Path, n: int, told: bool = True) -> list[str]:
     async def work() -> list[str]:
         store = await open_store(load(config).audit, lambda _: None)
         try:
-            return await fill(store, agree, correct if told else [])
+            return await fill(store, agree, correct if judged else [])
         finally:
             await store.aclose()
 
@@ -67,7 +67,7 @@ def run(config: Path, *arguments: object, code: int = 0) -> Any:
 
 def test_a_csv_is_imported_line_by_line(config: Path, tmp_path: Path) -> None:
     """Words and numbers are read, bad lines named with their number, and the second time changes nothing."""
-    names = filled(config, 6, told=False)
+    names = filled(config, 6, judged=False)
     file = tmp_path / "verdicts.csv"
     lines = [f"{names[0]},yes,", f"{names[1]},0,really", "nobody,1,", f"{names[2]},maybe,", f"{names[3]},0.5,"]
     file.write_text("id,correct,note\n" + "\n".join(lines) + "\n")
@@ -261,7 +261,7 @@ def test_routes_are_listed_switched_and_rolled_back(config: Path) -> None:
 
 def test_json_lines_of_every_kind_are_imported(config: Path, tmp_path: Path) -> None:
     """Grades, words and booleans count; each line that cannot be used is named with what is wrong, the rest is recorded."""
-    first, second, third, *_ = filled(config, 5, told=False)
+    first, second, third, *_ = filled(config, 5, judged=False)
     path = tmp_path / "verdicts.jsonl"
     rows = [
         json.dumps({"id": first, "correct": True, "note": "checked"}),
@@ -286,7 +286,7 @@ def test_json_lines_of_every_kind_are_imported(config: Path, tmp_path: Path) -> 
 
 
 def test_a_packed_file_without_faults_ends_with_0(config: Path, tmp_path: Path) -> None:
-    names = filled(config, 2, told=False)
+    names = filled(config, 2, judged=False)
     file = tmp_path / "verdicts.jsonl.gz"
     file.write_bytes(gzip.compress("\n".join(json.dumps({"id": name, "correct": True}) for name in names).encode()))
     assert "2 verdicts recorded, 0 known already, 0 lines at fault" in run(config, "audit", "import", file).stdout
@@ -294,7 +294,7 @@ def test_a_packed_file_without_faults_ends_with_0(config: Path, tmp_path: Path) 
 
 def test_a_long_file_is_imported_in_full(config: Path, tmp_path: Path) -> None:
     """More lines than are written at once."""
-    names = filled(config, MAX_VERDICTS + 3, told=False)
+    names = filled(config, MAX_VERDICTS + 3, judged=False)
     file = tmp_path / "verdicts.csv"
     file.write_text("id,correct\n" + "".join(f"{name},right\n" for name in names))
     assert f"{len(names)} verdicts recorded" in run(config, "audit", "import", file).stdout

@@ -1,4 +1,4 @@
-"""The audit store: durable when it says so, one bad row harms no other, and both databases give back what was told."""
+"""The audit store: durable when it says so, one bad row harms no other, and both databases give back what was written."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_rows_with_different_columns_in_one_commit_keep_their_own_values(store: 
 
 
 def test_a_reader_sees_what_was_handed_in_before(store: Store) -> None:
-    """Rows that nobody waits for are found by the next question, with all that was told of them."""
+    """Rows that nobody waits for are found by the next question, with all that was written of them."""
 
     async def work(opened: AuditStore) -> Any:
         opened.enqueue(entry("late", story={"clusters": [[0, 1]]}, served_agrees=True, alpha=0.1, texts=SAID))

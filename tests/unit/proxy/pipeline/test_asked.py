@@ -1,4 +1,4 @@
-"""Requests for a text, a program or a tip are told from those that ask for something that can be right or wrong."""
+"""Requests for a text, a program or a tip are told apart from those that ask for something that can be right or wrong."""
 
 from __future__ import annotations
 

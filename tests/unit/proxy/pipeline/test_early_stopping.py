@@ -56,7 +56,7 @@ def test_beta_binomial_is_scipys(left, largest, drawn):
 
 @pytest.mark.parametrize("bad", [{"budget": 0}, {"budget": 5, "first": 6}, {"budget": 5, "tolerance": 1.5}])
 def test_impossible_rules_are_refused(bad):
-    """A rule that cannot be followed is told at once."""
+    """A rule that cannot be followed is refused at once."""
     with pytest.raises(ValueError, match=r"rule|tolerance"):
         StoppingRule(**bad)
 
@@ -76,6 +76,6 @@ def test_a_prior_at_the_share_itself_never_delays(drawn, tolerance):
 
 
 def test_an_impossible_likelihood_is_refused():
-    """A log-probability in place of a probability is told at once."""
+    """A log-probability in place of a probability is refused at once."""
     with pytest.raises(ValueError, match="likelihood"):
         samples_wanted(StoppingRule(10), 3, 3, identity, -0.2)

@@ -53,7 +53,7 @@ def test_a_loop_that_fails_is_started_again_and_harms_no_other(lines: Any, monke
 
 
 def test_a_shutdown_waits_for_jobs_but_not_without_bound(lines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A short job ends; a long one is cut off, told in the log and counted."""
+    """A short job ends; a long one is cut off, logged and counted."""
     monkeypatch.setattr(module, "CLOSE_S", 0.2)
     counted: Counter[str] = Counter()
     ended: list[str] = []
