@@ -15,6 +15,7 @@ import uvicorn
 
 from hedgerow.proxy.app import application
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, stop
+from hedgerow.proxy.cli.memory import give_back
 from hedgerow.proxy.cli.workers import supervise
 from hedgerow.proxy.config import Settings, load
 from hedgerow.proxy.errors import ConfigError, HedgerowError
@@ -65,6 +66,7 @@ def _report_ready(fd: int | None) -> Callable[[], None]:
 
 
 def _serve(settings: Settings, config: Path, listener: socket.socket, on_ready: Callable[[], None]) -> None:
+    give_back()
     set_up_logging(settings.log)
     address = "http://{}:{}".format(*listener.getsockname()[:2])
     edge = application(settings, address, config, on_ready)
