@@ -9,11 +9,13 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from hedgerow.calibration import Beta
-from hedgerow.lexicon.text.claims import Claim
 from hedgerow.proxy.types import ClaimSupport, Clustering, Json, Rewrite, RewriteRequest, Sample, Verdict
+
+if TYPE_CHECKING:
+    from hedgerow.lexicon.text.claims import Claim
 
 
 @dataclass(frozen=True, slots=True)
