@@ -53,6 +53,15 @@ def test_the_papers_examples_by_the_judge(judge, question, answer, other, contra
     assert judge(question, [Assertion(answer, 1.0)], [other]) == [(contradicts,)]
 
 
+def test_another_name_contradicts_whatever_the_judge_takes_to_follow(judge):
+    """Answers of a small model, in a sentence and in a fragment, to each of which the judge gives .7 and more."""
+    who = "who was the person who escaped from alcatraz"
+    named = "The person who escaped from Alcatraz was a British-American artist named Alastair Darling."
+    assert judge(who, [Assertion(named, 1.0)], ["Al Capone.", named]) == [(True, False)]
+    song = "Who sang the title song for the Bond film A View To A Kill?"
+    assert judge(song, [Assertion("The song was sung by James Bond.", 1.0)], ["Marquita Green, Lampard."]) == [(True,)]
+
+
 def test_equal_answers_are_compared_once_and_each_counts():
     table = by_words("Who wrote it?", [Assertion("Pinter", 1.0)], ["Pinter", "Beckett", "Pinter", "Beckett", "Beckett"])
     assert table == [(False, True, False, True, True)]
