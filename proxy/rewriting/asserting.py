@@ -268,7 +268,7 @@ _DEFINES = re.compile(
 )
 _NAME = re.compile(r"\d|\b[A-Z][a-z]+")
 _BACKGROUND = re.compile(
-    r"[^,.]{1,80}? (?:is|was|are|were) (?:an?|the|one of the(?: most)?) (?:\w{1,20} ){0,2}(?:famous|fictional|well-known|renowned)\b|In other words\b"
+    r"[^,.]{1,80}? (?:is|was|are|were) (?:an?|the|one of the(?: most)?) (?:\w{1,20} ){0,2}(?:famous|fictional|well-known|renowned|character (?:from|in|on))\b|In other words\b"
 )
 _VERB_OF_WHO = re.compile(
     r"\bwho (?:first |originally |actually )?(?!is\b|was\b|are\b|were\b|do|did\b|has\b|have\b|can\b|will\b|the\b)([a-z]{3,})"

@@ -17,9 +17,12 @@ from hedgerow.lexicon.text.english import BE, CLOSED_CLASS, HAVE, PLAIN_OPENERS,
 from hedgerow.lexicon.text.language import grammar
 from hedgerow.lexicon.text.shape import Shape
 
-_SECOND_WORD = re.compile(r"\s+([A-Z][a-z]+)\b")
-_IN_TITLES = (SUBJECT_PRONOUNS | BE | HAVE) - {"who", "am"}
+_IN_TITLES = (SUBJECT_PRONOUNS | BE | HAVE) - {"i", "who", "am"}
 """Small words that are written large inside titles alone, and not in names ("the Who")."""
+_REST_OF_TITLE = re.compile(
+    rf"(?:\s+[A-Z][a-z]+){{0,4}}?\s+(?:{'|'.join(sorted(word.capitalize() for word in _IN_TITLES))})\b"
+)
+_NEXT_NAME = re.compile(r"\s+[A-Z][\w'’]*")
 _FIRST_WORD = re.compile(r"^([*_\"“”'‘«„(\[]*)([^\W\d_]+)(['’][^\W\d_]+)?")
 _TITLE = re.compile(r"^[*_]*An?\s+(?:[A-Z][\w'’-]*\s+(?:(?:of|the|and|in|to|for|on)\s+)*)+[A-Z][\w'’-]*[*_]*[.!]?$")
 _LETTER = re.compile(r"\s+(?:is|was|has|had|and|or|equals|can|does|did)\b|[,.]")
@@ -120,8 +123,11 @@ def lowers(text: str, around: Surroundings) -> bool | None:
         return False
     if word == "A" and _LETTER.match(text, match.end()):
         return False  # "A is the grandfather of C."
-    if (second := _SECOND_WORD.match(text, match.end())) and second[1].lower() in _IN_TITLES:
-        return False  # "When We Were Kings"
+    if _REST_OF_TITLE.match(text, match.end()):
+        return False  # "When We Were Kings", "How Deep Is Your Love"
+    following = _NEXT_NAME.match(text, match.end())
+    if following and re.search(rf"(?<=[a-z,] ){word}{re.escape(following[0])}\b", f"{around.question}\n{around.rest}"):
+        return False  # "The Others", written so inside a sentence elsewhere
     if word.lower() in PLAIN_OPENERS:
         return word.lower() in CLOSED_CLASS or not re.match(r"\s+[A-Z]", text[match.end() :])  # "Red" in "Red Sea"
     if _GERUND.match(text):
@@ -248,12 +254,16 @@ def _adverb(text: str, shape: Shape, around: Surroundings) -> str | None:
         return None
     if around.language == "en" and _NO_ADVERB_AFTER.search(left):
         return None  # "instructions to possibly do things", "other quite possibly developed countries"
+    if left.endswith(",") and _AMONG_NOUNS.match(right):
+        return None
     twice = _GENERALISES.match(right) or (left.endswith((" can", " could")) and _POSSIBLY.search(text))
     if twice or _MANNER.search(left) or not right.strip("*_ :") or right.startswith((",", ":")):
         return None  # "typically presumably involves"
     return shape.head + f"{left} {text} {right}".rstrip() + shape.end
 
 
+_AMONG_NOUNS = re.compile(r"\w+,? (?:and|or)\b")
+""" "the patterns, | causes, and effects": a noun that is a verb elsewhere."""
 _LEADS_IN = re.compile(
     r"(?:after|before|when|while|since|as|if|because|although|once|in addition|during|following|throughout|according to|based on|besides|despite|prior to|from a(?:n early| young) age)\b[^,]{0,160},"
     r"|[a-z]{3,20}ly,",

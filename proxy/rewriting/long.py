@@ -60,6 +60,8 @@ _STEPS = re.compile(r"[^\n]*\b(?:steps?|instructions|guide)\b[^\n]*:[*_ ]*\n", r
 """Lists of what is to be done, as the line before them says."""
 _NAMED_FIRST = re.compile(r"[^.:\n]{1,60} [-–—] (?:He|She|It|They|This|These|The|An?)\b")
 """An item that begins with what it is about: "John Legend - He covered the song"."""
+_GLOSS = re.compile(r"[^.:\n]{1,60} [-–—] [a-z]")
+"""An item that says in a few words what it names: "Force of contraction - the force produced by the muscle"."""
 _SOME = re.compile(r"(?:Some|Certain) (?!of the\b)[a-z]")
 """Opens what says that there are some, which is hardly ever wrong."""
 _WORDS_OF_A_NAME = 8
@@ -273,7 +275,11 @@ class _Wording:
 
     def _reads_as_sentence(self, piece: Piece) -> bool:
         as_prose = replace(piece, place="prose")
-        return shape(piece.text).kind == "clause" and _is_claim(as_prose, self.language, self.question)
+        return (
+            not _GLOSS.match(piece.text)
+            and shape(piece.text).kind == "clause"
+            and _is_claim(as_prose, self.language, self.question)
+        )
 
     def _mark_item(self, index: int, target: Beta) -> None:
         """A short mark at the end of an item: "Passy (probably)"."""

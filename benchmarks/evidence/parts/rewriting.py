@@ -124,7 +124,7 @@ Of the texts that were changed, with the share when the set was drawn:
 |---|---|---|---|
 {compared}
 
-Eleven sets of fresh answers, drawn when the rules were written. From what was wrong in one something was learnt before the next was read, so each is fresh when first read, and the last alone has
+Twelve sets of fresh answers, drawn when the rules were written. From what was wrong in one something was learnt before the next was read, so each is fresh when first read, and the last alone has
 had nothing mended for it before the figures beside it. The first two hold more questions of fact; from the third on all sources are in them, replies of models from before chat
 (BEGIN) and answers of an 8B model to questions of two steps (HotpotQA) among them, many of them broken off or taken back in the same breath; targets .1 to .95. The long technical prompts are nearly used up: \
 the last sets hold few or none. From the fourth on `python -m benchmarks.fits.fresh` draws them, of prompts in no other set; from the eighth on \

@@ -145,6 +145,22 @@ def test_doubt_that_is_part_of_what_a_draft_says_is_left_in_it(draft: str, frame
         _word(draft, GOLDEN["frames"][frame])
 
 
+@pytest.mark.parametrize(
+    ("question", "draft", "expected"),
+    [
+        ("Is A Tiger Walks a family film?", "A Tiger Walks is a family film.", "I think that A Tiger Walks is a family film."),
+        ("Is it a family film?", "A Tiger was a tank.", "I think that a Tiger was a tank."),
+    ],
+)  # fmt: skip
+def test_a_title_is_written_as_the_question_writes_it(question: str, draft: str, expected: str) -> None:
+    assert _word(draft, GOLDEN["frames"]["think"], question) == expected
+
+
+def test_a_noun_of_a_list_is_no_verb() -> None:
+    with pytest.raises(StepFailed):
+        _word("Epidemiologists study the patterns, causes, and effects of disease.", {"adverb": "probably"})
+
+
 def test_a_letter_that_is_a_name_keeps_its_capital() -> None:
     assert _word("A is the grandfather of C.", GOLDEN["frames"]["think"]) == "I think that A is the grandfather of C."
 
