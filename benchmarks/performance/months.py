@@ -1,8 +1,8 @@
 """The pages over a month of heavy traffic: `python -m benchmarks.performance.months [--rows 20000000] [--write]`, on PostgreSQL.
 
 Requests of thirty days, one in five of them calibrated and one in a hundred with a verdict, are multiplied inside the database from some thousands
-that look like `benchmarks.performance.explorer`'s. Then the queries of the pages are timed for each period, once all hours are summed up, and with all
-that the page computes from them; those of thirty days also from rows alone, while no hour is. `--write` puts the figures into docs/scale.md.
+that look like `benchmarks.performance.explorer`'s, and summed up by the hour. Then the queries of the pages are timed for each period, also with all that
+the page computes from them. `--write` puts the figures into docs/scale.md.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from benchmarks.performance import explorer
 from hedgerow.proxy.audit import counts, queries
 from hedgerow.proxy.audit.engine import open_engine, transaction
 from hedgerow.proxy.audit.explorer import Filter, requests
-from hedgerow.proxy.audit.hours import sum_up_next
+from hedgerow.proxy.audit.hours import HOUR_S, SETTLED_S, drop_sums, sum_up_next
 from hedgerow.proxy.audit.spoken import spoken
-from hedgerow.proxy.audit.tables import answers, verdicts
+from hedgerow.proxy.audit.tables import answers, hours, verdicts
 from hedgerow.proxy.config import Audit, Settings
 from hedgerow.proxy.dashboard.pages import overview
 from hedgerow.proxy.monitoring import figures
@@ -129,8 +129,6 @@ PAGES: Mapping[str, tuple[str, str | None]] = {
     "one route, 30 days": ("30d", "search"),
 }
 """Period and route of each."""
-ALONE = "overview, 30 days"
-"""Read from rows alone as well."""
 LISTS: Mapping[str, Filter] = {
     "explorer, newest requests": Filter(),
     "explorer, failed requests of a route": Filter(route="search", status="failed"),
@@ -155,37 +153,41 @@ def timed(engine: sa.Engine, query: Callable[[sa.Connection], Any]) -> float:
     return min(took)
 
 
-def measure(url: str, count: int) -> list[str]:
-    """Fill, time, sum up, time: lines of the document."""
-    engine, now = open_engine(Audit(url=url)), time.time()
+def fill(engine: sa.Engine, count: int) -> None:
+    """At least so many rows, and the sums of their hours."""
+    now = time.time()
     seed(engine, now)
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE seeds AS SELECT id FROM answers")
         connection.exec_driver_sql("CREATE INDEX ON seeds (id)")
-    begun = time.perf_counter()
     multiply(engine, -(-count // SEEDS), now)
+    with console.status("summing up hours"):
+        while sum_up_next(engine, now) is not None:
+            pass
+
+
+def measure(engine: sa.Engine) -> list[str]:
+    """Lines of the document."""
     with engine.begin() as connection:
         rows = connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar_one()
         size = connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one()
-    console.print(f"{rows:,} rows, {size / 1e9:.1f} GB, filled in {time.perf_counter() - begun:.0f} s")
-    alone = timed(engine, partial(reading, *PAGES[ALONE]))
-    begun, summed = time.perf_counter(), 0
-    with console.status("summing up hours"):
-        while sum_up_next(engine, now) is not None:
-            summed += 1
-    each = (time.perf_counter() - begun) / max(summed, 1)
-    after = read_all(engine)
-    served = {
+        newest = connection.execute(sa.select(sa.func.max(hours.c.hour))).scalar_one()
+    console.print(f"{rows:,} rows, {size / 1e9:.1f} GB")
+    with engine.begin() as connection:
+        drop_sums(connection, [newest])
+    begun = time.perf_counter()
+    sum_up_next(engine, newest + HOUR_S + SETTLED_S)
+    summing = time.perf_counter() - begun
+    queried = read_all(engine)
+    computed = {
         name: timed(engine, partial(overview, settings(), {}, {}, route, period))
         for name, (period, route) in PAGES.items()
     }
-    engine.dispose()
     return [
         f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}, Python {platform.python_version()}; {rows:,} rows of {DAYS} days, "
-        f"{size / 1e9:.0f} GB; the better of two times. Summing up one hour of {rows / (DAYS * 24):,.0f} rows took {each:.2f} s. "
-        f"Before that, from rows alone, the queries of `{ALONE}` took {alone:.1f} s.",
+        f"{size / 1e9:.0f} GB; the better of two times. Summing up one hour of {rows / (DAYS * 24):,.0f} rows took {summing:.2f} s.",
         "", "| page | its queries, s | these and what is computed from them, s |", "|---|---|---|",
-        *(f"| {name} | {took:.2f} | {f'{served[name]:.2f}' if name in served else ''} |" for name, took in after.items()),
+        *(f"| {name} | {took:.2f} | {f'{computed[name]:.2f}' if name in computed else ''} |" for name, took in queried.items()),
     ]  # fmt: skip
 
 
@@ -197,7 +199,10 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     chosen = parser.parse_args()
     with cluster(parent=chosen.folder) as server:
-        lines = measure(server.database(), chosen.rows)
+        engine = open_engine(Audit(url=server.database()))
+        fill(engine, chosen.rows)
+        lines = measure(engine)
+        engine.dispose()
     print("\n".join(lines))
     if chosen.write:
         head, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(MARKS[0])

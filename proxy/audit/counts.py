@@ -73,8 +73,8 @@ def tallies(connection: Connection, period: Period, bucket_s: float, route: str 
 
 
 def _parts(connection: Connection, period: Period, bucket_s: float) -> Parts:
-    """The parts of a period; rows alone where buckets are no longer than an hour."""
-    if bucket_s <= HOUR_S:
+    """The parts of a period; rows alone where buckets are shorter than an hour."""
+    if bucket_s < HOUR_S:
         return Parts(0, -1, (Stretch.of(period.since, period.until),))
     return parts_of(connection, period.since, period.until)
 

@@ -88,6 +88,7 @@ def figures(engine: sa.Engine, period: Period, bucket_s: float, route: str | Non
 PERIODS = [
     (Period(FIRST, NOW), 6.0 * HOUR_S),
     (Period(NOW - 900.0 - 24 * HOUR_S, NOW), 3.0 * HOUR_S),
+    (Period(NOW - 900.0 - 12 * HOUR_S, NOW), 1.0 * HOUR_S),
     (Period(None, NOW), 1e12),
     (Period(FIRST + 1234.5, NOW - 4321.0), 1e12),
     (Period(FIRST + 100.0, FIRST + 200.0), 1e12),
