@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
+import textwrap
 import types
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
@@ -38,23 +42,35 @@ def _section(model: type[BaseModel], name: str) -> Iterator[str]:
     """One table for the plain keys of a section, then its sub-sections."""
     inner: list[tuple[str, type[BaseModel]]] = []
     rows = []
+    described = _descriptions(model)
     for attribute, field in model.model_fields.items():
+        description = described.get(attribute, "")
         key = field.alias or attribute
         section, repeated = _inner(field.annotation)
         if section is not None:
             if field.default is None:
-                rows.append(f"| `{key}` | section | unset | {' '.join((field.description or '').split())} |\n")
+                rows.append(f"| `{key}` | section | unset | {description} |\n")
             inner.append((f"{name}.{key}".lstrip(".") + "[]" * repeated, section))
         else:
-            rows.append(
-                f"| `{key}` | {_type(field)} | {_default(field)} | {' '.join((field.description or '').split())} |\n"
-            )
+            rows.append(f"| `{key}` | {_type(field)} | {_default(field)} | {description} |\n")
     if name:
         yield f"\n## {name}\n\n{' '.join((model.__doc__ or '').split())}\n"
     if rows:
         yield "\n| key | value | default | |\n|---|---|---|---|\n" + "".join(rows)
     for key, section in inner:
         yield from _section(section, key)
+
+
+def _descriptions(model: type[BaseModel]) -> dict[str, str]:
+    """By key, the text that stands under it in the source. Pydantic would read it too, at every start of the proxy."""
+    described: dict[str, str] = {}
+    for part in reversed([part for part in model.__mro__ if part.__module__.startswith("hedgerow.")]):
+        (body,) = ast.parse(textwrap.dedent(inspect.getsource(part))).body
+        for line, below in pairwise(getattr(body, "body", ())):
+            match line, below:
+                case ast.AnnAssign(target=ast.Name(id=key)), ast.Expr(value=ast.Constant(value=str(text))):
+                    described[key] = " ".join(text.split())
+    return described
 
 
 def _inner(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
