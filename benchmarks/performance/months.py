@@ -28,6 +28,7 @@ from hedgerow.proxy.audit import counts, queries
 from hedgerow.proxy.audit.engine import open_engine, transaction
 from hedgerow.proxy.audit.explorer import Filter, requests
 from hedgerow.proxy.audit.hours import HOUR_S, SETTLED_S, drop_sums, sum_up_next
+from hedgerow.proxy.audit.operators import list_alarms
 from hedgerow.proxy.audit.spoken import spoken
 from hedgerow.proxy.audit.tables import answers, hours, verdicts
 from hedgerow.proxy.config import Audit, Settings
@@ -116,7 +117,7 @@ def reading(period: str, route: str | None, connection: sa.Connection) -> None:
     labelled = queries.labelled(connection, buckets.period, route)
     queries.labelled_claims(connection, buckets.period, route)
     queries.surprises(connection, buckets.period, route)
-    queries.list_alarms(connection, standing=True)
+    list_alarms(connection, standing=True)
     spoken(connection, buckets.period, route)
     drift_of_markers(connection, buckets.period, labelled, route)
 

@@ -14,12 +14,14 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from hedgerow.proxy.audit.engine import transaction
+from hedgerow.proxy.audit.engine import Connection, transaction
 from hedgerow.proxy.audit.tables import alarms, changes, route_states
 
 Engine = sa.Engine
 """For those outside this package, who know the store but not its library."""
 Setting = Literal["mode", "map"]
+MAX_LISTED = 200
+"""On a page."""
 LONGEST_NOTE = 2000
 """Characters of why something was changed."""
 _COLUMNS = {"mode": route_states.c.mode, "map": route_states.c.map_id}
@@ -164,11 +166,16 @@ def note_change(
 
 def read_changes(engine: sa.Engine, *, route: str | None = None, limit: int = 100) -> list[Change]:
     """Changes by operators, newest first."""
+    with transaction(engine) as connection:
+        return list_changes(connection, route=route, limit=limit)
+
+
+def list_changes(connection: Connection, *, route: str | None = None, limit: int = MAX_LISTED) -> list[Change]:
+    """The same in a transaction that is open."""
     statement = sa.select(changes).order_by(changes.c.id.desc()).limit(limit)
     if route is not None:
         statement = statement.where(changes.c.route == route)
-    with transaction(engine) as connection:
-        return [_value(Change, row) for row in connection.execute(statement).mappings()]
+    return [_value(Change, row) for row in connection.execute(statement).mappings()]
 
 
 def raise_alarm(
@@ -194,13 +201,20 @@ def raise_alarm(
 
 def read_alarms(engine: sa.Engine, *, route: str | None = None, standing: bool = False) -> list[Alarm]:
     """Alarms, newest first."""
-    statement = sa.select(alarms).order_by(alarms.c.id.desc())
+    with transaction(engine) as connection:
+        return list_alarms(connection, route=route, standing=standing)
+
+
+def list_alarms(
+    connection: Connection, *, route: str | None = None, standing: bool = False, limit: int | None = None
+) -> list[Alarm]:
+    """The same in a transaction that is open."""
+    statement = sa.select(alarms).order_by(alarms.c.id.desc()).limit(limit)
     if route is not None:
         statement = statement.where(alarms.c.route == route)
     if standing:
         statement = statement.where(alarms.c.cleared_at.is_(None))
-    with transaction(engine) as connection:
-        return [_value(Alarm, row) for row in connection.execute(statement).mappings()]
+    return [_value(Alarm, row) for row in connection.execute(statement).mappings()]
 
 
 def clear_alarms(engine: sa.Engine, route: str, *, actor: str, note: str | None = None) -> int:

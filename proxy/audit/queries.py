@@ -1,4 +1,4 @@
-"""Queries of the dashboard and `hedgerow audit summary`: labelled answers, surprises, changes, alarms.
+"""Queries of the dashboard and `hedgerow audit summary`: labelled answers and surprises.
 
 Plain functions of a connection; they run on a worker thread (`AuditStore.read`). Moments are seconds since 1970, UTC. Figures of
 confidence cover the answers that have one; of each answer's verdicts the current one counts.
@@ -18,7 +18,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.hours import served_marker
-from hedgerow.proxy.audit.tables import alarms, answers, changes, claim_verdicts, texts, verdicts
+from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
 from hedgerow.proxy.audit.verdicts import PICKED
 from hedgerow.proxy.types import CLAIM_SIGNAL, Json
 
@@ -27,7 +27,6 @@ Floats = NDArray[np.float64]
 Query = Callable[[Connection], T]
 MAX_LABELLED = 20_000
 """Newest verdicts from which figures are computed; more would only make the page slow."""
-MAX_LISTED = 200
 SURPRISES_READ = 500
 """Most surprising answers among which equal ones are counted."""
 SURPRISE_CHARS = 1000
@@ -230,22 +229,6 @@ def surprises(connection: Connection, period: Period, route: str | None = None, 
         newest = max(group, row, key=lambda each: each["created_at"])
         group |= newest | {"times": group["times"] + 1, "at_least": group["at_least"]}
     return list(groups.values())[:limit]
-
-
-def list_changes(connection: Connection, route: str | None = None, limit: int = MAX_LISTED) -> list[Json]:
-    """Changes by operators, of one route or of all, newest first."""
-    statement = sa.select(changes).order_by(changes.c.id.desc()).limit(limit)
-    if route is not None:
-        statement = statement.where(changes.c.route == route)
-    return [dict(row) for row in connection.execute(statement).mappings()]
-
-
-def list_alarms(connection: Connection, *, standing: bool) -> list[Json]:
-    """Alarms, newest first; those that still stand, or all."""
-    statement = sa.select(alarms).order_by(alarms.c.id.desc()).limit(MAX_LISTED)
-    if standing:
-        statement = statement.where(alarms.c.cleared_at.is_(None))
-    return [dict(row) for row in connection.execute(statement).mappings()]
 
 
 def of_route(route: str | None) -> Sequence[sa.ColumnElement[bool]]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from hedgerow.calibration import ActiveMap, FittedMap
 from hedgerow.calibration.registry import UNCALIBRATED
+from hedgerow.proxy.audit.operators import Alarm
 from hedgerow.proxy.config import Route
 from hedgerow.proxy.dashboard.render import alarm_words
 from hedgerow.proxy.monitoring.diagrams import Points, map_curve
 from hedgerow.proxy.monitoring.drift import RouteHealth
-from hedgerow.proxy.types import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class MapCard:
         return {name: value for name, value in described.items() if isinstance(value, float)}
 
 
-def card(maps: Mapping[str, ActiveMap], route: Route, alarms: Sequence[Json], health: RouteHealth | None) -> MapCard:
+def card(maps: Mapping[str, ActiveMap], route: Route, alarms: Sequence[Alarm], health: RouteHealth | None) -> MapCard:
     """The map that the route's requests are calibrated with, and what speaks against it: what the drift watcher says, or, where it has
     not looked at this map yet, standing alarms and what the registry warns of. Of several maps by model, the one that the watcher reports on.
     """
-    of_maps = (alarm for alarm in alarms if not alarm["kind"].startswith("promise"))
-    concerns = tuple(alarm_words(alarm) for alarm in of_maps if alarm["route"] == route.name)
+    of_maps = (alarm for alarm in alarms if not alarm.kind.startswith("promise"))
+    concerns = tuple(alarm_words(alarm) for alarm in of_maps if alarm.route == route.name)
     reported = (active for active in maps.values() if health is not None and active.version == health.map_id)
     active = next(reported, next(iter(maps.values()), UNCALIBRATED))
     if active.fitted is None:

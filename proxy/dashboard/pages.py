@@ -21,8 +21,9 @@ from starlette.responses import RedirectResponse, Response
 from hedgerow import lexicon
 from hedgerow.calibration import ActiveMap
 from hedgerow.proxy.api.access import services_of, store_of
-from hedgerow.proxy.audit import counts, queries
+from hedgerow.proxy.audit import counts, operators, queries
 from hedgerow.proxy.audit.engine import Connection
+from hedgerow.proxy.audit.operators import MAX_LISTED, Alarm, Change
 from hedgerow.proxy.audit.queries import Period
 from hedgerow.proxy.audit.review import CANDIDATES, Order, ReviewItem, is_picked, review_queue
 from hedgerow.proxy.audit.spoken import spoken
@@ -115,14 +116,14 @@ class Overview:
     faithful: dict[str, faithful.Voice]
     markers: list[markers.MarkerDrift]
     surprises: list[Json]
-    alarms: list[Json]
+    alarms: list[Alarm]
     complete: bool
     money: money.Money
     bucket: str
     begun: float | None
     hindsight: Hindsight | None
     arms: tuple[Comparison, ...]
-    changes: list[Json]
+    changes: list[Change]
     regimes: tuple[RegimeFigures, ...] = ()
     promises: tuple[RoutePromises, ...] = ()
     switch: Json | None = None
@@ -183,7 +184,7 @@ def overview(
     labelled = queries.labelled(connection, buckets.period, route)
     claims = queries.labelled_claims(connection, buckets.period, route)
     said = spoken(connection, buckets.period, route)
-    alarms = queries.list_alarms(connection, standing=True)
+    alarms = operators.list_alarms(connection, standing=True, limit=MAX_LISTED)
     total = figures.route_figures(route, counted, labelled, buckets)
     lines = tuple(_route_lines(settings, maps, health, route, counted, labelled, buckets, alarms))
     return Overview(
@@ -203,10 +204,10 @@ def overview(
         faithful=faithful.voices(said),
         markers=markers.drift_of_markers(connection, buckets.period, labelled, route),
         surprises=queries.surprises(connection, buckets.period, route, limit=3),
-        alarms=[alarm for alarm in alarms if route in (None, alarm["route"])],
+        alarms=[alarm for alarm in alarms if route in (None, alarm.route)],
         complete=labelled.complete,
         money=money.money(counted, buckets),
-        changes=queries.list_changes(connection, route, CHANGES_SHOWN) if route is not None else [],
+        changes=operators.list_changes(connection, route=route, limit=CHANGES_SHOWN) if route is not None else [],
         bucket=buckets.name,
         begun=buckets.begun,
         hindsight=hindsight(labelled, maps, settings.routes),
@@ -220,13 +221,13 @@ def _regimes(
     maps: Mapping[str, ActiveMap],
     lines: Sequence[RouteLine],
     period: Period,
-    alarms: Sequence[Json],
+    alarms: Sequence[Alarm],
 ) -> tuple[RegimeFigures, ...]:
     """The regimes of the map that the route's page shows."""
     for line in lines:
         active = active_of(maps, line.card.version) if line.card else None
         if active is not None:
-            kinds = {a["kind"] for a in alarms if (a["route"], a["map_id"]) == (line.name, active.version)}
+            kinds = {a.kind for a in alarms if (a.route, a.map_id) == (line.name, active.version)}
             return regime_figures(connection, line.name, active, period, frozenset(kinds))
     return ()
 
@@ -245,7 +246,7 @@ def _route_lines(
     counted: Sequence[counts.Tally],
     labelled: queries.LabelledAnswers,
     buckets: figures.Buckets,
-    alarms: Sequence[Json],
+    alarms: Sequence[Alarm],
 ) -> list[RouteLine]:
     configured = {route.name: route for route in settings.routes}
     names = [*configured, *sorted({t.route for t in counted if t.route} - set(configured))]
@@ -381,6 +382,6 @@ async def review_verdict(request: Request, services: Services, visitor: Visitor,
 async def changes_page(request: Request, services: Services, visitor: Visitor) -> Response:
     """Changes by operators, and the alarms."""
     done, alarms = await store_of(request).read(
-        lambda c: (queries.list_changes(c), queries.list_alarms(c, standing=False))
+        lambda c: (operators.list_changes(c), operators.list_alarms(c, limit=MAX_LISTED))
     )
     return await rendered("changes.html", visitor=visitor, here="/dashboard/changes", changes=done, alarms=alarms)

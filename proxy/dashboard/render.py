@@ -17,10 +17,11 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from hedgerow.calibration import Beta
+from hedgerow.proxy.audit.operators import Alarm
 from hedgerow.proxy.monitoring.figures import MINUS, NARROW_SPACE, percent, signed
 from hedgerow.proxy.monitoring.money import dollars
 from hedgerow.proxy.outcomes import Uncovered, explain
-from hedgerow.proxy.types import Json, Key
+from hedgerow.proxy.types import Key
 
 STATIC = Path(__file__).parent / "static"
 SECURITY = {
@@ -295,17 +296,17 @@ def uncovered_words(code: str) -> str:
     return Uncovered(code).sentence.replace("`", "")
 
 
-def alarm_words(alarm: Json, *, figures: bool = True) -> str:
+def alarm_words(alarm: Alarm, *, figures: bool = True) -> str:
     """An alarm as a clause, with its figures."""
     kinds = {
         "outcomes": "confidence and outcomes no longer agree",
         "inputs": "raw confidences look unlike those of the fit",
     }
-    _, _, number = alarm["kind"].rpartition(" ")
+    _, _, number = alarm.kind.rpartition(" ")
     kinds["promise " + number] = f"promise {number} of the certificate is broken"
     kinds["promise group " + number] = f"promise {number} of the certificate is broken for a group of answers"
-    sentence: str = kinds.get(alarm["kind"], alarm["kind"].replace("_", " "))
+    sentence = kinds.get(alarm.kind, alarm.kind.replace("_", " "))
     if not figures:
         return sentence
-    measure, limit = ("p-value", "below") if alarm["kind"] == "inputs" else ("evidence", "from")
-    return f"{sentence} ({measure} {alarm['statistic']:.3g}, alarm {limit} {alarm['threshold']:.3g})"
+    measure, limit = ("p-value", "below") if alarm.kind == "inputs" else ("evidence", "from")
+    return f"{sentence} ({measure} {alarm.statistic:.3g}, alarm {limit} {alarm.threshold:.3g})"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.calibration import Beta
+from hedgerow.proxy.audit.operators import Alarm
 from hedgerow.proxy.dashboard.render import alarm_words
 from hedgerow.proxy.dashboard.request_view import RequestView, grouped
 from hedgerow.proxy.dashboard.trying import StreamingUpstream
@@ -91,7 +92,7 @@ def test_raw_is_the_share_that_agrees_only_where_it_is(signal: str, raw: Beta, a
 
 def test_an_alarm_names_the_side_of_its_threshold() -> None:
     """Evidence alarms from above, a p-value from below."""
-    outcomes = {"kind": "outcomes", "statistic": 5.2, "threshold": 4.6}
+    outcomes = Alarm(1.0, "r", "m", "outcomes", 5.2, 4.6, None, None)
     assert alarm_words(outcomes).endswith("(evidence 5.2, alarm from 4.6)")
-    inputs = {"kind": "inputs", "statistic": 1e-5, "threshold": 0.001}
+    inputs = Alarm(1.0, "r", "m", "inputs", 1e-5, 0.001, None, None)
     assert alarm_words(inputs).endswith("(p-value 1e-05, alarm below 0.001)")
