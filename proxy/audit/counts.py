@@ -154,8 +154,9 @@ def marker_sums(
     for stretch in parts.between:
         keys = (_bucket(a.created_at, period, bucket_s), a.route, *names)
         rows = sa.select(*keys, sa.func.count(), sa.func.sum(mean), sa.func.sum(mean * mean)).where(
-            a.own_marker.is_not(None), a.route.is_not(None), stretch.holds(a.created_at), *of_route(route)
+            a.raw_alpha.is_not(None), a.own_marker.is_not(None), a.route.is_not(None)
         )
+        rows = rows.where(stretch.holds(a.created_at), *of_route(route))
         for bucket, of, own, served, *sums in connection.execute(rows.group_by(*keys)):
             for kind, marker in ((MARKER, own), (SERVED_MARKER, served)):
                 if marker is not None:

@@ -103,8 +103,8 @@ def open_existing(settings: Audit) -> sa.Engine:
     return open_engine(settings)
 
 
-_PLANNED = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off"
-"""A plan for any period suits none, and compiling a query takes longer than what it saves here."""
+_PLANNED = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off; SET LOCAL work_mem = '32MB'"
+"""A plan for any period suits none, compiling a query takes longer than what it saves here, and an hour of requests is to be sorted in memory."""
 
 
 @contextmanager

@@ -69,7 +69,7 @@ def spoken(connection: Connection, period: Period, route: str | None = None) -> 
     within = (period.holds(a.created_at), *of_route(route))
     statement = (
         sa.select(a.route, a.created_at, *(alpha / (alpha + beta) for alpha, beta in betas))
-        .where(a.perceived_alpha.is_not(None), a.alpha.is_not(None), *within)
+        .where(a.raw_alpha.is_not(None), a.perceived_alpha.is_not(None), a.alpha.is_not(None), *within)
         .order_by(a.created_at.desc())
         .limit(MAX_SPOKEN + 1)
     )

@@ -109,13 +109,14 @@ sa.Index(
 )
 
 sa.Index(
-    "ix_answers_spoken",
+    "ix_answers_measured",
     *(answers.c[name] for name in ("created_at", "route", "raw_alpha", "raw_beta", "alpha", "beta")),
     *(answers.c[name] for name in ("perceived_alpha", "perceived_beta", "own_alpha", "own_beta")),
-    sqlite_where=answers.c.perceived_alpha.is_not(None),
-    postgresql_where=answers.c.perceived_alpha.is_not(None),
+    *(answers.c[name] for name in ("status", "own_marker", "hedge")),
+    sqlite_where=answers.c.raw_alpha.is_not(None),
+    postgresql_where=answers.c.raw_alpha.is_not(None),
 )
-"""All that is read of the answers whose words were read."""
+"""All that the pages read of answers with a confidence: how sure they sounded, and with which markers."""
 sa.Index(
     "ix_answers_arm",
     answers.c.route,

@@ -1,5 +1,5 @@
 """Indices of the verdicts that count: also by their moments, and with their condition in the form in which SQLite finds it in a query; one that
-holds all that is read of the answers whose words were read; and one of the requests of a split.
+holds all that is read of answers with a confidence; and one of the requests of a split.
 """
 
 import sqlalchemy as sa
@@ -17,9 +17,10 @@ ADDED = (
     ("ix_verdicts_newest", "verdicts", ("created_at",), False),
     ("ix_claim_verdicts_newest", "claim_verdicts", ("created_at",), False),
 )
-SPOKEN = (
+MEASURED = (
     *("created_at", "route", "raw_alpha", "raw_beta", "alpha", "beta"),
     *("perceived_alpha", "perceived_beta", "own_alpha", "own_beta"),
+    *("status", "own_marker", "hedge"),
 )
 
 
@@ -28,8 +29,8 @@ def upgrade() -> None:
     for name, table, _, _ in BEFORE:
         op.drop_index(name, table)
     _create(BEFORE + ADDED, on_sqlite="current = 1")
-    read = sa.text("perceived_alpha IS NOT NULL")
-    op.create_index("ix_answers_spoken", "answers", list(SPOKEN), sqlite_where=read, postgresql_where=read)
+    measured = sa.text("raw_alpha IS NOT NULL")
+    op.create_index("ix_answers_measured", "answers", list(MEASURED), sqlite_where=measured, postgresql_where=measured)
     split = sa.text("arm IS NOT NULL")
     op.create_index("ix_answers_arm", "answers", ["route", "arm"], sqlite_where=split, postgresql_where=split)
 
@@ -37,7 +38,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     """The pages are slower."""
     op.drop_index("ix_answers_arm", "answers")
-    op.drop_index("ix_answers_spoken", "answers")
+    op.drop_index("ix_answers_measured", "answers")
     for name, table, _, _ in BEFORE + ADDED:
         op.drop_index(name, table)
     _create(BEFORE, on_sqlite="current")
