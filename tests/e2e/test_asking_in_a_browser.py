@@ -89,8 +89,8 @@ def test_what_asks_for_no_claim_is_answered_plainly_and_says_why(browser: Any, s
         page.wait_for_selector(".wording .note")
         assert page.inner_text(".wording .answer") == "Hello! How can I help?"
         assert "Nothing is asked that could be right or wrong" in page.inner_text(".wording .note")
-        # samples stay until the page is drawn anew
-        page.wait_for_function("!document.querySelector('.voices, .groups, .curve')")
+        # samples stay until the page is drawn anew; a wait by script would be refused by the page's own policy
+        page.wait_for_selector(".voices, .groups, .curve", state="detached")
 
 
 def test_an_error_says_what_the_upstream_says(browser: Any, serve: Any, upstream: Upstream) -> None:
