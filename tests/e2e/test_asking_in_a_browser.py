@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,32 @@ def test_an_answer_on_the_page_is_usable_by_everyone(
         surprise.hover()
         assert "as surprising as a 1-in-" in surprise.locator(".tip").inner_text()
         assert violations(page) == []
+
+
+def test_a_late_transition_puts_nothing_older_over_what_came_meanwhile(
+    browser: Any, serve: Any, upstream: Upstream
+) -> None:
+    """The browser draws a transition a frame later; on a busy machine the rest of the answer has come by then."""
+    upstream.default = says(*CAPITALS[AUSTRALIA])
+
+    def groups_first(route: Any) -> None:
+        """The server's own answer, its groups sent ahead with hedges of which none is chosen yet."""
+        lines = route.fetch().text().splitlines()
+        groups = next(html for line in map(json.loads, lines) if "groups" in (html := line.get("samples", "")))
+        route.fulfill(body="\n".join([json.dumps({"samples": groups, "hedges": "none chosen yet"}), *lines, ""]))
+
+    with Watched(browser, serve()) as page:
+        page.route("**/try", groups_first)
+        page.add_init_script(
+            """{ const start = document.startViewTransition.bind(document);
+              window.transition = new Promise((done) => { document.startViewTransition = (draw) => { const one = start(draw); done(one.finished); return one; }; }); }"""
+        )
+        page.goto("/")
+        page.keyboard.type(AUSTRALIA)
+        page.keyboard.press("Enter")
+        page.evaluate("window.transition")
+        assert page.locator("tr.used").count() == 1
+        assert page.locator("[data-verdict]").count() == 2
 
 
 def test_what_asks_for_no_claim_is_answered_plainly_and_says_why(browser: Any, serve: Any, upstream: Upstream) -> None:

@@ -17,11 +17,15 @@ if (form) {
       if (section) section.innerHTML = html;
     }
   };
+  /* A transition places its line a frame later; what comes meanwhile goes with it, or the older line would be placed over the newer. */
+  let waiting = null;
   const show = (line) => {
     if (line.error) return fail(line.error);
+    if (waiting) return void Object.assign(waiting, line);
     const regroups = line.samples?.includes("groups") && !$(".groups", story);
-    if (regroups && document.startViewTransition && matchMedia("(prefers-reduced-motion: no-preference)").matches) document.startViewTransition(() => place(line));
-    else place(line);
+    if (!regroups || !document.startViewTransition || !matchMedia("(prefers-reduced-motion: no-preference)").matches) return place(line);
+    waiting = line;
+    document.startViewTransition(() => { place(waiting); waiting = null; });
   };
 
   const ask = async () => {
