@@ -284,7 +284,7 @@ class InputTest:
     Attributes
     ----------
     distances : tuple[Distance, ...]
-        One for each full window, oldest first.
+        One for each full window that was given, oldest first.
     thresholds : tuple[float, ...]
         The p-value below which each window raises the alarm.
     alarm_at : int or None
@@ -296,7 +296,9 @@ class InputTest:
     alarm_at: int | None
 
 
-def input_test(reference: ArrayLike, mean: ArrayLike, *, window: int = 500, alpha: float = 0.01) -> InputTest:
+def input_test(
+    reference: ArrayLike, mean: ArrayLike, *, window: int = 500, alpha: float = 0.01, tested: int = 0
+) -> InputTest:
     """Test window after window of raw means against those of the fit.
 
     Parameters
@@ -304,11 +306,14 @@ def input_test(reference: ArrayLike, mean: ArrayLike, *, window: int = 500, alph
     reference : array_like, shape (101,)
         The fit's `raw_histogram`.
     mean : array_like, shape (n,)
-        Raw means since the map became active, oldest first, in [0, 1]; an incomplete last window waits.
+        Raw means since the map became active, oldest first, in [0, 1]; an incomplete last window waits. Those of windows that were
+        tested before are left out.
     window : int
         Answers in a window, >= 1.
     alpha : float
         Probability, in (0, 1), of ever raising an alarm while nothing has changed.
+    tested : int
+        Windows that were tested before, >= 0: the first one here is number tested + 1, which decides its level.
 
     Returns
     -------
@@ -339,15 +344,18 @@ def input_test(reference: ArrayLike, mean: ArrayLike, *, window: int = 500, alph
         raise RangeError(f"alpha must be in (0, 1), got {alpha!r}")
     if window < 1:
         raise RangeError(f"window must be >= 1, got {window!r}")
+    if tested < 0:
+        raise RangeError(f"tested must be >= 0, got {tested!r}")
     p = probabilities("mean", mean)
     if p.ndim != 1:
         raise ShapeError(f"mean must be one-dimensional, got shape {p.shape}")
     distances, thresholds, alarm = [], [], None
-    for k, start in enumerate(range(0, p.size - window + 1, window), start=1):
+    for index, start in enumerate(range(0, p.size - window + 1, window)):
+        k = tested + index + 1
         distances.append(compare(reference, raw_histogram(p[start : start + window])))
         thresholds.append(alpha / (k * (k + 1)))
         if alarm is None and distances[-1].p_value < thresholds[-1]:
-            alarm = k - 1
+            alarm = index
     return InputTest(tuple(distances), tuple(thresholds), alarm)
 
 

@@ -117,20 +117,20 @@ def in_regimes(connection: Connection, *, route: str, map_id: str, period: Perio
     return {int(number): columns[:, numbers == number] for number in np.unique(numbers)}
 
 
-def read_raw_means(engine: sa.Engine, *, route: str, map_id: str | None, since: float = 0.0) -> Columns:
-    """Raw means of a route's answers with one map, oldest first.
+def read_raw_means(engine: sa.Engine, *, route: str, map_id: str | None, since: float = 0.0) -> tuple[Columns, Columns]:
+    """When a route's answers with one map were asked for, in seconds since 1970, and their raw means; oldest first.
 
     Raises:
         StoreError: the store cannot be read.
     """
     a = answers.c
     statement = (
-        sa.select(a.raw_alpha, a.raw_beta)
+        sa.select(a.created_at, a.raw_alpha, a.raw_beta)
         .where(a.route == route, a.map_id == map_id, a.created_at >= since, a.raw_alpha.is_not(None))
         .order_by(a.created_at)
     )
-    alpha, beta = _columns(engine, statement, 2)
-    return alpha / (alpha + beta)
+    asked_at, alpha, beta = _columns(engine, statement, 3)
+    return asked_at, alpha / (alpha + beta)
 
 
 def _columns(engine: sa.Engine, statement: Any, width: int) -> list[Columns]:

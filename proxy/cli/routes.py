@@ -39,7 +39,7 @@ def list_routes(
         active = {route.name: maps.of_route(route) for route in running.routes if route.calibrates}
         standing = {route.name: maps.standing_of(route) for route in running.routes}
         promises = examine_promises(engine, running, {name: now for name, now in standing.items() if now})
-        described = describe(settings, running, states, examine(engine, running, active), active, promises)
+        described = describe(settings, running, states, examine(engine, running, active).health, active, promises)
     if as_json:
         typer.echo(json.dumps(described, indent=2))
         return

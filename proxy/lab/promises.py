@@ -269,7 +269,7 @@ def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float
     _refuse_praise(engine, route, since, kinds)
     raw = labelled.raw_alpha / (labelled.raw_alpha + labelled.raw_beta)
     served = np.concatenate(
-        [read_raw_means(engine, route=route.name, map_id=map_id, since=since) for map_id in count_by_map(engine, route=route.name, since=since)]
+        [read_raw_means(engine, route=route.name, map_id=map_id, since=since)[1] for map_id in count_by_map(engine, route=route.name, since=since)]
     )  # fmt: skip
     notes = _selection(raw, served, count_answers(engine, route=route.name, since=since))
     about = f"{labelled.correct.size:,} verdicts ({', '.join(kinds)}) on answers of route {route.name}{when}"

@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import structlog
@@ -23,6 +24,7 @@ from hedgerow.proxy.config import Drift, Route, Settings
 
 log = structlog.get_logger(__name__)
 
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 OUTCOMES, INPUTS = "outcomes", "inputs"
 """Kinds of alarms: calibrated means proved wrong; raw confidences look unlike those of the fit."""
 WATCHER = "drift watcher"
@@ -30,6 +32,8 @@ WATCHER = "drift watcher"
 _RESAMPLES = 40
 _INTERVAL_ROWS = 2000
 """The calibration error is that of so many last verdicts."""
+SETTLED_S = 600.0
+"""A row of a request that came so long ago has been written. One that comes later still, because the store was down, is not among the inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,61 +77,118 @@ class RouteHealth:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The windows of a map's raw confidences that have been tested once and for all, so that each look reads only what came after them.
+
+    Attributes:
+        since: when the map's last alarm was cleared, which they are counted from; seconds since 1970, 0: never.
+        size: answers in a window.
+        windows: how many.
+        until: when the last answer in them was asked for; seconds since 1970.
+        shift: 1-Wasserstein distance of the last one from the fit's, 0..1; None without a window, or without the fit's confidences.
+    """
+
+    since: float
+    size: int
+    windows: int = 0
+    until: float = 0.0
+    shift: float | None = None
+
+    def and_settled(self, asked_at: Columns, test: InputTest | None, before: float) -> Inputs:
+        """With those of the windows after them whose answers were all asked for before a moment."""
+        ends = asked_at[self.size - 1 :: self.size]
+        n = int((ends < before).sum())
+        if n == 0:
+            return self
+        shift = test.distances[n - 1].w1 if test is not None else None
+        return replace(self, windows=self.windows + n, until=float(ends[n - 1]), shift=shift)
+
+
+class Examined(NamedTuple):
+    """What a look at all routes found: `health` by route, and by route and map the `inputs` that the next look need not read again."""
+
+    health: dict[str, RouteHealth]
+    inputs: dict[str, dict[str, Inputs]]
+
+
 def examine(
-    engine: Engine, settings: Settings, active: Mapping[str, Mapping[str, ActiveMap]]
-) -> dict[str, RouteHealth]:
-    """The health of every route that may calibrate; new alarms are raised on the way. `active` holds each route's maps by model: a route
-    is as well as the worst of them.
+    engine: Engine,
+    settings: Settings,
+    active: Mapping[str, Mapping[str, ActiveMap]],
+    inputs: Mapping[str, Mapping[str, Inputs]] = NOTHING,
+) -> Examined:
+    """The health of every route that may calibrate; new alarms are raised on the way.
+
+    Args:
+        active: each route's maps by model: a route is as well as the worst of them.
+        inputs: what the look before this one found; without them all raw confidences are read.
 
     Raises:
         StoreError: the store cannot be read.
     """
+    found = Examined({}, {})
     routes = {route.name: route for route in settings.routes}
-    return {name: _examine_route(engine, settings.drift, routes[name], maps) for name, maps in active.items()}
+    for name, maps in active.items():
+        found.health[name], found.inputs[name] = _examine_route(
+            engine, settings.drift, routes[name], maps, inputs.get(name, NOTHING)
+        )
+    return found
 
 
-def _examine_route(engine: Engine, drift: Drift, route: Route, maps: Mapping[str, ActiveMap]) -> RouteHealth:
+def _examine_route(
+    engine: Engine, drift: Drift, route: Route, maps: Mapping[str, ActiveMap], inputs: Mapping[str, Inputs]
+) -> tuple[RouteHealth, dict[str, Inputs]]:
     distinct = {(active.version, active.problem): active for active in maps.values()}
-    checked = [(active, _examine(engine, drift, route, active)) for active in distinct.values()]
-    used = [health for active, health in checked if active.scope != "model" or health.n_answers or len(checked) == 1]
+    checked = [(active, *_examine(engine, drift, route, active, inputs)) for active in distinct.values()]
+    used = [health for active, health, _ in checked if active.scope != "model" or health.n_answers or len(checked) == 1]
     rank = {"yellow": 2, "green": 1, "grey": 0}
     worst = max(used, key=lambda health: (rank[health.status], health.n_verdicts))
     reasons = dict.fromkeys(reason for health in used if health.status == worst.status for reason in health.reasons)
-    return replace(worst, reasons=tuple(reasons))
+    seen = {health.map_id: now for _, health, now in checked if health.map_id is not None and now is not None}
+    return replace(worst, reasons=tuple(reasons)), seen
 
 
-def _examine(engine: Engine, drift: Drift, route: Route, active: ActiveMap) -> RouteHealth:
+def _examine(
+    engine: Engine, drift: Drift, route: Route, active: ActiveMap, inputs: Mapping[str, Inputs]
+) -> tuple[RouteHealth, Inputs | None]:
     map_id, fitted, warnings = active.version, active.fitted, active.warnings
     if map_id is None or fitted is None:
         colour: Literal["yellow", "grey"] = "yellow" if warnings else "grey"
         reasons = warnings or ("no map: the confidence is uncalibrated",)
-        return RouteHealth(route.name, route.mode, colour, reasons, None, checked_at=time.time())
+        return RouteHealth(route.name, route.mode, colour, reasons, None, checked_at=time.time()), None
     past = [alarm for alarm in read_alarms(engine, route=route.name) if alarm.map_id == map_id]
     since = max((alarm.cleared_at for alarm in past if alarm.cleared_at is not None), default=0.0)
     labelled = read_labelled(engine, route=route.name, map_id=map_id, kinds=drift.kinds, verdicts_since=since)
     outcomes = _outcomes(drift, fitted, labelled)
-    raw = read_raw_means(engine, route=route.name, map_id=map_id, since=since)
-    inputs = _inputs(drift, fitted, raw)
+    seen = Inputs(since, drift.window)
+    if (before := inputs.get(map_id, seen)).since == since and before.size == drift.window:
+        seen = before
+    unseen = max(since, float(np.nextafter(seen.until, np.inf)))
+    asked_at, raw = read_raw_means(engine, route=route.name, map_id=map_id, since=unseen)
+    test = _test_inputs(drift, fitted, raw, seen.windows)
     standing = {alarm.kind for alarm in past if alarm.cleared_at is None}
-    standing |= _raise(engine, drift, route, map_id, outcomes, inputs)
+    standing |= _raise(engine, drift, route, map_id, outcomes, test)
     standing |= _raise_regimes(engine, route, map_id, _by_regime(drift, fitted, labelled))
-    age_s = time.time() - fitted.provenance.fitted_at.timestamp()
+    now = time.time()
+    age_s = now - fitted.provenance.fitted_at.timestamp()
     against = _reasons(standing, age_s, drift, warnings)
-    return RouteHealth(
+    health = RouteHealth(
         route=route.name,
         mode=route.mode,
         status="yellow" if against else "green",
         reasons=against,
         map_id=map_id,
         map_age_s=age_s,
-        n_answers=raw.size,
+        n_answers=seen.windows * seen.size + raw.size,
         evidence=float(outcomes.log_e[-1]) if outcomes is not None else None,
         threshold=outcomes.threshold if outcomes is not None else None,
-        input_shift=inputs.distances[-1].w1 if inputs is not None and inputs.distances else None,
+        input_shift=test.distances[-1].w1 if test is not None and test.distances else seen.shift,
         alarms=tuple(sorted(standing)),
-        checked_at=time.time(),
+        checked_at=now,
         **_estimates(labelled),
     )
+    return health, seen.and_settled(asked_at, test, now - SETTLED_S)
 
 
 def _outcomes(drift: Drift, fitted: FittedMap, labelled: Labelled) -> SequentialTest | None:
@@ -172,10 +233,10 @@ def _raise_regimes(engine: Engine, route: Route, map_id: str, tests: Mapping[int
     return set(alarms)
 
 
-def _inputs(drift: Drift, fitted: FittedMap, raw: Columns) -> InputTest | None:
-    """The test of raw confidences; None for a map that was stored without those of its fit."""
+def _test_inputs(drift: Drift, fitted: FittedMap, raw: Columns, tested: int) -> InputTest | None:
+    """The test of the raw confidences after so many windows; None for a map that was stored without those of its fit."""
     reference = fitted.provenance.raw_histogram
-    return input_test(reference, raw, window=drift.window, alpha=drift.alpha) if reference else None
+    return input_test(reference, raw, window=drift.window, alpha=drift.alpha, tested=tested) if reference else None
 
 
 def _raise(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 from pydantic import TypeAdapter, ValidationError
@@ -14,7 +14,7 @@ from hedgerow.proxy.audit.operators import Engine
 from hedgerow.proxy.config import Settings
 from hedgerow.proxy.monitoring import drift, promises
 from hedgerow.proxy.monitoring.arms import Comparison, compare
-from hedgerow.proxy.monitoring.drift import RouteHealth
+from hedgerow.proxy.monitoring.drift import Inputs, RouteHealth
 from hedgerow.proxy.monitoring.promises import RoutePromises
 from hedgerow.proxy.types import Standing
 
@@ -23,11 +23,15 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """How the map of each route does that may calibrate, the promises of each that makes any, and both arms of each that is split."""
+    """How the map of each route does that may calibrate, the promises of each that makes any, and both arms of each that is split.
+
+    `inputs` are the raw confidences, by route and map, that the next look need not read again.
+    """
 
     health: dict[str, RouteHealth]
     promises: dict[str, RoutePromises]
     arms: dict[str, Comparison]
+    inputs: dict[str, dict[str, Inputs]] = field(default_factory=dict)
 
 
 _REPORT = TypeAdapter(Watched)
@@ -48,10 +52,13 @@ def examine(
     Raises:
         StoreError: the store cannot be used.
     """
+    before = reported(engine)
+    maps = drift.examine(engine, settings, active, before.inputs if before is not None else {})
     report = Watched(
-        drift.examine(engine, settings, active),
+        maps.health,
         promises.examine(engine, settings, standing),
         compare(engine, [route for route in settings.routes if route.split]),
+        maps.inputs,
     )
     leases.publish(engine, "drift", _REPORT.dump_json(report).decode())
     return report

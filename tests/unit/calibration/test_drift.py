@@ -117,6 +117,20 @@ def test_a_map_remembers_the_confidences_that_it_saw():
     assert FittedMap.from_dict(old).provenance.raw_histogram == ()
 
 
+@given(st.integers(0, 6), st.integers(0, 99), st.integers(0, 10_000))
+def test_windows_that_were_tested_before_need_not_be_given_again(tested, rest, seed):
+    """In two parts the distances, the levels and the alarm are those of one test of everything."""
+    mean = np.random.default_rng(seed).beta(2.0, 1.5, 700 + rest)
+    reference = raw_histogram(np.linspace(0.0, 1.0, 300))
+    whole = input_test(reference, mean, window=100, alpha=0.5)
+    first = input_test(reference, mean[: 100 * tested], window=100, alpha=0.5)
+    second = input_test(reference, mean[100 * tested :], window=100, alpha=0.5, tested=tested)
+    assert first.distances + second.distances == whole.distances
+    assert first.thresholds + second.thresholds == whole.thresholds
+    later = None if second.alarm_at is None else second.alarm_at + tested
+    assert (later if first.alarm_at is None else first.alarm_at) == whole.alarm_at
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [

@@ -11,16 +11,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from hedgerow.calibration import FittedMap, MapRegistry, PlattMap
 from hedgerow.calibration.fitting import fit_map
 from hedgerow.calibration.maps.local import LocalMap, packed
-from hedgerow.proxy.audit.engine import open_engine
+from hedgerow.proxy.audit.engine import open_engine, transaction
+from hedgerow.proxy.audit.leases import take
 from hedgerow.proxy.audit.operators import clear_alarms, read_alarms, read_changes, states
 from hedgerow.proxy.audit.store import open_store
+from hedgerow.proxy.audit.tables import answers
 from hedgerow.proxy.config import Settings
-from hedgerow.proxy.monitoring.drift import RouteHealth, examine
+from hedgerow.proxy.monitoring.drift import Inputs, RouteHealth, examine
 from hedgerow.proxy.monitoring.metrics import Metrics
+from hedgerow.proxy.monitoring.watching import examine as examine_all
+from hedgerow.proxy.monitoring.watching import reported
 from hedgerow.proxy.services.active_map import stored_maps
 from tests.support.audit import SAMPLES, agreement, fill, right
 
@@ -66,12 +71,29 @@ def seen(settings: Settings, *phases: tuple[Any, Any], fitted: FittedMap | None)
 
 
 def look(settings: Settings) -> RouteHealth:
-    return with_engine(settings, lambda engine: examined(engine, settings))["test"]
+    health: RouteHealth = with_engine(
+        settings, lambda engine: examine(engine, settings, active(engine, settings)).health["test"]
+    )
+    return health
 
 
-def examined(engine: Any, settings: Settings) -> dict[str, RouteHealth]:
+def active(engine: Any, settings: Settings) -> dict[str, Any]:
     maps = stored_maps(settings, engine)
-    return examine(engine, settings, {route.name: maps.of_route(route) for route in settings.routes})
+    return {route.name: maps.of_route(route) for route in settings.routes}
+
+
+def watched(settings: Settings) -> tuple[RouteHealth, Inputs]:
+    """A turn of the watcher: the health of the route, and the inputs that it leaves behind for its next turn."""
+
+    def turn(engine: Any) -> tuple[RouteHealth, Inputs]:
+        assert take(engine, "drift", "watcher", 60)
+        examine_all(engine, settings, active(engine, settings), {})
+        report = reported(engine)
+        assert report is not None
+        return report.health["test"], report.inputs["test"]["one"]
+
+    found: tuple[RouteHealth, Inputs] = with_engine(settings, turn)
+    return found
 
 
 def with_engine(settings: Settings, work: Callable[[Any], Any]) -> Any:
@@ -132,6 +154,40 @@ def test_other_questions_are_noticed_without_verdicts(tmp_path: Path) -> None:
     assert (health.status, health.alarms, health.n_verdicts) == ("yellow", ("inputs",), 0)
     assert health.input_shift is not None
     assert health.input_shift > 0.1
+
+
+def test_a_look_goes_on_where_the_last_one_was_sure(tmp_path: Path) -> None:
+    """Windows that are ten minutes old are tested once: they count when retention has deleted their rows, and the next turns read only what came
+    after them, to the same result as reading everything.
+    """
+    settings, fitted, nothing = settings_of(tmp_path), a_map(tmp_path), (np.empty(0), [])
+    seen(settings, (agreement(np.random.default_rng(2), 1500), []), fitted=fitted)  # one a second up to now
+    health, inputs = watched(settings)
+    assert (health.n_answers, health.alarms) == (1500, ())
+    assert inputs.windows >= 1
+    whole = seen(settings, nothing, (np.random.default_rng(5).integers(7, 10, 700), []), fitted=fitted)
+    health, _ = watched(settings)
+    assert (health.n_answers, health.input_shift, health.alarms) == (2200, whole.input_shift, ("inputs",))
+
+    def erase(engine: Any) -> None:
+        with transaction(engine, "write") as connection:
+            connection.execute(sa.delete(answers).where(answers.c.created_at <= inputs.until))
+
+    with_engine(settings, erase)
+    health, _ = watched(settings)
+    assert (health.n_answers, health.input_shift) == (2200, whole.input_shift)
+    assert look(settings).n_answers == 2200 - 500 * inputs.windows
+
+
+def test_a_cleared_alarm_begins_the_windows_anew(tmp_path: Path) -> None:
+    settings, fitted = settings_of(tmp_path), a_map(tmp_path)
+    seen(settings, (np.random.default_rng(5).integers(7, 10, 1500), []), fitted=fitted)
+    health, inputs = watched(settings)
+    assert health.alarms == ("inputs",)
+    assert inputs.windows >= 1
+    with_engine(settings, lambda engine: clear_alarms(engine, "test", actor="ada"))
+    health, inputs = watched(settings)
+    assert (health.status, health.n_answers, inputs.windows) == ("green", 0, 0)
 
 
 def test_an_old_map_is_stale(tmp_path: Path) -> None:
