@@ -88,7 +88,9 @@ def sequential_test(
 
     An alternative says q = sigmoid(w logit(p) + b) where the map said p. Its bet multiplies by y q / p + (1 - y)(1 - q) / (1 - p),
     whose expectation is 1 if E[y] = p. With several nulls the idle capital is their mean likelihood and the whole is divided by
-    the largest of them, as in universal inference (Wasserman, Ramdas & Balakrishnan 2020): a martingale divided by at least its own null. Before answer s (from 1) the share T / (T + s - 1) - T / (T + s) of the capital, T = `PATIENCE`,
+    the largest of them, as in universal inference (Wasserman, Ramdas & Balakrishnan 2020): a martingale divided by at least its own null. A grade
+    y between 0 and 1 multiplies by (q / p)^y ((1 - q) / (1 - p))^(1 - y), which is at most the weighted sum above: bets stay ratios of likelihoods,
+    as the division by a null needs. Before answer s (from 1) the share T / (T + s - 1) - T / (T + s) of the capital, T = `PATIENCE`,
     is staked, spread evenly over `ALTERNATIVES`; the rest stays idle. So a map that was right for long is not
     defended by the bets that it has won: a change after v answers costs about 2 ln(v / T) nats more evidence, not an amount that grows with v.
 
@@ -136,8 +138,7 @@ def _log_bets(p: FloatArray, y: FloatArray, maps: Sequence[tuple[float, float]])
     other = slope * odds + shift
     right = special.log_expit(other) - special.log_expit(odds)
     wrong = special.log_expit(-other) - special.log_expit(-odds)
-    with np.errstate(divide="ignore"):  # an outcome of 0 or 1 takes one side alone
-        bets: FloatArray = np.logaddexp(np.log(y)[:, None] + right, np.log1p(-y)[:, None] + wrong)
+    bets: FloatArray = y[:, None] * right + (1.0 - y)[:, None] * wrong
     return bets
 
 
@@ -178,31 +179,37 @@ def plausible(information: Sequence[float], *, alpha: float = 0.01) -> tuple[tup
     Returns
     -------
     tuple of (slope, shift)
-        The identity and 48 maps on three ellipses inside the confidence region of level 1 - alpha.
+        The identity, 48 maps on three ellipses inside the confidence region of level 1 - alpha, and those of `ALTERNATIVES` that lie in it.
 
     Notes
     -----
     **Source**: Wald's region, chi-squared with two degrees of freedom: -2 ln(alpha). A direction of which the data say nothing (all means equal)
-    is left at the identity. The probability of ever raising a false alarm with these nulls is at most the sum of both alphas.
+    is left at the identity. The probability of ever raising a false alarm is at most the sum of both alphas for the maps that are listed. **Deviates**: the
+    region is covered by these, not filled. Of a truth between them the nearest speaks; a bet on what lies in the region would beat it in the end, so
+    every such alternative is a null itself.
 
     Examples
     --------
     >>> maps = plausible((100.0, 0.0, 25.0))
-    >>> len(maps), maps[0]
-    (49, (1.0, 0.0))
+    >>> len(maps), maps[0], maps[49:]
+    (52, (1.0, 0.0), ((1.0, -0.3), (1.0, 0.3), (0.7, 0.0)))
     """
     if not 0.0 < alpha < 1.0:
         raise RangeError(f"alpha must be in (0, 1), got {alpha!r}")
     if len(information) != 3:
         raise ShapeError(f"information must have 3 entries, got {len(information)}")
     first, mixed, last = numbers("information", information)
-    values, axes = np.linalg.eigh(np.array([[first, mixed], [mixed, last]]))
+    matrix = np.array([[first, mixed], [mixed, last]])
+    values, axes = np.linalg.eigh(matrix)
     known = values > values.max() * 1e-12
     reach = np.sqrt(-2.0 * np.log(alpha)) / np.sqrt(np.where(known, values, np.inf))
     angle = np.arange(16) * np.pi / 8.0
     circle = np.stack([np.cos(angle), np.sin(angle)])
     steps = np.concatenate([radius * (axes * reach) @ circle for radius in (0.3, 0.65, 1.0)], axis=1)
-    return ((1.0, 0.0), *((1.0 + float(slope), float(shift)) for slope, shift in steps.T))
+    ellipses = ((1.0 + float(slope), float(shift)) for slope, shift in steps.T)
+    off = np.array(ALTERNATIVES) - EXACT
+    inside = known.all() & (np.einsum("ij,jk,ik->i", off, matrix, off) <= -2.0 * np.log(alpha))
+    return (*EXACT, *ellipses, *(other for other, lies in zip(ALTERNATIVES, inside, strict=True) if lies))
 
 
 def raw_histogram(mean: ArrayLike) -> tuple[int, ...]:

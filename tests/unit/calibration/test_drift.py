@@ -165,6 +165,25 @@ def test_under_every_null_evidence_is_expected_to_stay_below_one(means):
         assert np.dot(chances, evidence) <= 1.0 + 1e-9
 
 
+@pytest.mark.parametrize("shift", [-0.3, 0.3])
+def test_no_bet_is_won_by_what_the_fit_does_not_rule_out(shift):
+    """A truth inside the region, on none of its ellipses: 40,000 outcomes, in the shares that it says of each mean, bring no evidence."""
+    nulls = plausible((22.5, 7.9, 16.3))
+    p = np.repeat([0.3, 0.5, 0.7, 0.9, 0.95], 8000)
+    truth = 1.0 / (1.0 + np.exp(-np.log(p / (1.0 - p)) - shift))
+    correct = np.concatenate([np.arange(8000) < 8000 * share for share in truth[::8000]])
+    order = np.random.default_rng(8).permutation(p.size)
+    assert sequential_test(p[order], correct[order], nulls=nulls).alarm_at is None
+
+
+def test_grades_between_right_and_wrong_are_no_evidence_against_the_null_they_agree_with():
+    """Every answer is half right, as one of two nulls says and the other does not."""
+    log_odds = float(np.log(0.7 / 0.3))
+    test = sequential_test([0.7] * 400, [0.5] * 400, nulls=((1.0, 0.0), (1.0, -log_odds)))
+    assert test.log_e.max() < 0.5
+    assert sequential_test([0.7] * 400, [0.5] * 400).alarm_at is not None
+
+
 def test_the_error_of_a_fit_on_few_answers_is_forgiven_and_a_change_is_not():
     """Thirty maps fitted on 150 answers: as stated they are wrong often enough for alarms, and rightly; none is a change."""
     rng = np.random.default_rng(6)
@@ -187,7 +206,7 @@ def test_the_error_of_a_fit_on_few_answers_is_forgiven_and_a_change_is_not():
 def test_plausible_maps_lie_in_the_region_that_the_information_gives():
     """The outermost sixteen on its rim; a direction that nothing is known of is left alone."""
     known = np.array([[40.0, 10.0], [10.0, 12.0]])
-    rim = np.array(plausible((40.0, 10.0, 12.0), alpha=0.05))[-16:] - [1.0, 0.0]
+    rim = np.array(plausible((40.0, 10.0, 12.0), alpha=0.05))[33:49] - [1.0, 0.0]
     assert np.einsum("ij,jk,ik->i", rim, known, rim) == pytest.approx(-2.0 * np.log(0.05), rel=1e-9)
     assert {slope for slope, _ in plausible((0.0, 0.0, 25.0))} == {1.0}
 
