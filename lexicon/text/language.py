@@ -131,16 +131,18 @@ def language_of(text: str, question: str = "") -> str | None:
     ('en', 'de')
     """
     text, question = (_ADDRESS.sub(" ", one[:_SAMPLE]) for one in (text, question))  # an address is in no language
-    scores = {} if _is_name(text) else _scores(text)
+    is_name, script = _is_name(text), _by_script(question)
+    scores = {} if is_name else _scores(text)
     enough = ALONE if not question else TITLE_CLEAR if len(_WORD.findall(text)) <= TITLE else CLEAR
-    script, of_question = _by_script(question), _scores(question)
     # an answer in the question's script that holds much code is in that language
     language = _by_script(text) or (script and _by_script(_without_latin(text))) or _by_words(scores, enough)
-    asked = script or _by_words(of_question, 0.5)
-    if language is None and asked in (None, "en") and not _is_name(text) and _is_foreign(text, scores):
-        return None
-    if language is None and question:
-        language = script or _by_words(_together(of_question, scores), 0.5)
+    if language is None:
+        of_question = _scores(question)
+        asked = script or _by_words(of_question, 0.5)
+        if asked in (None, "en") and not is_name and _is_foreign(text, scores):
+            return None
+        if question:
+            language = script or _by_words(_together(of_question, scores), 0.5)
     if language is None:
         return "en" if all(c.isascii() or not c.isalpha() for c in text + question) else None
     return None if language == _UNKNOWN else language

@@ -56,7 +56,7 @@ def tokenise(answer: str) -> list[str]:
     text = _ONE_OF.sub(r"\1 ", _PRONOUN.sub(r"\1", _OPENER.sub("", text)))
     text = text.rpartition("=")[2].strip() or text
     text = _DOTS.sub(r"\1 ", text) if "." in text else text
-    if any(c.isdigit() for c in text):
+    if any(map(str.isdigit, text)):
         text = _digits(text)
     words = [w for token in _TOKEN.findall(text) for w in _split(token)]
     return _units(_letters(_months(read_numbers(words))))

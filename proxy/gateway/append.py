@@ -65,7 +65,7 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
 async def _calibrate(pipeline: RoutePipeline, run: Run, serving: asyncio.Future[Json]) -> None:
     """The pipeline beside the stream. The client has its answer whatever happens here, so nothing is worse than degraded."""
     try:
-        await calibrate(run, pipeline, serving)
+        await calibrate(run, pipeline, serving, is_eligible=True)
     except ProxyError:
         run.end(Status.DEGRADED, run.result.reason, run.result.detail)
 

@@ -84,7 +84,7 @@ async def _answer(services: Services, run: Run) -> Json | ProxyError:
     step failed on a route whose `on_failure` is `error`.
     """
     try:
-        await calibrate(run, services.steps[run.job.route.name])
+        await calibrate(run, services.steps[run.job.route.name], is_eligible=True)
     except ProxyError as error:
         return error
     result = run.result

@@ -68,7 +68,7 @@ async def _work(
 ) -> None:
     """The shadow's work, after the client has its answer. Where that holds `choices` enough to be the samples, nothing more is drawn."""
     try:
-        await calibrate(run, pipeline, None if choices is None else _arrived(choices))
+        await calibrate(run, pipeline, None if choices is None else _arrived(choices), is_eligible=True)
     except ProxyError as error:
         log.warning("shadow_failed", id=run.job.id, route=run.job.route.name, code=error.code)
     await finish(services, None, run.result, http_status=http_status, response_id=response_id)

@@ -9,6 +9,7 @@ from functools import partial
 from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim, Kind, claims
 from hedgerow.lexicon.text.language import known_language_of
+from hedgerow.lexicon.text.sentences import Piece, pieces
 from hedgerow.proxy.rewriting import assertions
 from hedgerow.proxy.rewriting.asserting import asserts
 from hedgerow.proxy.rewriting.claims import is_claim, is_problem
@@ -22,6 +23,19 @@ def claims_of(draft: str, question: str = "") -> tuple[Claim, ...]:
     """What a draft claims, in order; () in a language that is not known."""
     language = known_language_of(draft, question)
     return () if language is None else claims(draft, partial(_says, language, _asked(question)), language)
+
+
+def claims_if_long(draft: str, question: str, minimum: int) -> tuple[Claim, ...] | None:
+    """What a draft claims that makes at least `minimum` statements; None for one that makes fewer."""
+    if sum(map(_may_be_a_statement, pieces(draft))) < minimum:
+        return None
+    found = claims_of(draft, question)
+    return found if statements(draft, question, found) >= minimum else None
+
+
+def _may_be_a_statement(piece: Piece) -> bool:
+    """Whether a piece of a draft can be among its statements: a sentence, or a row of a table. Few pieces tell a short answer without a look at its claims."""
+    return piece.is_sentence or piece.text.lstrip().startswith("|")
 
 
 def statements(draft: str, question: str, found: Sequence[Claim]) -> int:

@@ -169,11 +169,11 @@ def asks_for_claim(prompt: str) -> bool:
     (True, False)
     """
     text = ends(prompt)
-    if not any(c.isalnum() for c in text):
+    if not any(map(str.isalnum, text)):
         return (
             not text
         )  # a prompt of signs alone is chit-chat; one without text (a picture, say) is not for us to judge
-    sentences = [s for s in _SENTENCE.split(text) if any(c.isalnum() for c in s)]
+    sentences = [s for s in _SENTENCE.split(text) if any(map(str.isalnum, s))]
     if any(_wants_something_made(s) for s in sentences) or CHAT_ONLY.fullmatch(text) or ECHOES.match(text):
         return False
     return not all(_is_talk(s) for s in sentences) and not wants_a_text(prompt)
@@ -206,7 +206,7 @@ def comparable(answers: Sequence[str], largest: int | None) -> bool:
         largest: size of their largest cluster; None where long answers are compared sentence by sentence.
     """
     asking = sum(answer.rstrip(" \n*\"')").endswith(("?", "\uff1f")) for answer in answers)
-    silent = sum(not any(c.isalnum() for c in answer) for answer in answers)
+    silent = sum(not any(map(str.isalnum, answer)) for answer in answers)
     if 2 * asking > len(answers) or 2 * silent > len(answers):
         return False
     long = all(len(answer.split()) >= WORDS_OF_A_TEXT for answer in answers)

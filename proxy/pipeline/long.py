@@ -11,7 +11,7 @@ from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim
 from hedgerow.proxy.clustering.support import beta_of
 from hedgerow.proxy.computing import compute
-from hedgerow.proxy.pipeline.claims import claims_of, of_sentences, statements
+from hedgerow.proxy.pipeline.claims import claims_if_long, of_sentences
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, confident
 from hedgerow.proxy.pipeline.wording import Measured
@@ -28,13 +28,10 @@ thread costs little while nothing else goes on, and a turn of the interpreter (5
 
 async def claims_of_long(long: LongAnswerPipeline, question: str, draft: str) -> tuple[Claim, ...] | None:
     """What a long draft claims; None for a short draft."""
-
-    def read() -> tuple[Claim, ...] | None:
-        claims = claims_of(draft, question)
-        return claims if statements(draft, question, claims) >= long.minimum else None
-
     is_quick = len(draft) <= INLINE_CHARS and len(question) <= INLINE_QUESTION
-    return read() if is_quick else await compute(read)
+    if is_quick:
+        return claims_if_long(draft, question, long.minimum)
+    return await compute(claims_if_long, draft, question, long.minimum)
 
 
 async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: Sequence[Claim]) -> Measured:

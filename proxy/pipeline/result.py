@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
+from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.spending.prices import Prices, total
@@ -282,6 +283,11 @@ class Run:
         self._result: Result | None = (
             None  # made when it is asked for: a request that is passed on needs its last one only
         )
+
+    @cached_property
+    def language(self) -> str | None:
+        """The language of the draft, asked for once it is settled; None where it is none that can be taken apart."""
+        return known_language_of(self.result.draft or "", self.job.question)
 
     @property
     def result(self) -> Result:

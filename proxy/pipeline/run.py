@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import structlog
 
 from hedgerow.lexicon.perception.markers import SEVERAL, marker_of
-from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import Internal, ProxyError, StepFailed, UpstreamTimeout
 from hedgerow.proxy.outcomes import Reason, Status
@@ -31,7 +30,7 @@ from hedgerow.proxy.pipeline.eligibility import (
 )
 from hedgerow.proxy.pipeline.fields import is_structured, measure_fields
 from hedgerow.proxy.pipeline.long import claims_of_long, measure_long
-from hedgerow.proxy.pipeline.result import Result, Run
+from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.sampling.drawing import draw_answers, draw_own
 from hedgerow.proxy.pipeline.several import measure_choices
 from hedgerow.proxy.pipeline.short import measure_short
@@ -47,17 +46,20 @@ LARGE = 1_000
 """Characters of text from which on it is worked on by a worker thread, not by the event loop."""
 
 
-async def calibrate(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None = None) -> None:
+async def calibrate(
+    run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None = None, *, is_eligible: bool = False
+) -> None:
     """Answer a job; what became of it stands in `run.result`.
 
     `serving` is the completion that the client reads already (`stream: append`), once it has come to its end. It is the draft, and one of
-    the answers that are compared; it is hedged by a sentence after it.
+    the answers that are compared; it is hedged by a sentence after it. `is_eligible` says that `skip_reason` was asked already, and has none.
 
     Raises:
         ProxyError: no answer could be drawn at all; `run.result` says so too.
     """
     try:
-        await ended(run, _answer(run, pipeline.of_one_answer(), serving), pipeline.reader)
+        work = _answer(run, pipeline.of_one_answer(), serving, is_eligible=is_eligible)
+        await ended(run, work, pipeline.reader)
     finally:
         run.price(pipeline.prices)
 
@@ -78,12 +80,12 @@ async def ended(run: Run, work: Coroutine[Any, Any, None], reader: Reader = perc
         failure = _degrade(run, error, limit.expired())
         if not run.result.drawn.choices:
             raise failure from (None if failure is error else error)
-    run.learn(**await _as_read(run.result, reader))
+    run.learn(**await _as_read(run, reader))
 
 
-async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> None:
+async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None, *, is_eligible: bool) -> None:
     job, may_replace = run.job, serving is None
-    if (reason := skip_reason(job)) is not None:
+    if not is_eligible and (reason := skip_reason(job)) is not None:
         with run.step("sample"):
             run.arrived(await draw_own(job, pipeline.upstream))
         return run.end(Status.PASSED, reason)
@@ -147,14 +149,14 @@ def _degrade(run: Run, error: Exception, expired: bool) -> ProxyError:
     return Internal("no answer could be drawn", code=run.result.reason)
 
 
-async def _as_read(result: Result, reader: Reader) -> dict[str, Any]:
+async def _as_read(run: Run, reader: Reader) -> dict[str, Any]:
     """What a reader makes of an answer that has a confidence, by the names of `Result`: how sure the draft's own words sound and by which
     marker, and, where the draft stands as it was, the same of the final words.
     """
-    draft, question = result.draft, result.job.question
+    result, draft = run.result, run.result.draft
     if result.confidence is None or draft is None:
         return {}
-    language = language_of(draft, question)
+    language = run.language
     worded = result.rewording.perceived if result.rewording is not None and result.text == draft else None
     own = worded if worded is not None else await aside(len(draft), reader, draft, language)
     known: dict[str, Any] = {"own": own}

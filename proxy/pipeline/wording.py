@@ -32,9 +32,6 @@ from hedgerow.proxy.rewriting.frames import is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.long import MOST_HEDGES, Nearest, standing_low
 from hedgerow.proxy.types import Placement, Promised, Rewording, RewriteRequest, Standing, Usage
 
-LOOKED_AT = 2_000
-"""Characters of an answer that tell its language."""
-
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -60,13 +57,12 @@ async def word(run: Run, wording: RouteWording, measured: Measured, draft: str, 
     confidence = measured.confidence
     run.learn(confidence=confidence)
     standing = wording.standing(confidence.map_id, confidence.signal)
-    language = known_language_of(draft[:LOOKED_AT], run.job.question)
     if standing is not None:
-        run.learn(promised=Promised(None, reason=standing.reason or Uncovered.FAILED, language=language))
-    await _worded(run, wording, measured, draft, standing, language, may_replace=may_replace)
+        run.learn(promised=Promised(None, reason=standing.reason or Uncovered.FAILED, language=run.language))
+    await _worded(run, wording, measured, draft, standing, may_replace=may_replace)
     if standing is not None:
         decided = run.result.reason not in _LEFT_ALONE
-        run.learn(promised=promised(standing, run.result, language, decided=decided, may_replace=may_replace))
+        run.learn(promised=promised(standing, run.result, run.language, decided=decided, may_replace=may_replace))
 
 
 _LEFT_ALONE = frozenset({Reason.MACHINE_READ, Reason.LOGPROBS, Reason.CITATIONS, Reason.NOT_MEASURED})
@@ -79,7 +75,6 @@ async def _worded(
     measured: Measured,
     draft: str,
     standing: Standing | None,
-    language: str | None,
     *,
     may_replace: bool,
 ) -> None:
@@ -95,7 +90,7 @@ async def _worded(
         target = worded_at(standing, measured.confidence, job.route.rewriting.word_at)
         if not await decide(run, wording, ruling.action, may_replace=may_replace):
             return None
-    if language not in job.route.rewriting.languages:
+    if run.language not in job.route.rewriting.languages:
         return run.end(Status.UNHEDGED, Reason.UNKNOWN_LANGUAGE)
 
     with run.step("retrieve"):
@@ -110,7 +105,7 @@ async def _worded(
             draft,
             target,
             hedges,
-            language=language,
+            language=run.language,
             must_hedge=ruling.must_hedge,
             said=ending(job.last_answer),
         )

@@ -39,7 +39,7 @@ class Prices:
             usage: the call's tokens, with the model that answered.
             asked: the model that was asked for, should the upstream call it otherwise.
         """
-        price = self.of(usage.model or asked, asked) if usage.total else None
+        price = self.of(*dict.fromkeys((usage.model or asked, asked))) if usage.total else None
         return None if price is None else price.of(usage)
 
     def costs(self, spent: Mapping[str, Sequence[Usage]], asked: str) -> dict[str, float | None]:

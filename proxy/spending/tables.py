@@ -34,6 +34,7 @@ MAKERS = {
     "xai": "xai/",
 }
 """Before a slash, who made and sells a model, and how LiteLLM's table begins its name."""
+_PREFIXES = sorted(set(MAKERS.values()) - {""})
 _VERSION = re.compile(r"[-@](?:20\d\d-\d\d-\d\d|20\d{6}|\d{4}|00\d|latest)$")
 _LONG = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 _FIELDS = {
@@ -112,7 +113,7 @@ def spellings(name: str) -> Iterator[str]:
     if slash and maker in MAKERS:
         names.append(MAKERS[maker] + rest)
     elif not slash:
-        names += [prefix + name for prefix in sorted(set(MAKERS.values())) if prefix]
+        names += [prefix + name for prefix in _PREFIXES]
     for each in names:
         yield each
         yield undated(each)

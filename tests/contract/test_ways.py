@@ -60,7 +60,7 @@ def _audit(tmp_path: Any) -> dict[str, Any]:
     return {"url": f"sqlite:///{tmp_path}/audit.db", "spool": str(tmp_path / "spool"), "store_text": "full"}
 
 
-@pytest.mark.parametrize("function", ["draft_reason", "comparable", "answer_reason", "skip_reason"])
+@pytest.mark.parametrize("function", ["draft_reason", "comparable", "answer_reason", "measures_choices"])
 def test_a_fault_between_the_steps_leaves_the_draft(
     serve: Any, client_of: Any, upstream: Upstream, lines: Any, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
@@ -73,7 +73,7 @@ def test_a_fault_between_the_steps_leaves_the_draft(
     monkeypatch.setattr(run, function, broken)
     upstream.default = says(*UNSURE)
     client = client_of(serve())
-    if function == "skip_reason":
+    if function == "measures_choices":
         with pytest.raises(openai.InternalServerError):
             client.chat.completions.create(model="m", messages=ASK)
     else:

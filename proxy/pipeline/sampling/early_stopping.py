@@ -26,7 +26,7 @@ from hedgerow.proxy.clustering.clusterer import Comparisons
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.config import Sampling
 from hedgerow.proxy.errors import ProxyError
-from hedgerow.proxy.pipeline.claims import claims_of, statements
+from hedgerow.proxy.pipeline.claims import claims_if_long
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.result import Drawn
 from hedgerow.proxy.types import Sample
@@ -175,7 +175,7 @@ def _is_long(job: Job, draft: str) -> bool:
     minimum = job.route.rewriting.by_sentence_from
     if minimum == 0 or job.route.sampling.probe == "short" or len(draft) > job.route.rewriting.max_chars:
         return False
-    return statements(draft, job.question, claims_of(draft, job.question)) >= minimum
+    return claims_if_long(draft, job.question, minimum) is not None
 
 
 async def _cluster(job: Job, comparisons: Comparisons, came: Sequence[Sample]) -> list[Sample]:

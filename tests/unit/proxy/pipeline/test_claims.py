@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from benchmarks.fits.claim_gate import read
 from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.clustering.support import borne_out
-from hedgerow.proxy.pipeline.claims import claims_of, of_sentences, statements
+from hedgerow.proxy.pipeline.claims import claims_if_long, claims_of, of_sentences, statements
 from hedgerow.proxy.rewriting import assertions
 from hedgerow.proxy.rewriting.claims import is_claim, is_problem
 from hedgerow.proxy.types import ClaimConfidence
@@ -40,6 +43,18 @@ def test_an_answer_is_long_by_what_it_states() -> None:
     table = "| France | Paris | 1 |\n| Peru | Lima | 2 |"
     for text, count in ((CHAT, 2), (table, 2), ("- Paris\n- Rome\n- Bonn", 0)):
         assert statements(text, "", claims_of(text)) == count
+
+
+LINES = st.sampled_from(
+    ["She was born in Rome in 1867.", "He died. They moved to Bonn.", "- Paris is in France.", "1. Rome is old. It has hills.", "| France | Paris |",
+     "|---|---|", "> Bonn is a town.", "# Rome", "```", "Answer: it is Lima.", "", "   | Peru | Lima |"]
+)  # fmt: skip
+
+
+@given(st.lists(LINES, max_size=12).map("\n".join), st.integers(1, 5))
+def test_a_look_at_the_pieces_never_takes_a_long_answer_for_a_short_one(draft: str, minimum: int) -> None:
+    claims = claims_of(draft)
+    assert claims_if_long(draft, "", minimum) == (claims if statements(draft, "", claims) >= minimum else None)
 
 
 def test_a_language_that_is_not_known_has_no_claims() -> None:
