@@ -34,4 +34,5 @@ async def erase(name: str, store: StoreOf, reloader: ReloaderOf, operator: Opera
 
 def unknown(name: str, param: str | None = None) -> NotFound:
     """The error for an id that no answer has."""
-    return NotFound(f"no answer has the id {name!r}", code="unknown_id", param=param)
+    message = f"no answer has the id {name!r}; take `hedgerow.id` of an answer, or the completion's own `id`"
+    return NotFound(message, code="unknown_id", param=param)

@@ -74,6 +74,11 @@ def endpoints(probes: Sequence[Route]) -> Any:
 
 async def _invalid(_request: Request, error: Any) -> Response:
     fault = error.errors()[0]
+    if fault["type"] == "json_invalid":
+        unread = BadRequest(
+            f"the body is not valid JSON: {fault['ctx']['error']} at character {fault['loc'][-1]}", code="invalid_json"
+        )
+        return JSONResponse(unread.body(), unread.status)
     param = ".".join(str(part) for part in fault["loc"][1:]) or None
     refusal = BadRequest(f"{param or 'the body'}: {in_words(fault)}", param=param, code="invalid_type")
     return JSONResponse(refusal.body(), refusal.status)

@@ -217,7 +217,7 @@ def check(path: str, body: Json, max_messages: int) -> None:
     """Check what the pipeline relies on in a request for text. Everything else is the upstream's to judge.
 
     Raises:
-        BadRequest: messages / prompt, model, n or stream are missing or have a wrong type.
+        BadRequest: messages / prompt, model, n or stream are missing or have a wrong type, or no answer is asked for.
     """
     field = DIALECTS[path].prompt
     if field is not None and field not in body:
@@ -234,6 +234,8 @@ def check(path: str, body: Json, max_messages: int) -> None:
             continue
         if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
             raise BadRequest(f"`{name}` must be {words}", param=name, code="invalid_type")
+    if (n := body.get("n")) is not None and n < 1:
+        raise BadRequest(f"`n` is {n}; it must be at least 1", param="n")
 
 
 def _check_messages(messages: object, limit: int) -> None:

@@ -55,6 +55,8 @@ def rows_of(tmp_path: Any, expected: int) -> list[dict[str, Any]]:
         (b'{"model": 5, "messages": [{"role": "user", "content": "x"}]}', "invalid_type", 400),
         (b'{"stream": "yes", "messages": [{"role": "user", "content": "x"}]}', "invalid_type", 400),
         (b'{"n": "two", "messages": [{"role": "user", "content": "x"}]}', "invalid_type", 400),
+        (b'{"n": 0, "messages": [{"role": "user", "content": "x"}]}', "bad_request", 400),
+        (b'{"n": -1.0, "messages": [{"role": "user", "content": "x"}]}', "bad_request", 400),
         (json.dumps({"messages": [{"role": "user", "content": "x"}] * 10_000}).encode(), "too_many_messages", 400),
         (b'{"messages": [{"role": "user", "content": "' + b"x" * 100_000 + b'"}]}', "payload_too_large", 413),
     ],

@@ -188,6 +188,16 @@ def test_bad_feedback(serve: Any, body: Any, status: int, code: str) -> None:
     assert (reply.status_code, reply.json()["error"]["code"]) == (status, code)
 
 
+def test_feedback_that_is_not_json_is_told_where_it_breaks(serve: Any) -> None:
+    """As a broken chat request is: the place, and no name of a field that is none."""
+    error = httpx.post(
+        serve() + "/v1/feedback", content=b'{"id": hr_1}', headers={"content-type": "application/json"}
+    ).json()["error"]
+    assert (error["code"], error["param"]) == ("invalid_json", None)
+    assert error["message"].startswith("the body is not valid JSON: ")
+    assert error["message"].endswith(" at character 7")
+
+
 def test_the_admin_key_guards_audit_and_feedback(serve: Any) -> None:
     """Only with the key; the proxy's other paths stay open."""
     address = serve(settings={"server": {"admin_key": "adm"}})
