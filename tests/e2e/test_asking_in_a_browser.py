@@ -81,6 +81,28 @@ def test_an_answer_on_the_page_is_usable_by_everyone(
         assert violations(page) == []
 
 
+def test_a_verdict_that_does_not_arrive_says_so_and_can_be_given_again(
+    browser: Any, serve: Any, upstream: Upstream
+) -> None:
+    upstream.default = says(*CAPITALS[AUSTRALIA])
+    seen = Watched(browser, serve())
+    with seen as page:
+        page.goto("/")
+        page.keyboard.type(AUSTRALIA)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[data-verdict]")
+        page.route("**/verdict", lambda route: route.abort())
+        page.click('[data-verdict="false"]')
+        page.wait_for_selector("#error:not([hidden])")
+        assert page.inner_text("#error") == "The proxy cannot be reached. Is it still running?"
+        assert [line[:23] for line in seen.complaints] == ["Failed to load resource"]  # the browser's own
+        seen.complaints.clear()
+        page.unroute("**/verdict")
+        page.click('[data-verdict="false"]')
+        page.wait_for_selector("text=A reader who believed the wording is")
+        assert not page.is_visible("#error")
+
+
 def test_a_late_transition_puts_nothing_older_over_what_came_meanwhile(
     browser: Any, serve: Any, upstream: Upstream
 ) -> None:

@@ -11,6 +11,7 @@ if (form) {
   let last = "";
 
   const fail = (sentence) => { error.textContent = sentence; error.hidden = false; };
+  const gone = () => fail("The proxy cannot be reached. Is it still running?");
   const place = (line) => {
     for (const [name, html] of Object.entries(line)) {
       const section = $(`[data-section="${name}"]`, story);
@@ -48,7 +49,7 @@ if (form) {
       }
       if (!ended) fail("The answer broke off. The proxy's log says why.");
     } catch {
-      fail("The proxy cannot be reached. Is it still running?");
+      gone();
     } finally {
       button.disabled = false;
     }
@@ -77,8 +78,10 @@ if (form) {
     if (!pressed) return;
     const claim = pressed.dataset.claim, id = pressed.dataset.id ?? $("[data-answer]", story)?.dataset.answer;
     const verdict = { csrf: form.csrf.value, id, correct: pressed.dataset.verdict === "true", ...(claim === undefined ? {} : { claim: Number(claim) }) };
-    const reply = await fetch("/verdict", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(verdict) });
-    const line = await reply.json();
+    const sent = fetch("/verdict", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(verdict) });
+    const line = await sent.then((reply) => reply.json()).catch(gone);
+    if (!line) return;
+    error.hidden = true;
     if (line.claim !== undefined) {
       const place = $(`[data-settled="${claim}"]`, story);
       place.innerHTML = line.claim;
