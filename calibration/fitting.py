@@ -39,7 +39,6 @@ def fit_map(
     *,
     signal: str = "",
     model: str = "",
-    fitted_at: datetime | None = None,
     folds: int = 5,
     measured_by: MeasuredBy | None = None,
     resamples: int = 0,
@@ -57,8 +56,6 @@ def fit_map(
         0 or 1; both must occur.
     signal, model : str
         Written into the provenance: what measured the confidence, and who answered.
-    fitted_at : datetime, optional
-        Written into the provenance; now (UTC) by default.
     folds : int
         Folds of the cross-validation, 0 for none; on a million records it takes about a third of the time.
     measured_by : callable, optional
@@ -97,15 +94,15 @@ def fit_map(
     a, b, y = beta_sample(alpha, beta, correct)
     learned = learn(a / (a + b), y)
     validation, remarks = _cross_validate(learn, (a, b, y), folds, measured_by, resamples) if folds else ({}, ())
-    fitted = described(learned, (a, b, y), signal, model, fitted_at or datetime.now(UTC))
+    fitted = described(learned, (a, b, y), signal, model)
     notes = (*learned.notes, *remarks)
     return replace(fitted, provenance=replace(fitted.provenance, cross_validation=validation, notes=notes))
 
 
 def described(
-    learned: Learned, columns: tuple[FloatArray, FloatArray, FloatArray], signal: str, model: str, fitted_at: datetime
+    learned: Learned, columns: tuple[FloatArray, FloatArray, FloatArray], signal: str, model: str
 ) -> FittedMap:
-    """The map, and where it comes from: columns are alpha, beta and correct."""
+    """The map, and where it comes from: columns are alpha, beta and correct; it was fitted now."""
     a, b, y = columns
     provenance = Provenance(
         n=y.size,
@@ -113,7 +110,7 @@ def described(
         data_hash=data_hash(a, b, y),
         signal=signal,
         model=model,
-        fitted_at=fitted_at,
+        fitted_at=datetime.now(UTC),
         libraries=_libraries(),
         standard_errors=dict(learned.standard_errors),
         raw_histogram=raw_histogram(a / (a + b)),

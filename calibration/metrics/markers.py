@@ -230,7 +230,8 @@ def pooled_deviation(groups: Sequence[FloatArray]) -> float | None:
 
     Notes
     -----
-    **Source**: table 13 (the figures behind the plus-minus). **Deviates**: none.
+    **Source**: table 13 (the figures behind the plus-minus), footnote 10. **Deviates**: the paper does not say what is pooled; here it is what each
+    dataset's (each pair's) mean is taken over.
 
     Examples
     --------
@@ -309,7 +310,8 @@ def d_avg_cv(mics: ArrayLike) -> Averaged:
 
     Notes
     -----
-    **Source**: appendix B.9. **Deviates**: a dataset with one marker does not count: one value has no spread.
+    **Source**: appendix B.9 with the threshold of section 4: MICs of markers that are too rare in D are NaN and do not count. **Deviates**: a
+    dataset with one marker does not count: one value has no spread.
     """
     return _mean_of([coefficient_of_variation(row[~np.isnan(row)]) for row in _matrix(mics)])
 

@@ -86,8 +86,9 @@ def betting_p_value(values: ArrayLike, limit: float, level: float) -> float:
 
     Notes
     -----
-    **Source**: Waudby-Smith & Ramdas 2024 ("Estimating means of bounded random variables by betting"), the predictable plug-in bets of their
-    equation 26, on one side; valid by Ville's inequality. **Deviates**: bets are at most 1, so that the bound is monotone in the limit.
+    **Source**: the one-sided Waudby-Smith-Ramdas bound of Bates, Angelopoulos, Lei, Malik & Jordan 2021 (section 3.1): predictable plug-in bets
+    of Waudby-Smith & Ramdas 2024 ("Estimating means of bounded random variables by betting") for n values, at most 1, so that the bound is
+    monotone in the limit; valid by Ville's inequality. **Deviates**: none.
 
     Examples
     --------

@@ -6,8 +6,7 @@ Everything that is reported was measured on questions that the fold's map did no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from hedgerow.calibration.maps.adaptive import AdaptiveMap, fixed_at
 from hedgerow.calibration.maps.base import Learned
 from hedgerow.calibration.maps.counts import LEAST_ALONE
 from hedgerow.calibration.maps.local import packed
-from hedgerow.calibration.regimes.discovery import MeanGap, mean_gap
+from hedgerow.calibration.regimes.discovery import Indices, MeanGap, mean_gap
 from hedgerow.calibration.regimes.drawings import Draft, Drawings, Paths, paths
 from hedgerow.calibration.regimes.local import neighbourhood
 from hedgerow.calibration.regimes.reading import FOLDS
@@ -60,7 +59,6 @@ def fit_adaptive(
     model: str = "",
     encoder: str = "",
     seed: int = 0,
-    fitted_at: datetime | None = None,
     done: Done = lambda: None,
 ) -> AdaptiveFit:
     """Learn an adaptive map, and measure it by cross-validation over questions.
@@ -77,12 +75,8 @@ def fit_adaptive(
     NotEnoughData
         If there are too few questions or answers, or outcomes of one kind alone.
     """
+    _require_enough(drawings)
     n, budget = drawings.cluster.shape
-    if budget < LEAST_ALONE + 1:
-        raise NotEnoughData(f"{budget} answers to each question: an adaptive map needs at least {LEAST_ALONE + 1}")
-    questions = np.unique(drawings.prompt).size
-    if questions < LEAST:
-        raise NotEnoughData(f"{questions} different questions: an adaptive map needs at least {LEAST}")
     rng = np.random.default_rng(seed)
     tokens = bool(np.isfinite(drawings.tokens).all())
     seen = paths(drawings, rng, draft)
@@ -90,16 +84,8 @@ def fit_adaptive(
     fold = (rng.permutation(names.size) % FOLDS)[place]
     made = learn_states(seen, rng, tokens=tokens)
     done()
-    parts: list[States] = []
-    for held in range(FOLDS):
-        trial = learn_states(seen.take(fold != held), rng, tokens=tokens)
-        parts.append(judged(trial, seen.take(fold == held)))
-        done()
-    columns = ("full", "alone", "worth", "worth_alone", "right", "prompt")
-    states = States(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
-    lost = (states.full - states.right) ** 2 - (states.alone - states.right) ** 2
-    per_question, known = np.nanmean(lost, axis=1), np.isfinite(states.right).any(axis=1)
-    gain = mean_gap(per_question[known], states.prompt[known])
+    states = _held_out_states(seen, fold, rng, tokens, done)
+    gain = _gain(states)
     fixed = tuple(states.brier(np.full(n, j + 1), alone=True) for j in range(budget))
     alone = not gain.high < 0.0
     policy = tuple(_cost(states, price, alone=alone) for price in PRICES)
@@ -108,7 +94,32 @@ def fit_adaptive(
         made, encoder=encoder, anchors=packed(anchors.at), anchor_counts=packed(anchors.count), reach=reach, least_mass=least,
         gain=(gain.mean, gain.low, gain.high), fixed=fixed, policy=policy, price=_price(policy, fixed, samples),
     )  # fmt: skip
-    return AdaptiveFit(_described(made, seen, gain, signal, model, fitted_at or datetime.now(UTC)), made, gain, states)
+    return AdaptiveFit(_described(made, seen, gain, signal, model), made, gain, states)
+
+
+def _require_enough(drawings: Drawings) -> None:
+    budget, questions = drawings.cluster.shape[1], np.unique(drawings.prompt).size
+    if budget < LEAST_ALONE + 1:
+        raise NotEnoughData(f"{budget} answers to each question: an adaptive map needs at least {LEAST_ALONE + 1}")
+    if questions < LEAST:
+        raise NotEnoughData(f"{questions} different questions: an adaptive map needs at least {LEAST}")
+
+
+def _held_out_states(seen: Paths, fold: Indices, rng: np.random.Generator, tokens: bool, done: Done) -> States:
+    """Every question as a map judges it that was learned without the question's fold."""
+    parts = []
+    for held in range(FOLDS):
+        trial = learn_states(seen.take(fold != held), rng, tokens=tokens)
+        parts.append(judged(trial, seen.take(fold == held)))
+        done()
+    return States(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(States)))
+
+
+def _gain(states: States) -> MeanGap:
+    """Brier score with what is known beside the counts minus that of the counts alone; questions without an outcome do not count."""
+    known = np.isfinite(states.right).any(axis=1)
+    full, alone, right = states.full[known], states.alone[known], states.right[known]
+    return mean_gap(np.nanmean((full - right) ** 2 - (alone - right) ** 2, axis=1), states.prompt[known])
 
 
 def _cost(states: States, price: float, *, alone: bool) -> tuple[float, float, float]:
@@ -122,11 +133,11 @@ def _price(policy: Sequence[tuple[float, float, float]], fixed: Sequence[float],
     return min((price for price, cost, _ in paying if cost <= samples), default=paying[-1][0])
 
 
-def _described(made: AdaptiveMap, seen: Paths, gain: MeanGap, signal: str, model: str, at: datetime) -> FittedMap:
+def _described(made: AdaptiveMap, seen: Paths, gain: MeanGap, signal: str, model: str) -> FittedMap:
     known = np.isfinite(seen.right[:, -1])
     agreeing = seen.agreeing[known, -1]
     columns = np.maximum(agreeing, 1e-6), np.maximum(made.budget - agreeing, 1e-6), seen.right[known, -1]
-    fitted = described(Learned(made), columns, signal, model, at)
+    fitted = described(Learned(made), columns, signal, model)
     cost = next(row for row in made.policy if row[0] == made.price)
     verb = "helps" if made.helps else "does not help beyond noise: the counts alone serve"
     notes = (

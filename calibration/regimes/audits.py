@@ -105,7 +105,13 @@ def worst_slice(
     *,
     resamples: int = 0,
 ) -> Slice:
-    """The worse slice at a threshold (arXiv 2605.13484, appendix F.4 and F.5), measured on the map of the confidence alone."""
+    """The worse of the two slices, hidden < -epsilon and hidden > epsilon: that with the larger smooth ECE of the map of the confidence alone.
+
+    Notes
+    -----
+    **Source**: arXiv 2605.13484, appendix F.4, and F.5 for the interval. **Deviates**: slices are of the field beyond a map of the confidence, not of the
+    residuals of the raw confidence, and one with fewer than 20 answers does not count.
+    """
     under = special.expit(offset(field.base, held.confidence))
     corrected = np.clip(under + discovery.hidden, 0.0, 1.0)
     overall = smooth_ece(under, held.correct)
@@ -167,8 +173,8 @@ def permute(
 
     Notes
     -----
-    **Source**: arXiv 2605.13484, appendix F.3. **Deviates**: held-out labels are exchanged as well. What is asked is how often a regime is
-    reported where there is none; with true labels there, a field of noise can hit upon a true regime.
+    **Source**: arXiv 2605.13484, appendix F.3. **Deviates**: held-out labels are exchanged as well, and all of them together, not split by split. What
+    is asked is how often a regime is reported where there is none; with true labels there, a field of noise can hit upon a true regime.
     """
     reported, spread, gaps = 0, [], []
     for found, sd, gap in over(partial(_search_permuted, estimator, train, held, worst.epsilon), rngs):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from hedgerow.calibration.arrays import FloatArray
@@ -71,7 +71,6 @@ def fit_local(
     encoder: str = "",
     seed: int = 0,
     describe: Describe = lambda held, discovery: [()] * len(discovery.regimes),
-    fitted_at: datetime | None = None,
     done: Done = lambda: None,
 ) -> LocalFit:
     """Learn a local map.
@@ -93,19 +92,8 @@ def fit_local(
         If there are too few answers or questions.
     """
     rng = np.random.default_rng(seed)
-    names = rng.permutation(np.unique(answers.prompt))
-    is_held = np.isin(answers.prompt, names[: int(HELD * names.size)])
+    is_held = _held_out(answers.prompt, rng)
     train, held = answers.take(~is_held), answers.take(is_held)
-    if held.correct.size < LEAST_HELD:
-        raise NotEnoughData(
-            f"{answers.correct.size} answers to {names.size} different questions leave {held.correct.size} to compare maps on: at least {LEAST_HELD} are needed"
-        )
-    distinct = np.unique(train.prompt).size
-    if train.correct.size < LEAST or distinct < LEAST // 2:
-        raise NotEnoughData(
-            f"{answers.correct.size} answers to {names.size} different questions leave {train.correct.size} to {distinct} to learn from: "
-            f"at least {LEAST} to {LEAST // 2} are needed"
-        )
     trial = _estimator(train, rng, done).fit(train.correct)
     discovery = discover(trial, train, held, rng)
     local, platt = trial.corrected(held.x, held.confidence), trial.fallback.means(held.confidence)
@@ -117,7 +105,7 @@ def fit_local(
         to_map(estimator.fit(answers.correct), estimator.centres, answers.x, answers.prompt, rng),
         encoder=encoder, gain=(gain.mean, gain.low, gain.high), regimes=regimes,
     )  # fmt: skip
-    fitted = described(Learned(made), (alpha, beta, answers.correct), signal, model, fitted_at or datetime.now(UTC))
+    fitted = described(Learned(made), (alpha, beta, answers.correct), signal, model)
     notes = (
         f"held-out Brier score, local minus Platt: {gain.mean:+.4f} ({gain.low:+.4f} to {gain.high:+.4f}) on {held.correct.size} answers",
         f"{len(regimes)} regimes",
@@ -125,6 +113,21 @@ def fit_local(
     figures = _before_and_after(alpha[is_held], beta[is_held], local, held.correct)
     provenance = replace(fitted.provenance, cross_validation=figures, notes=notes)
     return LocalFit(replace(fitted, provenance=provenance), gain, held.correct.size)
+
+
+def _held_out(prompt: Indices, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """The answers that the comparison is made on, all those to the same question together."""
+    names = rng.permutation(np.unique(prompt))
+    count = int(HELD * names.size)
+    is_held = np.isin(prompt, names[:count])
+    n_held, asked = int(is_held.sum()), f"{prompt.size} answers to {names.size} different questions"
+    if n_held < LEAST_HELD:
+        raise NotEnoughData(f"{asked} leave {n_held} to compare maps on: at least {LEAST_HELD} are needed")
+    if prompt.size - n_held < LEAST or names.size - count < LEAST // 2:
+        raise NotEnoughData(
+            f"{asked} leave {prompt.size - n_held} to {names.size - count} to learn from: at least {LEAST} to {LEAST // 2} are needed"
+        )
+    return is_held
 
 
 def _estimator(answers: Columns, rng: np.random.Generator, done: Done) -> DirectEstimator:

@@ -119,6 +119,16 @@ def correct_within(confidence: ArrayLike, delta: ArrayLike, *, scale: float = 1.
     scale : float
         a > 0; larger = a longer way for the same d.
 
+    Returns
+    -------
+    ndarray
+        In [0, 1]; not less than f where d >= 0, not more where d < 0.
+
+    Raises
+    ------
+    RangeError, ShapeError
+        If a confidence is out of range or the shapes do not fit together.
+
     Notes
     -----
     **Source**: arXiv 2605.13484, equation 5. **Deviates**: none.

@@ -135,7 +135,9 @@ def _both(denied: Sequence[bool], held: Sequence[bool | None]) -> list[bool | No
 
 
 def verdicts_by_judge(judge: LocalJudge, question: str, said: Sequence[str], others: Sequence[str]) -> Verdicts:
-    """By the shipped judge; by words where it does not read the language. An answer of one sentence goes through the rules first."""
+    """By the shipped judge; by words where it does not read the language. An answer of one sentence goes through the rules first; a further answer
+    that does not contradict it then bears it out, unless it punts: answers to one question that both stand say the same of what was asked.
+    """
     if not all(reads(text, question) for text in (*said, *others)):
         return verdicts_by_words(question, said, others)
     if len(said) > 1:

@@ -142,6 +142,14 @@ def test_token_probabilities_are_read_where_every_answer_has_them():
     assert made.context(seen, Tokens(0.8, 0.88)).shape == (4,)
 
 
+def test_questions_without_an_outcome_are_read_but_do_not_count_in_the_gain(fitted):
+    one = drawings()
+    right = np.where(np.arange(len(one.right))[:, None] < 40, np.nan, one.right)
+    made = fit_adaptive(replace(one, right=right))
+    assert made.gain.mean == pytest.approx(fitted.gain.mean, abs=0.01)
+    assert made.map.helps
+
+
 def test_what_cannot_be_learned_from_is_refused_with_its_numbers():
     with pytest.raises(NotEnoughData, match="30 different questions"):
         fit_adaptive(drawings(30))

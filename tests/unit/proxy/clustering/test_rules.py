@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,10 +16,13 @@ from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from hedgerow.proxy.clustering.prior import EmbeddingPrior
 from hedgerow.proxy.clustering.rules import judge_pair
 
-PAIRS = [
-    json.loads(line)
-    for line in (Path(__file__).parents[3] / "data" / "minimal_pairs.jsonl").read_text(encoding="utf-8").splitlines()
-]
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    text = (Path(__file__).parents[3] / "data" / name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+PAIRS, READ = rows_of("minimal_pairs.jsonl"), rows_of("judged_pairs.jsonl")
 DECIDABLE = ("number", "date", "unit", "negation", "antonym", "order", "alias", "name", "containment", "other language")
 
 
@@ -143,26 +147,6 @@ def test_one_of_several_is_no_number() -> None:
     assert judge_pair("How many of them sank?", "One of them.", "Three of them.").same is False
 
 
-@pytest.mark.parametrize(
-    ("question", "a", "b", "same"),
-    [
-        (
-            "What is the largest planet in the solar system?",
-            "Jupiter is the largest planet in the solar system.",
-            "The largest planet in the solar system is Jupiter.",
-            True,
-        ),
-        ("Who is the father of Luke?", "Vader is the father of Luke.", "The father of Luke is Vader.", True),
-        ("Who is the father of Luke?", "Vader is the father of Luke.", "Luke is the father of Vader.", False),
-        ("Are all dogs animals?", "All dogs are animals.", "All animals are dogs.", False),
-    ],
-)
-def test_what_is_asked_for_may_stand_on_either_side(question: str, a: str, b: str, same: bool) -> None:
-    """Not so where the question's own words change places."""
-    assert judge_pair(question, a, b).same is same
-    assert judge_pair(question, b, a).same is same
-
-
 def test_one_is_a_number_only_where_something_is_counted():
     """ "The bigger one" names a thing that the question gave; "the number one" and "one moon" count."""
     which = "Which is bigger, the sun or the moon?"
@@ -174,83 +158,11 @@ def test_one_is_a_number_only_where_something_is_counted():
     assert judge_pair("What is their place?", "The number one.", "number 1").same
 
 
-LARGEST = "What is the largest planet?"
-
-
-TAKEN_BACK = [
-    (LARGEST, "Jupiter is the largest planet, but Earth is the largest.", "Jupiter", None),
-    (LARGEST, "Saturn is large, but Jupiter is the largest planet.", "Saturn", None),
-    (LARGEST, "Saturn is large, but Jupiter is the largest planet.", "Jupiter", True),
-    ("Who drew it?", "It was first drawn by Ub Iwerks in 1927, but Walt Disney took the credit.", "Ub Iwerks", True),
-    ("Who is it?", "It was John, not Paul.", "John", True),
-    ("Who is it?", "It was John, not Paul.", "Paul", None),
-    ("Who is it?", "Not Paul but John", "John", True),
-    ("Who wrote it?", "John Galsworthy (not Erich Kästner)", "John Galsworthy", True),
-    ("Which host was it?", "Both Ronnie Barker and Bob Monkhouse", "Bob Monkhouse", False),
-    ("What are three primes?", "1. Two\n2. Three\n3. Five", "2, 3 and 5", True),
-    ("What are its colours?", "red, white, blue", "white, red and blue", True),
-    ("When was it?", "3.5.1990", "3 May 1990", True),
-    (
-        "Where do they live?",
-        "The Phaeacians live on the island of Scheria in the Odyssey.",
-        "In the Odyssey, the Phaeacians live on the island of Scheria.",
-        True,
-    ),
-    ("Who won?", "Germany beat France in the final.", "In the final France beat Germany.", False),
-    ("Who has fewer?", "Colombia has fewer guns than Australia.", "Canada has fewer guns than Australia.", None),
-]  # fmt: skip
-"""What a reader of recorded groups found merged or split wrongly: what is taken back, denied or told in another order."""
-
-
-FAR = "How far is it?"
-
-
-AMOUNTS = [
-    (FAR, "5 km", "3.1 miles", True),
-    (FAR, "5 km", "3 miles", False),
-    (FAR, "5 km (3.1 miles)", "3.1 miles", True),
-    (FAR, "It is about 3.1 miles from the station to the house.", "5 km", True),
-    (FAR, "It is about 4 miles from the station to the house.", "5 km", False),
-    ("How tall is he?", "5 feet 11 inches", "180 cm", True),
-    ("How long is the film?", "It has a length of 3 hours and 48 minutes.", "228 minutes", True),
-    ("How long is the film?", "3 hours", "181 minutes", False),
-    ("How long is the film?", "1 hour", "1 hour and 2 minutes", False),
-    ("How much is it worth?", "$1.7bn", "1,700 million", True),
-    ("How much is it worth?", "£1.5m", "£1,500,000", True),
-    ("How much is it worth?", "$1.7bn", "$1.7m", False),
-    ("How long is it?", "5 m", "5 million", False),
-]
-"""Within a hundredth where the units are of two systems, and to the last digit in one."""
-
-
-BESIDE_A_BUT = [
-    (
-        "What percentage of people is blond?",
-        "About 2% of people are blond, but this percentage is higher in the north.",
-        "2%",
-        True,
-    ),
-    (
-        "What percentage of people is blond?",
-        "Once 2% of people were blond, but 5% is the percentage of people today.",
-        "2%",
-        None,
-    ),
-    (
-        "What is the party of AARP?",
-        "I am only a program. However, in the eyes of most, AARP is a nonpartisan organization.",
-        "non-partisan",
-        True,
-    ),
-    ("When was it banned in schools?", "It came into effect in19971. Schools had asked for it.", "1997", True),
-]
-"""A number is taken back by another number, and a word is not where it comes again."""
-
-
-@pytest.mark.parametrize(("question", "a", "b", "same"), [*TAKEN_BACK, *AMOUNTS, *BESIDE_A_BUT])
-def test_two_answers_are_judged_as_a_reader_does_whichever_comes_first(question, a, b, same):
-    assert judge_pair(question, a, b).same is same
-    assert judge_pair(question, b, a).same is same
+@pytest.mark.parametrize("row", READ, ids=lambda row: f"{row['family']}: {row['b']}"[:40])
+def test_two_answers_are_judged_as_a_reader_does_whichever_comes_first(row):
+    """Pairs that a reader of recorded groups found merged or split wrongly: what is taken back, told in another order, or an amount in another unit."""
+    assert judge_pair(row["question"], row["a"], row["b"]).same is row["same"]
+    assert judge_pair(row["question"], row["b"], row["a"]).same is row["same"]
 
 
 def test_a_judge_may_be_asked_about_a_long_answer_unless_every_sentence_contradicts():
