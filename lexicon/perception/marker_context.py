@@ -18,6 +18,7 @@ _MEASURED = word_set(
 _FOUND = word_set("found concluded discovered detected observed measured showed shows")
 """What somebody did whose findings then "suggest a"."""
 _POINTING = word_set("this these it that which")
+_TENDING = word_set("seem seems seemed appear appears appeared tend tends tended")
 _CLOSING = word_set(", . ; from in yet and but however") | {""}
 """After a "not clear" that is said of the subject."""
 _REPORTING = word_set(
@@ -53,8 +54,10 @@ def _stands_alone(words: Sequence[str], cue: Cue) -> bool:
         return False  # "she wandered on, unsure of what was real"
     if after in {"to", "that", "whether", "if"}:
         return True
-    return before in BE | {",", "(", "seems", "seem", "seemed", "feel", "feels", "felt"} or (
-        not before and not after.isalpha()
+    return (
+        before in BE | {",", "(", "seems", "seem", "seemed", "feel", "feels", "felt", "somewhat"}
+        or words[cue.first] == "bit"
+        or (not before and not after.isalpha())
     )
 
 
@@ -73,7 +76,7 @@ def _sure(words: Sequence[str], cue: Cue) -> bool:
         return False  # "Be sure that it is shut.", "I want to be sure"
     if before == "and" and head == "confident":
         return "am" in words[: cue.first] and after in _OPENING_A_CLAUSE | {"that"}
-    if before not in BE | {"feel", "felt", "", ",", "but", "seem", "seems"}:
+    if before not in BE | {"feel", "felt", "", ",", ":", "but", "seem", "seems"}:
         return False
     subject = word_at(words, index_before(words, cue) - 1)
     if before in BE and (subject in OTHERS or (subject == "but" and SUBJECT.isdisjoint(words[: cue.first]))):
@@ -218,6 +221,8 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
     head, before = _head(words, cue), word_before(words, cue)
     if head == "seeming":
         return word_at(words, cue.last + 1) == "to"
+    if word_at(words, cue.first - 1) == "to" and word_at(words, cue.first - 2) not in _TENDING:
+        return False  # "it was used to indicate perfection"
     if head in {"suggesting", "indicating"}:
         return before in _EVIDENCE - _POINTING or (before == "," and _follows(words, cue))
     if head.startswith("appear"):
@@ -226,6 +231,8 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
         has = not {"have", "has"}.isdisjoint(words[max(0, cue.first - 2) : cue.first])
         return (has and before in _EVIDENCE) or before in {"paper", "study", "research", "evidence", "trial"}
     if head.startswith("suggest"):
+        if head == "suggested" and before in BE and "it" in words[max(0, cue.first - 3) : cue.first]:
+            return True  # "it has been suggested that"
         if before in {"that", "which"}:  # "a bearing that suggests resolve" is not evidence
             return word_at(words, cue.first - 2) in _EVIDENCE | {","}
         if before == "and":
@@ -319,10 +326,12 @@ def _idiom(words: Sequence[str], cue: Cue) -> bool:
     """Fixed phrases that also mean something else: "he said to her", "for certain types", "deepen my understanding"."""
     phrase = " ".join(words[cue.first : cue.last + 1])
     before, after = word_before(words, cue), word_at(words, cue.last + 1)
+    if phrase in {"it is said", "it was said"}:
+        return after != "by"
     if phrase.endswith("know"):
         return before not in OTHERS
     if phrase in {"not aware", "not informed", "not familiar", "unaware", "unfamiliar"}:
-        return before == "am"
+        return before == "am" or (before == ":" and after == "of")  # "The poem: not aware of any."
     if phrase in {"coin toss", "coin flip", "toss up"}:
         return word_at(words, cue.first - 2) in BE  # "it is a coin toss", not the tossing of a coin
     if phrase in {"in theory", "in principle"}:

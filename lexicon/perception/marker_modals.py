@@ -22,7 +22,7 @@ _PAST = word_set(
 )
 _OBLIQUE = word_set("has have if would may might to is are be being can")
 """Beside which a past form is no past: "if it had been", "has had", "can be found"."""
-_ASKING = word_set("so than if until once wish wished hoping wondering")
+_ASKING = word_set("so than if until before once wish wished hoping wondering")
 """Before "could" of an ability or a request: "I was hoping you could"."""
 _ABLE = word_set("feel hear sense smell see taste afford")
 """What somebody "could" do rather than what may be: "I could feel it"."""
@@ -77,6 +77,7 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         in _ABLE
         | {"you", "i", "we", "it", "they", "he", "she", "there", "no", "hardly", "barely", "never", "only", "please"}
         or (after == "not" and word_at(words, cue.last + 2) != "have")
+        or words[cue.last + 1 : cue.last + 3] == ["be", "further"]  # finds fault: "it could be further developed"
         or (_is_past(_said_to_be(words[: cue.first])) and not _is_about(words, cue))
     )
 

@@ -162,13 +162,26 @@ def _epistemic(tokens: Sequence[Token], words: Sequence[str], is_phrase: bool) -
 
 
 def _is_title(tokens: Sequence[Token], cue: Cue) -> bool:
-    """Whether the cue opens a quoted name ("Seems Like Old Times") or stands in one ("Because I Don't Know What To Do")."""
+    """Whether the cue opens a quoted name ("Seems Like Old Times") or stands in one ("Call Me Maybe", "Because I Don't Know What To Do")."""
+    if _is_named(tokens, cue):
+        return True
     opens = cue.first > 0 and tokens[cue.first - 1].word in {'"', "“", "*", "_"}
     if opens and all(token.capital for token in tokens[cue.first : cue.first + 3]):
         return True
     around = (*tokens[max(0, cue.first - 2) : cue.first], *tokens[cue.last + 1 : cue.last + 3])
     titled = [token.capital and token.word not in _I for token in around]
     return len(around) == 4 and sum(titled) >= 3 and all(token.capital for token in around)
+
+
+def _is_named(tokens: Sequence[Token], cue: Cue) -> bool:
+    """Whether the cue is large and follows a large word of its sentence, as in "Call Me Maybe" and "Kevin (Probably) Saves the World"."""
+    in_brackets = cue.first > 1 and tokens[cue.first - 1].word == "("
+    before = tokens[cue.first - 2 if in_brackets else cue.first - 1] if cue.first else None
+    if before is None or not before.capital or not tokens[cue.first].capital:
+        return False
+    return tokens[cue.first].word not in _I and (
+        not in_brackets or any(t.capital for t in tokens[cue.last + 2 : cue.last + 3])
+    )
 
 
 def _merged(words: Sequence[str], found: Sequence[_Found]) -> Iterator[_Found]:

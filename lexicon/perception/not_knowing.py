@@ -84,7 +84,8 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
             if word in FOUND_OUT or (word == "found" and not _MISSING.isdisjoint(_clause(words, index))):
                 yield index - 3, index
         elif word == "have" and word_at(words, index - 1) == "not":
-            own = not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
+            joined = word_at(words, index - 3) in {"and", "or"} and "i" in words[:index]
+            own = joined or not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
             end = _lacked(words, index) if own else None
             if end is not None and words[end - 1] != "to" and _THINGS.isdisjoint(words[end - 1 : end + 5]):
                 yield index - 1, end

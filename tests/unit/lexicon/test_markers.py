@@ -38,7 +38,7 @@ def test_the_marked_sentences_of_real_answers(half, precision, recall):
 
 
 def test_the_marked_sentences_with_varied_words():
-    """Those of licensed sources, by whose faults the rules were mended: as first met .973 and .940 (docs/evidence/markers.md)."""
+    """Those of licensed sources, by whose faults the rules were mended: as first met .966 and .942 (docs/evidence/markers.md)."""
     found = measured(
         "first",
         "second",
@@ -53,6 +53,9 @@ def test_the_marked_sentences_with_varied_words():
         "eleventh",
         "twelfth",
         "thirteenth",
+        "fourteenth",
+        "fifteenth",
+        "sixteenth",
         of=VARIED,
         key="draw",
     )
@@ -90,7 +93,9 @@ def test_wordings_of_one_marker_have_one_name(written, name):
     "We cannot find a value for y.", "Here is what kinds of models you could use.", "We will be sure to review it.",
     "I do not have any rooms available.", "A seeming contradiction is none.", "The error message indicates a fault.",
     "A probability of 1 means that the event is certain to happen.", "She hid so that nobody hunting could find her.", "There is more information in the index.",
-    'They sing "Mad Because I Don\'t Know What To Do" on it.', "No agreement could be reached.",
+    'They sing "Mad Because I Don\'t Know What To Do" on it.', "No agreement could be reached.", "Call Me Maybe is a song.",
+    "She plays in Kevin (Probably) Saves the World.", 'The killer in "I Know What You Did Last Summer" is Ben.', "It was used to indicate perfection.",
+    "The summary could be further developed.", "Years went by before these ideas could be tested.", "It is said by Popeye.",
 ])  # fmt: skip
 def test_what_looks_like_a_marker_and_is_none(text):
     """Permission, requests, others' beliefs, how often, what is possible to do."""
@@ -106,6 +111,9 @@ def test_what_looks_like_a_marker_and_is_none(text):
     ("I cannot confidently give a year.", "cannot give"), ("The answer is not clear from the text.", "not clear"), ("I'm not familiar with that song.", "not familiar"),
     ("The size cannot be determined.", "cannot be determined"), ("It was Rome, as far as I recall.", "as far as I recall"), ("I don't have a confirmed date.", "not have a confirmed"),
     ("Estimates suggesting a million are old.", "suggest"), ("It was longer, suggesting that it was older.", "suggest"), ("I think about 4 million live there.", "I think"),
+    ("Singer of it: Not sure, he was not in it.", "not sure"), ("A poem of this name: not aware of any.", "not aware"), ("There is no new series that I am aware of.", "that I am aware of"),
+    ("It has been suggested that they left.", "suggest"), ("Its origins are a bit unclear.", "bit unclear"), ("A reasonable guess is 1960.", "reasonable guess"),
+    ("I cannot browse and do not have information on her.", "not have information"),
     ("The date is **uncertain**.", "uncertain"), ("Her seemingly quiet life was none.", "seemingly"), ("The cost, if left unpaid, could double.", "could"),
     ("I don't have that date memorized, but I can look it up.", "not have that memorized"), ("I don't have her birthdate in my training data.", "not have in my data"), ("I don't have that specific score.", "not have that specific"),
     ("I don't have the exact time for the race.", "not have the exact"), ("There is no specific data available on it.", "no specific data"), ("The information about him is not readily available.", "not available"),
