@@ -88,7 +88,7 @@ def application(
         async with AsyncExitStack() as stack:
             gc.disable()  # so much is made that stays
             try:
-                reloader = await stack.enter_async_context(open_reloader(settings, config, tuple(CALIBRATING.values())))
+                reloader = await stack.enter_async_context(open_reloader(settings, config, (CALIBRATING,)))
             except Exception as failure:
                 edge.start_failure = failure
                 raise

@@ -1,6 +1,6 @@
 """What a start costs: `python -m benchmarks.performance.start [--repeats N] [--imports]`.
 
-A server is started as `hedgerow serve` starts it, on a port of the system's choice, and looked at when it says that it listens: processor time
+A server is started as `hedgerow serve` starts it once it is installed (its modules are compiled), on a port of the system's choice, and looked at when it says that it listens: processor time
 (of all its threads; it follows the machine's load less than wall time does) and resident memory. `--imports` lists what it imported.
 """
 
@@ -62,7 +62,8 @@ def resident_mb(pid: int) -> float:
 def start(path: Path, *options: str) -> tuple[Start, list[str]]:
     """Start a server and end it as soon as it listens; with what it wrote until then."""
     command = [sys.executable, *options, "-m", "hedgerow.proxy.cli", "serve", "-c", str(path)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(path.parent / "bytecode")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     began, lines = time.perf_counter(), []
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment) as running:
         assert running.stderr is not None
@@ -82,6 +83,8 @@ def table(repeats: int) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         paths = {OFF: configuration(Path(folder), "off"), ON: configuration(Path(folder), "on")}
         starts: dict[str, list[Start]] = {name: [] for name in paths}
+        for path in paths.values():
+            start(path)  # compiles the modules, as an installation does
         for _ in range(repeats):
             for name, path in paths.items():
                 starts[name].append(start(path)[0])
@@ -97,7 +100,9 @@ def table(repeats: int) -> list[str]:
 def imports(mode: str) -> list[str]:
     """What a start imports, by top-level package: milliseconds of its own modules and how many they are, the slowest first."""
     with tempfile.TemporaryDirectory() as folder:
-        _, lines = start(configuration(Path(folder), mode), "-X", "importtime")
+        path = configuration(Path(folder), mode)
+        start(path)
+        _, lines = start(path, "-X", "importtime")
     own_us: Counter[str] = Counter()
     modules: Counter[str] = Counter()
     for line in lines:

@@ -29,6 +29,7 @@ class Command(NamedTuple):
         try:
             target = getattr(import_module(module), attribute)
         finally:
+            gc.freeze()  # nor looked through when the collector runs again
             gc.enable()
         if isinstance(target, typer.Typer):
             group = get_group(target)

@@ -23,8 +23,7 @@ from hedgerow.proxy.gateway.pass_through import forward
 from hedgerow.proxy.gateway.reading import Received, received
 from hedgerow.proxy.gateway.splitting import arm_of
 from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.eligibility import is_shown_as_it_comes, nested_too_deep, replaces_calls, skip_reason
-from hedgerow.proxy.pipeline.job import Job, Unread, check, new_id
+from hedgerow.proxy.pipeline.job import Job, check, new_id
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.spending.budgets import guessed
@@ -35,8 +34,8 @@ log = structlog.get_logger(__name__)
 NO_ROUTE = Route.model_construct(name="", upstream="", mode="off")
 """Stands for the route of a request that none takes, or that was refused before one was looked for."""
 WISH = "x-hedgerow-mode"
-CALIBRATING = {kind: f"hedgerow.proxy.gateway.{kind}" for kind in ("shadow", "buffered", "append")}
-"""What answers calibrated requests. Loaded with a route's pipeline, because they bring the mathematics along."""
+CALIBRATING = "hedgerow.proxy.gateway.calibrating"
+"""What answers calibrated requests. Loaded with a route's pipeline, because it brings the mathematics along."""
 
 
 class Edge:
@@ -162,13 +161,13 @@ async def _decide(exchange: Exchange, services: Services, run: Run, caller: Call
         return await _unless_gone(exchange, came.data, work)
 
     data = cast(bytes, came.data)
-    reason = _why_passed(run.job, data, fault)
+    calibrating = import_module(CALIBRATING)  # loaded beside the route's pipeline: see app.py
+    reason = calibrating.why_passed(run.job, data, fault)
     if reason is None and services.settings.budgets:
         reason = await _over_budget(services, run, len(data))
     if reason is not None:
         return await exchange.unless_gone(forward(exchange, services, run, data, reason, marked=mode == "on"))
-    module = import_module(CALIBRATING[_way(run.job)])  # loaded beside the route's pipeline: see app.py
-    return await exchange.unless_gone(module.answer(exchange, services, run, data))
+    return await exchange.unless_gone(calibrating.answer(exchange, services, run, data))
 
 
 def _admitted(exchange: Exchange, services: Services, run: Run) -> Caller:
@@ -195,19 +194,6 @@ def _fault(path: str, came: Received, max_messages: int) -> BadRequest | None:
     return came.fault
 
 
-def _why_passed(job: Job, data: bytes, fault: BadRequest | None) -> str | None:
-    """Why a request for text is passed on as it is; None where it is calibrated.
-
-    Raises:
-        BadRequest: no upstream could make anything of it. In shadow, which changes nothing, the upstream says so.
-    """
-    if fault is None:
-        return Reason.NESTED_TOO_DEEP if nested_too_deep(data, job.body) else skip_reason(job)
-    if job.mode == "on" and not isinstance(fault, Unread):
-        raise fault
-    return fault.code
-
-
 async def _over_budget(services: Services, run: Run, size: int) -> str | None:
     """Why a request of so many bytes is passed on plain; None where its budgets allow calibrating it, with fewer answers over a soft one."""
     job, sampling = run.job, run.job.route.sampling
@@ -222,14 +208,6 @@ async def _over_budget(services: Services, run: Run, size: int) -> str | None:
     if allowed.samples is not None:
         run.take(job.drawing_fewer(allowed.samples))
     return allowed.reason
-
-
-def _way(job: Job) -> str:
-    """How a request is calibrated, by its key in `CALIBRATING`."""
-    if job.mode == "shadow":
-        return "shadow"
-    appends = (job.route.stream == "append" and not replaces_calls(job)) or is_shown_as_it_comes(job)
-    return "append" if job.body.get("stream") and appends else "buffered"
 
 
 async def _unless_gone(

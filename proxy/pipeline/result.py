@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hedgerow.calibration import Beta
 from hedgerow.lexicon import Match
-from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.spending.prices import Prices, total
@@ -145,6 +144,7 @@ class _Known(NamedTuple):
         claims: of a long answer, what its draft claims and how sure each claim is.
         held_against: indices of the samples that the claims' `borne_out` speaks of, in its order.
         each: where the client asked for several choices, how sure each of them is that could be measured.
+        language: of the draft, once it is worded; None where it is none that can be taken apart.
         promised: what is promised of the answer; None where its route promises nothing, or it has no confidence.
         hedges: the retrieved hedges, nearest first.
         escalated: the stronger model's completion, where it was asked.
@@ -172,6 +172,7 @@ class _Known(NamedTuple):
     claims: tuple[ClaimConfidence, ...] = ()
     held_against: tuple[int, ...] = ()
     each: tuple[ChoiceConfidence, ...] = ()
+    language: str | None = None
     promised: Promised | None = None
     hedges: tuple[Match, ...] = ()
     rewording: Rewording | None = None
@@ -283,11 +284,6 @@ class Run:
         self._result: Result | None = (
             None  # made when it is asked for: a request that is passed on needs its last one only
         )
-
-    @cached_property
-    def language(self) -> str | None:
-        """The language of the draft, asked for once it is settled; None where it is none that can be taken apart."""
-        return known_language_of(self.result.draft or "", self.job.question)
 
     @property
     def result(self) -> Result:

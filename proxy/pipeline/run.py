@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import structlog
 
 from hedgerow.lexicon.perception.markers import SEVERAL, marker_of
+from hedgerow.lexicon.text.language import known_language_of
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import Internal, ProxyError, StepFailed, UpstreamTimeout
 from hedgerow.proxy.outcomes import Reason, Status
@@ -30,7 +31,7 @@ from hedgerow.proxy.pipeline.eligibility import (
 )
 from hedgerow.proxy.pipeline.fields import is_structured, measure_fields
 from hedgerow.proxy.pipeline.long import claims_of_long, measure_long
-from hedgerow.proxy.pipeline.result import Run
+from hedgerow.proxy.pipeline.result import Result, Run
 from hedgerow.proxy.pipeline.sampling.drawing import draw_answers, draw_own
 from hedgerow.proxy.pipeline.several import measure_choices
 from hedgerow.proxy.pipeline.short import measure_short
@@ -80,7 +81,7 @@ async def ended(run: Run, work: Coroutine[Any, Any, None], reader: Reader = perc
         failure = _degrade(run, error, limit.expired())
         if not run.result.drawn.choices:
             raise failure from (None if failure is error else error)
-    run.learn(**await _as_read(run, reader))
+    run.learn(**await _as_read(run.result, reader))
 
 
 async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None, *, is_eligible: bool) -> None:
@@ -149,14 +150,14 @@ def _degrade(run: Run, error: Exception, expired: bool) -> ProxyError:
     return Internal("no answer could be drawn", code=run.result.reason)
 
 
-async def _as_read(run: Run, reader: Reader) -> dict[str, Any]:
+async def _as_read(result: Result, reader: Reader) -> dict[str, Any]:
     """What a reader makes of an answer that has a confidence, by the names of `Result`: how sure the draft's own words sound and by which
     marker, and, where the draft stands as it was, the same of the final words.
     """
-    result, draft = run.result, run.result.draft
+    draft = result.draft
     if result.confidence is None or draft is None:
         return {}
-    language = run.language
+    language = result.language or known_language_of(draft, result.job.question)
     worded = result.rewording.perceived if result.rewording is not None and result.text == draft else None
     own = worded if worded is not None else await aside(len(draft), reader, draft, language)
     known: dict[str, Any] = {"own": own}

@@ -55,14 +55,15 @@ async def word(run: Run, wording: RouteWording, measured: Measured, draft: str, 
         StepFailed: a step could not be done.
     """
     confidence = measured.confidence
-    run.learn(confidence=confidence)
+    language = known_language_of(draft, run.job.question)
+    run.learn(confidence=confidence, language=language)
     standing = wording.standing(confidence.map_id, confidence.signal)
     if standing is not None:
-        run.learn(promised=Promised(None, reason=standing.reason or Uncovered.FAILED, language=run.language))
+        run.learn(promised=Promised(None, reason=standing.reason or Uncovered.FAILED, language=language))
     await _worded(run, wording, measured, draft, standing, may_replace=may_replace)
     if standing is not None:
         decided = run.result.reason not in _LEFT_ALONE
-        run.learn(promised=promised(standing, run.result, run.language, decided=decided, may_replace=may_replace))
+        run.learn(promised=promised(standing, run.result, language, decided=decided, may_replace=may_replace))
 
 
 _LEFT_ALONE = frozenset({Reason.MACHINE_READ, Reason.LOGPROBS, Reason.CITATIONS, Reason.NOT_MEASURED})
@@ -90,7 +91,8 @@ async def _worded(
         target = worded_at(standing, measured.confidence, job.route.rewriting.word_at)
         if not await decide(run, wording, ruling.action, may_replace=may_replace):
             return None
-    if run.language not in job.route.rewriting.languages:
+    language = run.result.language
+    if language not in job.route.rewriting.languages:
         return run.end(Status.UNHEDGED, Reason.UNKNOWN_LANGUAGE)
 
     with run.step("retrieve"):
@@ -105,7 +107,7 @@ async def _worded(
             draft,
             target,
             hedges,
-            language=run.language,
+            language=language,
             must_hedge=ruling.must_hedge,
             said=ending(job.last_answer),
         )

@@ -1,0 +1,37 @@
+"""Requests on routes that calibrate: which of them are calibrated, and in which way."""
+
+from __future__ import annotations
+
+from hedgerow.proxy.errors import BadRequest
+from hedgerow.proxy.gateway import append, buffered, shadow
+from hedgerow.proxy.gateway.exchange import Exchange
+from hedgerow.proxy.outcomes import Reason
+from hedgerow.proxy.pipeline.eligibility import is_shown_as_it_comes, nested_too_deep, replaces_calls, skip_reason
+from hedgerow.proxy.pipeline.job import Job, Unread
+from hedgerow.proxy.pipeline.result import Run
+from hedgerow.proxy.services.services import Services
+
+
+def why_passed(job: Job, data: bytes, fault: BadRequest | None) -> str | None:
+    """Why a request for text is passed on as it is; None where it is calibrated.
+
+    Raises:
+        BadRequest: no upstream could make anything of it. In shadow, which changes nothing, the upstream says so.
+    """
+    if fault is None:
+        return Reason.NESTED_TOO_DEEP if nested_too_deep(data, job.body) else skip_reason(job)
+    if job.mode == "on" and not isinstance(fault, Unread):
+        raise fault
+    return fault.code
+
+
+async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) -> None:
+    """Answer a request that is calibrated: beside its plain answer, after it, or in its place."""
+    job = run.job
+    appends = (job.route.stream == "append" and not replaces_calls(job)) or is_shown_as_it_comes(job)
+    if job.mode == "shadow":
+        await shadow.answer(exchange, services, run, body)
+    elif job.body.get("stream") and appends:
+        await append.answer(exchange, services, run, body)
+    else:
+        await buffered.answer(exchange, services, run, body)
