@@ -55,7 +55,7 @@ FILTERS: dict[str, tuple[dict[str, Any], ...]] = {
 
 
 def rows(
-    count: int, rng: np.random.Generator, now: float, days: int = DAYS
+    count: int, rng: np.random.Generator, now: float, days: float = DAYS
 ) -> Iterator[tuple[list[Any], list[Any], list[Any]]]:
     """Parameters for the three tables, a batch at a time."""
     moments = np.sort(now - 86_400.0 * days * rng.random(count))

@@ -12,7 +12,7 @@ import itertools
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -192,6 +192,13 @@ def measure(engine: sa.Engine) -> list[str]:
     ]  # fmt: skip
 
 
+def put(marks: tuple[str, str], lines: Sequence[str]) -> None:
+    """Lines in the place of those that stand between two marks of the document."""
+    head, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(marks[0])
+    after = rest.partition(marks[1])[2]
+    DOCUMENT.write_text("\n".join([head + marks[0], "", *lines, "", marks[1] + after]), encoding="utf-8")
+
+
 def main() -> None:
     """Measure, print; with `--write` into the document."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -206,10 +213,7 @@ def main() -> None:
         engine.dispose()
     print("\n".join(lines))
     if chosen.write:
-        head, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(MARKS[0])
-        after = rest.partition(MARKS[1])[2]
-        text = "\n".join([head + MARKS[0], "", *lines, "", MARKS[1] + after])
-        DOCUMENT.write_text(text, encoding="utf-8")
+        put(MARKS, lines)
 
 
 if __name__ == "__main__":

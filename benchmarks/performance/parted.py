@@ -1,0 +1,102 @@
+"""The audit's large tables partitioned by month on PostgreSQL, and a month that is dropped: a design, simulated by `benchmarks.performance.partitions`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import sqlalchemy as sa
+
+from hedgerow.proxy.audit import chain
+from hedgerow.proxy.audit.chain import Head
+from hedgerow.proxy.audit.engine import transaction
+from hedgerow.proxy.audit.hours import drop_sums
+from hedgerow.proxy.audit.tables import answers, chains, changes, claim_verdicts, hours, metadata, texts, verdicts
+
+PARTED = {answers: "id", texts: "answer_id", verdicts: "answer_id", claim_verdicts: "answer_id"}
+"""The large tables, and the column that says of which month a row is; each after those that it refers to."""
+REST = "rest"
+"""Of the partition that takes what no other one does: without it a row of a month that nobody made a partition for would be refused, and lost."""
+
+
+def first_id(moment: float) -> str:
+    """No id of this moment or a later one is smaller, and every earlier one is."""
+    return f"hr_{round(moment * 1000):011x}"
+
+
+def partition(table: sa.Table, begin: float) -> str:
+    """The name of the partition that begins then."""
+    return f"{table.name}_{datetime.fromtimestamp(begin, UTC):%Y_%m_%d}"
+
+
+def create(connection: sa.Connection, begins: Sequence[float]) -> None:
+    """The large tables, with a partition between each of these moments and the next; the store's start makes the others.
+
+    They are as `tables.py` has them, but for two: a primary or unique key must hold the column that parts the table, so that verdicts have the key (id,
+    answer_id), and a place in a chain is unique within each month. `verify` finds one that is taken in two.
+    """
+    parted = sa.MetaData(naming_convention=metadata.naming_convention)
+    copies = [table.to_metadata(parted) for table in PARTED]
+    for table, column in zip(copies, PARTED.values(), strict=True):
+        table.dialect_options["postgresql"]["partition_by"] = f"RANGE ({column})"
+        if column not in table.primary_key.columns:
+            table.c[column].primary_key = table.c.id.autoincrement = True
+            table.append_constraint(sa.PrimaryKeyConstraint(table.c.id, table.c[column]))
+    places = next(index for index in copies[0].indexes if index.name == "ix_answers_chain")
+    copies[0].indexes.remove(places)
+    parted.create_all(connection)
+    for table in PARTED:
+        connection.exec_driver_sql(f"CREATE TABLE {table.name}_{REST} PARTITION OF {table.name} DEFAULT")
+        for begin, end in pairwise(begins):
+            bounds = f"FROM ('{first_id(begin)}') TO ('{first_id(end)}')"
+            connection.exec_driver_sql(
+                f"CREATE TABLE {partition(table, begin)} PARTITION OF {table.name} FOR VALUES {bounds}"
+            )
+    for name in [f"{answers.name}_{REST}", *(partition(answers, begin) for begin in begins[:-1])]:
+        connection.exec_driver_sql(f"CREATE UNIQUE INDEX ON {name} (writer, route, seq)")
+
+
+def drop_month(engine: sa.Engine, begin: float, end: float, key: bytes) -> tuple[int, int]:
+    """Drop the oldest month, as retention would delete its rows; how many went, and how many stay for a while.
+
+    Those stay whose place in their chain is behind a row of a later month: a chain is cut at its beginning only. They move to the partition of the rest,
+    from where the next month's drop, or retention, takes them. Hours are let go before the tables are locked, as whoever writes late rows does.
+    """
+    with transaction(engine, "write") as connection:
+        drop_sums(connection, connection.execute(sa.select(hours.c.hour).where(hours.c.hour <= end)).scalars().all())
+        connection.exec_driver_sql(f"LOCK TABLE {', '.join(table.name for table in PARTED)} IN ACCESS EXCLUSIVE MODE")
+        gone, staying = _move_starts(connection, first_id(end), key)
+        for table, column in PARTED.items():
+            kept = sa.select(table).where(table.c[column].in_(staying))
+            kept = kept.compile(connection, compile_kwargs={"literal_binds": True})
+            connection.exec_driver_sql(f"CREATE TEMP TABLE kept_{table.name} ON COMMIT DROP AS {kept}")
+        for table, column in reversed(PARTED.items()):
+            connection.exec_driver_sql(f"DELETE FROM {table.name}_{REST} WHERE {column} < '{first_id(end)}'")
+            connection.exec_driver_sql(f"ALTER TABLE {table.name} DETACH PARTITION {partition(table, begin)}")
+            connection.exec_driver_sql(f"DROP TABLE {partition(table, begin)}")
+        for table in PARTED:
+            connection.exec_driver_sql(f"INSERT INTO {table.name} SELECT * FROM kept_{table.name}")
+        change = {"created_at": time.time(), "actor": "benchmark", "what": "purge", "note": f"{gone} rows of a month"}
+        connection.execute(sa.insert(changes).values(change))
+    return gone, len(staying)
+
+
+def _move_starts(connection: sa.Connection, end: str, key: bytes) -> tuple[int, list[str]]:
+    """Move the start of every chain behind its last row that goes with this id's month; how many rows go, and the ids of those that have to stay."""
+    a, gone, staying = answers.c, 0, list[str]()
+    for at in connection.execute(sa.select(chains)).all():
+        of_chain = (a.writer == at.writer, a.route == at.route if at.route else a.route.is_(None))
+        old = sa.and_(*of_chain, a.id < end)
+        young = connection.execute(sa.select(sa.func.min(a.seq)).where(*of_chain, a.id >= end)).scalar()
+        until = at.last_seq + 1 if young is None else young
+        staying += connection.execute(sa.select(a.id).where(old, a.seq > until)).scalars()
+        goes = sa.select(a.seq, a.hash).where(old, a.seq < until).order_by(a.seq.desc()).limit(1)
+        if (last := connection.execute(goes).first()) is not None:
+            seal = chain.seal(at.writer, at.route, "start", Head(last.seq, last.hash), key)
+            moved = {"start_seq": last.seq, "start_hash": last.hash, "start_seal": seal}
+            place = (chains.c.writer == at.writer, chains.c.route == at.route)
+            connection.execute(sa.update(chains).where(*place).values(moved))
+            gone += last.seq - at.start_seq
+    return gone, staying
