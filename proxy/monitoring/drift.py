@@ -95,6 +95,11 @@ class Inputs:
     until: float = 0.0
     shift: float | None = None
 
+    @property
+    def end(self) -> float:
+        """The first moment whose raw confidences are to be read."""
+        return max(self.since, float(np.nextafter(self.until, np.inf)))
+
     def and_settled(self, asked_at: Columns, test: InputTest | None, before: float) -> Inputs:
         """With those of the windows after them whose answers were all asked for before a moment."""
         ends = asked_at[self.size - 1 :: self.size]
@@ -161,11 +166,10 @@ def _examine(
     since = max((alarm.cleared_at for alarm in past if alarm.cleared_at is not None), default=0.0)
     labelled = read_labelled(engine, route=route.name, map_id=map_id, kinds=drift.kinds, verdicts_since=since)
     outcomes = _outcomes(drift, fitted, labelled)
-    seen = Inputs(since, drift.window)
-    if (before := inputs.get(map_id, seen)).since == since and before.size == drift.window:
-        seen = before
-    unseen = max(since, float(np.nextafter(seen.until, np.inf)))
-    asked_at, raw = read_raw_means(engine, route=route.name, map_id=map_id, since=unseen)
+    seen = inputs.get(map_id)
+    if seen is None or (seen.since, seen.size) != (since, drift.window):
+        seen = Inputs(since, drift.window)
+    asked_at, raw = read_raw_means(engine, route=route.name, map_id=map_id, since=seen.end)
     test = _test_inputs(drift, fitted, raw, seen.windows)
     standing = {alarm.kind for alarm in past if alarm.cleared_at is None}
     standing |= _raise(engine, drift, route, map_id, outcomes, test)
