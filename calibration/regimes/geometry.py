@@ -141,8 +141,8 @@ def learn_field(
 
     Notes
     -----
-    **Source**: arXiv 2605.13484, equations 2 to 6, appendix B and D. **Deviates**: none with the default `Training`; the bandwidths and
-    penalties are not published and are the caller's.
+    **Source**: arXiv 2605.13484, equations 2 to 6, appendix B and D. **Deviates**: dropout stands before the projection as well, and a last
+    batch of less than half the size is left out. The bandwidths and penalties are not published and are the caller's.
 
     Raises
     ------

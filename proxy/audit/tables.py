@@ -100,29 +100,19 @@ answers = sa.Table(
     sa.Index("ix_answers_chain", "writer", "route", "seq", unique=True),
 )
 
-sa.Index(
-    "ix_answers_key_created_at",
-    answers.c.key,
-    answers.c.created_at,
-    sqlite_where=answers.c.key.is_not(None),
-    postgresql_where=answers.c.key.is_not(None),
-)
 
-sa.Index(
-    "ix_answers_measured",
-    *(answers.c[name] for name in ("created_at", "route", "raw_alpha", "raw_beta", "alpha", "beta")),
-    *(answers.c[name] for name in ("perceived_alpha", "perceived_beta", "own_alpha", "own_beta")),
-    *(answers.c[name] for name in ("status", "own_marker", "hedge")),
-    sqlite_where=answers.c.raw_alpha.is_not(None),
-    postgresql_where=answers.c.raw_alpha.is_not(None),
-)
-"""All that the pages read of answers with a confidence: how sure they sounded, and with which markers."""
-sa.Index(
-    "ix_answers_arm",
-    answers.c.route,
-    answers.c.arm,
-    sqlite_where=answers.c.arm.is_not(None),
-    postgresql_where=answers.c.arm.is_not(None),
+def _index_answers_with(given: str, name: str, *columns: str) -> None:
+    """Index the answers in which a column is given: in most it is null."""
+    where = answers.c[given].is_not(None)
+    sa.Index(name, *(answers.c[column] for column in columns), sqlite_where=where, postgresql_where=where)
+
+
+_index_answers_with("key", "ix_answers_key_created_at", "key", "created_at")
+_index_answers_with("arm", "ix_answers_arm", "route", "arm")
+# all that the pages read of answers with a confidence: how sure they sounded, and with which markers
+_index_answers_with(
+    *("raw_alpha", "ix_answers_measured", "created_at", "route", "raw_alpha", "raw_beta", "alpha", "beta"),
+    *("perceived_alpha", "perceived_beta", "own_alpha", "own_beta", "status", "own_marker", "hedge"),
 )
 
 texts = sa.Table(

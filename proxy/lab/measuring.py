@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import anyio
@@ -89,48 +89,66 @@ async def measure_several(
     place: Place = HERE,
 ) -> dict[str, Records]:
     """The columns of each signal by its name, all on the rows that have them all; as `measure`. `place`: who groups the answers."""
-    settled: list[tuple[list[Beta], bool]] = []
-    questions: list[str] = []
-    models: set[str] = set()
-    graded_by: set[str] = set()
-    bad: list[BadRow] = []
-    unsettled = other_signal = stated = most = 0
+    gathered = _Gathered()
     async with place.workers(nothing) as workers:
         async for row, raw, correct in workers.each(partial(_settle_usable, equivalence, signals), rows):
             on_row()
-            if isinstance(row, BadRow):
-                bad.append(row)
-            elif not raw:
-                other_signal += 1
-            elif correct is None:
-                unsettled += 1
-            else:
-                settled.append((raw, correct))
-                questions.append(row.question)
-                models.add(row.model)
-                if isinstance(row, Sampled):
-                    most = max(most, len(row.samples))
-                    graded_by |= {row.gold_name} - {""} if row.correct is None and not row.labels else set()
-                else:
-                    stated += row.stated
-    common = Records(
-        alpha=np.empty(0),
-        beta=np.empty(0),
-        correct=np.array([correct for _, correct in settled], dtype=np.float64),
-        questions=tuple(questions),
-        model=models.pop() if len(models) == 1 else "",
-        bad=tuple(bad),
-        unsettled=unsettled,
-        other_signal=other_signal,
-        stated=stated,
-        most_samples=most,
-        graded_by=tuple(sorted(graded_by)),
-    )
-    records = {}
-    for i, signal in enumerate(signals):
-        columns = np.array([(raw[i].alpha, raw[i].beta) for raw, _ in settled], dtype=np.float64).reshape(-1, 2)
-        records[signal.name] = replace(common, alpha=columns[:, 0], beta=columns[:, 1])
-    return records
+            gathered.add(row, raw, correct)
+    return gathered.records([signal.name for signal in signals])
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Rows as they are measured; see `Records`."""
+
+    raw: list[list[Beta]] = field(default_factory=list)
+    correct: list[bool] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    models: set[str] = field(default_factory=set)
+    graded_by: set[str] = field(default_factory=set)
+    bad: list[BadRow] = field(default_factory=list)
+    unsettled: int = 0
+    other_signal: int = 0
+    stated: int = 0
+    most_samples: int = 0
+
+    def add(self, row: Row | BadRow, raw: list[Beta], correct: bool | None) -> None:
+        """Take in a row; without a confidence it is of another signal."""
+        if isinstance(row, BadRow):
+            self.bad.append(row)
+        elif not raw:
+            self.other_signal += 1
+        elif correct is None:
+            self.unsettled += 1
+        else:
+            self._keep(row, raw, correct)
+
+    def _keep(self, row: Row, raw: list[Beta], correct: bool) -> None:
+        self.raw.append(raw)
+        self.correct.append(correct)
+        self.questions.append(row.question)
+        self.models.add(row.model)
+        if isinstance(row, Measured):
+            self.stated += row.stated
+            return
+        self.most_samples = max(self.most_samples, len(row.samples))
+        if row.correct is None and not row.labels and row.gold_name:
+            self.graded_by.add(row.gold_name)
+
+    def records(self, signals: Sequence[str]) -> dict[str, Records]:
+        """The columns of each signal by its name."""
+        betas = np.array([[(b.alpha, b.beta) for b in raw] for raw in self.raw], np.float64).reshape(
+            -1, len(signals), 2
+        )
+        correct = np.array(self.correct, dtype=np.float64)
+        model = next(iter(self.models)) if len(self.models) == 1 else ""
+        return {
+            name: Records(
+                betas[:, i, 0], betas[:, i, 1], correct, tuple(self.questions), model, tuple(self.bad), self.unsettled, self.other_signal,
+                self.stated, self.most_samples, tuple(sorted(self.graded_by)),
+            )
+            for i, name in enumerate(signals)
+        }  # fmt: skip
 
 
 async def _settle_usable(
