@@ -94,7 +94,9 @@ def evaluate(
         raise RangeError(f"train_fraction must be in (0, 1), got {train_fraction!r}")
     train = first_part(y.size, train_fraction)
     if train == 0:
-        raise NotEnoughData(f"a fraction of {train_fraction} of {y.size} records leaves none to fit on")
+        raise NotEnoughData(
+            f"train_fraction {train_fraction:g} of {y.size} labelled answers leaves none to fit on; label more of them"
+        )
     fitted = fit_map(kind, a[:train], b[:train], y[:train], **options)
     a, b, y = a[train:], b[train:], y[train:]
     mapped = apply_map(fitted.map, a, b)

@@ -22,9 +22,8 @@ def require_two_classes(mean: FloatArray, correct: FloatArray) -> None:
     """Raise `NotEnoughData` where nothing can be learned: one class, or one confidence for all."""
     right = int(correct.sum())
     if right in (0, len(correct)):
-        raise NotEnoughData(
-            f"all {len(correct)} answers are {'right' if right else 'wrong'}: a map needs right and wrong ones"
-        )
+        whose = "the only answer is" if len(correct) == 1 else f"all {len(correct)} answers are"
+        raise NotEnoughData(f"{whose} {'right' if right else 'wrong'}: a map needs right and wrong ones")
     if mean.min() == mean.max():
         raise NotEnoughData(f"all {len(mean)} confidences are {mean[0]:.6g}: nothing can be learned from their order")
 

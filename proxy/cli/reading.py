@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Annotated
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, BinaryIO
 
 import anyio
 import orjson
 import typer
 
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, one_sentence, stop
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, one_sentence, stop, unreadable
 from hedgerow.proxy.cli.judging import Judge, RouteName, Way, judging
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.lab import reading
@@ -19,29 +21,47 @@ from hedgerow.proxy.outcomes import explain
 from hedgerow.proxy.types import Json
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line. The only form there is.")]
+Data = Annotated[Path | None, typer.Option(help="A file of such lines. Unset: standard input.")]
 Measure = Callable[[object, Judging], Awaitable[tuple[Json, str | None]]]
 
 
 def confidence(
-    as_json: AsJson = True, judge: Judge = "none", route: RouteName = None, config: ConfigPath = CONFIG
+    data: Data = None,
+    as_json: AsJson = True,
+    judge: Judge = "none",
+    route: RouteName = None,
+    config: ConfigPath = CONFIG,
 ) -> None:
-    """Read {question, samples} a line from standard input (samples: a list of texts), print {draft, mean, alpha, beta, groups}: raw, before any map."""
-    _measure_lines(reading.confidence, Way(judge, route, config))
+    """Read {question, samples} a line (samples: a list of texts), print {draft, mean, alpha, beta, groups}: raw, before any map."""
+    _measure_lines(reading.confidence, data, Way(judge, route, config))
 
 
-def claims(as_json: AsJson = True, judge: Judge = "none", route: RouteName = None, config: ConfigPath = CONFIG) -> None:
+def claims(
+    data: Data = None,
+    as_json: AsJson = True,
+    judge: Judge = "none",
+    route: RouteName = None,
+    config: ConfigPath = CONFIG,
+) -> None:
     """Read {question, answer, samples, claims} a line (claims may be left out), print each claim with {text, mean, alpha, beta, by}: raw, before any map."""
-    _measure_lines(reading.claims, Way(judge, route, config))
+    _measure_lines(reading.claims, data, Way(judge, route, config))
 
 
-def _measure_lines(measure: Measure, way: Way) -> None:
-    with one_sentence():
-        anyio.run(_each_line, measure, way)
+def _measure_lines(measure: Measure, data: Path | None, way: Way) -> None:
+    with one_sentence(), nullcontext(sys.stdin.buffer) if data is None else _opened(data) as lines:
+        anyio.run(_each_line, measure, lines, way)
 
 
-async def _each_line(measure: Measure, way: Way) -> None:
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        unreadable(path, error)
+
+
+async def _each_line(measure: Measure, lines: BinaryIO, way: Way) -> None:
     async with judging(reading, way) as made:
-        for number, line in enumerate(sys.stdin.buffer, start=1):
+        for number, line in enumerate(lines, start=1):
             if line.strip():
                 await _one_line(measure, made, number, line)
 

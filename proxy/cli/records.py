@@ -53,6 +53,8 @@ def report_records(records: Records, path: Path, signal: str, skip_bad: bool) ->
         typer.echo(f"left out: {counted(records.unsettled, 'row')} without a label", err=True)
     if records.other_signal:
         typer.echo(f"left out: {counted(records.other_signal, 'row')} of another signal than {signal}", err=True)
+    if not others and not records.bad:
+        stop(f"{path}: contains no row")
     if not records.correct.size:
         stop(
             f"{path}: no row says whether an answer was right beside its confidence or answers; docs/calibration.md says what a row may hold"
@@ -63,6 +65,7 @@ def report_records(records: Records, path: Path, signal: str, skip_bad: bool) ->
             "'confidence' in each row"
         )
     if records.stated:
-        typer.echo(f"{records.stated} confidences are single numbers, taken as worth {WORTH:g} answers each", err=True)
+        what = "confidence is a single number" if records.stated == 1 else "confidences are single numbers"
+        typer.echo(f"{records.stated} {what}, taken as worth {WORTH:g} answers each", err=True)
     if by := [name for name in records.graded_by if name != "gold"]:
         typer.echo(f"answers are graded by {', '.join(map(repr, by))}, taken as the right answers", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,6 +57,17 @@ def test_a_line_that_cannot_be_measured_is_named(row: Any, message: str) -> None
     done = run("confidence", row)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+def test_the_lines_may_come_from_a_file(tmp_path: Path) -> None:
+    """As with every other command that measures recorded answers; a file that is not there is named."""
+    file = tmp_path / "answers.jsonl"
+    file.write_text(json.dumps({"samples": ["Canberra", "Sydney"]}) + "\n")
+    done = CliRunner().invoke(app, ["confidence", "--data", str(file)])
+    assert json.loads(done.stdout)["groups"] == [[0], [1]]
+    absent = CliRunner().invoke(app, ["claims", "--data", str(tmp_path / "absent.jsonl")])
+    assert absent.exit_code == 2
+    assert "absent.jsonl: cannot be read: No such file or directory" in absent.stderr
 
 
 @pytest.mark.skipif(missing() is not None, reason=missing() or "")

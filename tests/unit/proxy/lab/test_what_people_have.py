@@ -131,6 +131,13 @@ def test_confidence_and_label_in_any_file_give_the_same_figures(tmp_path, ending
     assert document["smooth_ece"]["before"] == pytest.approx(relplot.smECE(p[90:], y[90:]), abs=0.005)
 
 
+@pytest.mark.parametrize("text", ["", "confidence,correct\n"])
+def test_a_file_without_rows_is_called_that(text, tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text(text)
+    assert "answers.csv: contains no row" in run("evaluate", "--data", path, code=2).stderr
+
+
 @pytest.mark.parametrize("library", [pd, pl])
 def test_frames_give_the_same_columns_as_their_rows(library):
     """Lists, numbers and empty cells as each library holds them."""
