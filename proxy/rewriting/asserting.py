@@ -26,7 +26,7 @@ _OWN_DOUBT = re.compile(
     rf"(?<!\bI )\bcould\b(?! \d| (?:(?:also|already|even|only) )?{_ABLE}\b)|\b(?:less|more) likely to\b(?![^.;]*\bthan\b)|"
     r"(?<!\bI )\b(?:might|(?-i:may)|must)\b(?! \d)|\b(?:seems?|looks?|sounds?) like\b|\b(?:appears?|seems?|seemed|appeared) (?:not )?to\b|\blikely (?:not )?to (?:be|have)\b|"
     r"\bunless\b|\bneither\b|, no doubt\b|% (?:chance|probability)|\.\.\.|…|"
-    r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially|(?:said|reported|rumou?red|alleged) to|it is (?:\w+ )?(?:believed|thought|said|assumed) that|(?:is|are|was|were) (?:\w{1,15} )?(?:believed|thought|assumed|presumed) to|(?:clearly|obviously) (?:the|an?))\b|, of course\b",
+    r"\b(?:unlikely|reportedly|allegedly|supposedly|arguably|potentially|(?:said|reported|rumou?red|alleged) to|it is (?:\w+ )?(?:accepted|agreed|believed|thought|said|assumed) that|(?:sources|records|reports|accounts) (?:indicate|suggest|say)|(?:is|was) (?:\w{1,15} )?(?:considered|regarded) (?:to be |as )?one of the|(?:is|are|was|were) (?:\w{1,15} )?(?:believed|thought|assumed|presumed) to|(?:clearly|obviously) (?:the|an?))\b|, of course\b",
     re.IGNORECASE,
 )
 """Doubt that is part of what a sentence says ("It might be X"): without it the sentence would say something else. "Theresa May" has none,

@@ -207,6 +207,8 @@ _COSTS: tuple[tuple[float, Callable[[_Option], object]], ...] = (
     (0.05, lambda o: o.frame.kind == "modal" and not o.frame.text.endswith(" to") and _names_something(o.sentence)),
     # "It seems likely that as a soft metal, ...", "However, quite possibly, ...": two openings in a row
     (0.05, lambda o: o.frame.kind == "clause" and (_INTRODUCED.match(o.sentence.body) or (o.sentence.head and o.frame.text.endswith(", {clause}")))),
+    # "There is a chance that if you mean the economist, ...": a condition holds for certain
+    (0.1, lambda o: o.frame.kind == "clause" and _CONDITIONAL.match(o.sentence.body)),
     # "Very likely in Greek, the term is ..."
     (0.05, lambda o: o.frame.kind == "adverb" and _INTRODUCED.match(o.sentence.body) and frames.disturbs_start(o.worded, o.sentence)),
     # "It could have been played by Jones" is said of what did not happen, "Treaties may be ratified by the President" of what is allowed

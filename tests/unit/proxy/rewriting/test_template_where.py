@@ -64,6 +64,9 @@ def test_a_name_is_no_doubt() -> None:
         "Neither 9 nor 15 is prime.",
         "It is Canberra, no doubt about it, as everybody knows.",
         "It was... Brahms.",
+        "It is widely accepted that Elvis sold the most records.",
+        "Most sources indicate she taught there from 1980 to 1984.",
+        "The prize is considered one of the most prestigious in the world.",
     ],
 )
 def test_doubt_about_a_part_or_of_another_is_not_the_answers_own(draft: str) -> None:
