@@ -142,13 +142,15 @@ def _log_bets(p: FloatArray, y: FloatArray, maps: Sequence[tuple[float, float]])
     return bets
 
 
-def information(mean: ArrayLike) -> tuple[float, float, float]:
+def information(mean: ArrayLike, weights: ArrayLike | None = None) -> tuple[float, float, float]:
     """How precisely the answers of a fit place a Platt map on top of the fitted one: its Fisher information at the identity.
 
     Parameters
     ----------
     mean : array_like, shape (n,)
         Fitted means of the answers that the map was learned from, in [0, 1].
+    weights : array_like, shape (n,), optional
+        >= 0: how many answers each stands for; one by default.
 
     Returns
     -------
@@ -162,7 +164,7 @@ def information(mean: ArrayLike) -> tuple[float, float, float]:
     """
     p = np.atleast_1d(probabilities("mean", mean))
     odds = np.clip(special.logit(p), -_MAX_LOG_ODDS, _MAX_LOG_ODDS)
-    weight = p * (1.0 - p)
+    weight = p * (1.0 - p) * (1.0 if weights is None else numbers("weights", weights))
     return float(weight @ odds**2), float(weight @ odds), float(weight.sum())
 
 

@@ -66,7 +66,8 @@ def fit_map(
         Bootstrap resamples for the intervals of what the cross-validation finds changed, 0 for none; those of the headline metrics alone, as
         wide as `shared_training` says.
     **options
-        Options of the kind, as of its class's `learn`: `allow_negative_slope` of the Platt maps, `bins` of the histogram.
+        Options of the kind, as of its class's `learn`: `allow_negative_slope` of the Platt maps, `bins` of the histogram, `weights` of every kind
+        (with `folds=0`: they are not dealt into folds).
 
     Returns
     -------
@@ -94,19 +95,23 @@ def fit_map(
     a, b, y = beta_sample(alpha, beta, correct)
     learned = learn(a / (a + b), y)
     validation, remarks = _cross_validate(learn, (a, b, y), folds, measured_by, resamples) if folds else ({}, ())
-    fitted = described(learned, (a, b, y), signal, model)
+    fitted = described(learned, (a, b, y), signal, model, options.get("weights"))
     notes = (*learned.notes, *remarks)
     return replace(fitted, provenance=replace(fitted.provenance, cross_validation=validation, notes=notes))
 
 
 def described(
-    learned: Learned, columns: tuple[FloatArray, FloatArray, FloatArray], signal: str, model: str
+    learned: Learned,
+    columns: tuple[FloatArray, FloatArray, FloatArray],
+    signal: str,
+    model: str,
+    weights: FloatArray | None = None,
 ) -> FittedMap:
-    """The map, and where it comes from: columns are alpha, beta and correct; it was fitted now."""
+    """The map, and where it comes from: columns are alpha, beta and correct; it was fitted now. Weights are those of the fit."""
     a, b, y = columns
     provenance = Provenance(
         n=y.size,
-        accuracy=float(y.mean()),
+        accuracy=float(np.average(y, weights=weights)),
         data_hash=data_hash(a, b, y),
         signal=signal,
         model=model,
@@ -114,15 +119,15 @@ def described(
         libraries=_libraries(),
         standard_errors=dict(learned.standard_errors),
         raw_histogram=raw_histogram(a / (a + b)),
-        information=information(learned.map.means(a / (a + b))),
+        information=information(learned.map.means(a / (a + b)), weights),
     )
-    return FittedMap(learned.map, provenance, interval=_intervals(a / (a + b), y))
+    return FittedMap(learned.map, provenance, interval=_intervals(a / (a + b), y, weights))
 
 
-def _intervals(mean: FloatArray, correct: FloatArray) -> VennAbersMap | None:
+def _intervals(mean: FloatArray, correct: FloatArray, weights: FloatArray | None) -> VennAbersMap | None:
     """The interval of each raw mean; None where the records do not tell any two apart."""
     try:
-        return learn_intervals(mean, correct)
+        return learn_intervals(mean, correct, weights)
     except NotEnoughData:
         return None
 

@@ -16,13 +16,15 @@ STEPS = 100
 """Raw means are rounded to whole percents: a hundred and one of them are quick to fit, small to store, and all that a handful of samples gives."""
 
 
-def learn_intervals(mean: FloatArray, correct: FloatArray) -> VennAbersMap:
+def learn_intervals(mean: FloatArray, correct: FloatArray, weights: FloatArray | None = None) -> VennAbersMap:
     """Learn the interval of each raw mean, beside a map that is learned from the same answers.
 
     Parameters
     ----------
     mean, correct : ndarray, shape (n,)
         Raw means in [0, 1] and outcomes, 0 or 1.
+    weights : ndarray, shape (n,), optional
+        How many answers each stands for; the new answer is one.
 
     Raises
     ------
@@ -36,7 +38,8 @@ def learn_intervals(mean: FloatArray, correct: FloatArray) -> VennAbersMap:
     calibrated, whatever the data; how far they lie apart says how much one answer moves the fit there. It is not an interval that holds
     the true probability with a stated one.
     """
-    learned: VennAbersMap = VennAbersMap.learn(np.rint(mean * STEPS) / STEPS, correct).map  # type: ignore[assignment]
+    rounded = np.rint(mean * STEPS) / STEPS
+    learned: VennAbersMap = VennAbersMap.learn(rounded, correct, weights=weights).map  # type: ignore[assignment]
     return learned
 
 

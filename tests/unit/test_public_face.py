@@ -157,6 +157,10 @@ def test_a_weight_of_three_is_three_answers(kind: str, seed: int) -> None:
     np.testing.assert_allclose(
         weighted.fit(p, y, sample_weight=times).predict_proba(p), repeated.predict_proba(p), atol=1e-6
     )
+    one, other = weighted.fitted_, repeated.fitted_
+    assert one.interval.upper == pytest.approx(other.interval.upper)
+    assert one.provenance.accuracy == pytest.approx(other.provenance.accuracy)
+    assert one.provenance.information == pytest.approx(other.provenance.information, rel=1e-4)
 
 
 def test_a_fitted_calibrator_reaches_a_measured_confidence_and_the_registry(tmp_path) -> None:
