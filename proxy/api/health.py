@@ -18,7 +18,7 @@ from hedgerow.proxy.audit.engine import is_reachable
 from hedgerow.proxy.services.reload import ConfigReloader
 from hedgerow.proxy.services.services import Services, judge_state
 from hedgerow.proxy.types import Json
-from hedgerow.proxy.upstreams.circuits import Watched
+from hedgerow.proxy.upstreams.circuits import WatchedUpstream
 
 STORE_TIMEOUT_S = 2.0
 """Longest that the store may take to answer a readiness check."""
@@ -38,7 +38,9 @@ async def health(request: Request) -> Response:
         report["maps"] = reloader.map_problems
     if missing := _not_in_force(reloader):
         report["promises"] = missing
-    circuits = {each.name: each.circuit.state for each in services.upstreams.values() if isinstance(each, Watched)}
+    circuits = {
+        each.name: each.circuit.state for each in services.upstreams.values() if isinstance(each, WatchedUpstream)
+    }
     if failing := {name: state for name, state in circuits.items() if state != "closed"}:
         report["upstreams"] = failing
     if background.degraded or reloader.map_problems or failing:
@@ -78,7 +80,7 @@ def _not_in_force(reloader: ConfigReloader) -> dict[str, str | None]:
 
 async def _dead_upstreams(services: Services) -> set[str]:
     """Upstreams that do not answer."""
-    watched = [upstream for upstream in services.upstreams.values() if isinstance(upstream, Watched)]
+    watched = [upstream for upstream in services.upstreams.values() if isinstance(upstream, WatchedUpstream)]
     answers = await asyncio.gather(*(upstream.answers() for upstream in watched))
     return {upstream.name for upstream, answered in zip(watched, answers, strict=True) if not answered}
 

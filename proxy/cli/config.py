@@ -14,8 +14,9 @@ from hedgerow.proxy.audit.engine import is_reachable, open_existing, sqlite_file
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, counted, stop
 from hedgerow.proxy.config import Settings, load_known
 from hedgerow.proxy.errors import ConfigError, ProxyError, StoreError, UpstreamRejected
-from hedgerow.proxy.services.services import check_services, judge_state, named_upstreams, open_upstream
+from hedgerow.proxy.services.services import check_services, judge_state
 from hedgerow.proxy.services.serving import store_failure
+from hedgerow.proxy.services.upstreams import named_upstreams, open_upstream
 
 app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash client keys.")
 

@@ -20,7 +20,8 @@ from hedgerow.proxy.errors import ConfigError, ProxyError, UpstreamRejected
 from hedgerow.proxy.monitoring.money import dollars
 from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.services.active_map import open_maps
-from hedgerow.proxy.services.services import check_services, judge_state, open_upstream
+from hedgerow.proxy.services.services import check_services, judge_state
+from hedgerow.proxy.services.upstreams import open_upstream
 from hedgerow.proxy.spending.prices import Prices, open_prices
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import usage_of

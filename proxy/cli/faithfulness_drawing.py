@@ -22,7 +22,7 @@ from hedgerow.proxy.lab.faithfulness.drawing import (
     read_demonstrations,
 )
 from hedgerow.proxy.lab.ledger import Ledger
-from hedgerow.proxy.services.services import open_upstream
+from hedgerow.proxy.services.upstreams import open_upstream
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from hedgerow.proxy.errors import HedgerowError
 from hedgerow.proxy.monitoring.diagrams import density_bars
 from hedgerow.proxy.protocols import Call, Upstream
 from hedgerow.proxy.rewriting.frames import usable
-from hedgerow.proxy.services.services import open_upstream
+from hedgerow.proxy.services.upstreams import open_upstream
 from hedgerow.proxy.upstreams.answers import sample_of
 
 app = typer.Typer(

@@ -128,7 +128,7 @@ async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
         await _decide(exchange, services, run, caller)
         return
     visit = await services.limits.enter(run.job.key, run.job.id)
-    exchange.told += visit.told
+    exchange.own_headers += visit.headers
     exchange.before_end = visit.leave
     try:
         await _decide(exchange, services, run, caller)
@@ -154,7 +154,7 @@ async def _decide(exchange: Exchange, services: Services, run: Run, caller: Call
     _check_store(services, run.job)
     if generates and job.key is not None:
         size, draws = len(cast(bytes, came.data)), route.sampling.n if calibrates else 1
-        exchange.told += await services.limits.set_aside(job.key, job.id, size, draws)
+        exchange.own_headers += await services.limits.set_aside(job.key, job.id, size, draws)
     if not calibrates:
         why = Reason.MODE_OFF if generates else Reason.NOT_GENERATING
         work = forward(exchange, services, run, came.data, why, marked=mode == "on")

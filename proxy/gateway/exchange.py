@@ -71,7 +71,7 @@ class Exchange:
         headers: the same by name; of several with one name, the last.
         status: what was sent; None while nothing was.
         recorded: whether the request has its row, its line and its span, or work was begun that will write them.
-        told: headers of our own for whatever answer it gets; an upstream's of the same name give way.
+        own_headers: headers of our own for whatever answer it gets; an upstream's of the same name give way.
         before_end: what is done before the last byte of the answer is sent, if anything is.
         missing: bytes of the answer still to be sent, where its length was declared; nothing can be added to such an answer.
     """
@@ -86,7 +86,7 @@ class Exchange:
         self.recorded = False
         self._ended = False
         self.before_end: Callable[[], Awaitable[None]] | None = None
-        self.told: list[tuple[bytes, bytes]] = []
+        self.own_headers: list[tuple[bytes, bytes]] = []
         self._is_stream = False
         self._tail = b""
         self.missing: int | None = None
@@ -183,9 +183,9 @@ class Exchange:
         """Send status and headers."""
         self.status = status
         sent = list(headers)
-        if self.told:
-            ours = {name for name, _ in self.told}
-            sent = [pair for pair in sent if pair[0].lower() not in ours] + self.told
+        if self.own_headers:
+            ours = {name for name, _ in self.own_headers}
+            sent = [pair for pair in sent if pair[0].lower() not in ours] + self.own_headers
         for name, value in sent:
             low = name.lower()
             if low == b"content-length":
@@ -245,7 +245,7 @@ class Exchange:
             await self.send_bytes(error.status, error.raw_body, kind, extra)
             return
         if isinstance(error, RateLimited):
-            self.told += error.headers
+            self.own_headers += error.headers
         if error.retry_after_s is not None:
             extra.append((b"retry-after", str(max(1, round(error.retry_after_s))).encode()))
         await self.send_json(error.status, error_body(self.path, error), extra)

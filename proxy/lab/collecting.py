@@ -20,7 +20,7 @@ from hedgerow.proxy.pipeline.job import Job, job_of
 from hedgerow.proxy.pipeline.sampling.drawing import draw
 from hedgerow.proxy.pipeline.sampling.forms import Accepted
 from hedgerow.proxy.protocols import Call, Upstream
-from hedgerow.proxy.services.services import open_upstream
+from hedgerow.proxy.services.upstreams import open_upstream
 from hedgerow.proxy.spending.prices import Prices
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import sample_of, usage_of

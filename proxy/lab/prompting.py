@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from hedgerow.proxy.config import Upstream as UpstreamSettings
 from hedgerow.proxy.protocols import Call
-from hedgerow.proxy.services.services import open_upstream
+from hedgerow.proxy.services.upstreams import open_upstream
 from hedgerow.proxy.upstreams.answers import sample_of
 
 Ask = Callable[[str], Awaitable[str]]

@@ -27,7 +27,7 @@ from hedgerow.proxy.config.kinds import JUDGES
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.pipeline.claims import claims_of
 from hedgerow.proxy.protocols import Clusterer, Supporter
-from hedgerow.proxy.services.services import open_upstream
+from hedgerow.proxy.services.upstreams import open_upstream
 from hedgerow.proxy.signals.semantic import SemanticSignal
 from hedgerow.proxy.types import Clustering, Json, Sample, Usage
 from hedgerow.proxy.upstreams.asking import ClustererFactory, RouteContext, SupporterFactory

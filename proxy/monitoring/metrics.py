@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from hedgerow.proxy.upstreams.circuits import Counting
+from hedgerow.proxy.upstreams.circuits import CallCounter
 
 if TYPE_CHECKING:
     from hedgerow.proxy.audit.store import AuditStore
@@ -310,7 +310,7 @@ class _Known(CollectorRegistry):
             yield metric
 
 
-class _Upstreams(Counting):
+class _Upstreams(CallCounter):
     """What becomes of the calls of upstreams, counted."""
 
     def __init__(self, calls: Counter, moved: Counter, is_open: Gauge) -> None:
@@ -318,18 +318,18 @@ class _Upstreams(Counting):
         self._known: dict[tuple[str, str], Counter] = {}
 
     def call(self, upstream: str, outcome: str) -> None:
-        """See `Counting`."""
+        """See `CallCounter`."""
         counter = self._known.get((upstream, outcome))
         if counter is None:  # looking labels up costs more than counting
             counter = self._known[upstream, outcome] = self._calls.labels(upstream, outcome)
         counter.inc()
 
     def circuit(self, upstream: str, *, is_open: bool) -> None:
-        """See `Counting`."""
+        """See `CallCounter`."""
         self._is_open.labels(upstream).set(is_open)
 
     def moved(self, upstream: str) -> None:
-        """See `Counting`."""
+        """See `CallCounter`."""
         self._moved.labels(upstream).inc()
 
 

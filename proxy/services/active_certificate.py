@@ -36,7 +36,7 @@ class ActiveCertificates:
         self._altered: frozenset[str] = frozenset()
         self._withdrawn: frozenset[tuple[str, str]] = frozenset()
         self._unreadable = False
-        self._said: dict[str, str | None] = {}
+        self._logged: dict[str, str | None] = {}
 
     def refresh(self, settings: Settings) -> None:
         """Read the certificates of every route that promises something. Reads the store: for worker threads."""
@@ -79,14 +79,14 @@ class ActiveCertificates:
             return Standing(newest)
         return Standing(None, fault, newest if fault is Uncovered.WITHDRAWN else None)
 
-    def tell(self, route: Route, standing: Standing | None) -> None:
+    def log_change(self, route: Route, standing: Standing | None) -> None:
         """Log a route's certificate, or why it has none, when that has changed."""
         if standing is None:
             return
         now = standing.certificate.id if standing.certificate is not None else standing.reason
-        if self._said.get(route.name, "") == now:
+        if self._logged.get(route.name, "") == now:
             return
-        self._said[route.name] = now
+        self._logged[route.name] = now
         if standing.certificate is not None:
             promises = [promise.wish.text for promise in standing.certificate.promises]
             log.info("promises_in_force", route=route.name, certificate=now, promises=promises)

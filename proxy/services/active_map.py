@@ -96,10 +96,10 @@ class ActiveMaps:
         standings = [self.standing(route, version, route.signal) for version in sorted(maps, key=str)]
         return next((each for each in standings if each is not None and each.certificate is not None), standings[0])
 
-    def tell(self, settings: Settings) -> None:
+    def log_changes(self, settings: Settings) -> None:
         """Log each route's certificate, or why it has none, where that has changed."""
         for route in settings.routes:
-            self.certificates.tell(route, self.standing_of(route))
+            self.certificates.log_change(route, self.standing_of(route))
 
     def of_route(self, route: Route, signal: str | None = None) -> dict[str, ActiveMap]:
         """The maps of a route by model, for its own signal or for another: those that have an assignment of their own, and "" for every

@@ -30,11 +30,11 @@ class Visit:
     """A request within the limits of its key.
 
     Attributes:
-        told: headers that tell the client what is left.
+        headers: of the answer, which say what is left of the limits.
     """
 
-    def __init__(self, told: Sequence[Header] = (), give_back: Callable[[], Awaitable[None]] | None = None) -> None:
-        self.told = told
+    def __init__(self, headers: Sequence[Header] = (), give_back: Callable[[], Awaitable[None]] | None = None) -> None:
+        self.headers = headers
         self._give_back = give_back
 
     async def leave(self) -> None:

@@ -29,12 +29,10 @@ from hedgerow.proxy.services.services import (
     REHEARSAL,
     ROUTE_PIPELINES,
     STORED_MAPS,
-    OpenUpstream,
     RefCount,
     Services,
-    UpstreamPool,
-    by_name,
 )
+from hedgerow.proxy.services.upstreams import OpenUpstream, UpstreamPool, by_name
 
 if TYPE_CHECKING:
     from hedgerow.calibration import ActiveMap
@@ -189,7 +187,7 @@ class ConfigReloader:
             await anyio.to_thread.run_sync(self._base.keys.refresh, self.audit.engine)
             if self._maps is not None:
                 await anyio.to_thread.run_sync(self._maps.refresh, self.services.settings)
-                self._maps.tell(self.services.settings)
+                self._maps.log_changes(self.services.settings)
         except StoreError as error:
             log.error("route_states_unreadable", error=str(error))
             return
@@ -262,7 +260,7 @@ class ConfigReloader:
             raise
         self._maps = maps
         if maps is not None:
-            maps.tell(settings)
+            maps.log_changes(settings)
             self._base.background.start("rehearsal", self._rehearsed(settings, steps))
         return _Generation(
             replace(self._base, settings=settings, upstreams=upstreams, steps=steps, in_use=RefCount()), held

@@ -6,7 +6,7 @@ What a configuration does not use is never imported: no FAISS and no lexicon whe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -15,24 +15,19 @@ import anyio.to_thread
 
 from hedgerow.proxy.audit.engine import unusable_address
 from hedgerow.proxy.audit.spool import unwritable
-from hedgerow.proxy.config import EmbeddedUpstream, GroupUpstream, Route, Settings
-from hedgerow.proxy.config import Upstream as UpstreamSettings
+from hedgerow.proxy.config import EmbeddedUpstream, Settings
 from hedgerow.proxy.config.lazy import load_object
-from hedgerow.proxy.config.sections import check_known
 from hedgerow.proxy.errors import ConfigError
 from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.protocols import Upstream
 from hedgerow.proxy.services.background import Background
 from hedgerow.proxy.services.keyring import KeyRing
 from hedgerow.proxy.services.limits import Limits
+from hedgerow.proxy.services.upstreams import UpstreamPool, by_name
 from hedgerow.proxy.spending.budgets import Budgets
-from hedgerow.proxy.upstreams.circuits import Counting, Watched
-from hedgerow.proxy.upstreams.converting import Converting
-from hedgerow.proxy.upstreams.group import Group
 
 if TYPE_CHECKING:
     from hedgerow.proxy.audit.store import AuditStore
-    from hedgerow.proxy.config.upstreams import Single
     from hedgerow.proxy.monitoring.tracing import Tracing
     from hedgerow.proxy.pipeline.steps import RoutePipeline
     from hedgerow.proxy.services.active_map import ActiveMaps
@@ -106,57 +101,6 @@ class Services(Pipelines):
         task.add_done_callback(self.in_use.__exit__)
 
 
-@dataclass(slots=True)
-class OpenUpstream:
-    """An upstream, and how many sets of services use it."""
-
-    name: str
-    settings: Single
-    upstream: Watched
-    users: int = 0
-
-
-class UpstreamPool:
-    """Opens upstreams; one whose settings did not change is shared by the old services and the new ones."""
-
-    def __init__(self, tracing: Tracing | None = None, counting: Counting | None = None) -> None:
-        self._tracing, self._counting = tracing, counting
-        self._open: dict[str, OpenUpstream] = {}
-
-    async def acquire(self, settings: Settings) -> list[OpenUpstream]:
-        """The upstreams that routes may call, opened where they are not open yet.
-
-        Raises:
-            ConfigError: one cannot be opened; those that were are released.
-        """
-        acquired: list[OpenUpstream] = []
-        single = singles(settings.upstreams)
-        try:
-            for name in named_upstreams(settings):
-                acquired.append(await self._acquire(name, single[name]))
-        except BaseException:  # also a cancellation: nothing stays open
-            await self.release(acquired)
-            raise
-        return acquired
-
-    async def _acquire(self, name: str, settings: Single) -> OpenUpstream:
-        entry = self._open.get(name)
-        if entry is None or entry.settings != settings:
-            upstream = await _open(name, settings, self._tracing, self._counting)
-            entry = self._open[name] = OpenUpstream(name, settings, upstream)
-        entry.users += 1
-        return entry
-
-    async def release(self, acquired: Sequence[OpenUpstream]) -> None:
-        """Give upstreams back; those that nobody uses any more are closed."""
-        for entry in acquired:
-            entry.users -= 1
-            if entry.users == 0:
-                if self._open.get(entry.name) is entry:
-                    del self._open[entry.name]
-                await entry.upstream.aclose()
-
-
 @asynccontextmanager
 async def open_pipelines(settings: Settings) -> AsyncIterator[Pipelines]:
     """Upstreams and pipelines without a store and without background work: for the command line and for experiments. Of a group, the first
@@ -197,37 +141,6 @@ async def open_tracing(settings: Settings, stack: AsyncExitStack) -> Tracing | N
     return tracing
 
 
-def named_upstreams(settings: Settings) -> list[str]:
-    """The upstreams that any route may call, by itself or as members of a group."""
-    named = {name for route in settings.routes for name in _named(route)}
-    called = {member for name in named if name is not None for member in settings.members(name)}
-    return [name for name in settings.upstreams if name in called]
-
-
-def singles(upstreams: Mapping[str, UpstreamSettings]) -> dict[str, Single]:
-    """Those that are not groups."""
-    return {name: each for name, each in upstreams.items() if not isinstance(each, GroupUpstream)}
-
-
-def by_name(settings: Settings, acquired: Sequence[OpenUpstream], *, firsts_alone: bool = False) -> dict[str, Upstream]:
-    """Upstreams by name, with the groups that can be made of them; of these, where `firsts_alone` is set, the first member only."""
-    single = {entry.name: entry.upstream for entry in acquired}
-    groups = {
-        name: Group(name, group.of_first() if firsts_alone else group, single)
-        for name, group in settings.upstreams.items()
-        if isinstance(group, GroupUpstream) and single.keys() >= set(group.names)
-    }
-    return {**single, **groups}
-
-
-def _named(route: Route) -> set[str | None]:
-    """The upstreams that a route may call."""
-    stronger = route.policy.escalate_to if route.policy else None
-    grader = route.grading.upstream if route.grading.share else None
-    readers = {one.upstream for one in route.linguistic.models}
-    return {route.upstream, route.rewriting.upstream, route.judge.upstream, grader, stronger, *readers}
-
-
 def check_services(settings: Settings) -> list[str]:
     """Check that what the configuration names is there, without opening a connection or loading a model.
 
@@ -257,31 +170,3 @@ def judge_state(settings: Settings) -> str | None:
         return None
     lacking: str | None = load_object("hedgerow.proxy.clustering.local:missing")()
     return "local" if lacking is None else f"none: {lacking}"
-
-
-async def open_upstream(name: str, upstreams: Mapping[str, UpstreamSettings]) -> Upstream:
-    """One upstream of these, ready for calls; of a group, the first member. For commands.
-
-    Raises:
-        ConfigError: a library or a model file is missing or unusable.
-    """
-    settings = upstreams[name]
-    if not isinstance(settings, GroupUpstream):
-        return await _open(name, settings)
-    first, single = settings.of_first(), singles(upstreams)
-    return Group(name, first, {each: await _open(each, single[each]) for each in first.names})
-
-
-async def _open(
-    name: str, settings: Single, tracing: Tracing | None = None, counting: Counting | None = None
-) -> Watched:
-    """One upstream that is not a group, watched; with tracing, each call is a span.
-
-    Raises:
-        ConfigError: a library or a model file is missing or unusable.
-    """
-    check_known(f"upstreams.{name}", settings)
-    upstream: Upstream = await load_object(settings.opens)(name, settings)
-    if settings.converts:
-        upstream = Converting(name, upstream, settings.converts)
-    return Watched(name, upstream if tracing is None else tracing.around(name, upstream, settings), settings, counting)

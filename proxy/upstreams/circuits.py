@@ -38,7 +38,7 @@ PASSING = (408, 429)
 """Statuses below 500 that say nothing against the request."""
 
 
-class Counting:
+class CallCounter:
     """Counts what becomes of calls; this one nothing, which is right for commands."""
 
     def call(self, upstream: str, outcome: str) -> None:
@@ -93,7 +93,7 @@ class Circuit:
         return not was_open
 
 
-class Watched:
+class WatchedUpstream:
     """An upstream whose calls are watched.
 
     Attributes:
@@ -101,15 +101,15 @@ class Watched:
         circuit: as its calls have left it.
     """
 
-    def __init__(self, name: str, inner: Upstream, settings: object, counting: Counting | None = None) -> None:
+    def __init__(self, name: str, inner: Upstream, settings: object, counter: CallCounter | None = None) -> None:
         self.name, self._inner = name, inner
-        self.counting = counting or Counting()
+        self.counter = counter or CallCounter()
         self.circuit = Circuit(getattr(settings, "circuit", Settings()))
         self._has_key = getattr(settings, "api_key", None) is not None
         self._answers: bool | None = None
         self._probed_at = -PROBE_EVERY_S
         self.honours_n = inner.honours_n
-        self.counting.circuit(name, is_open=False)
+        self.counter.circuit(name, is_open=False)
         if isinstance(inner, Tunnels):
             self.tunnel = inner.tunnel
 
@@ -174,10 +174,10 @@ class Watched:
         if self.is_at_fault(status):
             return self._went_wrong(_outcome(status), _seconds(retry_after) if status == 429 else None)
         self._answers = True
-        self.counting.call(self.name, _outcome(status))
+        self.counter.call(self.name, _outcome(status))
         if self.circuit.succeeded():
             log.info("upstream_circuit_closed", upstream=self.name)
-            self.counting.circuit(self.name, is_open=False)
+            self.counter.circuit(self.name, is_open=False)
         return None
 
     def failed(self, error: ProxyError) -> None:
@@ -187,19 +187,19 @@ class Watched:
         elif isinstance(error, UpstreamError):
             self._went_wrong(error.code)
         else:  # a full queue, or a request that cannot be asked here: neither good nor bad
-            self.counting.call(self.name, error.code)
+            self.counter.call(self.name, error.code)
 
     def _went_wrong(self, outcome: str, rest_s: float | None = None) -> None:
-        self.counting.call(self.name, outcome)
+        self.counter.call(self.name, outcome)
         if self.circuit.failed(rest_s):
             log.warning("upstream_circuit_open", upstream=self.name, outcome=outcome)
-            self.counting.circuit(self.name, is_open=True)
+            self.counter.circuit(self.name, is_open=True)
 
 
 class _WatchedRelay:
     """An answer that is passed on, and what becomes of it."""
 
-    def __init__(self, watched: Watched, inner: AbstractAsyncContextManager[Relay]) -> None:
+    def __init__(self, watched: WatchedUpstream, inner: AbstractAsyncContextManager[Relay]) -> None:
         self._watched, self._inner = watched, inner
 
     async def __aenter__(self) -> Relay:

@@ -19,7 +19,7 @@ from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.protocols import Call, RawCall, Relay, Tunnels, Upstream
 from hedgerow.proxy.types import Completion, Json
 from hedgerow.proxy.upstreams.answers import renamed
-from hedgerow.proxy.upstreams.circuits import Watched
+from hedgerow.proxy.upstreams.circuits import WatchedUpstream
 
 log = structlog.get_logger(__name__)
 
@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 class Member:
     """One upstream of a group, with the models that it is asked for in place of others."""
 
-    upstream: Watched
+    upstream: WatchedUpstream
     models: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -67,7 +67,7 @@ class Group:
         upstreams: all that are named, by name.
     """
 
-    def __init__(self, name: str, settings: GroupUpstream, upstreams: Mapping[str, Watched]) -> None:
+    def __init__(self, name: str, settings: GroupUpstream, upstreams: Mapping[str, WatchedUpstream]) -> None:
         self.name = name
         members = {each: Member(upstreams[each], settings.models.get(each, {})) for each in settings.names}
         self.members = tuple(members.values())
@@ -207,7 +207,7 @@ class OneAnswer:
         if chosen is None:
             return False
         self._member = chosen
-        left.upstream.counting.moved(left.name)
+        left.upstream.counter.moved(left.name)
         log.warning(
             "upstream_fallback", id=request, group=self._group.name, upstream=left.name, to=chosen.name, code=code
         )
