@@ -44,7 +44,7 @@ def is_number(token: str) -> bool:
 
 
 def _digits(token: str) -> Decimal | None:
-    match = DIGITS.fullmatch(token)
+    match = DIGITS.fullmatch(token) if token[:1] in "-." or token[:1].isdecimal() else None
     if match is None:
         return None
     value = Decimal(match[1].replace(",", ""))
@@ -53,8 +53,8 @@ def _digits(token: str) -> Decimal | None:
 
 
 def _roman(token: str) -> int | None:
-    match = ROMAN.fullmatch(token)
-    return None if match is None or len(token) < 2 else 10 * len(match[1]) + _ROMAN_VALUES[match[2]]
+    match = ROMAN.fullmatch(token) if token[:1] in "xiv" and len(token) > 1 else None
+    return None if match is None else 10 * len(match[1]) + _ROMAN_VALUES[match[2]]
 
 
 def read_numbers(tokens: list[str]) -> list[str]:

@@ -33,13 +33,13 @@ def stem(word: str) -> str:
     """
     if len(word) < 5 or is_number(word):
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] not in "su" else word
-    for ending, left in _ENDINGS:
+    for ending, left in _ENDINGS.get(word[-1], ()):
         if word.endswith(ending) and len(word) - len(ending) >= left:
             return word[: -len(ending)] if ending != "s" or word[-2] not in "su" else word
     return word
 
 
-_ENDINGS = (
+_IN_ORDER = (
     *((ending, 5) for ending in ["ement", "ment", "ance", "ence", "ion"]),
     *(
         (ending, 4)
@@ -66,3 +66,7 @@ _ENDINGS = (
     ),
 )
 """Endings with the letters that must be left: those of nouns made from verbs need a longer word ("station" is not "state")."""
+_ENDINGS = {
+    last: tuple(pair for pair in _IN_ORDER if pair[0][-1] == last) for last in {ending[-1] for ending, _ in _IN_ORDER}
+}
+"""The same by their last letter."""

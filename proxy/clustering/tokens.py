@@ -116,8 +116,7 @@ def _months(tokens: list[str]) -> list[str]:
     """Short names of months spelled out where a number stands beside them."""
     out = list(tokens)
     for i, token in enumerate(tokens):
-        beside = (i > 0 and is_number(tokens[i - 1])) or (i + 1 < len(tokens) and is_number(tokens[i + 1]))
-        if token in MONTH_SHORT and beside:
+        if token in MONTH_SHORT and any(map(is_number, (*tokens[max(0, i - 1) : i], *tokens[i + 1 : i + 2]))):
             out[i] = MONTH_SHORT[token]
         elif token == "cannot":  # noqa: S105
             out[i] = "not"

@@ -40,8 +40,9 @@ def _compare(draft: str, rewrite: str, doubts: Doubts) -> Fault | None:
     before, after = pieces(draft), pieces(rewrite)
     head = _shared(before, after)
     tail = _shared(before[head:][::-1], after[head:][::-1])
-    known = {word.lower for word in words_of(before)}
-    old, new = (_region(parts, head, tail) for parts in (before, after))
+    words = words_of(before)
+    known = {word.lower for word in words}
+    old, new = _region(before, words, head, tail), _region(after, words_of(after), head, tail)
     fragment = any(shape(part.text).kind == "fragment" for part in old[0] if part.is_sentence)
     would = "would" not in known
     left = Reading(*old, list(_doubts(old[1], doubts, known, fragment=False, would=False)))
@@ -62,13 +63,15 @@ def _shared(one: Sequence[Piece], other: Sequence[Piece]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0].text == pair[1].text, zip(one, other, strict=False)))
 
 
-def _region(parts: Sequence[Piece], head: int, tail: int) -> tuple[tuple[Piece, ...], list[Word]]:
-    """The pieces between those that both texts share, and their words, with offsets into those pieces."""
+def _region(
+    parts: Sequence[Piece], words: Sequence[Word], head: int, tail: int
+) -> tuple[tuple[Piece, ...], list[Word]]:
+    """The pieces between those that both texts share, and those of all the `words` that stand there, with offsets into those pieces."""
     inside = tuple(parts[head : len(parts) - tail])
     shift = sum(len(part.text) for part in parts[:head])
     found = [
         replace(word, start=word.start - shift, end=word.end - shift)
-        for word in words_of(parts)
+        for word in words
         if head <= word.piece < len(parts) - tail
     ]
     return inside, found

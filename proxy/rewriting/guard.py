@@ -132,11 +132,12 @@ class FactGuard:
         if self.reader is None:
             return None
         perceived = self.reader(reworded_part(bare, rewrite.text), language)
-        claim = reworded_part(rewrite.text, bare)
-        if perceived is None or (rewrite.hedge is not None and self._sounds_hedged(claim, language)):
+        if perceived is None:
             return None
         excess = distance(perceived, request.target) - self._nearest(request, language)
         if excess <= self.tolerance or self._is_unread_caveat(request, rewrite, perceived, language):
+            return None
+        if rewrite.hedge is not None and self._sounds_hedged(reworded_part(rewrite.text, bare), language):
             return None
         detail = f"it sounds {perceived.mean:.0%} sure where {request.target.mean:.0%} is right"
         return Verdict(False, Reason.CONFIDENCE_OFF, detail)

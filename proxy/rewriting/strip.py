@@ -90,10 +90,10 @@ _ROUNDS = 4
 """Layers of hedging that are taken off one sentence: "I think it was probably ..., but I am not sure" has three."""
 _NO_OBJECT = r"(?!\s++(?:that|to|of|for|about|if|whether|in|with|who|what|when|where|which|how|not)\b)"
 """After "I think" without "that": a clause may follow, an object may not ("I think of ...", "I know what ...")."""
-_CONTRACTIONS = (
+_CONTRACTIONS = tuple((re.compile(long, re.IGNORECASE), short) for long, short in (
     (r"\bI am\b", "I'm"), (r"\bI would\b", "I'd"), (r"\bI have\b", "I've"), (r"\bdo not\b", "don't"), (r"\bcannot\b", "can't"),
     (r"\b(it|this|that|there) is\b", r"\1's"), (r"\bcould not\b", "couldn't"), (r"\bis not\b", "isn't"), (r"\bwould not\b", "wouldn't"),
-)  # fmt: skip
+))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -162,10 +162,14 @@ class Stripper:
         return sentence[: match.start()] + sentence[match.end() :] if match else sentence
 
     def _frames(self, *kinds: str) -> Iterator[str]:
-        for hedge in self.hedges:
-            for frame in usable(hedge):
-                if frame.kind in kinds:
-                    yield from variants(frame.text)
+        for kind, wordings in self._wordings:
+            if kind in kinds:
+                yield from wordings
+
+    @cached_property
+    def _wordings(self) -> list[tuple[str, set[str]]]:
+        """Every frame that can be taken out, by its kind, with its contractions."""
+        return [(frame.kind, variants(frame.text)) for hedge in self.hedges for frame in usable(hedge)]
 
     @cached_property
     def _opening(self) -> re.Pattern[str]:
@@ -275,15 +279,13 @@ class _Node(dict[str, "_Node"]):
 def contracted(text: str) -> str:
     """The phrase as one says it: "I am not sure" -> "I'm not sure"."""
     for long, short in _CONTRACTIONS:
-        text = re.sub(long, short, text, flags=re.IGNORECASE)
+        text = long.sub(short, text)
     return text
 
 
 def variants(phrase: str) -> set[str]:
     """A phrase with and without its contractions: all at once, and each on its own."""
-    return {phrase, contracted(phrase)} | {
-        re.sub(long, short, phrase, flags=re.IGNORECASE) for long, short in _CONTRACTIONS
-    }
+    return {phrase, contracted(phrase)} | {long.sub(short, phrase) for long, short in _CONTRACTIONS}
 
 
 def any_of(phrases: Iterable[str]) -> str:

@@ -72,9 +72,6 @@ class TemplateRewriter:
     hedges: tuple[Hedge, ...] = field(default_factory=lambda: load().hedges)
     name: str = field(default="template", init=False)
 
-    def __post_init__(self) -> None:
-        self.strippers.of("en").strip("Paris.")  # built now, not within the first request
-
     @cached_property
     def strippers(self) -> Strippers:
         """What takes a draft's own words of confidence out, by language."""

@@ -152,8 +152,10 @@ def _of_litellm() -> dict[str, Price] | None:
 
 def of_entry(entry: dict[str, Any], source: str) -> Price | None:
     """The price in an entry of LiteLLM's table; None where it is not of a model that writes text, by the token."""
+    if entry.get("mode") not in _GENERATING:
+        return None
     base = _per_million(entry, "")
-    if entry.get("mode") not in _GENERATING or not {"prompt", "completion"} <= base.keys():
+    if not {"prompt", "completion"} <= base.keys():
         return None
     steps = sorted({int(match[1]) for field in entry if (match := _LONG.fullmatch(field))}, reverse=True)
     longer = tuple((1000 * k, Price(**base | _per_million(entry, f"_above_{k}k_tokens"), source=source)) for k in steps)
