@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -49,25 +50,34 @@ def create(connection: sa.Connection, begins: Sequence[float]) -> None:
     parted.create_all(connection)
     for table in PARTED:
         connection.exec_driver_sql(f"CREATE TABLE {table.name}_{REST} PARTITION OF {table.name} DEFAULT")
-        for begin, end in pairwise(begins):
-            bounds = f"FROM ('{first_id(begin)}') TO ('{first_id(end)}')"
-            connection.exec_driver_sql(
-                f"CREATE TABLE {partition(table, begin)} PARTITION OF {table.name} FOR VALUES {bounds}"
-            )
-    for name in [f"{answers.name}_{REST}", *(partition(answers, begin) for begin in begins[:-1])]:
-        connection.exec_driver_sql(f"CREATE UNIQUE INDEX ON {name} (writer, route, seq)")
+    connection.exec_driver_sql(f"CREATE UNIQUE INDEX ON {answers.name}_{REST} (writer, route, seq)")
+    for begin, end in pairwise(begins):
+        add_month(connection, begin, end)
+
+
+def add_month(connection: sa.Connection, begin: float, end: float) -> None:
+    """The partitions of one month."""
+    bounds = f"FROM ('{first_id(begin)}') TO ('{first_id(end)}')"
+    for table in PARTED:
+        made = f"CREATE TABLE {partition(table, begin)} PARTITION OF {table.name} FOR VALUES {bounds}"
+        connection.exec_driver_sql(made)
+    connection.exec_driver_sql(f"CREATE UNIQUE INDEX ON {partition(answers, begin)} (writer, route, seq)")
 
 
 def drop_month(engine: sa.Engine, begin: float, end: float, key: bytes) -> tuple[int, int]:
     """Drop the oldest month, as retention would delete its rows; how many went, and how many stay for a while.
 
     Those stay whose place in their chain is behind a row of a later month: a chain is cut at its beginning only. They move to the partition of the rest,
-    from where the next month's drop, or retention, takes them. Hours are let go before the tables are locked, as whoever writes late rows does.
+    from where the next month's drop, or retention, takes them. Hours are let go before the tables are locked, as whoever writes late rows does. Chains
+    are looked at before that too, and once more where they have grown since: nobody writes or reads while the tables are locked.
     """
     with transaction(engine, "write") as connection:
         drop_sums(connection, connection.execute(sa.select(hours.c.hour).where(hours.c.hour <= end)).scalars().all())
+        seen = {at: _cut(connection, at, first_id(end)) for at in _places(connection)}
         connection.exec_driver_sql(f"LOCK TABLE {', '.join(table.name for table in PARTED)} IN ACCESS EXCLUSIVE MODE")
-        gone, staying = _move_starts(connection, first_id(end), key)
+        cuts = [(at, seen.get(at) or _cut(connection, at, first_id(end))) for at in _places(connection)]
+        gone = _move_starts(connection, [(at, cut.last) for at, cut in cuts if cut.last is not None], key)
+        staying = [name for _, cut in cuts for name in cut.staying]
         for table, column in PARTED.items():
             kept = sa.select(table).where(table.c[column].in_(staying))
             kept = kept.compile(connection, compile_kwargs={"literal_binds": True})
@@ -83,20 +93,48 @@ def drop_month(engine: sa.Engine, begin: float, end: float, key: bytes) -> tuple
     return gone, len(staying)
 
 
-def _move_starts(connection: sa.Connection, end: str, key: bytes) -> tuple[int, list[str]]:
-    """Move the start of every chain behind its last row that goes with this id's month; how many rows go, and the ids of those that have to stay."""
-    a, gone, staying = answers.c, 0, list[str]()
-    for at in connection.execute(sa.select(chains)).all():
-        of_chain = (a.writer == at.writer, a.route == at.route if at.route else a.route.is_(None))
-        old = sa.and_(*of_chain, a.id < end)
-        young = connection.execute(sa.select(sa.func.min(a.seq)).where(*of_chain, a.id >= end)).scalar()
-        until = at.last_seq + 1 if young is None else young
-        staying += connection.execute(sa.select(a.id).where(old, a.seq > until)).scalars()
-        goes = sa.select(a.seq, a.hash).where(old, a.seq < until).order_by(a.seq.desc()).limit(1)
-        if (last := connection.execute(goes).first()) is not None:
-            seal = chain.seal(at.writer, at.route, "start", Head(last.seq, last.hash), key)
-            moved = {"start_seq": last.seq, "start_hash": last.hash, "start_seal": seal}
-            place = (chains.c.writer == at.writer, chains.c.route == at.route)
-            connection.execute(sa.update(chains).where(*place).values(moved))
-            gone += last.seq - at.start_seq
-    return gone, staying
+class _Place(NamedTuple):
+    """A chain, its start and its end."""
+
+    writer: str
+    route: str
+    start_seq: int
+    last_seq: int
+
+
+class _Cut(NamedTuple):
+    """The last row of a chain that goes, and the ids of those behind a younger one, which stay."""
+
+    last: Head | None
+    staying: Sequence[str]
+
+
+def _places(connection: sa.Connection) -> list[_Place]:
+    c = chains.c
+    return [_Place(*row) for row in connection.execute(sa.select(c.writer, c.route, c.start_seq, c.last_seq))]
+
+
+def _cut(connection: sa.Connection, at: _Place, end: str) -> _Cut:
+    """Where a chain is cut when everything before this id goes: three looks into an index."""
+    a = answers.c
+    of_chain = (a.writer == at.writer, a.route == at.route if at.route else a.route.is_(None))
+    old = sa.and_(*of_chain, a.id < end)
+    young = connection.execute(sa.select(sa.func.min(a.seq)).where(*of_chain, a.id >= end)).scalar()
+    until = at.last_seq + 1 if young is None else young
+    goes = sa.select(a.seq, a.hash).where(old, a.seq < until).order_by(a.seq.desc()).limit(1)
+    last = connection.execute(goes).first()
+    staying = connection.execute(sa.select(a.id).where(old, a.seq > until)).scalars().all()
+    return _Cut(None if last is None else Head(*last), staying)
+
+
+def _move_starts(connection: sa.Connection, cut: Sequence[tuple[_Place, Head]], key: bytes) -> int:
+    """These chains begin behind their last row that goes; how many rows go."""
+    place = (chains.c.writer == sa.bindparam("of_writer"), chains.c.route == sa.bindparam("of_route"))
+    moved = [
+        {"of_writer": at.writer, "of_route": at.route, "start_seq": last.seq, "start_hash": last.hash}
+        | {"start_seal": chain.seal(at.writer, at.route, "start", last, key)}
+        for at, last in cut
+    ]
+    if moved:
+        connection.execute(sa.update(chains).where(*place), moved)
+    return sum(last.seq - at.start_seq for at, last in cut)
