@@ -48,6 +48,7 @@ def run(
         with place(on) as where:
             runs = asyncio.run(_run_all(settings, [replace(case, place=where) for case in cases]))
         written = write_report(experiment.out, runs)
+    typer.echo(next(path for path in written if path.suffix == ".md").read_text(encoding="utf-8"))
     for path in written:
         typer.echo(f"Report written to {path}", err=True)
 

@@ -113,7 +113,7 @@ def _print_regimes(console: Console, document: dict[str, Any]) -> None:
     table = Table("", "sign", "answers", "gap beyond confidence", "raw gap", "left", "about", box=None, pad_edge=False)
     for regime in document["regimes"]:
         low, high = regime["interval"]
-        about = ", ".join([*regime["groups"], *regime["words"][:5]])
+        about = ", ".join(dict.fromkeys([*regime["groups"], *regime["words"][:5]]))
         table.add_row(
             str(regime["id"]), regime["sign"], f"{regime['size']} ({regime['share']:.0%})",
             f"{regime['gap']:+.3f} ({low:+.3f} to {high:+.3f})", f"{regime['raw_gap']:+.3f}", f"{regime['corrected_gap']:+.3f}", about,

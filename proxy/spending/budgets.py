@@ -203,7 +203,7 @@ class Budgets:
         if (count.name, limit, day) not in self._announced:
             self._announced = {each for each in self._announced if each[2] == day} | {(count.name, limit, day)}
             allowed = count.hard if limit == "hard" else count.soft
-            log.warning("budget_reached", budget=count.name, limit=limit, used=round(used, 6), allowed=allowed)
+            log.warning("budget_reached", budget=count.name, limit=limit, used_or_held=round(used, 6), allowed=allowed)
 
 
 def counts_of(budgets: Sequence[Budget], route: str, key: str) -> list[_Count]:

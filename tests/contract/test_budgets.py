@@ -83,7 +83,7 @@ def test_over_a_soft_budget_fewer_answers_are_drawn_and_over_a_hard_one_none(
     assert answers[3].json()["choices"][0]["message"]["content"] == "Canberra."
     assert settled(tmp_path, {"tokens:test:*": CALL + 2 * FEWER + PLAIN})
     reached = lines.of("budget_reached")
-    assert [(line["limit"], line["used"]) for line in reached] == [("soft", CALL), ("hard", CALL + 2 * FEWER)]
+    assert [(line["limit"], line["used_or_held"]) for line in reached] == [("soft", CALL), ("hard", CALL + 2 * FEWER)]
     assert [line["reason"] == "over_budget" for line in lines.requests(4)] == [False, False, False, True]
     metrics = httpx.get(address + "/metrics").text
     assert 'hedgerow_over_budget_total{key="",limit="soft",route="test"} 2.0' in metrics

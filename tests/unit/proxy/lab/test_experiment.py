@@ -49,7 +49,8 @@ def experiment(tmp_path: Path, upstream: Upstream) -> Path:
 
 def test_from_questions_to_a_report(experiment: Path, upstream: Upstream) -> None:
     """Both spaces with every figure, in three forms that say the same; a second run asks nobody anything."""
-    shown = run(experiment, typed="y\n").stderr
+    done = run(experiment, typed="y\n")
+    shown = done.stderr
     assert f"mine on rivers: {RIVERS} questions to ask, {5 * RIVERS} answers to draw, about" in shown
     assert "what that costs is not known, m has no price" in shown
     out = experiment.parent / "experiment"
@@ -64,6 +65,7 @@ def test_from_questions_to_a_report(experiment: Path, upstream: Upstream) -> Non
     assert linguistic["faithfulness_divergence"]["after"] < linguistic["faithfulness_divergence"]["before"]
     figure = f"{signal['generalised_ece']['after']:.3f}"
     assert figure in (out / "report.md").read_text()
+    assert (out / "report.md").read_text() in done.stdout
     page = (out / "report.html").read_text()
     assert f"{signal['generalised_ece']['after']:.4f}" in page
     assert not any(word in page for word in ("http://", "https://", "<script", "src="))
