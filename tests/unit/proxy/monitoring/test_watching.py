@@ -44,10 +44,9 @@ def a_map(tmp_path: Path, *, days_ago: float = 0.0) -> FittedMap:
     """A map learned on 1,000 answers of the good model, active for the route."""
     rng = np.random.default_rng(1)
     agree = agreement(rng, 1000)
-    fitted = fit_map("platt",
-        agree, SAMPLES - agree, right(rng, agree), signal="semantic", folds=0,
-        fitted_at=datetime.now(UTC) - timedelta(days=days_ago),
-    )  # fmt: skip
+    now = fit_map("platt", agree, SAMPLES - agree, right(rng, agree), signal="semantic", folds=0)
+    then = datetime.now(UTC) - timedelta(days=days_ago)
+    fitted = replace(now, provenance=replace(now.provenance, fitted_at=then))
     registry = MapRegistry(tmp_path / "maps")
     registry.add("one", fitted)
     registry.activate("one", route="test")
