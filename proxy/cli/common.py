@@ -16,7 +16,7 @@ import typer
 
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.proxy.config import Route, Settings, load_known
-from hedgerow.proxy.errors import ConfigError, HedgerowError, InputError
+from hedgerow.proxy.errors import ConfigError, HedgerowError, InputError, UpstreamRejected
 from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def one_sentence(*, on_interrupt: str = "stopped") -> Iterator[None]:
         yield
     except (ConfigError, InputError, CalibrationError) as error:
         stop(str(error))
+    except UpstreamRejected as error:
+        stop(error.sentence, code=1)
     except HedgerowError as error:
         stop(str(error), code=1)
     except OSError as error:

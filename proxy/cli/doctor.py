@@ -117,7 +117,12 @@ async def _of_route(settings: Settings, route: Route, headers: Mapping[str, str]
         for finding in _abilities(name, route, answer, open_prices(settings.prices)):
             yield finding
     except ProxyError as error:
-        yield "fails", name, _advice(error, asked_for, headers) + _place(error, settings, route.upstream)
+        has_key = bool(headers or getattr(settings.upstreams[route.upstream], "api_key", None))
+        yield (
+            "fails",
+            name,
+            _advice(error, asked_for, has_key=has_key) + _place(error, settings, route.upstream),
+        )
     finally:
         await upstream.aclose()
 
@@ -170,14 +175,14 @@ def _place(error: ProxyError, settings: Settings, upstream: str) -> str:
     return f": nothing answers at {authority(urlsplit(base_url))} (upstreams.{upstream}.base_url)"
 
 
-def _advice(error: ProxyError, model: str, headers: Mapping[str, str]) -> str:
+def _advice(error: ProxyError, model: str, *, has_key: bool) -> str:
     """What went wrong, in the upstream's own words where it has some, and what to try."""
     if not isinstance(error, UpstreamRejected):
         return error.message
     said = error.sentence
     if error.status in (401, 403):
         hint = (
-            "the key is refused" if headers else "it wants a key: set api_key, or name a client's with --key-variable"
+            "the key is refused" if has_key else "it wants a key: set api_key, or name a client's with --key-variable"
         )
         return f"{said}; {hint}"
     return said if model else f"{said}; name a model with --model"

@@ -244,7 +244,10 @@ def route_of(
                 closed = True
     if closed:
         raise Forbidden("this key may not use the routes that take the request", code=Reason.ROUTE_NOT_ALLOWED)
-    raise NotFound(f"no route takes the model {model!r}" if model else "no route takes this request", code="no_route")
+    what = f"the model {model!r}" if model else "this request"
+    raise NotFound(
+        f"no route takes {what}; a route whose `match` takes it, or without `match`, is needed", code="no_route"
+    )
 
 
 def _check_store(services: Services, job: Job) -> None:

@@ -170,6 +170,21 @@ def test_the_doctor_passes_on_what_an_upstream_says_against_a_key(
     assert upstream.headers[-1]["authorization"] == "Bearer sk-mine"
 
 
+def test_a_key_of_the_configuration_that_is_refused_is_not_asked_for_again(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`doctor` says that it is refused, and `ask` what the upstream says."""
+    upstream.default = fails(401, {"error": {"message": "Incorrect API key provided."}})
+    monkeypatch.setenv("WRONG_KEY", "sk-wrong")
+    configured(upstream, **{"key-variable": "WRONG_KEY"})
+    done = run("doctor")
+    assert "the key is refused" in done.output
+    assert "sk-wrong" not in done.output
+    asked = run("ask", "Who wrote Emma?")
+    assert asked.exit_code == 1
+    assert "the upstream answered with status 401: Incorrect API key provided." in asked.output
+
+
 def test_an_upstream_that_is_not_there_is_one_line() -> None:
     assert run("init", "--base-url", "http://127.0.0.1:9/v1", "--key-variable", "").exit_code == 0
     done = run("doctor")
