@@ -5,21 +5,25 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, TypeVar
 
 import typer
 
 from hedgerow.proxy.audit.labelled import EXPORTED, EXPORTED_CLAIMS, count_answers, export_claims, export_rows
 from hedgerow.proxy.audit.spoken import WORDINGS, export_wordings
-from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, write_verdicts
+from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, advancing, moment, one_sentence, show_faults, stop, unreadable
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.cli.tables import Form, ending_of, write_rows
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.lab.forms import WORDS
 from hedgerow.proxy.types import Json
+
+T = TypeVar("T")
 
 
 class _Refused(ValueError):
@@ -38,38 +42,48 @@ def import_verdicts(
     config: ConfigPath = CONFIG,
 ) -> None:
     """Record verdicts from a file. Importing a file twice changes nothing; lines at fault are named, and end the command with 1."""
-    changed = unchanged = 0
-    faults: list[str] = []
+    result = _Imported()
     with open_audit(config) as (_, engine), advancing(f"Importing {file.name}", _count(file)) as bar:
-        waiting: list[tuple[int, Verdict]] = []
-
-        def hand_in() -> None:
-            nonlocal changed, unchanged
-            for (line, verdict), result in zip(
-                waiting, write_verdicts(engine, [verdict for _, verdict in waiting]), strict=True
-            ):
-                if result is None:
-                    what = "" if verdict.claim is None else f" with a claim {verdict.claim}"
-                    faults.append(f"line {line}: no audit row{what} has the id {verdict.name!r}")
-                elif result.changed:
-                    changed += 1
-                else:
-                    unchanged += 1
-            waiting.clear()
-
-        for line, row in _rows(file):
-            bar.advance()
-            try:
-                waiting.append((line, _verdict(row, source, actor)))
-            except _Refused as refused:
-                faults.append(f"line {line}: {refused}")
-            if len(waiting) == MAX_VERDICTS:
-                hand_in()
-        hand_in()
-    show_faults(faults, shown=10)
-    typer.echo(f"{changed} verdicts recorded, {unchanged} known already, {len(faults)} lines at fault")
-    if faults:
+        verdicts = _verdicts(_each(_rows(file), bar.advance), source, actor, result.faults)
+        while batch := list(islice(verdicts, MAX_VERDICTS)):
+            result.take(batch, write_verdicts(engine, [verdict for _, verdict in batch]))
+    show_faults(result.faults, shown=10)
+    typer.echo(
+        f"{result.changed} verdicts recorded, {result.unchanged} known already, {len(result.faults)} lines at fault"
+    )
+    if result.faults:
         raise typer.Exit(1)
+
+
+@dataclass(slots=True)
+class _Imported:
+    """What became of the lines of a file: verdicts that changed something and that did not, and what is wrong with the others."""
+
+    changed: int = 0
+    unchanged: int = 0
+    faults: list[str] = field(default_factory=list)
+
+    def take(self, batch: Sequence[tuple[int, Verdict]], stored: Sequence[VerdictResult | None]) -> None:
+        """Count verdicts, each with its line, by what the store made of them."""
+        for (line, verdict), result in zip(batch, stored, strict=True):
+            if result is None:
+                what = "" if verdict.claim is None else f" with a claim {verdict.claim}"
+                self.faults.append(f"line {line}: no audit row{what} has the id {verdict.name!r}")
+            elif result.changed:
+                self.changed += 1
+            else:
+                self.unchanged += 1
+
+
+def _verdicts(
+    rows: Iterable[tuple[int, Any]], source: str, actor: str | None, faults: list[str]
+) -> Iterator[tuple[int, Verdict]]:
+    """The verdicts of rows, each with its line; rows that hold none go into `faults`."""
+    for line, row in rows:
+        try:
+            yield line, _verdict(row, source, actor)
+        except _Refused as refused:
+            faults.append(f"line {line}: {refused}")
 
 
 def export(
@@ -112,7 +126,8 @@ def export(
     typer.echo(f"{written} {'claims' if claims else 'answers'} written to {out}")
 
 
-def _each(rows: Iterator[Json], done: Callable[[], None]) -> Iterator[Json]:
+def _each(rows: Iterable[T], done: Callable[[], None]) -> Iterator[T]:
+    """The rows, each counted when it is asked for."""
     for row in rows:
         done()
         yield row

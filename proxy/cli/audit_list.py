@@ -59,7 +59,7 @@ def list_requests(
     chosen = Filter(
         route=route, key=key, model=model, status=status, arm=arm, judged=verdict, text=text,
         least=min_confidence, most=max_confidence,
-        since=None if since == "all" else moment(since), until=moment(until) if until else None,
+        since=None if since == "all" else moment(since), until=moment(until, "--until") if until else None,
     )  # fmt: skip
     with open_audit(config) as (_, engine):
         if out is not None:

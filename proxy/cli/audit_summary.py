@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -15,7 +14,7 @@ from rich.text import Text
 from hedgerow.calibration.metrics import Interval
 from hedgerow.proxy.audit import counts, queries
 from hedgerow.proxy.audit.engine import Connection, transaction
-from hedgerow.proxy.cli.common import ConfigPath, stop
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, stop
 from hedgerow.proxy.cli.showing import show
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.monitoring import figures
@@ -30,9 +29,7 @@ RouteName = Annotated[str | None, typer.Option("--route", help="One route only."
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def summary(
-    config: ConfigPath = Path("config.yaml"), since: Since = "7d", route: RouteName = None, as_json: AsJson = False
-) -> None:
+def summary(config: ConfigPath = CONFIG, since: Since = "7d", route: RouteName = None, as_json: AsJson = False) -> None:
     """Per route: requests, share hedged and passed on, confidence against outcomes, divergence, tokens, cost."""
     _check_period(since)
     with open_audit(config) as (settings, engine), transaction(engine, "snapshot") as connection:
@@ -72,7 +69,7 @@ def _lines(connection: Connection, buckets: Buckets, route: str | None) -> list[
 
 
 def worst(
-    config: ConfigPath = Path("config.yaml"),
+    config: ConfigPath = CONFIG,
     since: Since = "30d",
     route: RouteName = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 10,

@@ -16,12 +16,11 @@ from hedgerow.calibration.metrics.table import HEADLINE
 from hedgerow.proxy.cli.common import CONFIG, ConfigPath, SkipBad, moment, one_sentence, stop
 from hedgerow.proxy.cli.fit_adaptive import MeanSamples, MeasuredDraft, fit_adaptive_map
 from hedgerow.proxy.cli.fit_local import fit_local_map
-from hedgerow.proxy.cli.maps import check_route, map_registry
-from hedgerow.proxy.cli.records import Clusters, Signal, load_records
+from hedgerow.proxy.cli.maps import Storing, check_route
+from hedgerow.proxy.cli.records import Audited, Clusters, Labelled, Signal, load_records
 from hedgerow.proxy.cli.refit import finish_refit, refit_from_audit
 from hedgerow.proxy.lab.fitting import Decile, deciles, fit_records, version_of
 from hedgerow.proxy.pipeline.placing import ADAPTIVE, LOCAL
-from hedgerow.proxy.signals.combine import Weights
 from hedgerow.proxy.types import CLAIM_SIGNAL
 
 FromAudit = Annotated[
@@ -91,59 +90,51 @@ def fit(
     ] = False,
 ) -> None:
     """Learn a calibration map from labelled answers, or from a route's own verdicts, and store it."""
-    if from_audit and (data is not None or route is None):
-        stop("--from-audit takes --route in place of --data")
-    if not from_audit:
-        _check_data(data, activates_for=route or model, activate=activate)
+    source: Labelled | Audited
+    if from_audit:
+        if data is not None or route is None:
+            stop("--from-audit takes --route in place of --data")
+        source = Audited(route, since, actor)
+    else:
+        if data is None:
+            stop("--data names the labelled answers; --from-audit --route takes a route's own verdicts")
+        if (route or model) and not activate:
+            stop("--route and --model say where a map is active; add --activate")
         check_route(route, folder, config)
+        source = Labelled(data, signal, clusters)
+    storing = Storing(config, folder, version, activate, route, model)
     if kind == LOCAL:
-        return fit_local_map(
-            config, data=data, clusters=clusters, audited=route if from_audit else None, since=since, signal=signal, encoder=embedder or "",
-            version=version, activate=activate, route=route, model=model, folder=folder, actor=actor, as_json=as_json, skip_bad=skip_bad,
-        )  # fmt: skip
-    if kind == ADAPTIVE:
-        return fit_adaptive_map(
-            config, data=data, signal=signal, clusters=clusters, encoder=embedder or "", samples=samples, draft=draft, version=version,
-            activate=activate, route=route, model=model, folder=folder, as_json=as_json, skip_bad=skip_bad,
-        )  # fmt: skip
-    if data is None:
+        fit_local_map(source, storing, encoder=embedder or "", as_json=as_json, skip_bad=skip_bad)
+    elif kind == ADAPTIVE:
+        fit_adaptive_map(
+            source, storing, encoder=embedder or "", samples=samples, draft=draft, as_json=as_json, skip_bad=skip_bad
+        )
+    elif isinstance(source, Audited):
         how = {"kind": kind, "train_fraction": train_fraction, "claims": signal == CLAIM_SIGNAL, "version": version}
-        refitted = refit_from_audit(config, str(route), since=moment(since) if since else 0.0, **how)
-        return finish_refit(config, refitted, activate=activate, actor=actor, as_json=as_json)
-    records, weights = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
-    with one_sentence():
-        fitted = fit_records(records, kind, signal, weights, allow_negative_slope=allow_negative_slope)
-        name = version or version_of(fitted, kind, signal)
-        with map_registry(folder, config, create=True) as registry:
-            path = registry.add(name, fitted)
-            if activate:
-                registry.activate(name, route=route, model=model)
-    return _tell(name, fitted, weights, deciles(records, fitted), str(path), activate, as_json)
+        refitted = refit_from_audit(config, source.route, since=moment(since) if since else 0.0, **how)
+        finish_refit(config, refitted, activate=activate, actor=actor, as_json=as_json)
+    else:
+        _fit(source, storing, kind, allow_negative_slope=allow_negative_slope, as_json=as_json, skip_bad=skip_bad)
 
 
-def _check_data(data: Path | None, *, activates_for: str | None, activate: bool) -> None:
-    if data is None:
-        stop("--data names the labelled answers; --from-audit --route takes a route's own verdicts")
-    if activates_for and not activate:
-        stop("--route and --model say where a map is active; add --activate")
-
-
-def _tell(
-    name: str,
-    fitted: FittedMap,
-    weights: Weights | None,
-    tenths: Sequence[Decile],
-    place: str,
-    activated: bool,
-    as_json: bool,
+def _fit(
+    source: Labelled, storing: Storing, kind: MapName, *, allow_negative_slope: bool, as_json: bool, skip_bad: bool
 ) -> None:
+    """A map of the confidence alone, from a file."""
+    records, weights = load_records(source.data, signal=source.signal, clusters=source.clusters, skip_bad=skip_bad)
+    with one_sentence():
+        fitted = fit_records(records, kind, source.signal, weights, allow_negative_slope=allow_negative_slope)
+    name = storing.version or version_of(fitted, kind, source.signal)
+    place = storing.store(name, fitted, activate=storing.activate)
     if weights is not None:
         shares = ", ".join(f"{name} {weight:.3f}" for name, weight in weights.weights.items())
         typer.echo(f"weights of the combined signal: {shares}, bias {weights.bias:.3f}", err=True)
+    tenths = deciles(records, fitted)
     if as_json:
         document = {"version": name, **fitted.to_dict(), "deciles": [asdict(decile) for decile in tenths]}
-        return typer.echo(json.dumps(document, indent=2))
-    return _print(name, fitted, tenths, place, activated)
+        typer.echo(json.dumps(document, indent=2))
+    else:
+        _print(name, fitted, tenths, place, storing.activate)
 
 
 def _change(held: Mapping[str, float]) -> str:
@@ -153,7 +144,7 @@ def _change(held: Mapping[str, float]) -> str:
     return f"{held['before']:.3f} before, {held['after']:.3f} after ({change:+.3f}{interval}; cross-validation){worse}"
 
 
-def _print(name: str, fitted: FittedMap, tenths: Sequence[Decile], place: object, activated: bool) -> None:
+def _print(name: str, fitted: FittedMap, tenths: Sequence[Decile], place: str, activated: bool) -> None:
     made = fitted.provenance
     typer.echo(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right; stored in {place}")
     for metric in HEADLINE:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import anyio
@@ -12,7 +11,8 @@ import typer
 from hedgerow.calibration.regimes.adaptive import STEPS, AdaptiveFit, fit_adaptive
 from hedgerow.calibration.regimes.drawings import Draft
 from hedgerow.proxy.cli.common import counted, one_sentence, progress_bar, readable, report_bad, stop
-from hedgerow.proxy.cli.maps import map_registry
+from hedgerow.proxy.cli.maps import Storing
+from hedgerow.proxy.cli.records import Audited, Labelled
 from hedgerow.proxy.lab.adaptive_rows import DrawnRows, drawings_of, read_drawn
 from hedgerow.proxy.lab.fitting import version_of
 from hedgerow.proxy.lab.rows import read_rows
@@ -27,26 +27,29 @@ MeasuredDraft = Annotated[
 
 
 def fit_adaptive_map(
-    config: Path,
+    source: Labelled | Audited,
+    storing: Storing,
     *,
-    data: Path | None,
-    signal: str,
-    clusters: str,
     encoder: str,
     samples: float,
     draft: Draft,
-    version: str | None,
-    activate: bool,
-    route: str | None,
-    model: str | None,
-    folder: Path | None,
     as_json: bool,
     skip_bad: bool,
 ) -> None:
-    """Learn from answers that were drawn in full, store, and activate where that is asked for."""
-    if data is None or signal != "semantic":
+    """Learn from answers that were drawn in full, store, and activate where that is asked for.
+
+    Args:
+        source: what is learned from; only a file will do, measured by the signal semantic.
+        storing: where the map goes.
+        encoder: a sentence-transformers model; "": the int8 MiniLM.
+        samples: mean answers a question that the map's price should cost.
+        draft: the group whose confidence is measured.
+        as_json: print the stored map as JSON.
+        skip_bad: continue without rows that cannot be used.
+    """
+    if isinstance(source, Audited) or source.signal != "semantic":
         stop("--map adaptive learns from --data with 'question' and 'samples', by the signal semantic")
-    rows = _rows(data, clusters)
+    rows = _rows(source)
     report_bad(rows.bad, skip_bad)
     if rows.unsettled:
         typer.echo(f"left out: {counted(rows.unsettled, 'row')} without a label", err=True)
@@ -55,23 +58,21 @@ def fit_adaptive_map(
         drawn, short = drawings_of(rows.rows, encoder_of(encoder), lambda count: progress.advance(reading, count))
         task = progress.add_task("Learning and comparing", total=STEPS)
         made = fit_adaptive(
-            drawn, samples=samples, draft=draft, signal="semantic", model=model or rows.model, encoder=encoder,
+            drawn, samples=samples, draft=draft, signal="semantic", model=storing.model or rows.model, encoder=encoder,
             done=lambda: progress.advance(task),
         )  # fmt: skip
     if short:
         typer.echo(f"left out: {counted(short, 'row')} with fewer than {made.map.budget} answers", err=True)
-    name = version or version_of(made.fitted, ADAPTIVE, "semantic")
-    with one_sentence(), map_registry(folder, config, create=True) as registry:
-        place = registry.add(name, made.fitted)
-        if activate:
-            registry.activate(name, route=route, model=model)
-    _print(name, made, place, activate, as_json)
+    name = storing.version or version_of(made.fitted, ADAPTIVE, "semantic")
+    place = storing.store(name, made.fitted, activate=storing.activate)
+    _print(name, made, place, storing.activate, as_json)
 
 
-def _rows(data: Path, clusters: str) -> DrawnRows:
+def _rows(source: Labelled) -> DrawnRows:
+    data = source.data
     with readable(data), progress_bar() as progress:
         task = progress.add_task(f"Grouping {data.name}", total=None)
-        rows = anyio.run(read_drawn, read_rows(data), clusters, lambda: progress.advance(task))
+        rows = anyio.run(read_drawn, read_rows(data), source.clusters, lambda: progress.advance(task))
     if not rows.rows and rows.bad:
         stop(f"{data}: no row can be used. Line {rows.bad[0].line}: {rows.bad[0].reason}")
     return rows

@@ -12,63 +12,60 @@ from hedgerow.calibration.regimes.discovery import Columns, Discovery
 from hedgerow.calibration.regimes.local import STEPS, LocalFit, fit_local
 from hedgerow.proxy.audit.operators import set_state
 from hedgerow.proxy.cli.common import configuration, named_route, one_sentence, progress_bar, stop, whoami
-from hedgerow.proxy.cli.maps import map_registry
+from hedgerow.proxy.cli.maps import Storing
 from hedgerow.proxy.cli.questions import embedded, labelled_rows, report_left_out, rows_of_records, samples_in
-from hedgerow.proxy.cli.records import Clusters, Signal, load_records
+from hedgerow.proxy.cli.records import Audited, Labelled, load_records
 from hedgerow.proxy.cli.store import open_audit
 from hedgerow.proxy.lab.fitting import version_of
-from hedgerow.proxy.lab.regime_data import Questions
+from hedgerow.proxy.lab.regime_data import Questions, RegimeRows
 from hedgerow.proxy.lab.regime_words import contrastive_terms
 
 
-def fit_local_map(
-    config: Path,
-    *,
-    data: Path | None,
-    clusters: Clusters,
-    audited: str | None,
-    since: str | None,
-    signal: Signal,
-    encoder: str,
-    version: str | None,
-    activate: bool,
-    route: str | None,
-    model: str | None,
-    folder: Path | None,
-    actor: str | None,
-    as_json: bool,
-    skip_bad: bool,
-) -> None:
-    """Learn from a file or from a route's audit, store, and activate where that is asked for and the map helps."""
-    if audited is not None and folder is not None:
+def fit_local_map(source: Labelled | Audited, storing: Storing, *, encoder: str, as_json: bool, skip_bad: bool) -> None:
+    """Learn from a file or from a route's audit, store, and activate where that is asked for and the map helps.
+
+    Args:
+        source: what is learned from.
+        storing: where the map goes.
+        encoder: a sentence-transformers model; "": the int8 MiniLM.
+        as_json: print the stored map as JSON.
+        skip_bad: continue without rows that cannot be used.
+    """
+    if isinstance(source, Audited) and storing.folder is not None:
         stop("--folder goes with --data: a map from a route's audit is stored where the route finds it")
-    if data is not None and samples_in(data):
-        measured, _ = load_records(data, signal=signal, clusters=clusters, skip_bad=skip_bad)
-        rows = rows_of_records(measured)
-    else:
-        _, rows = labelled_rows(data, audited, since, config)
-    measured_by = signal if audited is None else named_route(configuration(config), audited).signal
+    rows, signal = _rows(source, storing.config, skip_bad)
     report_left_out(rows, skip_bad)
     with one_sentence(), progress_bar() as progress:
         questions = embedded(rows, encoder, progress)
         task = progress.add_task("Learning and comparing", total=STEPS)
         made = fit_local(
-            questions.columns, questions.alpha, questions.beta, signal=measured_by, model=model or "", encoder=encoder,
+            questions.columns, questions.alpha, questions.beta, signal=signal, model=storing.model or "", encoder=encoder,
             describe=lambda held, discovery: _words(questions, held, discovery), done=lambda: progress.advance(task),
         )  # fmt: skip
-    name, used = version or version_of(made.fitted, "local", measured_by), activate and made.helps
-    with one_sentence(), map_registry(folder, config, create=True) as registry:
-        place = registry.add(name, made.fitted)
-        if used and audited is None:
-            registry.activate(name, route=route, model=model)
-    if used and audited is not None:  # as every refit from the audit: the route's own map, with who set it and why
-        with open_audit(config) as (_, engine):
-            set_state(engine, audited, "map", name, actor=actor or whoami(), note=made.fitted.provenance.notes[0])
+    name, used = storing.version or version_of(made.fitted, "local", signal), storing.activate and made.helps
+    place = storing.store(name, made.fitted, activate=used and isinstance(source, Labelled))
+    if used and isinstance(
+        source, Audited
+    ):  # as every refit from the audit: the route's own map, with who set it and why
+        with open_audit(storing.config) as (_, engine):
+            note = made.fitted.provenance.notes[0]
+            set_state(engine, source.route, "map", name, actor=source.actor or whoami(), note=note)
     _print(name, made, place, used, as_json)
-    if activate and not used:
+    if storing.activate and not used:
         stop(
             f"{name} is stored but not activated: it does not beat the map of the confidence alone beyond noise", code=1
         )
+
+
+def _rows(source: Labelled | Audited, config: Path, skip_bad: bool) -> tuple[RegimeRows, str]:
+    """The labelled answers, and the signal that measured their confidence."""
+    if isinstance(source, Audited):
+        _, rows = labelled_rows(None, source.route, source.since, config)
+        return rows, named_route(configuration(config), source.route).signal
+    if not samples_in(source.data):
+        return labelled_rows(source.data, None, None, config)[1], source.signal
+    measured, _ = load_records(source.data, signal=source.signal, clusters=source.clusters, skip_bad=skip_bad)
+    return rows_of_records(measured), source.signal
 
 
 def _words(questions: Questions, held: Columns, discovery: Discovery) -> Sequence[Sequence[str]]:

@@ -10,7 +10,7 @@ from typing import Annotated, Protocol, TypeVar
 
 import typer
 
-from hedgerow.proxy.cli.common import advancing, calibrating_route, configuration, report_bad, stop
+from hedgerow.proxy.cli.common import CONFIG, advancing, calibrating_route, configuration, report_bad, stop
 from hedgerow.proxy.config import Route, Settings
 from hedgerow.proxy.lab.answers import Looked, Pace
 from hedgerow.proxy.lab.ledger import Ledger
@@ -45,7 +45,7 @@ class Way:
 
     judge: JudgeKind
     route: str | None = None
-    config: Path = Path("config.yaml")
+    config: Path = CONFIG
     out: Path | None = None
     concurrency: int = 1
     yes: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from hedgerow.calibration import FittedMap, MapRegistry
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.metrics.table import HEADLINE
 from hedgerow.calibration.registry import read_file
-from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, named_route, stop
+from hedgerow.proxy.cli.common import CONFIG, ConfigPath, configuration, named_route, one_sentence, stop
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.services.active_map import open_maps
 
@@ -117,6 +118,33 @@ def map_registry(folder: Path | None, config: Path, *, create: bool = False) -> 
             yield maps.registry
     except (CalibrationError, StoreError, OSError) as error:
         stop(str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class Storing:
+    """Where a fitted map goes, and what it is active for.
+
+    Attributes:
+        config, folder: where it is stored, as of `map_registry`.
+        version: its name; None: one is made from its parts.
+        activate: whether it is used from now on.
+        route, model: what it is active for then; None: every one.
+    """
+
+    config: Path
+    folder: Path | None
+    version: str | None
+    activate: bool
+    route: str | None
+    model: str | None
+
+    def store(self, name: str, fitted: FittedMap, *, activate: bool) -> str:
+        """Store a map, and have it used where `activate` is set; returns where it is stored."""
+        with one_sentence(), map_registry(self.folder, self.config, create=True) as registry:
+            place = registry.add(name, fitted)
+            if activate:
+                registry.activate(name, route=self.route, model=self.model)
+        return place
 
 
 def _print_list(rows: list[dict[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,36 @@ from hedgerow.proxy.signals.combine import COMBINED, Weights
 
 Clusters = Literal["rules", "exact"]
 Signal = Literal["semantic", "token", "consistency", "combined"]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A file of labelled answers, and how their confidence is measured.
+
+    Attributes:
+        data: the file.
+        signal: what measures the confidence.
+        clusters: how answers are grouped.
+    """
+
+    data: Path
+    signal: Signal
+    clusters: Clusters
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """The verdicts of a route, in place of a file.
+
+    Attributes:
+        route: its name.
+        since: answers given since, as on the command line; None: all.
+        actor: who activates what is learned, for the record; None: the user of this shell.
+    """
+
+    route: str
+    since: str | None
+    actor: str | None
 
 
 def load_records(

@@ -48,48 +48,62 @@ async def open_reloader(
         raise ConfigError(problem)
     if settings.access.oidc is not None and find_spec("authlib") is None:
         raise ConfigError("access.oidc needs the library Authlib, which is not installed (extra `oidc`)")
-    metrics = Metrics()
     async with AsyncExitStack() as stack:
-        try:
-            audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
-        except StoreError as error:
-            raise StoreError(store_failure(settings, error)) from error
-        metrics.follow(audit)
-        stack.push_async_callback(audit.aclose)
-        tracing = await open_tracing(settings, stack)
-        counters = open_counters(settings.access.counting)
-        stack.push_async_callback(counters.aclose)
-        spending = open_spending(settings.access.counting, audit)
-        stack.push_async_callback(spending.aclose)
-        background = Background(lambda job: metrics.background_failures.labels(job).inc())
-        limits = Limits(counters, metrics)
-        base = Services(
-            settings,
-            {},
-            {},
-            audit,
-            metrics,
-            background,
-            tracing,
-            RefCount(),
-            KeyRing(),
-            limits,
-            Budgets(spending, metrics),
-        )
+        base = await _open_base(settings, stack)
         reloader = ConfigReloader(base, config, preload)
         await reloader.start()
         stack.push_async_callback(reloader.close)
-        stack.push_async_callback(_give_up_duties, audit)
-        stack.push_async_callback(background.aclose)
+        stack.push_async_callback(_give_up_duties, base.audit)
+        stack.push_async_callback(base.background.aclose)
         if threading.current_thread() is threading.main_thread():  # only there signals can be handled
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wake.set)
-        if metrics.shared is not None:
-            background.keep_running("metrics", lambda: _set_gauges(metrics))
-        background.keep_running("reload", reloader.follow)
-        background.keep_running("drift", lambda: watch(reloader))
-        background.keep_running("purge", lambda: purge_regularly(audit, lambda: reloader.services.settings))
-        background.keep_running("sums", lambda: sum_up_regularly(audit))
+        _start_loops(base, reloader)
         yield reloader
+
+
+async def _open_base(settings: Settings, stack: AsyncExitStack) -> Services:
+    """What is the same for the life of the process, closed with the stack: services without upstreams and pipelines yet.
+
+    Raises:
+        ConfigError: a library that the configuration needs is missing.
+        StoreError: the audit store cannot be opened.
+    """
+    metrics = Metrics()
+    try:
+        audit = await open_store(settings.audit, metrics.audit_rows_lost.inc)
+    except StoreError as error:
+        raise StoreError(store_failure(settings, error)) from error
+    metrics.follow(audit)
+    stack.push_async_callback(audit.aclose)
+    tracing = await open_tracing(settings, stack)
+    counters = open_counters(settings.access.counting)
+    stack.push_async_callback(counters.aclose)
+    spending = open_spending(settings.access.counting, audit)
+    stack.push_async_callback(spending.aclose)
+    return Services(
+        settings,
+        upstreams={},
+        steps={},
+        audit=audit,
+        metrics=metrics,
+        background=Background(lambda job: metrics.background_failures.labels(job).inc()),
+        tracing=tracing,
+        in_use=RefCount(),
+        keys=KeyRing(),
+        limits=Limits(counters, metrics),
+        budgets=Budgets(spending, metrics),
+    )
+
+
+def _start_loops(base: Services, reloader: ConfigReloader) -> None:
+    """Begin what runs beside the requests until the process ends."""
+    audit, metrics, background = base.audit, base.metrics, base.background
+    if metrics.shared is not None:
+        background.keep_running("metrics", lambda: _set_gauges(metrics))
+    background.keep_running("reload", reloader.follow)
+    background.keep_running("drift", lambda: watch(reloader))
+    background.keep_running("purge", lambda: purge_regularly(audit, lambda: reloader.services.settings))
+    background.keep_running("sums", lambda: sum_up_regularly(audit))
 
 
 def store_failure(settings: Settings, error: StoreError) -> str:

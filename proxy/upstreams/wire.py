@@ -57,7 +57,7 @@ class Answer:
         while not self.status:
             if self._failure is not None:
                 raise self._failure
-            await self._news()
+            await self._next_sign()
 
     def __aiter__(self) -> Answer:
         return self
@@ -68,7 +68,7 @@ class Answer:
                 raise self._failure
             if self.is_whole:
                 raise StopAsyncIteration
-            await self._news()
+            await self._next_sign()
         data = self._held[0] if len(self._held) == 1 else b"".join(self._held)
         self._held.clear()
         if self._held_bytes > MOST_HELD:
@@ -76,7 +76,7 @@ class Answer:
         self._held_bytes = 0
         return data
 
-    async def _news(self) -> None:
+    async def _next_sign(self) -> None:
         self._waiter = asyncio.get_running_loop().create_future()
         try:
             await self._waiter
@@ -122,7 +122,7 @@ class Connection(asyncio.Protocol):
         self._is_head = self._is_interim = self._is_spent = self._is_paused = False
         self._headers: Pairs = []
         self._head_bytes = 0
-        self._heard = 0.0
+        self._last_sign_at = 0.0
         self._watch: asyncio.TimerHandle | None = None
         self._upload: asyncio.Task[None] | None = None
         self._may_write = asyncio.Event()
@@ -159,9 +159,9 @@ class Connection(asyncio.Protocol):
 
     def _expect(self) -> None:
         """From now on the upstream owes an answer."""
-        self._heard = self._loop.time()
+        self._last_sign_at = self._loop.time()
         if self._watch is None:
-            self._watch = self._loop.call_later(self._timeout_s, self._look)
+            self._watch = self._loop.call_later(self._timeout_s, self._check_silence)
 
     async def _send(self, body: bytes | AsyncIterable[bytes]) -> None:
         """Send a body piece by piece, as fast as the upstream takes it: in chunks where its length is not known."""
@@ -206,7 +206,7 @@ class Connection(asyncio.Protocol):
         taken for the answer to the next call. Its end counts too.
         """
         is_fresh = self._loop.time() - self.idle_since < keep_s
-        return is_fresh and not self._is_spent and not self._transport.is_closing() and not self._news.poll(0)
+        return is_fresh and not self._is_spent and not self._transport.is_closing() and not self._incoming.poll(0)
 
     def close(self) -> None:
         """Close the connection; what is under way there fails."""
@@ -219,8 +219,8 @@ class Connection(asyncio.Protocol):
         """The connection is open."""
         self._transport = transport  # type: ignore[assignment]
         self.idle_since = self._loop.time()
-        self._news = select.poll()
-        self._news.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
+        self._incoming = select.poll()
+        self._incoming.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
         """A part of the answer."""
@@ -230,7 +230,7 @@ class Connection(asyncio.Protocol):
             return
         try:
             if answer.status:
-                self._heard = self._loop.time()
+                self._last_sign_at = self._loop.time()
             else:  # part of a head is no sign of life: it could come byte by byte for ever
                 self._head_bytes += len(data)
             self._parser.feed_data(data)
@@ -247,7 +247,7 @@ class Connection(asyncio.Protocol):
     def go_on(self) -> None:
         """Read again: there is room."""
         if self._is_paused:
-            self._is_paused, self._heard = False, self._loop.time()
+            self._is_paused, self._last_sign_at = False, self._loop.time()
             if not self._transport.is_closing():
                 self._transport.resume_reading()
 
@@ -274,15 +274,15 @@ class Connection(asyncio.Protocol):
         """The upstream has caught up."""
         self._may_write.set()
 
-    def _look(self) -> None:
+    def _check_silence(self) -> None:
         """Give up on an upstream that has been silent too long; else look again when it would be."""
         self._watch = None
         if self._answer is None or self._answer.is_over:
             return
         is_ours = self._is_paused or (self._upload is not None and not self._upload.done())
-        left = self._timeout_s - (0.0 if is_ours else self._loop.time() - self._heard)
+        left = self._timeout_s - (0.0 if is_ours else self._loop.time() - self._last_sign_at)
         if left > 0:
-            self._watch = self._loop.call_later(left, self._look)
+            self._watch = self._loop.call_later(left, self._check_silence)
         else:
             self._is_spent = True
             self._answer.fail(UpstreamTimeout(f"the upstream {self._name!r} did not answer in time"))
@@ -307,7 +307,7 @@ class Connection(asyncio.Protocol):
         answer, status = self._answer, self._parser.get_status_code()
         if answer is None or answer.is_whole:
             return
-        self._heard = self._loop.time()
+        self._last_sign_at = self._loop.time()
         self._is_interim = status < 200 and status != SWITCHING
         headers, self._headers = self._headers, []
         if not self._is_interim:

@@ -75,6 +75,13 @@ def test_a_field_that_cannot_be_read_is_named(serve: Any, fields: dict[str, str]
         assert says in reply.text
 
 
+@pytest.mark.parametrize("option", ["--since", "--until"])
+def test_a_moment_that_cannot_be_read_is_named_with_its_option(option: str) -> None:
+    """Before the store is opened."""
+    done = run(option, "yesterday")
+    assert (done.exit_code, done.output.split(". ")[0]) == (2, f"hedgerow: Invalid {option} value 'yesterday'")
+
+
 def test_pages_of_the_list_follow_each_other(serve: Any, upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the link at the end, which keeps the filter."""
     from hedgerow.proxy.audit import explorer

@@ -10,16 +10,13 @@ from itertools import count
 from types import ModuleType
 from typing import Any
 
-import orjson
-
-from hedgerow.proxy.errors import UpstreamError
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams import sse
 from hedgerow.proxy.upstreams.answers import usage_of
 from hedgerow.proxy.upstreams.dialects import messages, messages_in_chat, responses, responses_in_chat
 from hedgerow.proxy.upstreams.dialects.chat_parts import Part, Parts, Step, parts_of
 from hedgerow.proxy.upstreams.dialects.in_chat import Said
-from hedgerow.proxy.upstreams.dialects.served import broken_off
+from hedgerow.proxy.upstreams.dialects.served import broken_off, decoded
 
 Pieces = Callable[[str], Iterable[str]]
 
@@ -58,18 +55,18 @@ class Conversion:
 def _of(words: ModuleType, stream: ModuleType) -> Conversion:
     """The functions of two modules: from chat to the endpoint's words, and those words themselves."""
     return Conversion(
-        words.request,
-        words.begun,
-        words.item,
-        words.ended,
-        words.goes_on,
-        words.error,
-        stream.completion,
-        stream.opening,
-        stream.item_events,
-        stream.ending,
-        stream.encoded,
-        stream.error_event,
+        request=words.request,
+        begun=words.begun,
+        item=words.item,
+        ended=words.ended,
+        goes_on=words.goes_on,
+        error=words.error,
+        completion=stream.completion,
+        opening=stream.opening,
+        item_events=stream.item_events,
+        ending=stream.ending,
+        encoded=stream.encoded,
+        error_event=stream.error_event,
     )
 
 
@@ -144,11 +141,7 @@ class LiveAnswer:
             self._said = replace(self._said, finish="stop")  # some servers say no more than this
         if not data or self._failed or data == b"[DONE]":
             return raw if raw.startswith(b":") else b""  # a comment keeps the connection open
-        try:
-            chunk = orjson.loads(data)
-        except orjson.JSONDecodeError as error:
-            message = "the upstream's stream holds an event that is not valid JSON"
-            raise UpstreamError(message, code="upstream_broken") from error
+        chunk = decoded(data)
         if not isinstance(chunk, dict) or chunk.get("error"):
             self._failed = True
             return self._words.error_event(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import orjson
 
@@ -52,11 +53,7 @@ class ServedStream(ABC):
         if data == b"[DONE]":
             self.ended = True  # the mark itself is ours to send
             return b""
-        try:
-            event = orjson.loads(data)
-        except orjson.JSONDecodeError as error:
-            message = "the upstream's stream holds an event that is not valid JSON"
-            raise UpstreamError(message, code="upstream_broken") from error
+        event = decoded(data)
         if not isinstance(event, dict) or event.get("error"):
             self.failed = True
             return raw
@@ -89,6 +86,19 @@ class ServedStream(ABC):
             extra: fields of ours for the event that ends the answer.
             usage: what the answer is to say of the tokens spent; None: what the upstream says.
         """
+
+
+def decoded(data: bytes) -> Any:
+    """The JSON value in the data of an event.
+
+    Raises:
+        UpstreamError: it is not valid JSON.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        message = "the upstream's stream holds an event that is not valid JSON"
+        raise UpstreamError(message, code="upstream_broken") from error
 
 
 @contextmanager
