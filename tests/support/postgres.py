@@ -80,11 +80,8 @@ class Cluster:
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        options = (
-            "listen_addresses=",
-            "fsync=off",
-            "max_connections=60",
-        )  # the machine keeps its power while tests run
+        fsync = "on" if self.durable else "off"  # the machine keeps its power while tests run
+        options = ("listen_addresses=", f"fsync={fsync}", "max_connections=60")
         command = [self.bin / "postgres", "-D", self.folder / "data", "-k", self.folder]
         for option in options:
             command += ["-c", option]
