@@ -41,9 +41,9 @@ from benchmarks.performance.first_token import measure as first_token
 from hedgerow.proxy.lab.rewording import Reworder, default_reworder
 
 OF_EACH_KIND, ROUNDS = 150, 200
-SETS = tuple(f"fresh-{number}" for number in range(1, 12))
-LAST = SETS[-1]
-"""The set of fresh answers that was read last; of some of its answers the grades alone are kept."""
+SETS = tuple(f"fresh-{number}" for number in range(1, 14))
+"""Fresh answers, in the order in which they were read; of some of the last three the grades alone are kept."""
+LAST = SETS[-3:]
 PICTURE = ROOT / "docs" / "evidence" / "rewriting.svg"
 
 
@@ -81,15 +81,10 @@ def _fresh_line(fresh: Sequence[reading.Row], half: str) -> str:
     return f"| {half} | {len(some)} | {changed} | {first} | {now} |"
 
 
-def _marked_first(fresh: Sequence[reading.Row], half: str) -> list[reading.Row]:
-    """The rows of a set with the grades that they first got."""
+def _marked_first(fresh: Sequence[reading.Row], halves: Sequence[str]) -> list[reading.Row]:
+    """The rows of these sets with the grades that they first got."""
     every = [*fresh, *reading.load(UNSHIPPED)]
-    return [row | {"mark": row.get("first_grade", grades.LEFT)} for row in every if row["half"] == half]
-
-
-def _first_of_all_sources(fresh: Sequence[reading.Row]) -> list[reading.Row]:
-    """The rows of the sets that were drawn by one rule, with the grades that they first got."""
-    return [row for half in SETS[3:] for row in _marked_first(fresh, half)]
+    return [row | {"mark": row.get("first_grade", grades.LEFT)} for row in every if row["half"] in halves]
 
 
 def _read(rows: Sequence[reading.Row], fresh: Sequence[reading.Row], traps: Sequence[reading.Row]) -> str:
@@ -124,23 +119,23 @@ Of the texts that were changed, with the share when the set was drawn:
 |---|---|---|---|
 {compared}
 
-Twelve sets of fresh answers, drawn when the rules were written. From what was wrong in one something was learnt before the next was read, so each is fresh when first read, and the last alone has
+{len(SETS)} sets of fresh answers, drawn when the rules were written. From what was wrong in one something was learnt before the next was read, so each is fresh when first read, and the last alone has
 had nothing mended for it before the figures beside it. The first two hold more questions of fact; from the third on all sources are in them, replies of models from before chat
 (BEGIN) and answers of an 8B model to questions of two steps (HotpotQA) among them, many of them broken off or taken back in the same breath; targets .1 to .95. The long technical prompts are nearly used up: \
-the last sets hold few or none. From the fourth on `python -m benchmarks.fits.fresh` draws them, of prompts in no other set; from the eighth on \
-other models' answers to prompts that are in one come in. Of the last, drawn by source, a quarter may not be copied: it counts in its figures when first read alone:
+the last sets hold few or none, and the last has targets of .3 to .85 alone, where a hedge goes into a sentence or a note follows. From the fourth on `python -m benchmarks.fits.fresh` draws them, of prompts in no other set; from the eighth on \
+other models' answers to prompts that are in one come in. Of the last three, drawn by source, some may not be copied: they count below the table alone:
 
 | set | answers | changed now | A / B / C / D when first read | A / B / C / D now |
 |---|--:|--:|---|---|
 {sets}
 
-The last set by kind, when first read:
+The last three by kind, when first read:
 
 {grades.table(_marked_first(fresh, LAST), "kind", lambda row: row["kind"])}
 
 The fourth to the last by source, when first read:
 
-{grades.table(sorted(_first_of_all_sources(fresh), key=lambda row: row["source"]), "source", lambda row: row["source"])}
+{grades.table(sorted(_marked_first(fresh, SETS[3:]), key=lambda row: row["source"]), "source", lambda row: row["source"])}
 
 {len({row["id"] for row in traps})} short answers of our own, each with one thing that invites a mistake (a condition, a negation, a quotation, sarcasm, emoji, a footnote, right-to-left script ...), at two targets each:
 
@@ -211,7 +206,12 @@ def _goals(
         _share("reworded answers odd or ungrammatical (C) <= 8 %, half not tuned on", c, 0.08),
         _share("reworded answers as a careful editor would (A) >= 60 %, half not tuned on", a, 0.6, at_least=True),
         *(
-            _share(f"the same of the last fresh answers when first read: {text}", first, limit, at_least=at_least)
+            _share(
+                f"the same of the last three sets of fresh answers when first read: {text}",
+                first,
+                limit,
+                at_least=at_least,
+            )
             for text, first, limit, at_least in (
                 ("D <= 2 %", grades.graded(last, "D", "first_grade"), 0.02, False),
                 ("C <= 8 %", grades.graded(last, "C", "first_grade"), 0.08, False),
