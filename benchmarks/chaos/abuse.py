@@ -225,10 +225,10 @@ _BODIES = (
         a_model_that_is_a_number=_with(model=5),
         stream_that_is_text=_with(stream="yes"),
         n_that_is_text=_with(n="two"),
+        n_of_minus_one=_with(n=-1),
     ),
     *_kinds(
         End.SERVED,
-        n_of_minus_one=_with(n=-1),
         a_temperature_of_two_to_the_63=_with(temperature=2**63),
         keys_twice=_chat(b'{"model": "m", "model": "m", ' + _BODY[1:]),
         a_model_of_100_KB=_with(model="x" * 100_000),
