@@ -169,7 +169,7 @@ class DirectEstimator:
                 fallback, bases.full, NOTHING, Choice(bases.kind, {}, 0.0, bases.brier, bases.brier, tried)
             )
         z = np.mean([part.out_of_fold for part in parts], axis=0)
-        slope, bias = _worth(z, bases.offset, y)
+        slope, bias = worth(z, bases.offset, y)
         known = bases.offset + slope * z + bias
         shift = self._shift(parts, bases, y, slope, bias, known)
         penalties = {part.design.features.name: part.penalty for part in parts}
@@ -220,12 +220,23 @@ def _brier(bases: _Bases) -> float:
     return bases.brier
 
 
-def _worth(z: FloatArray, under: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """Slope, between 0 and 2, and bias of the logistic regression on out-of-fold shifts over the base map."""
-    at = np.array([1.0, 0.0])
-    columns = np.column_stack([z, np.ones_like(z)])
+def worth(z: FloatArray, under: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """What out-of-fold shifts over the base map are worth: slope, between 0 and 2, and bias of the outcomes' logistic regression on them.
+
+    The bias is that of the slope as it is bounded, so that the mean stays that of the outcomes.
+    """
+    slope, bias = _logistic(np.column_stack([z, np.ones_like(z)]), under, y)
+    bounded = float(np.clip(slope, 0.0, 2.0))
+    if bounded != slope:
+        (bias,) = _logistic(np.ones((z.size, 1)), under + bounded * z, y)
+    return bounded, float(bias)
+
+
+def _logistic(columns: FloatArray, under: FloatArray, y: FloatArray) -> FloatArray:
+    """Weights of a logistic regression of shape (columns,) over a fixed part of the log-odds, by Newton's method."""
+    at = np.zeros(columns.shape[1])
     for _ in range(8):
         p = special.expit(under + columns @ at)
-        hessian = columns.T @ (columns * (p * (1.0 - p))[:, None]) + 1e-3 * np.eye(2)
+        hessian = columns.T @ (columns * (p * (1.0 - p))[:, None]) + 1e-3 * np.eye(at.size)
         at = at - np.linalg.solve(hessian, columns.T @ (p - y))
-    return float(np.clip(at[0], 0.0, 2.0)), float(at[1])
+    return at
