@@ -110,11 +110,17 @@ def _latest(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _drawn(row: dict[str, Any], share: float, least: float) -> float | None:
-    """Probability with which an answer was drawn; None where nobody drew it."""
-    if share == 1.0 or (row["kind"] != "grader" and in_sample(row["id"], share)):
-        return share
+    """Probability with which an answer was drawn; None where nobody drew it.
+
+    What the judge says goes before the random sample: an answer that was judged because the judge drew it weighs by that lot, wherever its id
+    falls. The other way round it would weigh `1 / share` although every answer was as likely to be judged.
+    """
     propensity = row["propensity"]
-    return float(propensity) if propensity is not None and propensity >= least else None
+    if share == 1.0:
+        return share
+    if propensity is not None and propensity >= least:
+        return float(propensity)
+    return share if row["kind"] != "grader" and in_sample(row["id"], share) else None
 
 
 def _groups(row: dict[str, Any]) -> dict[str, str]:

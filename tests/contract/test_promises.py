@@ -233,9 +233,12 @@ def test_volunteered_verdicts_do_not_count_and_the_drawn_ones_do(
 def test_feedback_that_says_how_likely_an_answer_was_drawn_counts_by_its_inverse(
     serve: Any, upstream: Upstream, tmp_path: Path
 ) -> None:
-    """Four right ones drawn with probability 1/4, one wrong one with 1: the wrong one weighs a sixteenth of the rest."""
+    """Four right ones drawn with probability 1/4, one wrong one with 1: the wrong one weighs a sixteenth of the rest.
+
+    Whether or not the route's own random sample holds them too.
+    """
     stored(url(tmp_path), certificate(wishes=("plain_wrong <= 20%",)))
-    promises = {"share": 0.01, "kinds": ["client"]}
+    promises = {"share": 0.2, "kinds": ["client"]}
     address = serve(map="identity", promises=promises, settings=settings(tmp_path))
     ids = [asked(address, upstream, SURE).json()["hedgerow"]["id"] for _ in range(5)]
     drawn = [{"id": name, "correct": i > 0, "propensity": 0.25 if i else 1.0} for i, name in enumerate(ids)]

@@ -42,7 +42,7 @@ def test_a_question_is_asked_and_judged_without_a_mouse(browser: Any, serve: Any
         assert page.inner_text(".times").startswith("sample")
         page.focus('[data-verdict="false"]')
         page.keyboard.press("Enter")
-        page.wait_for_selector("text=A reader who believed the wording is")
+        page.wait_for_selector('[data-section="verdict"] >> text=Wrong. Recorded.')
         row = audit_row(address, page)
         assert [verdict["correct"] for verdict in row["verdicts"]] == [0.0]
         page.click("text=Its audit row")
@@ -99,7 +99,7 @@ def test_a_verdict_that_does_not_arrive_says_so_and_can_be_given_again(
         seen.complaints.clear()
         page.unroute("**/verdict")
         page.click('[data-verdict="false"]')
-        page.wait_for_selector("text=A reader who believed the wording is")
+        page.wait_for_selector('[data-section="verdict"] >> text=Wrong. Recorded.')
         assert not page.is_visible("#error")
 
 

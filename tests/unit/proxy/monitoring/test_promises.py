@@ -200,6 +200,16 @@ def test_a_graders_share_counts_by_its_probability_and_gives_way_to_people(watch
     assert (promise.labels, promise.share) == (100, 0.0)
 
 
+def test_a_lot_of_the_judges_own_weighs_by_its_probability_inside_the_random_sample_too(watched: Watched) -> None:
+    """All drawn with the same probability: one that the route's sample holds as well is no likelier, and must not outweigh the rest."""
+    names = watched.serve(1000)
+    inside = {name for name in names if in_sample(name, 0.05)}
+    watched.judge(names, [float(name not in inside) for name in names], propensity=0.5)
+    promise = watched.look(share=0.05, kinds=["human"]).promises[0]
+    assert promise.labels == 1000
+    assert promise.share == pytest.approx(len(inside) / 1000)
+
+
 def test_a_cleared_alarm_starts_the_watch_anew(watched: Watched) -> None:
     names = watched.serve(120)
     watched.judge(names[:60], outcomes(60, 0.5))
