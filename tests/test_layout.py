@@ -59,6 +59,21 @@ def circular_imports() -> list[str]:
     return [f"circle: {', '.join(group)}" for group in source().circles()]
 
 
+def rooms_that_reach_over() -> list[str]:
+    """Files of the command line that import another room than their own and what all share."""
+    return [
+        f"{link.importer} imports {link.imported}: what two rooms need stands in proxy/cli/shared"
+        for link in source().imports
+        if (room := _room(link.importer)) and _room(link.imported) not in (None, room, "shared")
+    ]
+
+
+def _room(file: str) -> str | None:
+    """The room of a file of the command line: `proxy/cli/audit/files.py` -> "audit"; None for every other file."""
+    folders = file.split("/")[:-1]
+    return folders[2] if folders[:2] == ["proxy", "cli"] and len(folders) > 2 else None
+
+
 def inner_imports() -> list[str]:
     """First-party imports inside functions."""
     inner = [link for link in source().imports if link.in_function]
@@ -75,7 +90,7 @@ def long_functions() -> list[str]:
     return [f"{f.file}: {f.name} is too long" for f in source().functions() if f.lines > LONGEST_FUNCTION]
 
 
-LAWS = (upward_imports, circular_imports, inner_imports, long_files, long_functions)
+LAWS = (upward_imports, circular_imports, rooms_that_reach_over, inner_imports, long_files, long_functions)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)

@@ -41,59 +41,73 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "serve": Command("hedgerow.proxy.cli.serve:serve", "Run the proxy."),
-    "init": Command("hedgerow.proxy.cli.init:init", "Write a first configuration."),
+    "serve": Command("hedgerow.proxy.cli.serving.serve:serve", "Run the proxy."),
+    "init": Command("hedgerow.proxy.cli.serving.init:init", "Write a first configuration."),
     "doctor": Command(
-        "hedgerow.proxy.cli.doctor:doctor",
+        "hedgerow.proxy.cli.serving.doctor:doctor",
         "Try everything once: configuration, store, maps, one question to each upstream.",
     ),
     "demo": Command(
-        "hedgerow.proxy.cli.demo:demo", "Play recorded answers of a real model through the pipeline; needs no model."
+        "hedgerow.proxy.cli.answers.demo:demo",
+        "Play recorded answers of a real model through the pipeline; needs no model.",
     ),
-    "ask": Command("hedgerow.proxy.cli.ask:ask", "Show what the proxy does with one question."),
+    "ask": Command("hedgerow.proxy.cli.answers.ask:ask", "Show what the proxy does with one question."),
     "rewrite": Command(
-        "hedgerow.proxy.cli.rewrite:rewrite", "Word an answer at a given confidence; with --json one object a line."
+        "hedgerow.proxy.cli.answers.rewrite:rewrite",
+        "Word an answer at a given confidence; with --json one object a line.",
     ),
-    "same-meaning": Command("hedgerow.proxy.cli.same_meaning:same_meaning", "Say whether two answers mean the same."),
+    "same-meaning": Command(
+        "hedgerow.proxy.cli.answers.same_meaning:same_meaning", "Say whether two answers mean the same."
+    ),
     "confidence": Command(
-        "hedgerow.proxy.cli.reading:confidence", "Measure the confidence in recorded answers, one JSON object a line."
+        "hedgerow.proxy.cli.answers.reading:confidence",
+        "Measure the confidence in recorded answers, one JSON object a line.",
     ),
     "claims": Command(
-        "hedgerow.proxy.cli.reading:claims", "Measure the claims of long answers against other answers, as JSON lines."
+        "hedgerow.proxy.cli.answers.reading:claims",
+        "Measure the claims of long answers against other answers, as JSON lines.",
     ),
-    "collect": Command("hedgerow.proxy.cli.collect:collect", "Draw answers to a file of questions."),
-    "grade": Command("hedgerow.proxy.cli.grade:grade", "Label recorded answers as right or wrong."),
-    "fit": Command("hedgerow.proxy.cli.fit:fit", "Learn a calibration map from labelled answers and store it."),
+    "collect": Command("hedgerow.proxy.cli.lab.collect:collect", "Draw answers to a file of questions."),
+    "grade": Command("hedgerow.proxy.cli.lab.grade:grade", "Label recorded answers as right or wrong."),
+    "fit": Command("hedgerow.proxy.cli.maps.fit:fit", "Learn a calibration map from labelled answers and store it."),
     "evaluate": Command(
-        "hedgerow.proxy.cli.evaluate:evaluate", "Fit a map on one part of labelled answers, measure it on the rest."
+        "hedgerow.proxy.cli.lab.evaluate:evaluate", "Fit a map on one part of labelled answers, measure it on the rest."
     ),
     "faithfulness": Command(
-        "hedgerow.proxy.cli.faithfulness:faithfulness", "Measure whether answers sound as sure as their model is."
+        "hedgerow.proxy.cli.lab.faithfulness:faithfulness", "Measure whether answers sound as sure as their model is."
     ),
     "certify": Command(
-        "hedgerow.proxy.cli.certify:app",
+        "hedgerow.proxy.cli.promises.certify:app",
         "Promise how often answers are wrong, with proof; list, show and verify certificates.",
     ),
     "markers": Command(
-        "hedgerow.proxy.cli.markers:markers", "Measure what a model's own hedges are worth: marker internal confidence."
+        "hedgerow.proxy.cli.lab.markers:markers",
+        "Measure what a model's own hedges are worth: marker internal confidence.",
     ),
     "regimes": Command(
-        "hedgerow.proxy.cli.regimes:regimes",
+        "hedgerow.proxy.cli.lab.regimes:regimes",
         "Find kinds of questions on which confidence is wrong, beyond what a map corrects.",
     ),
-    "maps": Command("hedgerow.proxy.cli.maps:app", "List, show, import, activate and compare stored calibration maps."),
-    "routes": Command(
-        "hedgerow.proxy.cli.routes:app", "See what routes do, switch their mode, activate a map or roll it back."
+    "maps": Command(
+        "hedgerow.proxy.cli.maps.maps:app", "List, show, import, activate and compare stored calibration maps."
     ),
-    "keys": Command("hedgerow.proxy.cli.keys:app", "Make, list, change, rotate and revoke named keys."),
-    "audit": Command("hedgerow.proxy.cli.audit:app", "Audit store: figures, verdicts, files, verification, retention."),
+    "routes": Command(
+        "hedgerow.proxy.cli.serving.routes:app",
+        "See what routes do, switch their mode, activate a map or roll it back.",
+    ),
+    "keys": Command("hedgerow.proxy.cli.serving.keys:app", "Make, list, change, rotate and revoke named keys."),
+    "audit": Command(
+        "hedgerow.proxy.cli.audit.audit:app", "Audit store: figures, verdicts, files, verification, retention."
+    ),
     "experiment": Command(
-        "hedgerow.proxy.cli.experiment:app", "Collect, grade, fit, reword and measure on your own models and questions."
+        "hedgerow.proxy.cli.lab.experiment:app",
+        "Collect, grade, fit, reword and measure on your own models and questions.",
     ),
     "lexicon": Command(
-        "hedgerow.proxy.cli.lexicon:app", "Hedges, the confidence people read in them, and how confident a text sounds."
+        "hedgerow.proxy.cli.lexicon.lexicon:app",
+        "Hedges, the confidence people read in them, and how confident a text sounds.",
     ),
-    "config": Command("hedgerow.proxy.cli.config:app", "Check the configuration; hash client keys."),
+    "config": Command("hedgerow.proxy.cli.serving.config:app", "Check the configuration; hash client keys."),
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Mapping
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, get_args
 from urllib.parse import urlencode
@@ -32,6 +31,7 @@ from hedgerow.proxy.dashboard.render import SECURITY, page, rendered
 from hedgerow.proxy.dashboard.visitor import Visitor
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.monitoring import figures
+from hedgerow.proxy.monitoring.moments import date_of
 from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.services.services import Services
 
@@ -97,11 +97,9 @@ def _moment(fields: Mapping[str, str], name: str) -> float | None:
     """A date and time in UTC as seconds since 1970."""
     if name not in fields:
         return None
-    try:
-        date = datetime.fromisoformat(fields[name])
-    except ValueError:
-        raise InputError(f"{fields[name]!r} is not a date and time such as 2026-11-22T09:30.") from None
-    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    if (at := date_of(fields[name])) is None:
+        raise InputError(f"{fields[name]!r} is not a date and time such as 2026-11-22T09:30.")
+    return at
 
 
 async def requests_page(request: Request, services: Services, visitor: Visitor) -> Response:

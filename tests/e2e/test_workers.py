@@ -19,7 +19,7 @@ import pytest
 import sqlalchemy as sa
 import yaml
 
-from hedgerow.proxy.cli.workers import SHORT_LIFE_S
+from hedgerow.proxy.cli.serving.workers import SHORT_LIFE_S
 from tests.e2e.test_shutdown import ASK, is_refused
 from tests.support.servers import serving
 from tests.support.upstream import Upstream, says

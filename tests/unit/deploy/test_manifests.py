@@ -95,7 +95,7 @@ def test_image_is_small_in_rights() -> None:
 
 def test_grace_is_longer_than_the_drain() -> None:
     """The orchestrator kills only after the proxy has had its time to let requests end."""
-    from hedgerow.proxy.cli.serve import SHUTDOWN_S
+    from hedgerow.proxy.cli.serving.serve import SHUTDOWN_S
 
     assert parsed("deployment")["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] > SHUTDOWN_S
     composed = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))

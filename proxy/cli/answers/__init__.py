@@ -1,0 +1,1 @@
+"""Commands that show or word single answers: ask, demo, rewrite, confidence, claims, same-meaning."""

@@ -1,0 +1,194 @@
+"""`hedgerow ask`: the whole method for one question, drawn in the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Annotated
+
+import typer
+from rich.console import Console, RenderableType
+from rich.panel import Panel
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from hedgerow.proxy.cli.shared.messages import counted, one_sentence, stop
+from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, ModelToAsk, RouteOrFirst
+from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.monitoring.diagrams import density_bars
+from hedgerow.proxy.pipeline.job import job_of
+from hedgerow.proxy.pipeline.result import Result, Run
+from hedgerow.proxy.pipeline.run import calibrate
+from hedgerow.proxy.services.services import open_pipelines
+
+WIDTH, LEAST_WIDTH = 36, 9
+"""Columns of a drawn density where there is room, and at least."""
+BESIDE = 44
+"""Columns of the name and the figures beside a drawn density."""
+MAX_SHOWN_CLUSTERS = 8
+SOURCES = {"modelled": "lexicon (modelled)", "standard": "a published standard", "people": "people"}
+"""Where a hedge's perceived confidence comes from, when no readers are counted."""
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    config: ConfigPath = CONFIG,
+    route: RouteOrFirst = None,
+    model: ModelToAsk = "",
+) -> None:
+    """Show what the proxy does with one question: samples, clusters, confidence, hedges, wording, times."""
+    settings = configuration(config)
+    if not question.strip():
+        stop("the question is empty")
+    chosen = calibrating_route(settings, route)
+    if not chosen.calibrates:
+        stop(f"the route {chosen.name!r} is off; name one that calibrates with --route")
+    with one_sentence():
+        result = asyncio.run(_run(settings, chosen, question, model))
+    _draw(result)
+
+
+async def _run(settings: Settings, route: Route, question: str, model: str) -> Result:
+    """The pipeline, in this process and without a store, under a progress line."""
+    only = settings.model_copy(update={"routes": (route,)})
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("opening the model")
+        async with open_pipelines(only) as services:
+            progress.update(task, description=f"drawing {route.sampling.n} answers")
+            body = {"model": model, "messages": [{"role": "user", "content": question}]}
+            run = Run(job_of(route, "/chat/completions", body, {}))
+            await calibrate(run, services.steps[route.name])
+    return run.result
+
+
+def _draw(result: Result) -> None:
+    console = Console(highlight=False)
+    console.print()
+    console.print(Text(result.job.question, style="bold"))
+    for section in (_samples, _claims, _confidence, _hedges, _wording, _times):
+        section(result, console)
+
+
+def _heading(console: Console, name: str, note: str = "") -> None:
+    title = Text.assemble((name, "bold cyan"), ("  " + note if note else "", "dim"))
+    console.print()
+    console.print(Rule(title, align="left", style="dim"))
+
+
+def _samples(result: Result, console: Console) -> None:
+    """The samples, grouped by meaning; the draft is marked."""
+    if result.clustering is None:
+        _heading(console, "Samples", f"{len(result.drawn.samples)} drawn")
+        for sample in result.drawn.samples:
+            console.print(Text("  " + sample.text))
+        return
+    clusters, draft = result.clustering.clusters, result.clustering.draft_index
+    _heading(
+        console, "Samples", f"{counted(len(result.drawn.compared), 'answer')}, {counted(len(clusters), 'meaning')}"
+    )
+    table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
+    for rank, cluster in enumerate(clusters[:MAX_SHOWN_CLUSTERS]):
+        style = "green" if rank == 0 else ""
+        first = sorted(cluster, key=lambda index: index != draft)  # the others stay in the order drawn
+        said = Counter(result.drawn.samples[result.drawn.compared[index]].text for index in first)
+        for place, (text, times) in enumerate(said.items()):
+            mark = "draft ▸" if rank == place == 0 else ""
+            size = f"{len(cluster)} ×" if place == 0 else ""
+            again = f"  ({times} times)" if times > 1 else ""
+            table.add_row(Text(mark, style="bold green"), size, Text.assemble((text, style), (again, "dim")))
+    console.print(table)
+    if (hidden := len(clusters) - MAX_SHOWN_CLUSTERS) > 0:
+        console.print(f"        … and {counted(hidden, 'more meaning')}", style="dim")
+
+
+def _claims(result: Result, console: Console) -> None:
+    """Of a long answer, each claim with its support and the answers that say so or contradict it, by number."""
+    if not result.claims:
+        return
+    _heading(console, "Claims", f"held against {len(result.held_against)} other answers, numbered in the order drawn")
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    by_words = all(claim.by.startswith("words") for claim in result.claims)  # nobody has read what the others say
+    for column in ("claim", "sure", "words are in" if by_words else "said by", "contradicted by"):
+        table.add_column(
+            column, ratio=1 if column == "claim" else None, justify="right" if column == "sure" else "left"
+        )
+    for claim in result.claims:
+        bearings = list(zip(result.held_against, claim.borne_out, strict=True))
+        by = {says: ", ".join(str(i + 1) for i, each in bearings if each is says) or "–" for says in (True, False)}
+        style = "green" if claim.calibrated.mean >= 0.5 else "yellow"
+        table.add_row(Text(claim.statement), f"[{style}]{claim.calibrated.mean:.2f}[/]", by[True], by[False])
+    console.print(table)
+
+
+def _confidence(result: Result, console: Console) -> None:
+    """Both Betas, drawn as densities."""
+    if (confidence := result.confidence) is None:
+        return
+    note = (
+        f"map {confidence.map_id}" if confidence.map_id else "uncalibrated: no map has been fitted for this route yet"
+    )
+    _heading(console, "Confidence", f"{confidence.signal} signal, {note}")
+    width = max(LEAST_WIDTH, min(WIDTH, console.width - BESIDE))
+    table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
+    for name, beta, style in (("raw", confidence.raw, "yellow"), ("calibrated", confidence.calibrated, "green")):
+        figures = f"mean {beta.mean:.3f}  Beta({beta.alpha:.3g}, {beta.beta:.3g})"
+        table.add_row(name, f"[{style}]{density_bars(beta, width)}[/]", figures)
+    axis = f"0{'0.5':^{width - 2}}1"
+    table.add_row("", f"[dim]{axis}[/]", "")
+    console.print(table)
+
+
+def _hedges(result: Result, console: Console) -> None:
+    """The retrieved hedges with their distances."""
+    if not result.hedges:
+        return
+    _heading(console, "Hedges", "nearest to the calibrated confidence (W1: 1-Wasserstein distance)")
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    for column, justify in (
+        ("", "left"),
+        ("W1", "right"),
+        ("phrase", "left"),
+        ("perceived as", "left"),
+        ("read by", "left"),
+    ):
+        table.add_column(column, justify=justify)  # type: ignore[arg-type]
+    for match in result.hedges:
+        hedge = match.hedge
+        used = result.rewording is not None and result.rewording.hedge == hedge.id
+        phrase = hedge.phrase or "(no hedge)"
+        source = f"{hedge.readers} people" if hedge.readers else SOURCES[hedge.source]
+        perceived = f"mean {hedge.beta.mean:.3f}  Beta({hedge.beta.alpha:.3g}, {hedge.beta.beta:.3g})"
+        mark, shown = ("[bold green]▸[/]", f"[bold green]{phrase}[/]") if used else ("", phrase)
+        table.add_row(mark, f"{match.distance:.4f}", shown, perceived, source)
+    console.print(table)
+    if result.rewording is None:
+        return
+    if result.rewording.rewriter == "closing":
+        console.print("none of these is written: a note follows the answer", style="dim")
+    elif result.rewording.hedge in [match.hedge.id for match in result.hedges[1:]]:
+        console.print("those nearer suit this sentence less, or the guard rejected them", style="dim")
+
+
+def _wording(result: Result, console: Console) -> None:
+    """The draft and what the client would read."""
+    why = f" ({result.reason})" if result.reason else ""
+    _heading(console, "Answer", f"{result.status}{why}")
+    shown: list[tuple[str, RenderableType, str]] = [("draft", Text(result.draft or ""), "dim")]
+    believed = f", which a reader believes {read.mean:.0%}" if (read := result.perceived_confidence) else ""
+    shown.append((f"answer{believed}", Text(result.text or "", style="bold"), "green"))
+    for title, text, style in shown:
+        console.print(Panel(text, title=title, title_align="left", border_style=style))
+
+
+def _times(result: Result, console: Console) -> None:
+    """Milliseconds a step, and tokens."""
+    steps = "  ".join(f"{name} [bold]{ms:,.1f}[/]" for name, ms in result.timings_ms.items())
+    _heading(console, "Milliseconds")
+    console.print(f"  {steps}")
+    usage = result.usage
+    spent = f"{sum(usage[name].total for name in ('answer', 'samples', 'judge'))} to answer, {usage['rewrite'].total} to reword"
+    console.print(f"  tokens: {spent}", style="dim")

@@ -1,0 +1,83 @@
+"""`hedgerow confidence` and `hedgerow claims`: the confidence in recorded answers and in single claims, one JSON object a line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import anyio
+import orjson
+import typer
+
+from hedgerow.proxy.cli.shared.files import unreadable
+from hedgerow.proxy.cli.shared.judging import Judge, RouteName, Way, judging
+from hedgerow.proxy.cli.shared.messages import one_sentence, stop
+from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
+from hedgerow.proxy.errors import StepFailed
+from hedgerow.proxy.lab import reading
+from hedgerow.proxy.lab.reading import Judging
+from hedgerow.proxy.outcomes import explain
+from hedgerow.proxy.types import Json
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line. The only form there is.")]
+Data = Annotated[Path | None, typer.Option(help="A file of such lines. Unset: standard input.")]
+Measure = Callable[[object, Judging], Awaitable[tuple[Json, str | None]]]
+
+
+def confidence(
+    data: Data = None,
+    as_json: AsJson = True,
+    judge: Judge = "none",
+    route: RouteName = None,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Read {question, samples} a line (samples: a list of texts), print {draft, mean, alpha, beta, groups}: raw, before any map."""
+    _measure_lines(reading.confidence, data, Way(judge, route, config))
+
+
+def claims(
+    data: Data = None,
+    as_json: AsJson = True,
+    judge: Judge = "none",
+    route: RouteName = None,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Read {question, answer, samples, claims} a line (claims may be left out), print each claim with {text, mean, alpha, beta, by}: raw, before any map."""
+    _measure_lines(reading.claims, data, Way(judge, route, config))
+
+
+def _measure_lines(measure: Measure, data: Path | None, way: Way) -> None:
+    with one_sentence(), nullcontext(sys.stdin.buffer) if data is None else _opened(data) as lines:
+        anyio.run(_each_line, measure, lines, way)
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        unreadable(path, error)
+
+
+async def _each_line(measure: Measure, lines: BinaryIO, way: Way) -> None:
+    async with judging(reading, way) as made:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                await _one_line(measure, made, number, line)
+
+
+async def _one_line(measure: Measure, by: Judging, number: int, line: bytes) -> None:
+    try:
+        result, failure = await measure(orjson.loads(line), by)
+    except orjson.JSONDecodeError as error:
+        stop(f"Line {number} is not valid JSON: {error.msg} at character {error.pos}.")
+    except reading.BadInput as error:
+        stop(f"Line {number}: {error}")
+    except StepFailed as error:
+        stop(f"Line {number}: {error}", code=1)
+    if failure is not None:
+        typer.echo(f"Line {number}: measured without the judge. {explain(failure)} ({failure})", err=True)
+    sys.stdout.buffer.write(orjson.dumps(result) + b"\n")
+    sys.stdout.buffer.flush()

@@ -1,0 +1,115 @@
+"""`hedgerow rewrite`: an answer worded at a given confidence as a route would word it, for a person or one JSON object a line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+import orjson
+import typer
+
+from hedgerow.calibration import Beta
+from hedgerow.proxy.cli.shared.messages import one_sentence, stop
+from hedgerow.proxy.cli.shared.options import RouteOrFirst
+from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.errors import InputError
+from hedgerow.proxy.lab.rewording import DEFAULT_ROUTE, WANTED, GivenAnswer, figures, open_reworder
+from hedgerow.proxy.outcomes import Reason, Status
+from hedgerow.proxy.pipeline.result import Result
+
+
+def rewrite(
+    answer: Annotated[str | None, typer.Argument(help="The answer to word. Left out with --json.")] = None,
+    question: Annotated[str, typer.Option("--question", "-q", help="What was asked.")] = "",
+    confidence: Annotated[
+        float | None, typer.Option(help="How probably the answer is right, calibrated; between 0 and 1.")
+    ] = None,
+    observations: Annotated[
+        float, typer.Option(min=0.1, help="On how many samples the confidence rests: alpha + beta.")
+    ] = 10.0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Read one JSON object a line from standard input, and print one.")
+    ] = False,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="Word as a route of this configuration. Default: no settings.")
+    ] = None,
+    route: RouteOrFirst = None,
+    k: Annotated[int | None, typer.Option(min=1, max=50, help="Hedges retrieved for each answer.")] = None,
+    lexicon: Annotated[Path | None, typer.Option(help="A lexicon file instead of the route's.")] = None,
+    languages: Annotated[
+        str | None, typer.Option(help="Languages that are hedged, such as en,de. Default: those of the route.")
+    ] = None,
+) -> None:
+    """Word an answer at a confidence. With --json: reads {question, answer, alpha, beta, claims} a line, prints {text, status, reason, hedges, perceived}."""
+    settings = None if config is None else configuration(config)
+    chosen = _with(DEFAULT_ROUTE if settings is None else calibrating_route(settings, route), k, lexicon, languages)
+    with one_sentence():
+        if as_json:
+            anyio.run(_filter, settings, chosen)
+        else:
+            anyio.run(_one, settings, chosen, _answer(answer, question, confidence, observations))
+
+
+def _with(route: Route, k: int | None, lexicon: Path | None, languages: str | None) -> Route:
+    """The route with what the command line says."""
+    said = {"k": k, "languages": tuple(languages.split(",")) if languages else None}
+    rewriting = route.rewriting.model_copy(update={name: value for name, value in said.items() if value is not None})
+    return route.model_copy(update={"rewriting": rewriting, "lexicon": str(lexicon or route.lexicon)})
+
+
+async def _one(settings: Settings | None, route: Route, answer: GivenAnswer) -> None:
+    """The text on standard output, what became of it on standard error."""
+    async with open_reworder(settings, route) as reworder:
+        result = await reworder.reword(answer)
+    typer.echo(result.text)
+    typer.echo(_note(result), err=True)
+
+
+async def _filter(settings: Settings | None, route: Route) -> None:
+    async with open_reworder(settings, route) as reworder:
+        for number, row in _rows():
+            try:
+                result = await reworder.reword(GivenAnswer.of(row))
+            except InputError as error:
+                stop(f"line {number}: {error}")
+            sys.stdout.buffer.write(orjson.dumps(figures(result)) + b"\n")
+            sys.stdout.buffer.flush()
+
+
+def _answer(answer: str | None, question: str, confidence: float | None, observations: float) -> GivenAnswer:
+    if answer is None or confidence is None:
+        stop('give an answer and --confidence, e.g. hedgerow rewrite "Jupiter." --confidence 0.6; or --json and lines')
+    if not 0.0 < confidence < 1.0:
+        stop(f"--confidence {confidence:g} is not between 0 and 1")
+    beta = Beta.from_mean(confidence, observations)
+    return GivenAnswer(question=question, answer=answer, alpha=beta.alpha, beta=beta.beta)
+
+
+def _note(result: Result) -> str:
+    """One line on how it ended."""
+    outcome, perceived = figures(result), result.perceived_confidence
+    parts = [f"{result.status}" + (f" with {', '.join(outcome['hedges'])}" if outcome["hedges"] else "")]
+    if result.reason == Reason.NOT_MEASURED:
+        parts.append("a long answer is worded by the confidence in its claims: give them with --json")
+    elif result.status != Status.HEDGED and result.reason is not None:
+        parts.append(Reason(result.reason).sentence if result.reason in list(Reason) else result.reason)
+    if perceived is not None:
+        parts.append(f"perceived confidence {perceived.mean:.2f}")
+    return "; ".join(part.rstrip(".") for part in parts)
+
+
+def _rows() -> Iterator[tuple[int, object]]:
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            stop(f"line {number} is not valid JSON: {error}")
+        if not isinstance(row, dict):
+            stop(f"line {number} is not a JSON object; {WANTED}")
+        yield number, row

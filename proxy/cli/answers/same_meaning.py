@@ -1,0 +1,55 @@
+"""`hedgerow same-meaning`: try the equivalence on pairs of answers."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import orjson
+import typer
+
+from hedgerow.proxy.cli.shared.messages import stop
+from hedgerow.proxy.clustering.embeddings import OnnxEncoder
+from hedgerow.proxy.clustering.prior import EmbeddingPrior
+from hedgerow.proxy.clustering.rules import judge_pair
+from hedgerow.proxy.errors import StepFailed
+
+
+def same_meaning(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of words.")] = False,
+    embeddings: Annotated[
+        bool,
+        typer.Option("--embeddings", help="Ask embeddings about pairs that the rules leave open (extra `semantic`)."),
+    ] = False,
+) -> None:
+    """Read {"question", "a", "b"} a line from standard input; say whether a and b mean the same, and which step decided."""
+    prior = _prior() if embeddings else None
+    for number, line in enumerate(sys.stdin, start=1):
+        if not line.strip():
+            continue
+        question, a, b = _pair(line, number)
+        judged = judge_pair(question, a, b)
+        if judged.same is None and prior is not None:
+            try:
+                (judged,) = prior.weigh(question, [a, b], [(0, 1)])
+            except StepFailed as failure:
+                stop(str(failure))
+        if as_json:
+            typer.echo(orjson.dumps({"same": judged.same, "decided_by": judged.decided_by}))
+        else:
+            word = {True: "same", False: "different", None: "undecided"}[judged.same]
+            typer.echo(f"{word} ({judged.decided_by})")
+
+
+def _pair(line: str, number: int) -> tuple[str, str, str]:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        stop(f"line {number} is not valid JSON: {error.msg}")
+    if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in ("question", "a", "b")):
+        stop(f'line {number} must be an object with the texts "question", "a" and "b"')
+    return row["question"], row["a"], row["b"]
+
+
+def _prior() -> EmbeddingPrior:
+    return EmbeddingPrior(OnnxEncoder())

@@ -1,0 +1,1 @@
+"""Commands on the audit store: figures, lists, files in and out, verification, retention."""

@@ -1,0 +1,131 @@
+"""`hedgerow audit`: verify the audit store, apply its retention, erase answers, migrate its schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from hedgerow.proxy.audit.engine import open_engine, shown_address
+from hedgerow.proxy.audit.retention import erase
+from hedgerow.proxy.audit.retention import purge as forget
+from hedgerow.proxy.audit.schema import HEAD
+from hedgerow.proxy.audit.store import hash_key
+from hedgerow.proxy.audit.verify import Report, count
+from hedgerow.proxy.audit.verify import verify as verified
+from hedgerow.proxy.audit.writer import Writer
+from hedgerow.proxy.cli.audit.files import export, import_verdicts
+from hedgerow.proxy.cli.audit.listing import list_requests
+from hedgerow.proxy.cli.audit.summary import summary, worst
+from hedgerow.proxy.cli.shared.messages import stop
+from hedgerow.proxy.cli.shared.options import CONFIG, AsJson, ConfigPath
+from hedgerow.proxy.cli.shared.settings import configuration
+from hedgerow.proxy.cli.shared.store import open_audit, whoami
+from hedgerow.proxy.errors import StoreError
+
+app = typer.Typer(no_args_is_help=True, help="Audit store: figures, verdicts, files, verification, retention.")
+app.command()(summary)
+app.command()(worst)
+app.command("list")(list_requests)
+app.command("import")(import_verdicts)
+app.command()(export)
+
+MOST_FINDINGS = 50
+"""Findings printed; --json gives all."""
+
+
+@app.command()
+def verify(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
+    """Hash every row again and hold it against its chain; exit 1 where one was altered, moved or removed."""
+    with open_audit(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
+        task = progress.add_task("Verifying", total=count(engine))
+        report = verified(engine, hash_key(settings.audit), lambda rows: progress.advance(task, rows))
+    if as_json:
+        findings = [{"writer": f.writer, "route": f.route, "seq": f.seq, "what": f.what} for f in report.findings]
+        typer.echo(json.dumps({"chains": report.chains, "rows": report.rows, "unchained": report.unchained,
+                               "erased": report.erased, "purged": report.purged, "findings": findings}, indent=2))  # fmt: skip
+    else:
+        _show(report)
+    if report.findings:
+        raise typer.Exit(1)
+
+
+def _show(report: Report) -> None:
+    console = Console()
+    counts = Table(show_header=False, box=None, pad_edge=False)
+    for name, number in (
+        ("rows in chains", report.rows),
+        ("chains (one a writer and route)", report.chains),
+        ("rows without their texts: erased, or past their time", report.erased),
+        ("rows deleted by retention", report.purged),
+        ("rows from before rows were chained: not covered", report.unchained),
+    ):
+        counts.add_row(f"{number:,}", name)
+    console.print(counts)
+    if not report.findings:
+        console.print("[green]every chained row is as it was written")
+        return
+    table = Table("writer", "route", "seq", "what", box=None, pad_edge=False)
+    for finding in report.findings[:MOST_FINDINGS]:
+        table.add_row(finding.writer, finding.route or "(none)", str(finding.seq), finding.what)
+    console.print(table)
+    if len(report.findings) > MOST_FINDINGS:
+        console.print(f"and {len(report.findings) - MOST_FINDINGS:,} more")
+    console.print(f"[red]{len(report.findings):,} findings: rows are not as they were written")
+
+
+@app.command()
+def purge(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
+    """Erase texts and delete rows that are past the days the configuration gives them."""
+    with open_audit(config) as (settings, engine), Progress(transient=True, disable=as_json) as progress:
+        task = progress.add_task("Purging", total=None)
+        gone = forget(engine, settings, actor=whoami(), on_purged=lambda rows: progress.advance(task, rows))
+    if as_json:
+        typer.echo(json.dumps({"texts": gone.texts, "rows": gone.rows}))
+    else:
+        typer.echo(f"erased the texts of {gone.texts:,} rows, deleted {gone.rows:,} rows")
+
+
+@app.command()
+def delete(
+    config: ConfigPath = CONFIG,
+    id: Annotated[list[str] | None, typer.Option(help="Audit id, or the completion's own id; may be repeated.")] = None,
+    user: Annotated[str | None, typer.Option(help="The user field of the requests, as the client sent it.")] = None,
+) -> None:
+    """Erase the texts of some answers, or of all answers to a user; their figures stay."""
+    if bool(id) == (user is not None):
+        stop("name the answers to erase: --id (may be repeated) or --user")
+    with open_audit(config) as (settings, engine):
+        erased = erase(engine, actor=whoami(), names=id or (), user=user, key=hash_key(settings.audit))
+    if not erased:
+        stop("No audit rows match --id." if user is None else f"No audit rows match --user {user!r}.", code=1)
+    typer.echo(f"erased the texts of {erased:,} answer{'s' * (erased != 1)}")
+
+
+@app.command()
+def replay(config: ConfigPath = CONFIG) -> None:
+    """Write the rows that wait in the spool of processes that are gone; a running proxy does this for its own, and at its start for all."""
+    lost: list[int] = []
+    with open_audit(config) as (settings, engine):
+        key = hash_key(settings.audit)
+        writer = Writer(engine, settings.audit.spool, key, on_settled=lambda _: None, count_lost=lost.append)
+        rows = writer.spooled
+        writer.close()
+    if writer.spooled:
+        stop(f"{writer.spooled:,} rows still wait in {settings.audit.spool}: the store cannot be written", code=1)
+    typer.echo(f"replayed {rows - sum(lost):,} rows")
+
+
+@app.command()
+def migrate(config: ConfigPath = CONFIG) -> None:
+    """Create the store's tables, or bring them up to date; hedgerow serve does the same at its start."""
+    settings = configuration(config)
+    try:
+        open_engine(settings.audit).dispose()
+    except StoreError as error:
+        stop(str(error))
+    typer.echo(f"{shown_address(settings.audit)} is at schema {HEAD}")

@@ -1,0 +1,232 @@
+"""`hedgerow audit import` and `hedgerow audit export`: verdicts from files into the audit, and the audit's figures into files."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO, Annotated, Any, TypeVar
+
+import typer
+
+from hedgerow.proxy.audit.labelled import EXPORTED, EXPORTED_CLAIMS, count_answers, export_claims, export_rows
+from hedgerow.proxy.audit.spoken import WORDINGS, export_wordings
+from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
+from hedgerow.proxy.cli.audit.tables import Form, ending_of, write_rows
+from hedgerow.proxy.cli.shared.files import unreadable
+from hedgerow.proxy.cli.shared.messages import one_sentence, show_faults, stop
+from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
+from hedgerow.proxy.cli.shared.progress import advancing
+from hedgerow.proxy.cli.shared.store import open_audit
+from hedgerow.proxy.cli.shared.times import moment
+from hedgerow.proxy.errors import InputError
+from hedgerow.proxy.lab.forms import WORDS
+from hedgerow.proxy.types import Json
+
+T = TypeVar("T")
+
+
+class _Refused(ValueError):
+    """Why a line cannot be used."""
+
+
+def import_verdicts(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV with a header, or JSONL; plain or .gz. Columns: id, correct; note; claim, for a verdict on one claim."
+        ),
+    ],
+    source: Annotated[str, typer.Option(help="Who says so, one word.")] = "file",
+    actor: Annotated[str | None, typer.Option(help="Who exactly, for the record.")] = None,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Record verdicts from a file. Importing a file twice changes nothing; lines at fault are named, and end the command with 1."""
+    result = _Imported()
+    with open_audit(config) as (_, engine), advancing(f"Importing {file.name}", _count(file)) as bar:
+        verdicts = _verdicts(_each(_rows(file), bar.advance), source, actor, result.faults)
+        while batch := list(islice(verdicts, MAX_VERDICTS)):
+            result.take(batch, write_verdicts(engine, [verdict for _, verdict in batch]))
+    show_faults(result.faults, shown=10)
+    typer.echo(
+        f"{result.changed} verdicts recorded, {result.unchanged} known already, {len(result.faults)} lines at fault"
+    )
+    if result.faults:
+        raise typer.Exit(1)
+
+
+@dataclass(slots=True)
+class _Imported:
+    """What became of the lines of a file: verdicts that changed something and that did not, and what is wrong with the others."""
+
+    changed: int = 0
+    unchanged: int = 0
+    faults: list[str] = field(default_factory=list)
+
+    def take(self, batch: Sequence[tuple[int, Verdict]], stored: Sequence[VerdictResult | None]) -> None:
+        """Count verdicts, each with its line, by what the store made of them."""
+        for (line, verdict), result in zip(batch, stored, strict=True):
+            if result is None:
+                what = "" if verdict.claim is None else f" with a claim {verdict.claim}"
+                self.faults.append(f"line {line}: no audit row{what} has the id {verdict.name!r}")
+            elif result.changed:
+                self.changed += 1
+            else:
+                self.unchanged += 1
+
+
+def _verdicts(
+    rows: Iterable[tuple[int, Any]], source: str, actor: str | None, faults: list[str]
+) -> Iterator[tuple[int, Verdict]]:
+    """The verdicts of rows, each with its line; rows that hold none go into `faults`."""
+    for line, row in rows:
+        try:
+            yield line, _verdict(row, source, actor)
+        except _Refused as refused:
+            faults.append(f"line {line}: {refused}")
+
+
+def export(
+    out: Annotated[Path, typer.Argument(help="The file to write; .gz compresses JSONL and CSV.")],
+    form: Annotated[
+        Form | None, typer.Option("--format", help="By default from the file's ending: .jsonl, .csv or .parquet.")
+    ] = None,
+    route: Annotated[str | None, typer.Option(help="Answers of this route only.")] = None,
+    since: Annotated[str | None, typer.Option(help="Answers given since: 14d, 36h, or a date.")] = None,
+    text: Annotated[
+        bool, typer.Option(help="Write questions and drafts, or claims, too, where they are stored.")
+    ] = False,
+    claims: Annotated[bool, typer.Option("--claims", help="Write a row for each claim of long answers.")] = False,
+    wordings: Annotated[
+        bool,
+        typer.Option(
+            "--wordings",
+            help="Write stored texts only: each answer in the model's own words and as it was served, with the other answers drawn.",
+        ),
+    ] = False,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Write answers with a confidence, or the claims of long ones, their verdicts and scores; `hedgerow fit` and `hedgerow evaluate` read
+    the file back. With --wordings the file is one for `hedgerow faithfulness --data`.
+    """
+    with one_sentence():
+        form = form or ending_of(out)
+    if wordings:
+        _export_wordings(out, form, route, since, config)
+        return
+    start = moment(since) if since else 0.0
+    exported, read = (EXPORTED_CLAIMS, export_claims) if claims else (EXPORTED, export_rows)
+    hidden = () if text else ("question", "draft", "text")
+    columns = {name: kind for name, kind in exported.items() if name not in hidden}
+    with open_audit(config) as (_, engine):
+        total = None if claims else count_answers(engine, route=route, since=start)
+        with advancing(f"Exporting to {out.name}", total) as bar:
+            rows = _each(read(engine, route=route, since=start), bar.advance)
+            written = _write(out, form, rows, columns)
+    typer.echo(f"{written} {'claims' if claims else 'answers'} written to {out}")
+
+
+def _each(rows: Iterable[T], done: Callable[[], None]) -> Iterator[T]:
+    """The rows, each counted when it is asked for."""
+    for row in rows:
+        done()
+        yield row
+
+
+def _export_wordings(out: Path, form: Form, route: str | None, since: str | None, config: Path) -> None:
+    if form != "jsonl":
+        stop("--wordings writes JSONL, plain or .gz")
+    with open_audit(config) as (_, engine):
+        rows = export_wordings(engine, route=route, since=moment(since) if since else 0.0)
+        written = _write(out, "jsonl", rows, dict.fromkeys(WORDINGS, "text"))
+    typer.echo(f"{written} wordings written to {out}")
+
+
+def _write(out: Path, form: Form, rows: Iterator[Json], columns: Mapping[str, str]) -> int:
+    try:
+        return write_rows(out, form, rows, columns)
+    except InputError as error:
+        stop(str(error))
+    except OSError as error:
+        stop(f"{out}: cannot be written: {error.strerror or error}")
+
+
+def _verdict(row: Any, source: str, actor: str | None) -> Verdict:
+    """The verdict in a row.
+
+    Raises:
+        _Refused: there is none in it.
+    """
+    if not isinstance(row, dict):
+        raise _Refused("not a JSON object" if row is not None else "not valid JSON")
+    name, note = row.get("id"), row.get("note")
+    if not (isinstance(name, str) and name):
+        raise _Refused("'id' is missing")
+    correct, claim = _correct(row.get("correct")), _claim(row.get("claim"))
+    return Verdict(name, correct, kind="import", source=source, actor=actor, note=note or None, claim=claim)
+
+
+def _claim(value: Any) -> int | None:
+    """The number of the claim that a verdict is on; None for the whole answer."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise _Refused("'claim': expected the number of a claim, counted from 0, or nothing")
+
+
+def _correct(value: Any) -> float:
+    if isinstance(value, str):
+        word = value.strip().lower()
+        value = WORDS.get(word, _number(word))
+    if isinstance(value, bool | int | float) and 0.0 <= value <= 1.0:
+        return float(value)
+    raise _Refused("'correct': expected true, false or a number from 0 to 1")
+
+
+def _number(word: str) -> float | None:
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def _rows(file: Path) -> Iterator[tuple[int, Any]]:
+    """Line number and row of every line that is not blank; None for a line that is not JSON."""
+    with _open(file) as lines:
+        if _is_csv(file):
+            reader = csv.DictReader(lines)
+            for row in reader:
+                yield reader.line_num, row
+            return
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                try:
+                    yield number, json.loads(line)
+                except ValueError:
+                    yield number, None
+
+
+def _is_csv(file: Path) -> bool:
+    return ".csv" in file.suffixes
+
+
+def _count(file: Path) -> int:
+    """Lines of a file; the place where one that cannot be read is noticed."""
+    try:
+        with _open(file) as lines:
+            return sum(1 for line in lines if line.strip()) - _is_csv(file)
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        unreadable(file, error)
+
+
+def _open(file: Path) -> IO[str]:
+    if file.suffix == ".gz":
+        return gzip.open(file, "rt", encoding="utf-8", newline="")
+    return file.open(encoding="utf-8", newline="")

@@ -1,0 +1,268 @@
+"""`hedgerow audit summary` and `audit worst`: what the dashboard shows, in the terminal or as JSON."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hedgerow.calibration.metrics import Interval
+from hedgerow.proxy.audit import counts, queries
+from hedgerow.proxy.audit.engine import Connection, transaction
+from hedgerow.proxy.cli.shared.messages import stop
+from hedgerow.proxy.cli.shared.options import CONFIG, AsJson, ConfigPath
+from hedgerow.proxy.cli.shared.showing import show
+from hedgerow.proxy.cli.shared.store import open_audit
+from hedgerow.proxy.monitoring import figures
+from hedgerow.proxy.monitoring.arms import Comparison, comparison
+from hedgerow.proxy.monitoring.figures import PERIODS, Buckets, ClaimFigures, RouteFigures, percent
+from hedgerow.proxy.monitoring.money import Money, dollars, money
+
+Line = tuple[RouteFigures, ClaimFigures, Money]
+T = TypeVar("T")
+Since = Annotated[str, typer.Option(help="How far back: 24h, 7d, 30d or all.")]
+RouteName = Annotated[str | None, typer.Option("--route", help="One route only.")]
+
+
+def summary(config: ConfigPath = CONFIG, since: Since = "7d", route: RouteName = None, as_json: AsJson = False) -> None:
+    """Per route: requests, share hedged and passed on, confidence against outcomes, divergence, tokens, cost."""
+    _check_period(since)
+    with open_audit(config) as (settings, engine), transaction(engine, "snapshot") as connection:
+        rows = _lines(connection, _buckets(connection, since), route)
+        compared = (comparison(connection, each) for each in settings.routes if route in (None, each.name))
+        arms = {each.route: each for each in compared if each is not None}
+    if as_json:
+        split = {name: each.to_dict() for name, each in arms.items()}
+        lines = [_figures(*row) | {"arms": split.get(row[0].name or "")} for row in rows if row[0].requests]
+        typer.echo(_json(lines))
+    elif not any(line.requests for line, _, _ in rows):
+        typer.echo(f"no requests in {figures.PERIODS[since][0]}" + (f" on the route {route}" if route else ""))
+    else:
+        _print_summary(rows, figures.PERIODS[since][0])
+        _print_shadow(rows)
+        _print_projections(rows)
+        _print_claims(rows)
+        _print_arms(list(arms.values()))
+
+
+def _lines(connection: Connection, buckets: Buckets, route: str | None) -> list[Line]:
+    """Each route's answers, apart from them the claims of its long ones, and what they cost; all together last, where there are several."""
+    counted = counts.tallies(connection, buckets.period, buckets.seconds, route)
+    labelled = queries.labelled(connection, buckets.period, route)
+    claims = queries.labelled_claims(connection, buckets.period, route)
+
+    def line(name: str | None) -> Line:
+        if name is None:
+            of_answers = figures.route_figures(None, counted, labelled, buckets)
+            return of_answers, figures.claim_figures(claims), money(counted, buckets)
+        mine = [tally for tally in counted if tally.route == name]
+        of_answers = figures.route_figures(name, mine, labelled.where(labelled.route == name), buckets)
+        return of_answers, figures.claim_figures(claims.where(claims.route == name)), money(mine, buckets)
+
+    each = [line(name) for name in sorted({tally.route for tally in counted if tally.route})]
+    return each if len(each) == 1 else [*each, line(None)]
+
+
+def worst(
+    config: ConfigPath = CONFIG,
+    since: Since = "30d",
+    route: RouteName = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """The answers whose outcome surprised most: highest Faithfulness Divergence first."""
+    _check_period(since)
+    with open_audit(config) as (_, engine), transaction(engine) as connection:
+        rows = queries.surprises(connection, _buckets(connection, since).period, route, limit)
+    if as_json:
+        typer.echo(_json(rows))
+    elif not rows:
+        typer.echo("no answer of this period has a verdict")
+    else:
+        _print_worst(rows)
+
+
+def _check_period(since: str) -> None:
+    if since not in PERIODS:
+        stop(f"Invalid --since value {since!r}. Use one of {', '.join(PERIODS)}.")
+
+
+def _buckets(connection: Connection, since: str) -> Buckets:
+    first = queries.first_moment(connection) if since == "all" else None
+    return figures.buckets_of(since, time.time(), first)
+
+
+def _figures(line: RouteFigures, claims: ClaimFigures, spent: Money) -> dict[str, Any]:
+    """A line as JSON has it; intervals are [estimate, low, high]."""
+
+    def interval(held: Interval | None) -> list[float] | None:
+        return None if held is None else [held.estimate, held.low, held.high]
+
+    return {
+        "route": line.name,
+        "requests": line.requests,
+        "hedged": line.hedged,
+        "passed": line.passed,
+        "in_trouble": line.troubled,
+        "in_shadow": line.in_shadow,
+        "verdicts": line.verdicts,
+        "accuracy": line.accuracy,
+        "mean_confidence": line.confidence,
+        "faithfulness_divergence": interval(line.fd),
+        "faithfulness_divergence_raw": line.fd_raw,
+        "smooth_ece": interval(line.smooth_ece),
+        "smooth_ece_raw": line.smooth_ece_raw,
+        "claims": {
+            "verdicts": claims.verdicts,
+            "accuracy": claims.accuracy,
+            "mean_confidence": claims.confidence,
+            "faithfulness_divergence": claims.fd,
+            "faithfulness_divergence_raw": claims.fd_raw,
+            "generalised_ece": claims.generalised_ece,
+            "generalised_ece_raw": claims.generalised_ece_raw,
+        },
+        "tokens": dict(line.tokens),
+        "cost": spent.to_json(),
+        "mean_ms": line.milliseconds,
+    }
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, indent=2, allow_nan=False)
+
+
+def _print_summary(lines: list[Line], period: str) -> None:
+    def share(part: float | None) -> str:
+        return "–" if part is None else f"{part:.0%}"
+
+    def estimate(held: Interval | None, digits: int) -> str:
+        if held is None:
+            return "–"
+        return f"{held.estimate:.{digits}f}\n[dim]{held.low:.{digits}f}–{held.high:.{digits}f}[/]"
+
+    table = Table(
+        box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", title=period, title_justify="left"
+    )
+    table.add_column("route")
+    for column in [
+        "requests",
+        "hedged",
+        "passed",
+        "verdicts",
+        "right",
+        "conf.",
+        "FD nats",
+        "smooth ECE",
+        "tokens",
+        "cost",
+    ]:
+        table.add_column(column, justify="right", no_wrap=True)
+    for line, _, spent in lines:
+        table.add_row(
+            f"[bold]{line.name}[/]" if line.name else "all",
+            f"{line.requests:,}",
+            share(line.share(line.hedged)),
+            share(line.share(line.passed)),
+            f"{line.verdicts:,}",
+            share(line.accuracy),
+            share(line.confidence),
+            estimate(line.fd, 2),
+            estimate(line.smooth_ece, 3),
+            f"{sum(line.tokens.values()):,}",
+            "–" if spent.unpriced and not spent.total else dollars(spent.total),
+        )
+    show(table)
+
+
+def _print_shadow(rows: list[Line]) -> None:
+    """Where clients got the plain answers, whatever is counted as hedged."""
+    for line, _, _ in rows:
+        if line.name and line.in_shadow:
+            whole = "all" if line.in_shadow == line.requests else f"{line.in_shadow:,} of {line.requests:,}"
+            typer.echo(
+                f'{line.name}: {whole} in shadow: clients got the plain answers, "hedged" is what they would have got'
+            )
+
+
+def _print_projections(rows: list[Line]) -> None:
+    """What shadow would cost if it were on, and of how many answers the cost is not known."""
+    for line, _, spent in rows:
+        name = line.name or "all"
+        if spent.projection is not None:
+            typer.echo(f"{name}: {spent.projection.sentence}")
+        if spent.unpriced:
+            typer.echo(
+                f"{name}: calibrated answers whose cost is not known: {spent.unpriced:,}; see `prices.models` in docs/costs.md"
+            )
+
+
+def _print_claims(rows: list[Line]) -> None:
+    """Claims with a verdict of their own, where there are any."""
+    if not any(claims.verdicts for _, claims, _ in rows):
+        return
+    table = Table(
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="dim",
+        title="claims of long answers",
+        title_justify="left",
+    )
+    table.add_column("route")
+    for column in ("verdicts", "right", "conf.", "FD nats", "generalised ECE"):
+        table.add_column(column, justify="right", no_wrap=True)
+
+    def number(value: float | None, digits: int) -> str:
+        return "–" if value is None else f"{value:.{digits}f}"
+
+    for line, claims, _ in rows:
+        shares = ("–" if share is None else f"{share:.0%}" for share in (claims.accuracy, claims.confidence))
+        name = f"[bold]{line.name}[/]" if line.name else "all"
+        table.add_row(name, f"{claims.verdicts:,}", *shares, number(claims.fd, 2), number(claims.generalised_ece, 3))
+    show(table)
+
+
+_GAPS = {
+    "divergence": ("FD nats", 3),
+    "feedback": ("share with feedback", 3),
+    "tokens": ("tokens an answer", 0),
+    "cost": ("dollars an answer", 5),
+}
+
+
+def _print_arms(arms: list[Comparison]) -> None:
+    """Both arms of each split route, since its first lot."""
+    if not arms:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    table.title, table.title_justify = "arms of split routes, since the first lot", "left"
+    for column in ("route", "", "on", "other", "difference, 95 % at any time"):
+        table.add_column(column, justify="left" if column in ("route", "") else "right", no_wrap=True)
+    for each in arms:
+        requests = (f"{each.requests[arm]:,}" for arm in ("on", each.rest))
+        table.add_row(f"[bold]{each.route}[/]", "requests", *requests, f"other: {each.rest}")
+        for gap in each.gaps:
+            name, digits = _GAPS[gap.figure]
+            means = ("–" if mean is None else f"{mean:,.{digits}f}" for mean in (gap.on, gap.rest))
+            known = gap.estimate is not None
+            table.add_row("", name, *means, f"{gap.low:,.{digits}f} to {gap.high:,.{digits}f}" if known else "–")
+    show(table)
+
+
+def _print_worst(rows: list[dict[str, Any]]) -> None:
+    console = Console(highlight=False)
+    for row in rows:
+        confidence = percent(row["alpha"] / (row["alpha"] + row["beta"]))
+        outcome = "right" if row["correct"] >= 0.5 else "wrong"
+        head = Text.assemble(
+            (f"{row['fd']:8.2f} nats  ", "bold"), f"confidence {confidence}, was ", (outcome, "bold red")
+        )
+        console.print(head, Text(f"  {row['route']}  {row['id']}", style="dim"))
+        for text, style in ((row["question"], ""), (row["answer"] or row["draft"], "italic")):
+            if text:
+                console.print(Text("               " + " ".join(text.split())[:300], style=style))

@@ -1,0 +1,1 @@
+"""Commands for offline work on recorded answers: drawing, grading, measuring, reporting."""

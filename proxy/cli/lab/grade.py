@@ -1,0 +1,91 @@
+"""`hedgerow grade`: say of every recorded answer whether it is right."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from hedgerow.proxy.cli.shared.files import readable
+from hedgerow.proxy.cli.shared.messages import one_sentence, stop
+from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, On, Yes
+from hedgerow.proxy.cli.shared.progress import advancing
+from hedgerow.proxy.cli.shared.settings import configuration
+from hedgerow.proxy.lab.collecting import Outcome
+from hedgerow.proxy.lab.datasets import BadRow, read_objects
+from hedgerow.proxy.lab.grading import Grading, by_judge, by_rule, grade_all, key_of, sampled
+from hedgerow.proxy.lab.ledger import Ledger
+from hedgerow.proxy.lab.spreading import Place, place
+from hedgerow.proxy.types import Json
+
+By = Literal["alias", "numeric", "choice", "judge"]
+
+
+def grade(
+    answers: Annotated[Path, typer.Argument(help="JSONL of answers, as `hedgerow collect` writes it.")],
+    out: Annotated[Path, typer.Option("--out", help="The same rows with `correct`; what it has already is kept.")],
+    by: Annotated[By, typer.Option(help="The rule, or a language model as judge.")] = "alias",
+    upstream: Annotated[str | None, typer.Option(help="With --by judge: the judge's upstream.")] = None,
+    model: Annotated[str, typer.Option(help="With --by judge: the judge's model.")] = "",
+    concurrency: Annotated[int, typer.Option(min=1, help="With --by judge: calls under way at once.")] = 4,
+    yes: Yes = False,
+    on: On = None,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Grade the answer that the proxy would word, row by row. Resumable: a judge is never paid twice."""
+    rows = _rows(answers)
+    reasons: Counter[str] = Counter()
+    how = {"by": by, "model": model} if by == "judge" else {"by": by}
+    with one_sentence(), Ledger(out, how, "graded") as ledger, place(on) as where:
+        todo = [(key, row) for key, row in rows if key not in ledger.done]
+        if by == "judge" and todo and not yes:
+            typer.confirm(f"{len(todo)} answers to grade, one call each. Go on?", abort=True, err=True)
+        grading = _grading(by, upstream, model, concurrency, config)
+        outcome = asyncio.run(_grade_all(todo, ledger, grading, where, reasons))
+    for reason, count in reasons.most_common():
+        typer.echo(f"{count:6d}  {reason}", err=True)
+    if outcome.failed or outcome.dead:
+        stop(
+            f"{len(todo) - outcome.done} of {len(rows)} answers are not graded yet; run the same command to continue",
+            code=1,
+        )
+    typer.echo(f"{out}: {len(rows)} answers graded; next: hedgerow fit --data {out}")
+
+
+def _rows(path: Path) -> list[tuple[str, Json]]:
+    """Rows by their keys; ends the command at a row that cannot be graded, before anything is spent."""
+    rows: dict[str, Json] = {}
+    with readable(path):
+        for number, content in read_objects(path):
+            if isinstance(content, BadRow):
+                stop(f"{path}: line {number}: {content.reason}")
+            try:
+                rows.setdefault(key_of(content, sampled(content)), content)
+            except ValueError as refused:
+                stop(f"{path}: line {number}: {refused}")
+    return list(rows.items())
+
+
+def _grading(by: By, upstream: str | None, model: str, concurrency: int, config: Path) -> Grading:
+    """Who grades."""
+    if by == "judge":
+        settings = configuration(config)
+        name = upstream or settings.routes[0].upstream
+        if name not in settings.upstreams:
+            stop(f"no upstream is called {name!r}; the upstreams are {', '.join(settings.upstreams)}")
+        return by_judge(name, settings.upstreams, model, concurrency)
+    return by_rule(by)
+
+
+async def _grade_all(
+    rows: list[tuple[str, Json]], ledger: Ledger, grading: Grading, where: Place, reasons: Counter[str]
+) -> Outcome:
+    with advancing("Grading", len(rows)) as bar:
+        return await grade_all(
+            rows, grading, ledger, place=where,
+            on_graded=lambda graded: reasons.update([graded["grade"]["reason"]]), on_done=bar.advance,
+            on_failure=lambda item, failure: bar.note(f"{item[1].get('id', item[0])}: {failure.code}: {failure.message}"),
+        )  # fmt: skip

@@ -1,0 +1,124 @@
+"""`hedgerow regimes`: kinds of questions on which confidence is wrong in a way that confidence alone does not show."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hedgerow.proxy.cli.lab.conditions import checked, parse_conditions
+from hedgerow.proxy.cli.shared.files import write_page
+from hedgerow.proxy.cli.shared.messages import one_sentence
+from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, JsonForTables, On, SkipBad
+from hedgerow.proxy.cli.shared.progress import progress_bar
+from hedgerow.proxy.cli.shared.questions import embedded, labelled_rows, report_left_out
+from hedgerow.proxy.cli.shared.showing import show
+from hedgerow.proxy.lab.regimes import ESTIMATORS, Options, steps_of, study, to_document
+from hedgerow.proxy.lab.report import render_regimes
+from hedgerow.proxy.lab.spreading import place
+
+_EXAMPLE = "found > 0"
+_KNOWN = (
+    "n, found, accuracy, brier.local, generalised_ece.local, worst_group_gap.local (also of raw, platt and isotonic), "
+    "gain.over_platt.high, permutation.reported and permutation.p_value"
+)
+
+
+def regimes(
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            help="Labelled answers (JSONL, CSV, Parquet) with question and confidence, group or embedding if there is one.",
+        ),
+    ] = None,
+    route: Annotated[
+        str | None, typer.Option(help="The labelled answers of this route's audit, in place of --data.")
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="With --route: answers given since 14d, 36h or a date.")] = None,
+    train_fraction: Annotated[float, typer.Option(help="Share of the answers that is learned from.")] = 0.6,
+    in_order: Annotated[
+        bool, typer.Option("--in-order", help="Learn from the first questions of the file. Unset: from drawn ones.")
+    ] = False,
+    epsilon: Annotated[
+        float, typer.Option(min=0.0, max=0.5, help="How far off, as a probability, a regime is.")
+    ] = 0.05,
+    permutations: Annotated[int, typer.Option(min=0, help="Sets with exchanged labels that are searched too.")] = 20,
+    resamples: Annotated[int, typer.Option(min=2, help="Bootstrap resamples for the intervals of slices.")] = 100,
+    seed: Annotated[int, typer.Option(help="Of split, folds, centres and resamples.")] = 0,
+    embedder: Annotated[
+        str | None, typer.Option(help="A sentence-transformers model. Unset: the int8 MiniLM of the extra `semantic`.")
+    ] = None,
+    as_json: JsonForTables = False,
+    report: Annotated[Path | None, typer.Option("--report", help="Write one self-contained page here.")] = None,
+    fail_if: Annotated[
+        list[str] | None, typer.Option(help=f"End with 1 where this holds, e.g. '{_EXAMPLE}'; repeatable.")
+    ] = None,
+    skip_bad: SkipBad = False,
+    on: On = None,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Find kinds of questions on which confidence is wrong, beyond what a map of the confidence corrects."""
+    conditions = parse_conditions(fail_if, _EXAMPLE)
+    name, rows = labelled_rows(data, route, since, config)
+    report_left_out(rows, skip_bad)
+    options = Options(train_fraction, epsilon, permutations, resamples, seed, in_order)
+    with one_sentence(), place(on) as where, progress_bar() as progress:
+        questions = embedded(rows, embedder or "", progress)
+        task = progress.add_task("Learning and auditing", total=steps_of(options))
+        made = study(questions, options, lambda: progress.advance(task), where)
+    document = to_document(made, name)
+    with checked(conditions, document, _KNOWN):
+        if report is not None:
+            write_page(report, render_regimes(made, document))
+        typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
+
+
+def _print(document: dict[str, Any]) -> None:
+    console = Console()
+    console.print(
+        f"{document['data']}: {document['n']} answers measured, {document['n_fitted']} learned from, {document['questions']} questions, "
+        f"accuracy {document['accuracy']:.3f}, mean confidence {document['mean_confidence']:.3f}",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+    table = Table("", *ESTIMATORS, box=None, pad_edge=False)
+    for name in ("brier", "generalised_ece", "smooth_ece", "worst_group_gap"):
+        held = document[name]
+        table.add_row(name, *("–" if held[one] is None else f"{held[one]:.4f}" for one in ESTIMATORS))
+    show(table, console)
+    gain = document["gain"]["over_platt"]
+    console.print(
+        f"Brier, local minus platt: {gain['estimate']:+.4f} ({gain['low']:+.4f} to {gain['high']:+.4f})",
+        highlight=False,
+    )
+    _print_regimes(console, document)
+    if (null := document["permutation"]) is not None:
+        console.print(
+            f"exchanged labels: regimes in {null['reported']} of {null['sets']} sets; the field varies by {null['sd']:.3f}, there by "
+            f"{null['null_sd'][0]:.3f} (p {null['p_value']:.3f})",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
+
+
+def _print_regimes(console: Console, document: dict[str, Any]) -> None:
+    if not document["regimes"]:
+        why = (
+            "none could be confirmed"
+            if document["helps"]
+            else "questions say nothing beyond the confidence, as far as these answers show"
+        )
+        console.print(f"no regimes: {why}", highlight=False, soft_wrap=True)
+        return
+    table = Table("", "sign", "answers", "gap beyond confidence", "raw gap", "left", "about", box=None, pad_edge=False)
+    for regime in document["regimes"]:
+        low, high = regime["interval"]
+        about = ", ".join(dict.fromkeys([*regime["groups"], *regime["words"][:5]]))
+        table.add_row(
+            str(regime["id"]), regime["sign"], f"{regime['size']} ({regime['share']:.0%})",
+            f"{regime['gap']:+.3f} ({low:+.3f} to {high:+.3f})", f"{regime['raw_gap']:+.3f}", f"{regime['corrected_gap']:+.3f}", about,
+        )  # fmt: skip
+    show(table, console)

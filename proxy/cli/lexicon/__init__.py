@@ -1,0 +1,1 @@
+"""Commands on hedges: reading, checking and building lexicons."""

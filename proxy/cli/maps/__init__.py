@@ -1,0 +1,1 @@
+"""Commands that learn calibration maps, store them and say which are active."""

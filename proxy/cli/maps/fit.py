@@ -1,0 +1,157 @@
+"""`hedgerow fit`: learn a calibration map from labelled answers, or from a route's own verdicts, and store it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from hedgerow.calibration import FittedMap
+from hedgerow.calibration.maps import DEFAULT, MapName
+from hedgerow.calibration.metrics.table import HEADLINE
+from hedgerow.proxy.cli.maps.fit_adaptive import MeanSamples, MeasuredDraft, fit_adaptive_map
+from hedgerow.proxy.cli.maps.fit_local import fit_local_map
+from hedgerow.proxy.cli.maps.refit import finish_refit, refit_from_audit
+from hedgerow.proxy.cli.maps.storing import Storing
+from hedgerow.proxy.cli.shared.messages import one_sentence, stop
+from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, NegativeSlope, SkipBad
+from hedgerow.proxy.cli.shared.records import Audited, HowGrouped, Labelled, Signal, load_records
+from hedgerow.proxy.cli.shared.registry import check_route
+from hedgerow.proxy.cli.shared.times import moment
+from hedgerow.proxy.lab.fitting import Decile, deciles, fit_records, version_of
+from hedgerow.proxy.pipeline.placing import ADAPTIVE, LOCAL
+from hedgerow.proxy.types import CLAIM_SIGNAL
+
+FromAudit = Annotated[
+    bool,
+    typer.Option(
+        "--from-audit",
+        help="Fit on the first part of a route's verdicts, report on the rest; activate only what beats the map in use.",
+    ),
+]
+Since = Annotated[str | None, typer.Option(help="With --from-audit: answers given since 14d, 36h or a date.")]
+TrainFraction = Annotated[
+    float, typer.Option(help="With --from-audit: share of the verdicts that the map is fitted on.")
+]
+Embedder = Annotated[
+    str | None,
+    typer.Option(help="With --map local or adaptive: a sentence-transformers model. Unset: the int8 MiniLM."),
+]
+WhatMeasures = Annotated[
+    Signal,
+    typer.Option(
+        metavar="SIGNAL",
+        help=f"What measures it: {', '.join(get_args(Signal))} (claims of long answers: consistency).",
+    ),
+]
+MapKind = Annotated[
+    MapName,
+    typer.Option("--map", "--kind", metavar="KIND", help=f"The kind of map to fit: {', '.join(get_args(MapName))}."),
+]
+
+
+def fit(
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="Labelled answers: JSONL, JSON, CSV or Parquet, or a log of evaluations."),
+    ] = None,
+    from_audit: FromAudit = False,
+    since: Since = None,
+    train_fraction: TrainFraction = 0.5,
+    actor: Annotated[
+        str | None, typer.Option(help="With --from-audit --activate: who does it, for the record.")
+    ] = None,
+    signal: WhatMeasures = "semantic",
+    kind: MapKind = DEFAULT,
+    clusters: HowGrouped = "rules",
+    embedder: Embedder = None,
+    samples: MeanSamples = 3.0,
+    draft: MeasuredDraft = "largest",
+    version: Annotated[
+        str | None, typer.Option(help="Name to store the map under; made from its parts by default.")
+    ] = None,
+    activate: Annotated[bool, typer.Option("--activate", help="Use the map from now on.")] = False,
+    route: Annotated[
+        str | None, typer.Option(help="The route of --from-audit; with --activate: for this route only.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="With --activate: for this model only.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Store the map in this folder. Unset: in the audit store of the configuration.")
+    ] = None,
+    config: ConfigPath = CONFIG,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the stored map as JSON.")] = False,
+    skip_bad: SkipBad = False,
+    allow_negative_slope: NegativeSlope = False,
+) -> None:
+    """Learn a calibration map from labelled answers, or from a route's own verdicts, and store it."""
+    source: Labelled | Audited
+    if from_audit:
+        if data is not None or route is None:
+            stop("--from-audit takes --route in place of --data")
+        source = Audited(route, since, actor)
+    else:
+        if data is None:
+            stop("--data names the labelled answers; --from-audit --route takes a route's own verdicts")
+        if (route or model) and not activate:
+            stop("--route and --model say where a map is active; add --activate")
+        check_route(route, folder, config)
+        source = Labelled(data, signal, clusters)
+    storing = Storing(config, folder, version, activate, route, model)
+    if kind == LOCAL:
+        fit_local_map(source, storing, encoder=embedder or "", as_json=as_json, skip_bad=skip_bad)
+    elif kind == ADAPTIVE:
+        fit_adaptive_map(
+            source, storing, encoder=embedder or "", samples=samples, draft=draft, as_json=as_json, skip_bad=skip_bad
+        )
+    elif isinstance(source, Audited):
+        how = {"kind": kind, "train_fraction": train_fraction, "claims": signal == CLAIM_SIGNAL, "version": version}
+        refitted = refit_from_audit(config, source.route, since=moment(since) if since else 0.0, **how)
+        finish_refit(config, refitted, activate=activate, actor=actor, as_json=as_json)
+    else:
+        _fit(source, storing, kind, allow_negative_slope=allow_negative_slope, as_json=as_json, skip_bad=skip_bad)
+
+
+def _fit(
+    source: Labelled, storing: Storing, kind: MapName, *, allow_negative_slope: bool, as_json: bool, skip_bad: bool
+) -> None:
+    """A map of the confidence alone, from a file."""
+    records, weights = load_records(source.data, signal=source.signal, clusters=source.clusters, skip_bad=skip_bad)
+    with one_sentence():
+        fitted = fit_records(records, kind, source.signal, weights, allow_negative_slope=allow_negative_slope)
+    name = storing.version or version_of(fitted, kind, source.signal)
+    place = storing.store(name, fitted, activate=storing.activate)
+    if weights is not None:
+        shares = ", ".join(f"{name} {weight:.3f}" for name, weight in weights.weights.items())
+        typer.echo(f"weights of the combined signal: {shares}, bias {weights.bias:.3f}", err=True)
+    tenths = deciles(records, fitted)
+    if as_json:
+        document = {"version": name, **fitted.to_dict(), "deciles": [asdict(decile) for decile in tenths]}
+        typer.echo(json.dumps(document, indent=2))
+    else:
+        _print(name, fitted, tenths, place, storing.activate)
+
+
+def _change(held: Mapping[str, float]) -> str:
+    interval = f", {held['change_low']:+.3f} to {held['change_high']:+.3f}" if "change_low" in held else ""
+    change = held["after"] - held["before"]
+    worse = " WORSE" if change > 0.0 else ""
+    return f"{held['before']:.3f} before, {held['after']:.3f} after ({change:+.3f}{interval}; cross-validation){worse}"
+
+
+def _print(name: str, fitted: FittedMap, tenths: Sequence[Decile], place: str, activated: bool) -> None:
+    made = fitted.provenance
+    typer.echo(f"{name}: fitted on {made.n} answers, {made.accuracy:.1%} of them right; stored in {place}")
+    for metric in HEADLINE:
+        if metric in made.cross_validation:
+            typer.echo(f"  {metric}: {_change(made.cross_validation[metric])}")
+    typer.echo("  by tenths of the answers (fitted on these)   n  before   after   right")
+    for number, tenth in enumerate(tenths, start=1):
+        typer.echo(f"{number:>40} {tenth.n:>8} {tenth.before:>7.3f} {tenth.after:>7.3f} {tenth.right:>7.3f}")
+    for note in made.notes:
+        typer.echo(f"  note: {note}")
+    if not activated:
+        typer.echo(f"not active yet; to activate it: hedgerow maps activate {name}")

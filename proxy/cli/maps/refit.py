@@ -1,0 +1,92 @@
+"""`hedgerow fit --from-audit`: a new map from a route's own verdicts, compared with the map in use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.calibration.refit import DECIDING
+from hedgerow.proxy.audit.engine import Engine, transaction
+from hedgerow.proxy.audit.operators import note_change, set_state, states
+from hedgerow.proxy.cli.shared.messages import stop
+from hedgerow.proxy.cli.shared.settings import named_route
+from hedgerow.proxy.cli.shared.showing import show
+from hedgerow.proxy.cli.shared.store import open_audit, whoami
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.lab.fitting import NoVerdicts, RouteRefit, refit_route
+from hedgerow.proxy.services.active_map import stored_maps
+from hedgerow.proxy.services.routes import effective
+
+
+def refit_from_audit(config: Path, route: str, **how: Any) -> RouteRefit:
+    """A new map from a route's verdicts, stored; `how` as of `refit_route`."""
+    with open_audit(config) as (settings, engine):
+        chosen = named_route(effective(settings, states(engine)), route)
+        try:
+            return refit_route(engine, stored_maps(settings, engine), chosen, **how)
+        except (NoVerdicts, CalibrationError, OSError) as error:
+            stop(f"route {route}: {error}")
+
+
+def finish_refit(config: Path, refitted: RouteRefit, *, activate: bool, actor: str | None, as_json: bool) -> None:
+    """Activate the new map where that is asked for and it beats the map in use beyond noise, and print the comparison."""
+    used = activate and refitted.result.is_better
+    if used:
+        with open_audit(config) as (settings, engine):
+            _activate(settings, engine, refitted, actor or whoami())
+    document = refitted.document(activated=used)
+    typer.echo(json.dumps(document, indent=2)) if as_json else _print(document)
+    if activate and not used:
+        stop(
+            f"{refitted.version} is stored but not activated: it does not beat {refitted.in_use or 'no map'} beyond noise; "
+            f"more verdicts may show that it does, or use it all the same: hedgerow routes activate {refitted.route} {refitted.version}",
+            code=1,
+        )
+
+
+def _activate(settings: Settings, engine: Engine, refitted: RouteRefit, actor: str) -> None:
+    """A map of whole answers becomes the route's; one of claims is assigned to it beside that, and the change is noted all the same."""
+    if not refitted.claims:
+        set_state(engine, refitted.route, "map", refitted.version, actor=actor, note=refitted.reason)
+        return
+    route = named_route(settings, refitted.route)
+    stored_maps(settings, engine).registry.activate(refitted.version, route=route.name, model=route.model)
+    with transaction(engine, "write") as connection:
+        note_change(
+            connection,
+            actor=actor,
+            what="claims map",
+            route=route.name,
+            before=refitted.in_use,
+            after=refitted.version,
+            note=refitted.reason,
+        )
+
+
+def _print(document: dict[str, Any]) -> None:
+    console = Console()
+    console.print(
+        f"{document['version']}: fitted on {document['n_fitted']} verdicts of route {document['route']}, compared on the "
+        f"{document['n_compared']} after them with {document['in_use'] or 'no map'}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    table = Table("metric", "in use", "new", "difference (95 %)", box=None, pad_edge=False)
+    for metric, held in document["metrics"].items():
+        low, high = held["difference_interval"]
+        change = f"{held['difference']:+,.3f} ({low:+,.3f} to {high:+,.3f})"
+        table.add_row(metric, f"{held['active']:.3f}", f"{held['new']:.3f}", change)
+    show(table, console)
+    if document["grades_left_out"]:
+        console.print(f"{document['grades_left_out']} grades between right and wrong were left out", highlight=False)
+    for note in document["notes"]:
+        console.print(f"note: {note}", highlight=False, soft_wrap=True)
+    verdict = "beats" if document["is_better"] else "does not beat"
+    deciding = f"{verdict} what is in use beyond noise, by the {DECIDING.replace('_', ' ')}"
+    console.print(f"{deciding}{'; activated' if document['activated'] else ''}", highlight=False)

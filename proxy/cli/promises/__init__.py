@@ -1,0 +1,1 @@
+"""Commands that issue, verify and report promises with proof."""

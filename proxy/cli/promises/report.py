@@ -1,0 +1,52 @@
+"""`hedgerow certify report`: how a route's promises held, as one page to hand over."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hedgerow.proxy.audit.certificates import StoredCertificates
+from hedgerow.proxy.audit.operators import states
+from hedgerow.proxy.audit.store import hash_key
+from hedgerow.proxy.cli.shared.files import write_page
+from hedgerow.proxy.cli.shared.messages import one_sentence, stop
+from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
+from hedgerow.proxy.cli.shared.settings import calibrating_route
+from hedgerow.proxy.cli.shared.store import open_audit
+from hedgerow.proxy.lab.promises_report import document, page
+from hedgerow.proxy.outcomes import Uncovered
+from hedgerow.proxy.services.active_map import stored_maps
+from hedgerow.proxy.services.routes import effective
+
+
+def report(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")],
+    route: Annotated[
+        str | None, typer.Option(help="Of which route; the only one that promises something by default.")
+    ] = None,
+    certificate: Annotated[str | None, typer.Option(help="On this certificate; the one in force by default.")] = None,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Write a signed page for an auditor: what is promised, on what data, since when, and how it held."""
+    with one_sentence(), open_audit(config) as (settings, engine):
+        running, key = effective(settings, states(engine)), hash_key(settings.audit)
+        promising = [each.name for each in running.routes if each.promises is not None]
+        chosen = calibrating_route(running, route or (promising[0] if len(promising) == 1 else None))
+        if certificate is not None:
+            issued, why = StoredCertificates(engine, key).get(certificate), f"no certificate is called {certificate}"
+        else:
+            standing = stored_maps(running, engine).standing_of(chosen)
+            if standing is None:
+                stop(f"route {chosen.name} promises nothing; give it `promises:`, or name a --certificate")
+            issued = standing.certificate or standing.withdrawn
+            why = Uncovered(standing.reason).sentence if standing.reason else ""
+        if issued is None:
+            stop(f"{why.rstrip('.')}; hedgerow certify list lists what is stored")
+        content = document(engine, chosen, issued, key, datetime.now(UTC))
+    write_page(out, page(content))
+    for promise in content["promises"]:
+        typer.echo(promise["line"])
+    typer.echo("signed" if key else "not signed: audit.hash_key is not set")

@@ -1,0 +1,1 @@
+"""Commands that set a proxy up, run it, and steer it while it runs."""

@@ -1,0 +1,120 @@
+"""`hedgerow config`: checking a configuration, hashing keys."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hedgerow.proxy.audit.engine import is_reachable, open_existing, sqlite_file
+from hedgerow.proxy.cli.shared.messages import counted, stop
+from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
+from hedgerow.proxy.config import Settings, load_known
+from hedgerow.proxy.errors import ConfigError, ProxyError, StoreError, UpstreamRejected
+from hedgerow.proxy.services.services import check_services, judge_state
+from hedgerow.proxy.services.serving import store_failure
+from hedgerow.proxy.services.upstreams import named_upstreams, open_upstream
+
+app = typer.Typer(no_args_is_help=True, help="Check the configuration; hash client keys.")
+
+
+@app.command()
+def check(
+    config: ConfigPath = CONFIG,
+    online: Annotated[bool, typer.Option(help="Also ask the audit store and every upstream, a line each.")] = False,
+) -> None:
+    """Check a configuration file, and that what it names is there. Nothing is opened or called, unless --online is given.
+
+    What works, but not as most would expect, is a line on standard error. Exits with 2 where the file cannot be used, with 1 where a map is
+    missing, an upstream is the proxy itself or, with --online, something does not answer.
+    """
+    settings, unset = _known(config)
+    try:
+        problems = check_services(settings)
+    except ConfigError as error:
+        stop(str(error))
+    if settings.asks_itself is not None:
+        problems.append(settings.asks_itself)
+    if online:
+        problems += asyncio.run(_ask_all(settings))
+    if problems:
+        stop("\n".join(problems), code=1)
+    if unset:
+        named = ", ".join(f"{name} ({key})" for key, name in unset.items())
+        typer.echo(f"{config}: not set here, and needed by `hedgerow serve`: {named}", err=True)
+    if settings.unrouted is not None:
+        typer.echo(f"{config}: {settings.unrouted}", err=True)
+    routes = ", ".join(f"{route.name} ({route.mode})" for route in settings.routes)
+    if (judge := judge_state(settings)) is not None:
+        typer.echo(f"judge of the claims of long answers: {judge}")
+    typer.echo(f"{config}: fine; routes: {routes}")
+
+
+def _known(config: Path) -> tuple[Settings, Mapping[str, str]]:
+    try:
+        return load_known(config)
+    except ConfigError as error:
+        stop(str(error))
+
+
+async def _ask_all(settings: Settings) -> list[str]:
+    """Print what store and upstreams answer; what does not answer is returned."""
+    problems = []
+    async for name, answer, is_fine in _answers(settings):
+        if is_fine:
+            typer.echo(f"{name}: {answer}")
+        else:
+            problems.append(f"{name}: {answer}")
+    return problems
+
+
+async def _answers(settings: Settings) -> AsyncIterator[tuple[str, str, bool]]:
+    """Name, answer and whether it is a good one, of the store and of each upstream that a route may call."""
+    yield "audit store", *store_state(settings)
+    for name in named_upstreams(settings):
+        try:
+            upstream = await open_upstream(name, settings.upstreams)
+        except ConfigError as error:
+            yield f"upstream {name}", str(error), False
+            continue
+        try:
+            yield f"upstream {name}", f"lists {counted(len(await upstream.models({})), 'model')}", True
+        except UpstreamRejected as error:
+            wants_key = error.status in (401, 403) and getattr(settings.upstreams[name], "api_key", None) is None
+            answer = f"answers with status {error.status}" + ("; it wants the client's key" if wants_key else "")
+            yield f"upstream {name}", answer, wants_key
+        except ProxyError as error:
+            yield f"upstream {name}", error.message, False
+        finally:
+            await upstream.aclose()
+
+
+def store_state(settings: Settings) -> tuple[str, bool]:
+    """What the audit store answers, and whether that is good."""
+    try:
+        file = sqlite_file(settings.audit)
+    except ConfigError as error:
+        return str(error), False
+    if file is not None and not file.exists():
+        return f"{file} does not exist yet; `hedgerow serve` creates it", True
+    try:
+        engine = open_existing(settings.audit)
+    except StoreError as error:
+        return store_failure(settings, error), False
+    try:
+        return ("answers", True) if is_reachable(engine) else ("does not answer", False)
+    finally:
+        engine.dispose()
+
+
+@app.command("hash-key")
+def hash_key() -> None:
+    """Read a client key from standard input and print its hash for `keys:`; the key itself is kept nowhere."""
+    key = typer.get_text_stream("stdin").readline().strip()
+    if not key:
+        stop("no key on standard input")
+    typer.echo(hashlib.sha256(key.encode()).hexdigest())

@@ -1,0 +1,189 @@
+"""`hedgerow doctor`: what works, what does not, and what an answer will take, from one real question to every upstream that answers are drawn from."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from hedgerow.proxy.cli.serving.config import store_state
+from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
+from hedgerow.proxy.cli.shared.settings import configuration
+from hedgerow.proxy.config import Route, Settings
+from hedgerow.proxy.errors import ConfigError, ProxyError, UpstreamRejected
+from hedgerow.proxy.monitoring.money import dollars
+from hedgerow.proxy.protocols import Call
+from hedgerow.proxy.services.active_map import open_maps
+from hedgerow.proxy.services.services import check_services, judge_state
+from hedgerow.proxy.services.upstreams import open_upstream
+from hedgerow.proxy.spending.prices import Prices, open_prices
+from hedgerow.proxy.types import Json, Usage
+from hedgerow.proxy.upstreams.answers import usage_of
+from hedgerow.proxy.upstreams.connections import authority
+
+QUESTION = "Who painted the Mona Lisa?"
+"""One that the small embedded model answers rightly, too (benchmarks/fits/example_questions.py)."""
+ASKED = 2
+"""Answers that the one question asks for: enough to see whether `n` is taken."""
+State = Literal["works", "fact", "note", "fails"]
+Finding = tuple[State, str, str]
+"""How it stands, with what, and what is to be said of it."""
+_MARKS = {"works": ("✓", "green"), "fact": ("·", "dim"), "note": ("!", "yellow"), "fails": ("✗", "red")}
+
+
+def doctor(
+    config: ConfigPath = CONFIG,
+    key_variable: Annotated[
+        str | None, typer.Option(help="Environment variable with a client's key, for upstreams that want one.")
+    ] = None,
+    model: Annotated[str, typer.Option(help="Model to ask for, where a route does not fix one.")] = "",
+) -> None:
+    """Try everything once: configuration, store, maps, and one real question to the upstream of each route. Exits with 1 where something fails."""
+    settings = configuration(config)
+    console = Console(highlight=False)
+    key = os.environ.get(key_variable, "") if key_variable else ""
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+
+    async def examine() -> bool:
+        fails = False
+        async for state, name, said in _findings(settings, headers, model):
+            mark, style = _MARKS[state]
+            console.print(Text.assemble((f"{mark} ", style), (f"{name}: ", "bold"), said), soft_wrap=True)
+            fails |= state == "fails"
+        return fails
+
+    raise typer.Exit(1 if asyncio.run(examine()) else 0)
+
+
+async def _findings(settings: Settings, headers: Mapping[str, str], model: str) -> AsyncIterator[Finding]:
+    yield "works", "configuration", "routes " + ", ".join(f"{route.name} ({route.mode})" for route in settings.routes)
+    said, is_fine = store_state(settings)
+    yield "works" if is_fine else "fails", "audit store", said
+    try:
+        for problem in check_services(settings):
+            yield "fails", "maps", problem
+    except ConfigError as error:
+        yield "fails", "configuration", str(error)
+        return
+    if (judge := judge_state(settings)) is not None:
+        yield "works", "judge of claims", judge
+    for route in settings.routes:
+        if route.calibrates and is_fine:
+            yield _map_of(settings, route)
+        async for finding in _of_route(settings, route, headers, model):
+            yield finding
+
+
+def _map_of(settings: Settings, route: Route) -> Finding:
+    """Which map calibrates the route's answers."""
+    with open_maps(settings) as maps:
+        versions = sorted({active.version for active in maps.of_route(route).values() if active.version})
+    if not versions:
+        said = "no map yet: its confidence is not calibrated until `hedgerow fit` has learned one"
+        return "note", f"route {route.name}", said
+    return "works", f"route {route.name}", f"calibrated by {', '.join(versions)}"
+
+
+async def _of_route(settings: Settings, route: Route, headers: Mapping[str, str], model: str) -> AsyncIterator[Finding]:
+    name = f"route {route.name}, upstream {route.upstream}"
+    try:
+        upstream = await open_upstream(route.upstream, settings.upstreams)
+    except ConfigError as error:
+        yield "fails", name, str(error)
+        return
+    body: Json = {"messages": [{"role": "user", "content": QUESTION}], "n": ASKED, "logprobs": True, "max_tokens": 32}
+    asked_for = route.model or model
+    body |= {"model": asked_for} if asked_for else {}
+    try:
+        started = time.perf_counter()
+        try:
+            answer = await upstream.complete(Call("/chat/completions", body, headers, patient=False))
+        except UpstreamRejected as refused:
+            if refused.status in (401, 403, 404):
+                raise
+            yield (
+                "note",
+                name,
+                f"refuses `n` and `logprobs` (status {refused.status}); answers are drawn in calls of one",
+            )
+            answer = await upstream.complete(Call("/chat/completions", _plain(body), headers, patient=False))
+        yield "works", name, f"answers in {time.perf_counter() - started:.1f} s: {_first_text(answer)!r}"
+        for finding in _abilities(name, route, answer, open_prices(settings.prices)):
+            yield finding
+    except ProxyError as error:
+        has_key = bool(headers or getattr(settings.upstreams[route.upstream], "api_key", None))
+        yield (
+            "fails",
+            name,
+            _advice(error, asked_for, has_key=has_key) + _place(error, settings, route.upstream),
+        )
+    finally:
+        await upstream.aclose()
+
+
+def _plain(body: Json) -> Json:
+    return {key: value for key, value in body.items() if key not in ("n", "logprobs")}
+
+
+def _abilities(name: str, route: Route, answer: Json, prices: Prices) -> list[Finding]:
+    """What an answer shows of the upstream, and what a calibrated answer of the route will take."""
+    choices = answer["choices"]
+    takes_n = len(choices) == ASKED
+    ways = "one call" if takes_n else f"{route.sampling.n} calls of one"
+    findings: list[Finding] = [
+        (
+            "works" if takes_n else "note",
+            name,
+            f"`n`: {'taken' if takes_n else 'not taken'}; {route.sampling.n} answers in {ways}",
+        )
+    ]
+    if route.signal in ("token", "combined"):
+        has = bool(choices[0].get("logprobs"))
+        said = "given" if has else f"not given, and the signal {route.signal} needs them"
+        findings.append(("works" if has else "fails", name, f"log-probabilities: {said}"))
+    if (usage := answer.get("usage")) and route.mode != "off":
+        prompt, written = usage.get("prompt_tokens") or 0, (usage.get("completion_tokens") or 0) / len(choices)
+        drawn = Usage(prompt * (1 if takes_n else route.sampling.n), round(written * route.sampling.n))
+        plain = Usage(prompt, round(written))
+        price = prices.of(usage_of(answer).model, route.model or "")
+        worth = (
+            f"{dollars(price.of(drawn))} against {dollars(price.of(plain))} by the prices of {price.source}"
+            if price is not None
+            else "what that costs is not known, the model has no price (docs/costs.md)"
+        )
+        said = f"this question takes about {drawn.total} tokens calibrated, {plain.total} plain: {worth}"
+        findings.append(("fact" if price is not None else "note", name, said))
+    return findings
+
+
+def _first_text(answer: Json) -> str:
+    message: Any = answer["choices"][0].get("message") or {}
+    return " ".join(str(message.get("content") or "").split())[:60]
+
+
+def _place(error: ProxyError, settings: Settings, upstream: str) -> str:
+    """Where an upstream was looked for that is not there: host and port of its address, without what else may stand in it."""
+    base_url = getattr(settings.upstreams[upstream], "base_url", None)
+    if error.code != "upstream_unreachable" or not base_url:
+        return ""
+    return f": nothing answers at {authority(urlsplit(base_url))} (upstreams.{upstream}.base_url)"
+
+
+def _advice(error: ProxyError, model: str, *, has_key: bool) -> str:
+    """What went wrong, in the upstream's own words where it has some, and what to try."""
+    if not isinstance(error, UpstreamRejected):
+        return error.message
+    said = error.sentence
+    if error.status in (401, 403):
+        hint = (
+            "the key is refused" if has_key else "it wants a key: set api_key, or name a client's with --key-variable"
+        )
+        return f"{said}; {hint}"
+    return said if model else f"{said}; name a model with --model"

@@ -1,0 +1,103 @@
+"""`hedgerow init`: a first configuration, from two answers."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from hedgerow.proxy.cli.serving.doctor import doctor
+from hedgerow.proxy.cli.shared.files import write_file
+from hedgerow.proxy.cli.shared.messages import stop
+from hedgerow.proxy.cli.shared.options import CONFIG
+from hedgerow.proxy.config import load
+from hedgerow.proxy.errors import ConfigError
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OWN_PORT = re.compile(r"^https?://(127\.0\.0\.1|localhost|\[::1\]):4000(/|$)")
+_FILE = """# Hedgerow's configuration. Every key is described in docs/config.md; `hedgerow config check` checks this file.
+
+server:
+  host: 127.0.0.1
+  port: {port}
+
+upstreams:
+  model:
+{upstream}
+
+routes:
+  # The first route that matches takes the request.
+  - name: default
+    upstream: model
+    mode: {mode:<8} # off: pass on; shadow: measure, change nothing; on: answer with the reworded text
+
+audit:
+  url: sqlite:///var/audit.db
+"""
+_EMBEDDED = """    provider: embedded
+
+prices:
+  models:
+    - { model: "smollm2-*", prompt: 0, completion: 0 }  # it runs here"""
+_SERVER = """    provider: openai
+    base_url: {url}
+    {key}"""
+
+
+def init(
+    base_url: Annotated[
+        str | None,
+        typer.Option(help='Address of a server that speaks the OpenAI protocol; "embedded": a small model here.'),
+    ] = None,
+    key_variable: Annotated[
+        str | None,
+        typer.Option(help='Environment variable that holds its key; "": the client\'s own key passes through.'),
+    ] = None,
+    mode: Annotated[Literal["off", "shadow", "on"], typer.Option(help="What the route does at first.")] = "shadow",
+    config: Annotated[Path, typer.Option("--config", "-c", help="The file to write.")] = CONFIG,
+) -> None:
+    """Write a first configuration: an upstream, and a route that takes everything. Asks for what is not given, and then offers to try it."""
+    if config.exists():
+        stop(f"{config} exists already, and is not overwritten; name another file with --config")
+    asks = base_url is None
+    if base_url is None:
+        base_url = typer.prompt(
+            'Address of your model\'s server ("embedded" for a small model here)', "https://api.openai.com/v1"
+        )
+    if base_url == "embedded":
+        upstream = _EMBEDDED
+    else:
+        if key_variable is None:
+            question = "Environment variable that holds its key (empty: each client sends its own)"
+            key_variable = typer.prompt(question, default="", show_default=False)
+        upstream = _SERVER.format(url=base_url, key=_key(key_variable))
+    port = 4001 if _OWN_PORT.search(base_url) else 4000  # what answers at 4000 is the model's server
+    _write(config, _FILE.format(upstream=upstream, mode=mode, port=port))
+    typer.echo(f"{config} is written. Next: hedgerow doctor, then hedgerow serve")
+    if key_variable and key_variable not in os.environ:
+        typer.echo(f"the environment variable {key_variable} is not set; set it before you serve", err=True)
+    elif asks and typer.confirm("Try it now, with one question to the model?", default=True):
+        doctor(config)
+
+
+def _key(variable: str) -> str:
+    if not variable:
+        return "# api_key: ${NAME}   # unset: the client's own key passes through"
+    if not _VARIABLE.fullmatch(variable):
+        stop("the key's variable is a name such as OPENAI_API_KEY; the key itself does not belong into the file")
+    return f"api_key: ${{{variable}}}"
+
+
+def _write(config: Path, text: str) -> None:
+    """Write the file, unless it could not be used."""
+    write_file(config, text)
+    try:
+        load(config)
+    except ConfigError as error:
+        if "is not set" in str(error):  # a key that is still to come
+            return
+        config.unlink()
+        stop(f"{error}; nothing is written")

@@ -1,0 +1,135 @@
+"""`hedgerow serve`: the proxy."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import uvicorn
+
+from hedgerow.proxy.app import application
+from hedgerow.proxy.cli.serving.memory import give_back
+from hedgerow.proxy.cli.serving.workers import supervise
+from hedgerow.proxy.cli.shared.messages import stop
+from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
+from hedgerow.proxy.config import Settings, load
+from hedgerow.proxy.errors import ConfigError, HedgerowError
+from hedgerow.proxy.gateway.protocol import Http11
+from hedgerow.proxy.gateway.tunnel import Tunnel
+from hedgerow.proxy.monitoring.logs import set_up_logging
+
+SHUTDOWN_S = 30
+"""Seconds that requests in flight have to end when the proxy is stopped."""
+FAILED = 1
+"""Exit status of a proxy that could not start."""
+
+
+def serve(
+    config: ConfigPath = CONFIG,
+    port: Annotated[int | None, typer.Option(help="Port in place of the configured one.", min=0, max=65535)] = None,
+    workers: Annotated[
+        int, typer.Option(help="Processes that share the port; PostgreSQL suits several better than SQLite.", min=1)
+    ] = 1,
+    fd: Annotated[int | None, typer.Option(help="Serve on this open socket.", hidden=True)] = None,
+    ready_fd: Annotated[int | None, typer.Option(help="Write a byte here when serving.", hidden=True)] = None,
+) -> None:
+    """Start the proxy. A changed configuration file is taken over while it runs, and at once on SIGHUP.
+
+    Exits with 0 when it was stopped, with 1 and one sentence on standard error when it could not start, with 2 for wrong options.
+    """
+    try:
+        settings = load(config)
+    except ConfigError as error:
+        stop(str(error), FAILED)
+    if port is not None:
+        settings = settings.model_copy(update={"server": settings.server.model_copy(update={"port": port})})
+    if settings.asks_itself is not None:
+        stop(settings.asks_itself, FAILED)
+    with _listen(settings.server.host, settings.server.port) if fd is None else socket.socket(fileno=fd) as listener:
+        if workers > 1:
+            raise typer.Exit(supervise(config, listener, workers))
+        _serve(settings, config, listener, _report_ready(ready_fd))
+
+
+def _report_ready(fd: int | None) -> Callable[[], None]:
+    def report() -> None:
+        if fd is not None:
+            os.write(fd, b"1")
+            os.close(fd)
+
+    return report
+
+
+def _serve(settings: Settings, config: Path, listener: socket.socket, on_ready: Callable[[], None]) -> None:
+    give_back()
+    set_up_logging(settings.log)
+    address = "http://{}:{}".format(*listener.getsockname()[:2])
+    edge = application(settings, address, config, on_ready)
+    options = uvicorn.Config(
+        edge,
+        loop="uvloop",
+        http=Http11,
+        ws=Tunnel,
+        lifespan="on",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=SHUTDOWN_S,
+    )
+    try:
+        _server(options).run(sockets=[listener])
+    except SystemExit:  # uvicorn's way of saying that the lifespan did not start
+        if edge.start_failure is None:
+            raise
+    if edge.start_failure is not None:
+        stop(_sentence(edge.start_failure), FAILED)
+
+
+def _sentence(failure: Exception) -> str:
+    """Why the proxy did not start."""
+    if isinstance(failure, HedgerowError):
+        return str(failure)
+    trace = failure.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" ({Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno})" if trace is not None else ""
+    return f"a defect kept the proxy from starting: {type(failure).__name__}: {failure}{where}; please report it"
+
+
+def _server(options: uvicorn.Config) -> uvicorn.Server:
+    """A server that ends with status 0 when it is stopped, instead of by the signal: what waits in the log is written."""
+
+    class Server(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+            try:
+                yield
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+    return Server(options)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """The listening socket, bound before anything slow, so that a port in use is reported at once."""
+    try:
+        return socket.create_server(
+            (host, port), backlog=2048, family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else error
+        stop(
+            f"cannot listen on {host}:{port}: {reason}; stop what uses it, take another port with --port, or change server.host or server.port",
+            FAILED,
+        )

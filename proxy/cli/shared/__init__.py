@@ -1,0 +1,1 @@
+"""What the commands share: options, messages, files, the configuration, the store. No command stands here."""

@@ -1,0 +1,66 @@
+"""Files that a command reads and writes, and rows at fault: what is wrong with them, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from hedgerow.proxy.cli.shared.messages import counted, stop
+from hedgerow.proxy.lab.datasets import UNREADABLE, BadRow
+
+
+def report_bad(
+    bad: Sequence[BadRow], skip: bool, *, of: int | None = None, hint: str = "", others: bool = True
+) -> None:
+    """Print which rows cannot be used, each reason once; ends the command unless they may be skipped. `of`: of how many these are the first;
+    `others`: whether there are rows that can be used.
+    """
+    number, lines = len(bad) if of is None else of, dict[str, list[int]]()
+    for row in bad:
+        lines.setdefault(row.reason, []).append(row.line)
+    faults = list(lines.items())[:5]
+    for reason, where in faults:
+        typer.echo(f"{_lines(where)}: {reason}", err=True)
+    if left := number - sum(len(where) for _, where in faults):
+        typer.echo(f"and {left} more", err=True)
+    if number and not (skip and others):
+        way = f"--skip-bad continues without them{hint}" if others else "no other row is there"
+        stop(f"{counted(number, 'row')} cannot be used; {way}")
+
+
+def _lines(numbers: Sequence[int], named: int = 3) -> str:
+    """Which lines: "line 4", "lines 2, 3, 4 and 17 more"."""
+    first, left = ", ".join(map(str, numbers[:named])), len(numbers) - named
+    return f"line{'s' if len(numbers) > 1 else ''} {first}" + (f" and {left:,} more" if left > 0 else "")
+
+
+def unreadable(path: Path, error: Exception) -> NoReturn:
+    """End because a file cannot be read."""
+    stop(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """End with one sentence where a file that is read within is not there or is damaged."""
+    try:
+        yield
+    except UNREADABLE as error:
+        unreadable(path, error)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file of text; where it cannot be written, one sentence, and the end."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        stop(f"{path}: cannot be written: {error.strerror}")
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a report as a page, and say where it is, on standard error: standard output is for figures."""
+    write_file(path, page)
+    typer.echo(f"Report written to {path}", err=True)

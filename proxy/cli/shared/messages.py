@@ -1,0 +1,55 @@
+"""What a command says beside its results: the one sentence that ends it, what is wrong, what something costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn
+
+import typer
+
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.proxy.errors import ConfigError, HedgerowError, InputError, UpstreamRejected
+
+
+def stop(message: str, code: int = 2) -> NoReturn:
+    """End with one sentence on standard error. 2: bad input or configuration; 1: a check that failed."""
+    typer.echo(f"hedgerow: {message}", err=True)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def one_sentence(*, on_interrupt: str = "stopped") -> Iterator[None]:
+    """End with one sentence where something fails that a user can mend: 2 for input and settings, 1 for what an upstream or store did."""
+    try:
+        yield
+    except (ConfigError, InputError, CalibrationError) as error:
+        stop(str(error))
+    except UpstreamRejected as error:
+        stop(error.sentence, code=1)
+    except HedgerowError as error:
+        stop(str(error), code=1)
+    except OSError as error:
+        stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except KeyboardInterrupt:
+        stop(on_interrupt, code=1)
+
+
+def show_faults(faults: Sequence[str], shown: int = 5) -> None:
+    """Print the first of the things that are wrong, and how many more there are."""
+    for fault in faults[:shown]:
+        typer.echo(fault, err=True)
+    if len(faults) > shown:
+        typer.echo(f"and {len(faults) - shown} more", err=True)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: 1 row, 2 rows."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def confirm(cost: str, yes: bool) -> None:
+    """Say what something costs, and end the command unless the user agrees."""
+    typer.echo(cost, err=True)
+    if not yes and not typer.confirm("Go on?", err=True):
+        raise typer.Exit(1)

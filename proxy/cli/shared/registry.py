@@ -1,0 +1,38 @@
+"""The maps that a command works with: those of a folder, or those of the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hedgerow.calibration import MapRegistry
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.proxy.cli.shared.messages import stop
+from hedgerow.proxy.cli.shared.settings import configuration, named_route
+from hedgerow.proxy.errors import StoreError
+from hedgerow.proxy.services.active_map import open_maps
+
+
+def check_route(route: str | None, folder: Path | None, config: Path) -> None:
+    """End the command where the configuration has no such route; a folder of its own goes with no configuration."""
+    if route is not None and folder is None and config.exists():
+        named_route(configuration(config), route)
+
+
+@contextmanager
+def map_registry(folder: Path | None, config: Path, *, create: bool = False) -> Iterator[MapRegistry]:
+    """The maps in a folder, else those of the configuration: its audit store and its folder, else the folder `maps`. What goes wrong with
+    them inside the block is one sentence, and the end.
+
+    Args:
+        create: make the audit store where there is none.
+    """
+    try:
+        if folder is not None or not config.exists():
+            yield MapRegistry(folder or Path("maps"))
+            return
+        with open_maps(configuration(config), create=create) as maps:
+            yield maps.registry
+    except (CalibrationError, StoreError, OSError) as error:
+        stop(str(error))

@@ -1,0 +1,36 @@
+"""Opening the audit store for a command, and who does what with it."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hedgerow.proxy.audit.engine import Engine, open_existing
+from hedgerow.proxy.cli.shared.messages import stop
+from hedgerow.proxy.cli.shared.settings import configuration
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.errors import StoreError
+
+
+@contextmanager
+def open_audit(config: Path) -> Iterator[tuple[Settings, Engine]]:
+    """The configuration and its audit store. Where there is none, or it cannot be used, one sentence and exit code 2; none is created."""
+    settings = configuration(config)
+    try:
+        engine = open_existing(settings.audit)
+        try:
+            yield settings, engine
+        finally:
+            engine.dispose()
+    except StoreError as error:
+        stop(str(error))
+
+
+def whoami() -> str:
+    """The account that runs the command, as the record of changes keeps it."""
+    try:
+        return f"cli:{getpass.getuser()}"[:64]
+    except (OSError, KeyError, ImportError):  # an account without a name, as in many containers
+        return "cli"
