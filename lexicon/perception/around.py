@@ -12,7 +12,7 @@ SUBJECT = word_set("i we")
 OTHERS = word_set("you they he she who")
 WH = word_set("how why what where who when")
 _MODIFIERS = word_set(
-    "not also even still very quite fairly really only just about honestly personally strongly truly firmly do did would will can must have always *"
+    "not also even still very quite fairly really mostly essentially certainly technically perfectly remotely only just about honestly personally strongly truly firmly do did would will can must have always *"
 )
 FAR = 5
 """Words after "cannot provide" or "do not have" within which its object is looked for."""

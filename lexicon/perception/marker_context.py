@@ -11,7 +11,7 @@ from hedgerow.lexicon.perception.marker_modals import says_what_may_be
 from hedgerow.lexicon.text.words import word_set
 
 _COMPARING = word_set("more less equally as how")
-_EVIDENCE = word_set("evidence information biographies accounts research study studies data records record reports report sources source references reference documentation statistics stats findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trend trends observations tests experiments theory theories estimates calculations curve curves imaging scan scans this these it that which")  # fmt: skip
+_EVIDENCE = word_set("evidence information biographies account accounts indications research study studies data records record reports report sources source references reference documentation statistics stats census findings results history literature experts analysis analyses survey surveys symptoms pattern patterns mismatch correlation trend trends observations tests experiments theory theories estimates calculations curve curves imaging scan scans this these it that which")  # fmt: skip
 _MEASURED = word_set(
     "unemployment gdp inflation growth employment price prices defect weight height differences intelligence"
 )
@@ -40,7 +40,9 @@ def _head(words: Sequence[str], cue: Cue) -> str:
 
 
 def _is_predicate(words: Sequence[str], cue: Cue) -> bool:
-    """As in "it is doubtful", "unsure whether": not "a doubtful person", "if you are unsure"."""
+    """As in "it is doubtful", "unsure whether", "my tentative answer": not "a doubtful person", "if you are unsure"."""
+    if _head(words, cue).startswith("tentative"):
+        return not {"i", "my"}.isdisjoint(words[max(0, cue.first - 3) : cue.first])
     at = index_before(words, cue)
     if word_at(words, at) in BE and word_at(words, at - 1) in OTHERS:
         return False
@@ -84,7 +86,7 @@ def _sure(words: Sequence[str], cue: Cue) -> bool:
     if head in {"positive", "convinced", "assured", "confident"}:
         return subject in SUBJECT
     if before in BE | {"feel", "felt"}:
-        return True
+        return subject != "there"  # "there are certain times"
     opens = after in _OPENING_A_CLAUSE | WH | {"that", "about", "whether", "but"} or not after.isalpha()
     return opens and cue.first < cue.last  # "Fairly sure it was Rome", not "only certain folders"
 
@@ -96,7 +98,7 @@ def _surely(words: Sequence[str], cue: Cue) -> bool:
         return after not in {",", "!", "."}
     if head not in {"clearly", "obviously"}:
         return True
-    if not cue.first:  # not an instruction: "Clearly define it"
+    if not any(word.isalpha() for word in words[: cue.first]):  # not an instruction: "Clearly define it"
         return after in _OPENING_A_CLAUSE
     if before == "and" and word_at(words, cue.first - 2).endswith("ly"):
         return False  # "slowly and clearly"
@@ -116,8 +118,9 @@ def _fact(words: Sequence[str], cue: Cue) -> bool:
 
 
 def _doubt(words: Sequence[str], cue: Cue) -> bool:
-    """As in "there is little doubt", "I doubt"."""
-    return word_before(words, cue) in SUBJECT or "there" in words[max(0, cue.first - 3) : cue.first]
+    """As in "there is little doubt", "I doubt", "I have doubts"."""
+    leads = words[max(0, cue.first - 3) : cue.first]
+    return word_before(words, cue) in SUBJECT or "there" in leads or ("i" in leads and "have" in leads)
 
 
 def _likely(words: Sequence[str], cue: Cue) -> bool:
@@ -153,7 +156,9 @@ def _possible(words: Sequence[str], cue: Cue) -> bool:
 
 
 def _first_person(words: Sequence[str], cue: Cue) -> bool:
-    return word_before(words, cue) in SUBJECT | {"my", "our"}
+    """As in "I guess", "my guess", "I am guessing"."""
+    at = index_before(words, cue)
+    return word_at(words, at - 1 if word_at(words, at) == "am" else at) in SUBJECT | {"my", "our"}
 
 
 def _think(words: Sequence[str], cue: Cue) -> bool:
@@ -213,12 +218,16 @@ def _know(words: Sequence[str], cue: Cue) -> bool:
 def _wrong(words: Sequence[str], cue: Cue) -> bool:
     """As in "I may be wrong"."""
     leads = words[max(0, cue.first - 4) : cue.first]
-    return "i" in leads and not {"might", "could", "may", "not"}.isdisjoint(leads)
+    may = not {"might", "could", "may", "not"}.isdisjoint(leads)
+    return may and "i" in leads and word_before(words, cue) in {"be", "been"}
 
 
 def _seem(words: Sequence[str], cue: Cue) -> bool:
     """As in "it seems", "appears to be", "evidence suggests": not "appeared in", "make it seem", "the quote suggests"."""
     head, before = _head(words, cue), word_before(words, cue)
+    if head in {"point", "points"}:
+        to = word_at(words, cue.last + 1) in {"to", "toward", "towards"}
+        return to and before != "data" and (before in _EVIDENCE - _POINTING or _is_evidence(words, cue))
     if head == "seeming":
         return word_at(words, cue.last + 1) == "to"
     if word_at(words, cue.first - 1) == "to" and word_at(words, cue.first - 2) not in _TENDING:
@@ -308,7 +317,18 @@ def _chance(words: Sequence[str], cue: Cue) -> bool:
     if any(word[0].isdigit() or word == "in" for word in words[max(0, cue.last - 2) : cue.last]):
         return False  # worked out: "a 7.7% chance", "a one in six chance"
     leads = words[max(0, cue.first - 4) : cue.first]
-    return word_at(words, cue.last + 1) != "to" and ("there" in leads or "be" in leads[-2:])
+    is_one = _head(words, cue) == "possibility" and word_before(words, cue) in BE  # "Rome is a possibility"
+    return word_at(words, cue.last + 1) != "to" and (is_one or "there" in leads or "be" in leads[-2:])
+
+
+def _confidence(words: Sequence[str], cue: Cue) -> bool:
+    """As in "with little confidence", "I have no certainty": not "with confidence", "I have great confidence in you"."""
+    before, after = word_before(words, cue), word_at(words, cue.last + 1)
+    leads = words[max(0, cue.first - 5) : cue.first]
+    if after == "in" and word_at(words, cue.last + 2) not in {"this", "that", "it", "my"}:
+        return False
+    own = "i" in leads and "have" in leads and ("not" in leads or cue.first < cue.last)
+    return own or (before == "with" and cue.first < cue.last)
 
 
 def _is_reported(words: Sequence[str], cue: Cue) -> bool:
@@ -317,9 +337,12 @@ def _is_reported(words: Sequence[str], cue: Cue) -> bool:
 
 
 def _recall(words: Sequence[str], cue: Cue) -> bool:
-    return _first_person(words, cue) and (
-        cue.symbol.startswith("neg") or word_at(words, cue.last + 1) in {"that", "correctly"}
+    """As in "I do not recall", "I recall that", "I recall it being Rome": not "I recall her smile"."""
+    said = (
+        word_at(words, cue.last + 1) in {"that", "correctly", "reading", "seeing"}
+        or "being" in words[cue.last + 1 : cue.last + 5]
     )
+    return _first_person(words, cue) and (said or cue.symbol.startswith("neg"))
 
 
 def _idiom(words: Sequence[str], cue: Cue) -> bool:
@@ -374,7 +397,8 @@ _TESTS: Mapping[str, Callable[[Sequence[str], Cue], bool]] = {
     "seem": _seem,
     "hearsay": lambda words, cue: _head(words, cue) != "reported" or _is_reported(words, cue),
     "chance": _chance,
-    "confidence": _chance,
+    "confidence": _confidence,
+    "certainty": _confidence,
     "idiom": _idiom,
 }
 """By class of cue; a class that is missing always counts."""

@@ -12,7 +12,7 @@ from hedgerow.lexicon.text.words import word_set
 
 _WANTING = word_set("want wish like prefer choose begin proceed verify assume note")
 _BEFALLING = word_set(
-    "need have be not experience face find see encounter notice feel still even get lose miss receive wonder end run require already never always qualify owe know enjoy"
+    "need have be not experience face find see encounter notice feel still even get lose miss receive wonder end run require already never always qualify owe know enjoy slip fall recognize recognise suffer discover hear become"
 )
 """What "you may" without choosing it; with any other verb "you may" permits or advises."""
 _DERIVED = word_set("solved shown written rewritten expressed obtained derived computed factored simplified")
@@ -26,6 +26,9 @@ _ASKING = word_set("so than if until before once wish wished hoping wondering")
 """Before "could" of an ability or a request: "I was hoping you could"."""
 _ABLE = word_set("feel hear sense smell see taste afford")
 """What somebody "could" do rather than what may be: "I could feel it"."""
+_ALLOWED = word_set("serve vote marry summon reelected elected appointed")
+"""What somebody "may" do, or "may be", by law."""
+_DETERMINERS = word_set("a an the his her its their")
 _SUGGESTING = word_set("suggest suggests suggesting suggested indicate indicates indicating indicated")
 _SKIPPED = word_set('also even then ( * _ ` " “ ‘')
 """Between a modal and its verb."""
@@ -34,8 +37,12 @@ _SKIPPED = word_set('also even then ( * _ ` " “ ‘')
 def says_what_may_be(words: Sequence[str], cue: Cue) -> bool:
     """As in "it may be": not "you may want to", "May I", "could you", "he could not read"."""
     head, before = words[cue.last], word_at(words, cue.first - 1)
-    after = next((word for word in words[cue.last + 1 : cue.last + 4] if word not in _SKIPPED), "")
-    if not after.isalpha() or (words[-1] == "?" and (words[0] in WH | {"which"} or words[:2] == ["do", "you"])):
+    after = _verb(words, cue)
+    if (
+        not after.isalpha()
+        or after == "of"
+        or (words[-1] == "?" and (words[0] in WH | {"which"} or words[:2] == ["do", "you"]))
+    ):
         return False
     if after == "look" and "what" in words[max(0, cue.first - 4) : cue.first]:
         return False
@@ -55,10 +62,21 @@ def says_what_may_be(words: Sequence[str], cue: Cue) -> bool:
     return _is_possibility(words, cue, before, after)
 
 
+def _verb(words: Sequence[str], cue: Cue) -> str:
+    """The verb after a modal, also behind what commas part from it: "might, for example, be"."""
+    first = cue.last + 1
+    if word_at(words, first) == "," and "," in words[first + 1 : first + 5]:
+        first = words.index(",", first + 1) + 1
+    return next((word for word in words[first : first + 3] if word not in _SKIPPED), "")
+
+
 def _is_permitted(words: Sequence[str], cue: Cue, before: str, after: str) -> bool:
     """As in "you may begin", "we may write", "it may be shown that"."""
     if before in {"you", "we", "one"}:
         return after not in _BEFALLING
+    then = word_at(words, cue.last + 2)
+    if (after in _ALLOWED and then != "as") or (after == "be" and then in _ALLOWED):
+        return True
     return after == "be" and not _DERIVED.isdisjoint(words[cue.last + 2 : cue.last + 4])
 
 
@@ -73,6 +91,7 @@ def _is_possibility(words: Sequence[str], cue: Cue, before: str, after: str) -> 
         or (before in {"you", "we", "one", "i"} and word_at(words, cue.first - 2) in WH)
         or (before == "i" and after in GIVING | {"suggest", "help", "create"})
         or _is_asked(_clause(words[max(0, cue.first - 4) : cue.first]))
+        or ("so", "that") in pairwise(_clause(words[max(0, cue.first - 12) : cue.first]))
         or after
         in _ABLE
         | {"you", "i", "we", "it", "they", "he", "she", "there", "no", "hardly", "barely", "never", "only", "please"}
@@ -111,11 +130,16 @@ def _said_to_be(words: Sequence[str]) -> Sequence[str]:
 def _is_past(words: Sequence[str]) -> bool:
     """Whether what stands before "could" tells of the past: then it says what somebody was able to do."""
     return any(
-        (word in _PAST or (word.endswith("ed") and words[at - 1] in OTHERS | SUBJECT | {"it"}))
+        (word in _PAST or (word.endswith("ed") and _is_finite(words, at)))
         and _OBLIQUE.isdisjoint(words[max(0, at - 4) : at + 2])
         for at, word in enumerate(words)
         if at
     )
+
+
+def _is_finite(words: Sequence[str], at: int) -> bool:
+    """Whether a form in -ed tells of the past: it follows a pronoun, or stands before its object ("he built", "it included a", not "based on")."""
+    return words[at - 1] in OTHERS | SUBJECT | {"it"} or word_at(words, at + 1) in _DETERMINERS
 
 
 def _is_about(words: Sequence[str], cue: Cue) -> bool:

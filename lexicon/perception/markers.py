@@ -170,7 +170,7 @@ def _is_title(tokens: Sequence[Token], cue: Cue) -> bool:
         return True
     around = (*tokens[max(0, cue.first - 2) : cue.first], *tokens[cue.last + 1 : cue.last + 3])
     titled = [token.capital and token.word not in _I for token in around]
-    return len(around) == 4 and sum(titled) >= 3 and all(token.capital for token in around)
+    return len(around) == 4 and sum(titled) >= 3 and all(token.capital for token in (*around, tokens[cue.last]))
 
 
 def _is_named(tokens: Sequence[Token], cue: Cue) -> bool:
@@ -282,6 +282,6 @@ def _heads() -> frozenset[str]:
         | FOUND_OUT
         | ASSURED
         | AT_HAND
-        | {"specific", "hard", "difficult"}
+        | {"specific", "hard", "difficult", "insufficient", "limited", "unavailable", "lack", "correct", "right"}
         | {"dunno", "afaik", "iirc", "imo", "imho"}
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from hedgerow.lexicon.perception.around import BE, SUBJECT, within, word_at
 from hedgerow.lexicon.text.words import word_set
@@ -14,7 +15,7 @@ KNOWING = word_set(
     "information info context knowledge access data detail details figure figures record records source sources fact facts answer answers memory recollection awareness confirmation"
 )
 TELLING = word_set(
-    "answer determine confirm verify locate say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state estimate"
+    "answer determine confirm verify locate say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state estimate quantify"
 )
 FOUND_OUT = word_set("determined known confirmed verified ascertained predicted answered guaranteed")
 _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge estimate")
@@ -25,8 +26,14 @@ ASSURED = word_set(
     "reliable confirmed verified verifiable definitive authoritative exact precise accurate known canonical official"
 )
 """Of what somebody has not who does not know it: "I do not have a confirmed date"."""
+_RIGHT = word_set("correct right accurate")
+"""Of what somebody has it from: "if my information is correct"."""
+_SCARCE = word_set("insufficient limited unavailable lack")
+"""What is said of information that the writer has not got, or too little of."""
 NOT_KNOWING = (
     KNOWING
+    | _SCARCE
+    | _RIGHT
     | TELLING
     | GIVING
     | FOUND_OUT
@@ -65,30 +72,46 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
                 yield start, index
         elif word in _MISSING and (start := _missing(words, index)) is not None:
             yield start, index
-        elif word == "more" and (end := _needed(words, index)) is not None:
+        elif word in {"more", "further", "additional"} and (end := _needed(words, index)) is not None:
             yield index, end
-        elif (
-            word == "available"
-            and "not" in words[max(0, index - 2) : index]
-            and words[index - 1] != "be"
-            and not _MISSING.isdisjoint(_clause(words, index))
-        ):
-            yield words.index("not", max(0, index - 2)), index
+        elif word == "available" and "not" in words[max(0, index - 2) : index] and words[index - 1] != "be":
+            if not _MISSING.isdisjoint(_clause(words, index)) or "my" in words[index + 1 : index + 4]:
+                yield words.index("not", max(0, index - 2)), index
+        elif word in _SCARCE and (span := _scarce(words, index)) is not None:
+            yield span
         elif word == "my" and words[max(0, index - 2) : index] == ["not", "in"]:
             if (end := within(words, index, _KEPT)) is not None:
                 yield index - 2, end
+        elif word == "my" and word_at(words, index - 1) == "if":
+            if (end := within(words, index, _RIGHT)) is not None and words[end - 1] in BE:
+                yield index - 1, end
         elif word == "found" and words[index - 2 : index - 1] != ["be"] and words[index - 1] == "not":
             if words[index + 1 : index + 2] == ["in"] and not _MISSING.isdisjoint(_clause(words, index)):
                 yield index - 1, index
         elif words[max(0, index - 3) : index] in (["can", "not", "be"], ["could", "not", "be"]):
+            if "if" in words[max(0, index - 7) : index]:
+                continue  # an instruction: "if a date cannot be determined"
             if word in FOUND_OUT or (word == "found" and not _MISSING.isdisjoint(_clause(words, index))):
                 yield index - 3, index
-        elif word == "have" and word_at(words, index - 1) == "not":
+        elif word in {"have", "possess"} and word_at(words, index - 1) == "not":
             joined = word_at(words, index - 3) in {"and", "or"} and "i" in words[:index]
             own = joined or not SUBJECT.isdisjoint(words[max(0, index - 5) : index])
             end = _lacked(words, index) if own else None
             if end is not None and words[end - 1] != "to" and _THINGS.isdisjoint(words[end - 1 : end + 5]):
                 yield index - 1, end
+
+
+def _scarce(words: Sequence[str], index: int) -> tuple[int, int] | None:
+    """As in "there is insufficient information", "the information is unavailable", "I lack the information"; None elsewhere."""
+    if words[index] == "lack":
+        end = within(words, index, KNOWING | {"certainty", "confidence"}) if word_at(words, index - 1) == "i" else None
+        return None if end is None else (index, end)
+    if word_at(words, index + 1) in _MISSING and words[index] != "unavailable":
+        there = {"there", "have"}.isdisjoint(words[max(0, index - 4) : index])
+        return None if there else (index, index + 1)
+    of = words[max(0, index - 8) : index]
+    said = word_at(words, index - 1) in BE and not _MISSING.isdisjoint(of) and words[index] != "insufficient"
+    return (index, index) if said else None
 
 
 def _is_answer(words: Sequence[str], index: int) -> bool:
@@ -98,6 +121,8 @@ def _is_answer(words: Sequence[str], index: int) -> bool:
     if words[index] == "find" and not SUBJECT.isdisjoint(words[max(0, index - 4) : index]):
         return _FINDABLE.isdisjoint(words[index + 1 : index + 4])
     asked = words[index] not in GIVING or words[index - 1] in _SURELY
+    if words[index] == "access" and ("to", "verify") in pairwise(words[index:]):
+        return True  # "I cannot access match reports to verify the minute"
     return asked or within(words, index, _ASKED_FOR | ASSURED) is not None
 
 
@@ -177,4 +202,6 @@ def _is_impossible(words: Sequence[str], at: int) -> bool:
         return words[at + 2] in {"the", "any"} and not _LEARNING.isdisjoint(
             words[at + 3 : at + 6]
         )  # "the ability to know"
+    if words[at] == "no":
+        return "way" in words[at + 1 : at + 4]  # "there is no reliable way to verify"
     return words[at] == "impossible" or words[at : at + 2] in (["not", "possible"], ["not", "able"])

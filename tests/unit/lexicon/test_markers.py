@@ -95,6 +95,9 @@ def test_wordings_of_one_marker_have_one_name(written, name):
     "A probability of 1 means that the event is certain to happen.", "She hid so that nobody hunting could find her.", "There is more information in the index.",
     'They sing "Mad Because I Don\'t Know What To Do" on it.', "No agreement could be reached.", "Call Me Maybe is a song.",
     "She plays in Kevin (Probably) Saves the World.", 'The killer in "I Know What You Did Last Summer" is Ben.', "It was used to indicate perfection.",
+    "There are certain restrictions.", "- Clearly define the scope.", "If a date cannot be determined, use 'Unknown'.", "They may serve any number of terms.",
+    "They feared the might of the sea.", "It included a camera that could be moved.", "Laws were passed so that such practices could spread.",
+    "He spoke with confidence.", "I have full confidence in you.", "Use the data points to draw it.",
     "The summary could be further developed.", "Years went by before these ideas could be tested.", "It is said by Popeye.",
 ])  # fmt: skip
 def test_what_looks_like_a_marker_and_is_none(text):
@@ -126,6 +129,13 @@ def test_what_looks_like_a_marker_and_is_none(text):
     ("The sizes suggest they might be sold in bars.", None), ("It was known from studies suggesting that use could harm them.", None),
     ("I cannot provide the day of her birth.", "cannot provide"), ("I don't have the specific month.", "not have the specific"), ("He sat there, appearing to wait.", "appear"),
     ("Rare elements were found, suggesting an origin elsewhere.", "suggest"), ("The curve suggests a trade-off.", "suggest"), ("They are punctual, so being late could upset them.", "could"),
+    ("It might, for example, be sold.", "might"), ("You may slip or fall.", "may"), ("It's technically possible those are processed.", "possible"), ("There's a chance Ann Lee Smith won.", "chance"),
+    ("I'm guessing it was Rome.", "guessing"), ("I'm inclined to say Rome.", "inclined to say"), ("I want to say it was Rome.", "I want to say"), ("From what I understand, it was Rome.", "from what I understand"),
+    ("My tentative answer is Rome.", "tentative"), ("The evidence points to Rome.", "points"), ("I recall it being Rome.", "I recall"), ("I have a vague recollection of Rome.", "vague recollection"),
+    ("I have serious doubts about Rome.", "doubt"), ("With little confidence, it was Rome.", "little confidence"), ("I don't have enough confidence to answer.", "confidence"), ("Rome is a possibility.", "possibility"),
+    ("If my data is correct, it was Rome.", "if my data is correct"), ("It was Rome, without question.", "without question"), ("There is insufficient information to answer.", "insufficient information"), ("The information is unavailable.", "unavailable"),
+    ("Information about his early life is limited.", "limited"), ("I lack the details to answer.", "lack the details"), ("I do not possess the information.", "not possess the information"), ("There is no reliable way to verify it.", "no reliable way to verify"), ("I could prescribe something wrong.", "could"),
+    ("I can't access the report right now to verify the minute.", "cannot access"), ("Further information is needed to determine who won.", "information is needed to determine"),
     ("There seems to be no information available.", "no information"), ("It is traditionally said to be old.", "said to"), ("It is reported she was there.", "reported"),
 ])  # fmt: skip
 def test_markers_in_their_contexts(text, name):
