@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import openai
 import orjson
 import pytest
-import structlog
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -73,21 +72,13 @@ class Lines(list[dict[str, Any]]):
 @pytest.fixture(autouse=True)
 def lines() -> Iterator[Lines]:
     """What the proxy logs, as it would be written."""
-    from hedgerow.proxy.monitoring.logs import redact, without_words
+    from hedgerow.proxy import log
+    from hedgerow.proxy.monitoring.logs import json_line, redact
 
     kept = Lines()
-
-    def keep(_logger: Any, method: str, line: bytes) -> bytes:
-        kept.append({"level": method} | orjson.loads(redact(line)))
-        raise structlog.DropEvent
-
-    render = structlog.processors.JSONRenderer(orjson.dumps)
-    structlog.configure(
-        processors=[structlog.processors.ExceptionRenderer(without_words), render, keep],
-        cache_logger_on_first_use=False,
-    )
+    log.write_to(lambda level, fields: kept.append(orjson.loads(redact(json_line(level, fields)))))
     yield kept
-    structlog.reset_defaults()
+    log.write_to(log.to_logging)
 
 
 @pytest.fixture(scope="session")

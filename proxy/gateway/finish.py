@@ -6,8 +6,7 @@ import asyncio
 import time
 from functools import partial
 
-import structlog
-
+from hedgerow.proxy import log
 from hedgerow.proxy.audit.entry import Entry, Row, Texts
 from hedgerow.proxy.config import StoreText
 from hedgerow.proxy.errors import StoreError, StoreUnavailable
@@ -20,8 +19,6 @@ from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_row, draw
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import consider
 from hedgerow.proxy.types import NO_TOKENS, Json, Key, Promised, Usage
-
-log = structlog.get_logger(__name__)
 
 AUDIT_TIMEOUT_S = 10.0
 """Longest wait for a row to be durable; past it the row counts as lost."""

@@ -6,13 +6,10 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
-import structlog
-
+from hedgerow.proxy import log
 from hedgerow.proxy.errors import UpstreamError, UpstreamRejected
 from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.types import Json
-
-log = structlog.get_logger(__name__)
 
 MAX_RETRY_AFTER_S = 30.0
 """A longer `Retry-After` is not waited for: the answer goes to the client as it is, with that header."""

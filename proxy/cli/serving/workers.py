@@ -12,10 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
-import structlog
 from prometheus_client.multiprocess import mark_process_dead
 
-log = structlog.get_logger(__name__)
+from hedgerow.proxy import log
 
 LOOK_S = 0.2
 SHORT_LIFE_S = 5.0
