@@ -1,3 +1,124 @@
 """`hedgerow collect`: put a file of questions through a route's upstream and keep the answers."""
 
 from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import anyio.to_thread
+import typer
+from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+from hedgerow.proxy import log
+from hedgerow.proxy.cli.shared.files import readable, report_bad
+from hedgerow.proxy.cli.shared.messages import confirm, one_sentence, stop
+from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, ModelToAsk, On, RouteOrFirst, SkipBad, Yes
+from hedgerow.proxy.cli.shared.progress import advancing
+from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.lab.collecting import Cost, Outcome, Plan, asked_at, cost
+from hedgerow.proxy.lab.collecting import collect as draw_answers
+from hedgerow.proxy.lab.datasets import BadRow
+from hedgerow.proxy.lab.ledger import Ledger
+from hedgerow.proxy.lab.questions import Question, in_order_of, read_questions
+from hedgerow.proxy.lab.spreading import Place, place
+from hedgerow.proxy.spending.prices import Prices, open_prices
+
+
+def collect(
+    questions: Annotated[Path, typer.Argument(help="JSONL or CSV of questions with their right answers.")],
+    out: Annotated[Path, typer.Option("--out", help="JSONL of answers; what it has already is not asked again.")],
+    route: RouteOrFirst = None,
+    model: ModelToAsk = "",
+    system: Annotated[str, typer.Option(help="A system message before every question.")] = "",
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Ask so many of the questions, in an order made by --seed.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="With --limit: of the order.")] = 0,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 4,
+    rate: Annotated[float | None, typer.Option(min=0.01, help="Most calls a minute.")] = None,
+    logprobs: Annotated[
+        bool, typer.Option(help="Ask for log-probabilities too; always where the signal is token.")
+    ] = False,
+    unlabelled: Annotated[bool, typer.Option(help="Also ask questions without a right answer.")] = False,
+    separator: Annotated[str, typer.Option(help="In a CSV: what parts the right answers of one cell.")] = "|",
+    skip_bad: SkipBad = False,
+    yes: Yes = False,
+    on: On = None,
+    config: ConfigPath = CONFIG,
+) -> None:
+    """Draw answers to a file of questions, as a route would. Resumable: run it again after whatever stopped it."""
+    settings = configuration(config)
+    log.write_to(log.to_logging, "error")  # failures are printed
+    chosen = calibrating_route(settings, route)
+    asked = load_questions(questions, separator, unlabelled, skip_bad)
+    asked = asked if limit is None else in_order_of(seed, asked)[:limit]
+    with one_sentence(on_interrupt=f"stopped; what came is in {out}, run the same command to continue"):
+        plan = Plan(chosen, model, system, logprobs or chosen.signal in ("token", "combined"))
+        with Ledger(out, plan.drawn) as ledger, place(on) as where:
+            run = run_plan(settings, plan, asked, ledger, where, concurrency=concurrency, rate=rate, yes=yes)
+            outcome = asyncio.run(run)
+    conclude(outcome, out, len(asked))
+
+
+def load_questions(path: Path, separator: str, unlabelled: bool, skip_bad: bool) -> list[Question]:
+    """The questions of a file; says what is wrong with the others, and ends the command unless they may be skipped."""
+    with readable(path):
+        rows = list(read_questions(path, separator=separator, need_gold=not unlabelled))
+    bad = [row for row in rows if isinstance(row, BadRow)]
+    unlabelled_too = any("right answer" in row.reason for row in bad)
+    report_bad(bad, skip_bad, hint="; --unlabelled asks those without a right answer too" if unlabelled_too else "")
+    questions = [row for row in rows if isinstance(row, Question)]
+    if not questions:
+        stop(f"{path}: contains no question")
+    return questions
+
+
+async def run_plan(
+    settings: Settings,
+    plan: Plan,
+    questions: list[Question],
+    ledger: Ledger,
+    where: Place,
+    *,
+    concurrency: int,
+    rate: float | None,
+    yes: bool,
+) -> Outcome:
+    """Say what it costs, ask before spending, then collect under a progress bar with a line for every failure."""
+    todo = [question for question in questions if question.key not in ledger.done]
+    if not todo:
+        return Outcome()
+    async with asked_at(where, plan.route.upstream, settings.upstreams, per_minute=rate) as upstream:
+        left = cost(plan, todo, ledger, at_once=upstream.honours_n)
+        prices = await anyio.to_thread.run_sync(open_prices, settings.prices)
+        _confirm(left, prices, len(questions) - len(todo), len(todo), yes)
+        columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
+        with advancing("Collecting", len(todo), *columns) as bar:
+            return await draw_answers(
+                plan, todo, upstream, ledger,
+                concurrency=concurrency, on_done=bar.advance,
+                on_failure=lambda question, failure: bar.note(f"line {question.line}: {failure.code}: {failure.message}"),
+            )  # fmt: skip
+
+
+def _confirm(spent: Cost, prices: Prices, done: int, left: int, yes: bool) -> None:
+    had = f"{done} questions are there already; " if done else ""
+    confirm(
+        f"{had}{left} to ask: {spent.calls} calls for {spent.answers} answers, about {spent.prompt_tokens:,} tokens of questions "
+        f"and, at {spent.answer_tokens} an answer, {spent.tokens:,} tokens of answers: {spent.in_dollars(prices)}",
+        yes,
+    )
+
+
+def conclude(outcome: Outcome, out: Path, asked: int) -> None:
+    """One line of what there is now; ends with 1 where questions are left."""
+    if outcome.dead:
+        stop(
+            f"the upstream failed again and again and was given up; {out} keeps what came, run the same command to continue",
+            code=1,
+        )
+    if outcome.failed:
+        stop(f"{outcome.failed} of {asked} questions are not answered yet; the same command asks them again", code=1)
+    typer.echo(f"{out}: answers to {asked} questions; next: hedgerow grade {out} --out GRADED")

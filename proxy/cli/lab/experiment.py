@@ -1,3 +1,107 @@
 """`hedgerow experiment`: the paper's experiment on one's own models and questions, in one command."""
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from hedgerow.calibration.errors import CalibrationError
+from hedgerow.proxy import log
+from hedgerow.proxy.cli.shared.messages import one_sentence
+from hedgerow.proxy.cli.shared.options import On, Yes
+from hedgerow.proxy.cli.shared.settings import configuration
+from hedgerow.proxy.config import Settings
+from hedgerow.proxy.errors import ConfigError, HedgerowError
+from hedgerow.proxy.lab.experiment import Case, Experiment, Run, load_experiment, missing, run_case
+from hedgerow.proxy.lab.report.experiment import write_report
+from hedgerow.proxy.lab.spreading import place
+from hedgerow.proxy.services.services import open_pipelines
+from hedgerow.proxy.spending.prices import Prices, open_prices
+
+app = typer.Typer(
+    no_args_is_help=True, help="Collect, grade, fit, reword and measure on your own models and questions."
+)
+
+
+@app.callback()
+def group() -> None:
+    """Keep `run` a command of its own."""
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="The experiment, see docs/experiments.md.")],
+    yes: Yes = False,
+    on: On = None,
+) -> None:
+    """Run an experiment; run it again after whatever stopped it."""
+    with one_sentence(on_interrupt="stopped; what came is on disk, run the same command to continue"):
+        experiment = load_experiment(file)
+        settings, cases = _cases(experiment)
+        _confirm(cases, open_prices(settings.prices), yes)
+        with place(on) as where:
+            runs = asyncio.run(_run_all(settings, [replace(case, place=where) for case in cases]))
+        written = write_report(experiment.out, runs)
+    typer.echo(next(path for path in written if path.suffix == ".md").read_text(encoding="utf-8"))
+    for path in written:
+        typer.echo(f"Report written to {path}", err=True)
+
+
+def _cases(experiment: Experiment) -> tuple[Settings, list[Case]]:
+    """The configuration with the experiment's routes, and every route with every set."""
+    settings = configuration(experiment.config)
+    by_name = {route.name: route for route in settings.routes}
+    if unknown := [name for name in experiment.routes if name not in by_name]:
+        raise ConfigError(
+            f"{experiment.config}: no route is called {unknown[0]!r}; the routes are {', '.join(by_name)}"
+        )
+    if experiment.judge and experiment.judge.upstream not in settings.upstreams:
+        raise ConfigError(f"judge.upstream: {experiment.config} has no upstream {experiment.judge.upstream!r}")
+    # a route that is off has no pipeline of its own; here every one is worked through
+    routes = tuple(by_name[name].model_copy(update={"mode": "on"}) for name in experiment.routes)
+    settings = settings.model_copy(update={"routes": routes})
+    return settings, [Case(experiment, settings, route, one) for route in routes for one in experiment.questions]
+
+
+def _confirm(cases: list[Case], prices: Prices, yes: bool) -> None:
+    """Say what is left to spend, and ask."""
+    left = {f"{case.route.name} on {case.set.name}": asyncio.run(missing(case)) for case in cases}
+    for name, todo in left.items():
+        for what, spent in todo.costs.items():
+            if spent.calls:
+                asked = f"{todo.questions} questions to ask, " if what == "draw" else ""
+                tokens = f"about {spent.prompt_tokens:,} tokens of prompts and {spent.tokens:,} of answers"
+                line = f"{asked}{spent.answers} answers to {what}, {tokens}: {spent.in_dollars(prices)}"
+                typer.echo(f"{name}: {line}", err=True)
+    if any(spent.calls for todo in left.values() for spent in todo.costs.values()) and not yes:
+        typer.confirm("Go on?", abort=True, err=True)
+
+
+async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:
+    log.write_to(log.to_logging, "error")
+    runs: list[Run] = []
+    failure: HedgerowError | CalibrationError | None = None
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        async with open_pipelines(settings) as services:
+            for case in cases:
+                name = f"{case.route.name} on {case.set.name}"
+
+                def step(what: str, total: int, name: str = name) -> Callable[[], None]:
+                    task = progress.add_task(f"{name}: {what}", total=total)
+                    return lambda: progress.advance(task)
+
+                try:
+                    runs.append(await run_case(case, services, step))
+                except (HedgerowError, CalibrationError) as error:
+                    failure = error
+                    break
+    if failure is not None:
+        raise failure
+    return runs

@@ -1,3 +1,88 @@
 """`hedgerow faithfulness --draw`: put questions to a model under the paper's four prompts and keep the answers."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hedgerow.proxy import log
+from hedgerow.proxy.cli.lab.collect import load_questions
+from hedgerow.proxy.cli.shared.messages import confirm, counted, stop
+from hedgerow.proxy.cli.shared.progress import advancing
+from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
+from hedgerow.proxy.lab.faithfulness.drawing import (
+    DEMONSTRATIONS,
+    INSTRUCTIONS,
+    Asked,
+    Drawing,
+    PromptName,
+    calls,
+    draw_all,
+    read_demonstrations,
+)
+from hedgerow.proxy.lab.ledger import Ledger
+from hedgerow.proxy.services.upstreams import open_upstream
+
+
+@dataclass(frozen=True, slots=True)
+class ToDraw:
+    """What is drawn: from which questions, under which prompts, by whom."""
+
+    questions: Path
+    prompts: Sequence[PromptName]
+    model: str
+    demonstrations: Path | None
+    route: str | None
+    config: Path
+    concurrency: int
+    yes: bool
+
+
+def prompts_of(names: Sequence[str]) -> list[PromptName]:
+    """The prompts of these names; one that there is not ends the command."""
+    known: dict[str, PromptName] = {name: name for name in INSTRUCTIONS}
+    for name in names:
+        if name not in known:
+            stop(f"no prompt is called {name!r}; the prompts are {', '.join(known)}")
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+async def draw_to(wanted: ToDraw, out: Path) -> None:
+    """Say what it costs, ask, draw; ends the command where questions are left."""
+    settings = configuration(wanted.config)
+    log.write_to(log.to_logging, "error")  # failures are printed
+    shots = read_demonstrations(wanted.demonstrations) if wanted.demonstrations else DEMONSTRATIONS
+    drawing = Drawing(calibrating_route(settings, wanted.route), wanted.model, shots)
+    questions = load_questions(wanted.questions, "|", unlabelled=True, skip_bad=False)
+    asked = (Asked(question, prompt) for prompt in wanted.prompts for question in questions)
+    everything = list({one.key: one for one in asked}.values())
+    with Ledger(out, drawing.drawn) as ledger:
+        todo = [asked for asked in everything if asked.key not in ledger.done]
+        if not todo:
+            return
+        name = drawing.route.upstream
+        upstream = await open_upstream(name, settings.upstreams)
+        try:
+            _confirm(*calls(drawing, todo, ledger, at_once=upstream.honours_n), len(todo), len(everything), wanted.yes)
+            with advancing("Drawing", len(todo)) as bar:
+                outcome = await draw_all(
+                    drawing, todo, upstream, ledger,
+                    concurrency=wanted.concurrency, on_done=bar.advance,
+                    on_failure=lambda asked, failure: bar.note(f"line {asked.question.line}, {asked.prompt}: {failure.code}: {failure.message}"),
+                )  # fmt: skip
+        finally:
+            await upstream.aclose()
+    if outcome.done < len(todo):
+        stop(
+            f"{len(todo) - outcome.done} of {counted(len(everything), 'answer')} could not be drawn yet; the same command goes on",
+            code=1,
+        )
+
+
+def _confirm(made: int, answers: int, left: int, of: int, yes: bool) -> None:
+    had = f"{counted(of - left, 'answer')} there already; " if left < of else ""
+    confirm(
+        f"{had}{counted(left, 'answer')} to draw, each with further ones: {counted(made, 'call')} for {counted(answers, 'text')}",
+        yes,
+    )
