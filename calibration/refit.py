@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.calibration.arrays import beta_sample
 from hedgerow.calibration.errors import NotEnoughData, RangeError
@@ -60,6 +60,7 @@ def refit(
     kind: str = "platt",
     train_fraction: float = 0.5,
     resamples: int = 300,
+    drawn: ArrayLike = True,
     rng: np.random.Generator,
     **options: Any,
 ) -> Refit:
@@ -79,6 +80,8 @@ def refit(
         In (0, 1).
     resamples : int
         Bootstrap resamples, >= 2.
+    drawn : array_like of bool, shape (n,)
+        Which answers were chosen by lot; those chosen for their confidence are learned from and not compared on. All by default.
     rng : numpy.random.Generator
         Source of the resamples.
     **options
@@ -106,14 +109,10 @@ def refit(
     True
     """
     a, b, y = beta_sample(alpha, beta, correct)
-    if not 0.0 < train_fraction < 1.0:
-        raise RangeError(f"train_fraction must be in (0, 1), got {train_fraction!r}")
-    train = first_part(y.size, train_fraction)
-    if train == 0 or y.size - train < MIN_REST:
-        raise NotEnoughData(f"{y.size} answers leave {y.size - train} to compare on; at least {MIN_REST} are needed")
+    train, rest = _parts(y.size, train_fraction, drawn)
     fitted = fit_map(kind, a[:train], b[:train], y[:train], **options)
-    a, b, y = a[train:], b[train:], y[train:]
-    old, new = apply_map(active, a, b), apply_map(fitted.map, a, b)
+    y = y[rest]
+    old, new = apply_map(active, a[rest], b[rest]), apply_map(fitted.map, a[rest], b[rest])
     return Refit(
         fitted=fitted,
         n=y.size,
@@ -121,3 +120,14 @@ def refit(
         new={name: METRICS[name](*new, y) for name in COMPARED},
         difference={name: paired(name, old, new, y, rng=rng, resamples=resamples).difference for name in COMPARED},
     )
+
+
+def _parts(n: int, train_fraction: float, drawn: ArrayLike) -> tuple[int, NDArray[np.intp]]:
+    """How many answers the fit has, and which of those after them are compared on."""
+    if not 0.0 < train_fraction < 1.0:
+        raise RangeError(f"train_fraction must be in (0, 1), got {train_fraction!r}")
+    train = first_part(n, train_fraction)
+    rest = np.flatnonzero((np.arange(n) >= train) & np.asarray(drawn, dtype=bool))
+    if train == 0 or rest.size < MIN_REST:
+        raise NotEnoughData(f"{n} answers leave {rest.size} to compare on; at least {MIN_REST} are needed")
+    return train, rest

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hedgerow.proxy.audit.engine import Connection
 from hedgerow.proxy.audit.queries import of_route
 from hedgerow.proxy.audit.tables import answers, verdicts
+from hedgerow.proxy.audit.verdicts import PICKED
 
 Floats = NDArray[np.float64]
 MOST_TOKENS, MOST_DOLLARS = 20_000, 0.2
@@ -77,7 +78,7 @@ def _costs(connection: Connection, route: str, arm: str) -> tuple[Floats, Floats
 
 
 def _labelled(connection: Connection, route: str, arm: str) -> tuple[Floats, Floats, Floats]:
-    """What readers of an arm believed and what was so.
+    """What readers of an arm believed and what was so, without the answers that the review queue picked for their confidence.
 
     In the other arm these are all answers with a verdict, read in the words of the draft: those served in shadow are another draw of
     the same voice. To leave out those whose draw meant something else would leave out the unsure ones. In the arm `on` a refusal and a
@@ -86,7 +87,7 @@ def _labelled(connection: Connection, route: str, arm: str) -> tuple[Floats, Flo
     a, v = answers.c, verdicts.c
     alpha: sa.ColumnElement[float] = a.own_alpha
     beta: sa.ColumnElement[float] = a.own_beta
-    chosen = [v.current, a.arm == arm, *of_route(route)]
+    chosen = [v.current, sa.func.coalesce(v.propensity, 1.0) > PICKED, a.arm == arm, *of_route(route)]
     if arm == "on":
         alpha, beta = sa.func.coalesce(a.perceived_alpha, alpha), sa.func.coalesce(a.perceived_beta, beta)
         chosen.append(v.fd.is_not(None))

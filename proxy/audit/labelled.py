@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -53,6 +53,10 @@ class Labelled:
     def mean(self) -> Columns:
         """Calibrated means."""
         return self.alpha / (self.alpha + self.beta)
+
+    def drawn(self) -> Labelled:
+        """Without what the review queue picked: what a mean over the route may be taken of."""
+        return Labelled(*(getattr(self, field.name)[self.picked == 0.0] for field in fields(self)))
 
 
 def read_labelled(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.tables import answers, verdicts
+from hedgerow.proxy.audit.verdicts import PICKED
 
 NOT_GIVEN = ("abstained", "escalated")
 """Statuses of answers that the client did not get."""
@@ -95,18 +96,23 @@ def read_promised(
 
 
 def _latest(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row an answer, in the order of the verdicts that count; a probability that an earlier verdict gave stays known."""
+    """One row an answer, in the order of the verdicts that count; a probability that another verdict gave stays known."""
     kept: dict[str, dict[str, Any]] = {}
     for row in rows:
         before = kept.get(row["id"])
         if before is not None and row["kind"] == "grader" and before["kind"] != "grader":
-            before["propensity"] = before["propensity"] or row["propensity"]
+            before["propensity"] = _known(before["propensity"], row["propensity"])
             continue
         if before is not None:
-            row["propensity"] = row["propensity"] or before["propensity"]
+            row["propensity"] = _known(row["propensity"], before["propensity"])
             del kept[row["id"]]
         kept[row["id"]] = row
     return list(kept.values())
+
+
+def _known(told: float | None, other: float | None) -> float | None:
+    """What two verdicts on one answer say of how it was drawn: a lot's probability; `PICKED` only where neither would have come without the pick."""
+    return told or other or (PICKED if told == other == PICKED else None)
 
 
 def _drawn(row: dict[str, Any], share: float, least: float) -> float | None:
@@ -120,7 +126,10 @@ def _drawn(row: dict[str, Any], share: float, least: float) -> float | None:
         return share
     if propensity is not None and propensity >= least:
         return float(propensity)
-    return share if row["kind"] != "grader" and in_sample(row["id"], share) else None
+    in_turn = (
+        row["kind"] != "grader" and propensity != PICKED
+    )  # who picks by confidence takes the unsure ones of a sample first
+    return share if in_turn and in_sample(row["id"], share) else None
 
 
 def _groups(row: dict[str, Any]) -> dict[str, str]:

@@ -161,6 +161,7 @@ class _History:
         self._columns = frozenset(str(column.name) for column in table.columns)
         self._last: dict[tuple[Place, str, str], float] = {}
         self._current: dict[Place, str] = {}
+        self._drawn: dict[Place, float] = {}
         self._added: list[dict[str, Any]] = []
         turn = sa.select(answers.c.id).where(answers.c.id.in_(ids)).order_by(answers.c.id).with_for_update()
         connection.execute(turn)  # two verdicts on one answer at once take turns (SQLite: writers do anyway)
@@ -168,12 +169,19 @@ class _History:
         for row in connection.execute(statement).mappings():
             place = row["answer_id"], row.get("claim")
             self._last[place, row["kind"], row["source"]] = row["correct"]
+            self._drawn[place] = row["propensity"] or self._drawn.get(place, PICKED)
             if row["current"]:
                 self._current[place] = row["kind"]
 
     def add(self, verdict: Verdict, row: Row, scores: dict[str, float | None]) -> VerdictResult:
-        """One verdict on top of those before it."""
+        """One verdict on top of those before it.
+
+        What a lot had drawn stays drawn where the review queue picks it afterwards: else the answers that a grader drew would lose the unsure ones.
+        """
         place = row["id"], verdict.claim
+        if verdict.propensity == PICKED:
+            verdict = replace(verdict, propensity=self._drawn.get(place, PICKED))
+        self._drawn[place] = verdict.propensity or self._drawn.get(place, PICKED)
         counts = verdict.kind != "grader" or self._current.get(place, "grader") == "grader"
         changed = self._last.get((place, verdict.kind, verdict.source)) != verdict.correct
         if changed:

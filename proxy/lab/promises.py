@@ -240,7 +240,8 @@ def _means(path: Path, rows: Sequence[_LabelledRow], fitted: FittedMap | None) -
 def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float, kinds: Sequence[str]) -> Labels:
     """The verdicts on a route's answers, calibrated with the map in use, since that map was fitted.
 
-    Of a map that reads the question only answers that it calibrated count, as they were served.
+    Of a map that reads the question only answers that it calibrated count, as they were served. Verdicts on answers that the review queue picked
+    for their confidence are left out: a promise is about shares of what is served.
 
     Raises:
         InputError: no verdict, or verdicts of clients that only praise.
@@ -251,7 +252,7 @@ def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float
     if in_use.fitted is not None:
         since = max(since, in_use.fitted.provenance.fitted_at.timestamp())
     as_served = in_use.map.kind == LocalMap.kind
-    labelled = read_labelled(
+    judged = read_labelled(
         engine,
         route=route.name,
         map_id=in_use.version,
@@ -260,7 +261,14 @@ def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float
         asked_since=since,
         kinds=kinds,
     )
+    labelled = judged.drawn()
+    picked = judged.correct.size - labelled.correct.size
+    left_out = {"picked by the review queue for their confidence": picked} if picked else {}
     when = f" since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M} (UTC)" if since else ""
+    if labelled.correct.size == 0 and picked:
+        raise InputError(
+            f"route {route.name}: all {picked} verdicts{when} are on answers that the review queue picked for their confidence, which is no random sample"
+        )
     if labelled.correct.size == 0:
         why = (
             ", when its map was fitted: labels that the map has seen prove nothing" if in_use.fitted is not None else ""
@@ -274,7 +282,9 @@ def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float
     notes = _selection(raw, served, count_answers(engine, route=route.name, since=since))
     about = f"{labelled.correct.size:,} verdicts ({', '.join(kinds)}) on answers of route {route.name}{when}"
     means = labelled.mean if as_served else in_use.map.means(raw)
-    return Labels(means, labelled.correct, in_use.version, about, route.name, route.signal, route.model or "", notes)
+    return Labels(
+        means, labelled.correct, in_use.version, about, route.name, route.signal, route.model or "", notes, left_out
+    )
 
 
 def _refuse_praise(engine: Engine, route: Route, since: float, kinds: Iterable[str]) -> None:

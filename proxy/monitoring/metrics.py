@@ -94,11 +94,11 @@ class Metrics:
         )
         self.settled_divergence = self._divergence(
             "settled_divergence_nats",
-            "Faithfulness Divergence of each verdict on an answer, by whose confidence: raw, calibrated, or perceived from the words.",
+            "Faithfulness Divergence of each verdict on an answer that the review queue did not pick, by whose confidence: raw, calibrated, or perceived from the words.",
         )
         self.settled_claim_divergence = self._divergence(
             "settled_claim_divergence_nats",
-            "Faithfulness Divergence of each verdict on a single claim, by whose confidence: raw or calibrated.",
+            "Faithfulness Divergence of each verdict on a single claim of an answer that it did not pick, by whose confidence: raw or calibrated.",
         )
 
     def _watch_routes(self) -> None:

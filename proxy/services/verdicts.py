@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hedgerow.proxy import log
 from hedgerow.proxy.audit.store import AuditStore
-from hedgerow.proxy.audit.verdicts import Verdict, VerdictResult
+from hedgerow.proxy.audit.verdicts import PICKED, Verdict, VerdictResult
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.pipeline.job import Job
@@ -36,8 +36,9 @@ def _count(metrics: Metrics, result: VerdictResult) -> None:
     verdicts = metrics.claim_verdicts if of_claim else metrics.verdicts
     settled = metrics.settled_claim_divergence if of_claim else metrics.settled_divergence
     verdicts.labels(result.route or "", result.verdict.kind).inc()
+    averaged = result.counts and result.verdict.propensity != PICKED
     for confidence, score in (("raw", "fd_raw"), ("calibrated", "fd"), ("perceived", "fd_perceived")):
-        if result.counts and (divergence := result.scores.get(score)) is not None:
+        if averaged and (divergence := result.scores.get(score)) is not None:
             settled.labels(result.route or "", confidence).observe(divergence)
     log.info(
         "verdict",

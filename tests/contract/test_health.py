@@ -59,6 +59,23 @@ def test_a_verdict_is_counted_with_its_divergence(serve: Any, upstream: Upstream
         assert f'hedgerow_settled_divergence_nats_count{{confidence="{confidence}",route="test"}} 1.0' in metrics
 
 
+def test_a_picked_answers_verdict_is_counted_without_its_divergence(serve: Any, upstream: Upstream) -> None:
+    """The review queue picks half of the answers by their confidence, and they say nothing of the route as a whole."""
+    upstream.default = says(*UNSURE)
+    admin = {"authorization": "Bearer k"}
+    address, by_lot, asked = serve(settings={"server": {"admin_key": "k"}}), 0, 0
+    while asked < 60 and by_lot in (0, asked):
+        answer = httpx.post(address + CHAT, json={"model": "m", "messages": ASK}).json()
+        name = answer["hedgerow"]["id"]
+        review = httpx.post(f"{address}/v1/admin/review/{name}", json={"correct": True}, headers=admin)
+        review.raise_for_status()
+        asked, by_lot = asked + 1, by_lot + (name[-16] < "8")
+    metrics = httpx.get(address + "/metrics").text
+    assert f'hedgerow_verdicts_total{{kind="human",route="test"}} {asked}.0' in metrics
+    count = 'hedgerow_settled_divergence_nats_count{confidence="calibrated",route="test"}'
+    assert f"{count} {by_lot}.0" in metrics
+
+
 def test_documented_metrics_are_the_metrics() -> None:
     """docs/metrics.md is what `python -m hedgerow.proxy.monitoring.documents` prints."""
     assert (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8") == page()

@@ -39,8 +39,10 @@ async def fill(
     map_id: str | None = None,
     route: str = "test",
     regime: Sequence[int] | None = None,
+    propensity: Sequence[float | None] | None = None,
 ) -> list[str]:
     """Answers with these agreements under a map, one a second up to now, each with its verdict; their ids."""
+    drawn = propensity or [None] * len(correct)
     alpha = np.asarray(agree, dtype=float)
     a, b = apply_map(map or IdentityMap(), alpha, SAMPLES - alpha)
     names = [f"hr_{start + i:011x}{i:016x}" for i in range(len(alpha))]
@@ -57,5 +59,6 @@ async def fill(
     await asyncio.gather(*(store.write(Entry(row)) for row in rows))
     for first in range(0, len(correct), 1000):
         some = slice(first, first + 1000)
-        await store.add_verdicts([Verdict(n, float(y)) for n, y in zip(names[some], correct[some], strict=True)])
+        judged = zip(names[some], correct[some], drawn[some], strict=True)
+        await store.add_verdicts([Verdict(name, float(y), propensity=p) for name, y, p in judged])
     return names

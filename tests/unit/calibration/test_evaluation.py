@@ -100,6 +100,20 @@ def test_a_refit_is_better_than_no_map_and_not_better_than_itself():
     assert {(i.low, i.estimate, i.high) for i in again.difference.values()} == {(0.0, 0.0, 0.0)}
 
 
+def test_a_refit_is_compared_on_what_was_drawn_by_lot():
+    """What was picked for its confidence teaches the map and is no part of the comparison."""
+    a, b, y = traffic()
+    drawn = np.arange(y.size) % 3 > 0
+    picked_turned = np.where(drawn | (np.arange(y.size) < y.size // 2), y, 1 - y)
+    first, second = (
+        refit(a, b, outcome, IdentityMap(), drawn=drawn, rng=np.random.default_rng(0)) for outcome in (y, picked_turned)
+    )
+    assert (first.n, first.fitted.provenance.n) == (int(drawn[y.size // 2 :].sum()), y.size // 2)
+    assert first.difference == second.difference
+    with pytest.raises(NotEnoughData, match="at least 50"):
+        refit(a, b, y, IdentityMap(), drawn=np.arange(y.size) < y.size // 2 + 40, rng=np.random.default_rng(0))
+
+
 def test_the_interval_of_a_mean_is_that_of_scipy():
     """scipy.stats.bootstrap, percentile method, as the reference; both are random, 4,000 resamples."""
     column = np.random.default_rng(3).beta(2, 1, 80)

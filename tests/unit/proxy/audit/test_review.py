@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from hedgerow.proxy.audit import queries
+from hedgerow.proxy.audit.arms import arm_rows
 from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.entry import Entry, Texts
 from hedgerow.proxy.audit.labelled import read_labelled
@@ -108,6 +109,31 @@ def test_figures_leave_out_verdicts_on_claims_of_picked_answers(store: Store, en
         assert queries.labelled_claims(connection, Period(None, time.time() + 1.0)).correct.tolist() == [1.0]
     labelled = read_labelled(engine, route="r", any_map=True, of="claims")
     assert sorted(zip(labelled.correct.tolist(), labelled.picked.tolist(), strict=True)) == [(0.0, 1.0), (1.0, 0.0)]
+
+
+def test_what_a_grader_drew_stays_in_the_figures_when_the_queue_picks_it(store: Store, engine: sa.Engine) -> None:
+    """Else what a lot drew would lose its unsure answers, and the mean over the rest would flatter the route."""
+    rows = answers([5, 9])
+    store.write(*rows)
+    names = [str(row.row["id"]) for row in rows]
+    judge(store, *(Verdict(name, 1.0, kind="grader", source="grader", propensity=0.5) for name in names))
+    judge(store, Verdict(names[0], 0.0, kind="human", propensity=PICKED))
+    with engine.connect() as connection:
+        assert sorted(queries.labelled(connection, Period(None, time.time() + 1.0)).correct.tolist()) == [0.0, 1.0]
+    assert read_labelled(engine, route="r", any_map=True).drawn().correct.size == 2
+
+
+def test_arms_are_compared_without_picked_answers(store: Store, engine: sa.Engine) -> None:
+    """In one arm the queue may have been at work for longer than in the other."""
+    rows = [
+        Entry(dict(row.row) | {"arm": "on", "perceived_alpha": 8.0, "perceived_beta": 2.0}, TEXTS)
+        for row in answers([5, 9])
+    ]
+    store.write(*rows)
+    picked, drawn = (str(row.row["id"]) for row in rows)
+    judge(store, Verdict(picked, 0.0, kind="human", propensity=PICKED), Verdict(drawn, 1.0))
+    with engine.connect() as connection:
+        assert arm_rows(connection, "r")["on"].correct.tolist() == [1.0]
 
 
 def test_figures_leave_out_verdicts_on_picked_answers_and_tests_keep_them(store: Store, engine: sa.Engine) -> None:

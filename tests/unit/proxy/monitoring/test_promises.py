@@ -18,7 +18,7 @@ from hedgerow.proxy.audit.entry import Entry
 from hedgerow.proxy.audit.operators import clear_alarms, read_alarms
 from hedgerow.proxy.audit.promised import in_sample
 from hedgerow.proxy.audit.store import open_store
-from hedgerow.proxy.audit.verdicts import Verdict, write_verdicts
+from hedgerow.proxy.audit.verdicts import PICKED, Verdict, write_verdicts
 from hedgerow.proxy.config import Audit, Promises, Route, Settings
 from hedgerow.proxy.monitoring.promises import RoutePromises, examine
 from hedgerow.proxy.types import Standing
@@ -208,6 +208,20 @@ def test_a_lot_of_the_judges_own_weighs_by_its_probability_inside_the_random_sam
     promise = watched.look(share=0.05, kinds=["human"]).promises[0]
     assert promise.labels == 1000
     assert promise.share == pytest.approx(len(inside) / 1000)
+
+
+def test_what_the_review_queue_picked_is_no_random_sample_however_large_that_is(watched: Watched) -> None:
+    """The queue takes the unsure ones first, which are wrong more often; one that would have been judged without it counts all the same."""
+    names = watched.serve(400)
+    unsure = [name for name in names if not in_sample(name, 0.5)][:100]
+    drawn = [name for name in names if in_sample(name, 0.5)]
+    watched.judge(unsure, [0.0] * len(unsure), propensity=PICKED)
+    watched.judge(drawn, [1.0] * len(drawn))
+    promise = watched.look(share=0.999).promises[0]
+    assert (promise.labels, promise.share, promise.state) == (len(drawn), 0.0, "held")
+    watched.judge(unsure[:10], [1.0] * 10, source="audit")
+    at_ten = sum(in_sample(name, 0.999) for name in unsure[:10])
+    assert watched.look(share=0.999).promises[0].labels == len(drawn) + at_ten
 
 
 def test_a_cleared_alarm_starts_the_watch_anew(watched: Watched) -> None:

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from hedgerow.calibration import FittedMap, IdentityMap, MapRegistry, PlattMap, Provenance
 from hedgerow.calibration.maps.local import LocalMap
 from hedgerow.proxy.audit.store import AuditStore, open_store
+from hedgerow.proxy.audit.verdicts import PICKED
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.config import load
 from tests.support.audit import agreement, fill
@@ -218,6 +219,24 @@ def test_a_choice_of_labels_is_named(config: Path) -> None:
     said = run("--config", config, "--route", "support", "-p", "answered_wrong<=30%").stdout
     assert "600 of 1,200 answers have a label" in said
     assert "more confident than those served" in said
+
+
+def test_what_the_review_queue_picked_certifies_nothing(config: Path) -> None:
+    """Answers near one half are right more often than this route's; only those that were judged by lot say how often its answers are wrong."""
+    rng = np.random.default_rng(11)
+    agree = [5] * 600 + [3] * 400
+    right = rng.random(1000) < np.array(agree) / 10
+    anyio.run(partial(_filled, propensity=[PICKED] * 600 + [None] * 400), config, agree, right.tolist())
+    asked = ("--config", config, "--route", "support", "-p", "answered_wrong<=70%")
+    said = run(*asked, code=1).stdout
+    assert "400 verdicts" in said
+    assert "left out: 600 rows picked by the review queue" in said
+
+
+def test_picked_verdicts_alone_are_refused(config: Path) -> None:
+    anyio.run(partial(_filled, propensity=[PICKED] * 30), config, [5] * 30, [1, 0] * 15)
+    said = run("--config", config, "--route", "support", "-p", "answered_wrong<=70%", code=2).stderr
+    assert "all 30 verdicts are on answers that the review queue picked" in said
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"kind": ["certificate"]}', "{" * 100_000, '{"certificate": null}'])  # fmt: skip
