@@ -111,6 +111,15 @@ class Person:
         """Whether their role is enough."""
         return RANKS.index(self.role) >= RANKS.index(needed)
 
+    def check(self, needed: Role) -> None:
+        """See that their role is enough.
+
+        Raises:
+            Forbidden: it is not.
+        """
+        if not self.may(needed):
+            raise Forbidden(f"{self.name} is {self.role}; this needs the role {needed}", code="role_too_low")
+
 
 RANKS: tuple[Role, ...] = ("viewer", "reviewer", "operator")
 ADMIN = Person(None, "operator")
@@ -146,8 +155,7 @@ def check_person(headers: Mapping[str, str], settings: Settings, ring: KeyRing, 
         raise Unauthorized(
             "this needs the admin key" + (f", or the key of a person who is {needed}" if ring.has_people else "")
         )
-    if not person.may(needed):
-        raise Forbidden(f"{person.name} is {person.role}; this needs the role {needed}", code="role_too_low")
+    person.check(needed)
     return person
 
 
@@ -159,8 +167,8 @@ def owner_of(headers: Mapping[str, str], settings: Settings, ring: KeyRing, need
         Forbidden: a person's role is not enough.
         Unauthorized: the key is missing or wrong.
     """
-    if person_of(_bearer(headers), settings, ring) is not None:
-        check_person(headers, settings, ring, needed)
+    if (person := person_of(_bearer(headers), settings, ring)) is not None:
+        person.check(needed)
         return None
     if settings.server.admin_key is not None:
         named = next((secret for key in _keys(headers) if (secret := ring.find(hash_of(key))) is not None), None)

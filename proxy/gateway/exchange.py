@@ -112,11 +112,10 @@ class Exchange:
             ClientGone: the client left while sending it.
         """
         declared = self.headers.get("content-length", "")
-        parts: list[bytes] = []
-        size = int(declared) if declared.isdigit() else 0
         over = f"the body is larger than {limit} bytes"
-        if size > limit:
+        if declared.isdigit() and int(declared) > limit:
             raise PayloadTooLarge(over)
+        parts: list[bytes] = []
         size = 0
         while True:
             message = await self._receive()

@@ -19,6 +19,7 @@ from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_row, draw
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import consider
 from hedgerow.proxy.types import NO_TOKENS, Json, Key, Promised, Usage
+from hedgerow.proxy.upstreams.dialects.served import short_id
 
 AUDIT_TIMEOUT_S = 10.0
 """Longest wait for a row to be durable; past it the row counts as lost."""
@@ -192,8 +193,7 @@ def story(result: Result) -> Json:
 
 def _response_id(result: Result) -> str | None:
     """The completion's own id."""
-    name = result.drawn.choices[result.draft_index][0].get("id") if result.drawn.choices else None
-    return name[:128] if isinstance(name, str) else None
+    return short_id(result.drawn.choices[result.draft_index][0].get("id")) if result.drawn.choices else None
 
 
 def _tell_operator(services: Services, result: Result, http_status: int | None) -> None:
@@ -213,7 +213,7 @@ def _tell_operator(services: Services, result: Result, http_status: int | None) 
     }
     if job.key is not None:
         line |= {"key": job.key.name, "team": job.key.team}
-        _count_for(job.key, services.metrics, result)
+        _count_for(job.key, metrics, result)
     if services.tracing is not None:
         services.tracing.record(_attributes(result, http_status), result.begun_ns, result.timings_ms)
     if result.begun_ns:

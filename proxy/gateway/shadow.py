@@ -33,11 +33,11 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
         run.answered(reply.upstream, reply.model)
         await send_on(exchange, reply, copy=copy.take)
     served: Json | None = None
-    run.end(Status.FAILED, Reason.NO_TEXT)
+    run.end(Status.FAILED, Reason.UPSTREAM_REJECTED)
     if exchange.status == 200:
+        run.end(Status.PASSED, Reason.NO_TEXT)
         try:
             served = await compute(served_answer, run.job.path, copy.data)
-            run.end(Status.PASSED, Reason.NO_TEXT)
         except UpstreamError as error:
             run.end(Status.FAILED, error.code)
     relayed = await copy.usage(run.job, len(body)) if is_counted(services, run.job) else Usage()

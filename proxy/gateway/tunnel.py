@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -193,7 +194,7 @@ def _read(head: bytes) -> tuple[str, list[tuple[str, str]]]:
     return first.split(" ")[1], [(name.lower(), value.strip()) for name, _, value in pairs]
 
 
-def _key_in_protocol(sent: Any) -> dict[str, str]:
+def _key_in_protocol(sent: Mapping[str, str]) -> dict[str, str]:
     """A browser's key, as the header that it cannot send."""
     for part in sent.get("sec-websocket-protocol", "").split(","):
         if part.strip().startswith(KEY_IN_PROTOCOL):

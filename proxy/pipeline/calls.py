@@ -10,8 +10,8 @@ import orjson
 from hedgerow.proxy.clustering.fields import Path
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason
-from hedgerow.proxy.pipeline.eligibility import replaces_calls
-from hedgerow.proxy.pipeline.fields import decoded, measure
+from hedgerow.proxy.pipeline.eligibility import json_in, replaces_calls
+from hedgerow.proxy.pipeline.fields import measure
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.steps import RoutePipeline, escalate, reply
 from hedgerow.proxy.types import Json
@@ -85,6 +85,6 @@ def _calls(choice: Json) -> list[Json]:
         if isinstance(call, dict):
             function: Json = call["function"] if isinstance(call.get("function"), dict) else call
             given = function.get("arguments", function.get("input"))
-            arguments = decoded(given) if isinstance(given, str) else given
+            arguments = json_in(given) if isinstance(given, str) else given
             called.append({"name": function.get("name"), "arguments": given if arguments is None else arguments})
     return called

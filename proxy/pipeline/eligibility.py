@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import orjson
 
@@ -33,6 +34,7 @@ MAX_DEPTH = 200
 WORDS_OF_A_TEXT = 60
 """From so many words on, answers that all differ were not asked for one thing."""
 
+_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL | re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?。!?])\s+|\n+")
 
 
@@ -136,25 +138,26 @@ def draft_reason(sample: Sample) -> Reason | None:
         return Reason.REFUSAL
     if sample.finish_reason == "content_filter":
         return Reason.CONTENT_FILTER
-    text = sample.text.strip()
-    if "```" in text or "~~~" in text:
+    if "```" in sample.text or "~~~" in sample.text:
         return Reason.CODE
-    return Reason.STRUCTURED_OUTPUT if _is_structured(text) else None
+    return None if json_in(sample.text) is None else Reason.STRUCTURED_OUTPUT
 
 
 def _has_media(message: object) -> bool:
     return isinstance(message, dict) and (bool(message.get("audio")) or isinstance(message.get("content"), list))
 
 
-def _is_structured(text: str) -> bool:
-    """Whether the text is a JSON object or array."""
+def json_in(text: str) -> Any:
+    """The object or array that a text is, also inside one block of code; None for every other text."""
+    text = text.strip()
+    if fenced := _FENCED.fullmatch(text):
+        text = fenced[1].strip()
     if not (text.startswith(("{", "[")) and text.endswith(("}", "]"))):
-        return False
+        return None
     try:
-        orjson.loads(text)
+        return orjson.loads(text)
     except orjson.JSONDecodeError:
-        return False
-    return True
+        return None
 
 
 def offers_tools(body: Json) -> bool:

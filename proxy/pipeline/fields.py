@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from hedgerow.proxy.clustering import fields
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import StepFailed
 from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.eligibility import asks_for_structure
+from hedgerow.proxy.pipeline.eligibility import asks_for_structure, json_in
 from hedgerow.proxy.pipeline.long import overall
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.steps import RoutePipeline, confident
@@ -21,20 +20,6 @@ from hedgerow.proxy.types import ClaimConfidence, Clustering
 
 SIGNAL = "fields"
 """What an answer is said to be measured by: the mean over its fields is not the agreement of whole answers."""
-_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL | re.IGNORECASE)
-
-
-def decoded(text: str) -> Any:
-    """The object or array that a text is, also inside one block of code; None for every other text."""
-    text = text.strip()
-    if fenced := _FENCED.fullmatch(text):
-        text = fenced[1].strip()
-    if not (text.startswith(("{", "[")) and text.endswith(("}", "]"))):
-        return None
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
 
 
 def is_structured(run: Run) -> bool:
@@ -42,7 +27,7 @@ def is_structured(run: Run) -> bool:
     drawn = run.result.drawn
     if run.job.route.structured_output != "measure" or not drawn.compared:
         return False
-    return asks_for_structure(run.job.chat) or decoded(drawn.samples[drawn.compared[0]].text) is not None
+    return asks_for_structure(run.job.chat) or json_in(drawn.samples[drawn.compared[0]].text) is not None
 
 
 async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool) -> None:
@@ -54,7 +39,7 @@ async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool
     drawn, job = run.result.drawn, run.job
     with run.step("cluster"):
         texts = [drawn.samples[i].text for i in drawn.compared]
-        values = await compute(lambda: [decoded(text) for text in texts])
+        values = await compute(lambda: [json_in(text) for text in texts])
         known = [i for i, value in enumerate(values) if value is not None]
         first = job.draws_draft_first or not may_replace
         if not known or (first and 0 not in known):

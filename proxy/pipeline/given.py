@@ -10,8 +10,8 @@ from hedgerow.calibration.registry import UNCALIBRATED
 from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.outcomes import Reason, Status
-from hedgerow.proxy.pipeline.eligibility import draft_reason, skip_reason
-from hedgerow.proxy.pipeline.fields import decoded, is_structured
+from hedgerow.proxy.pipeline.eligibility import draft_reason, json_in, skip_reason
+from hedgerow.proxy.pipeline.fields import is_structured
 from hedgerow.proxy.pipeline.long import claims_of_long
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.pipeline.run import ended
@@ -45,7 +45,7 @@ async def word_given(run: Run, wording: RouteWording, answer: str, given: Given)
 async def _word(run: Run, wording: RouteWording, answer: str, given: Given) -> None:
     if (reason := skip_reason(run.job) or too_long(run)) is not None:
         return run.end(Status.PASSED, reason)
-    if decoded(answer) is not None and is_structured(run):
+    if json_in(answer) is not None and is_structured(run):
         return run.end(Status.PLAIN, Reason.STRUCTURED_OUTPUT)
     if (reason := draft_reason(run.result.drawn.samples[0])) is not None:
         return run.end(Status.PASSED, reason)

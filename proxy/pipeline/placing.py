@@ -134,20 +134,15 @@ class Placer:
     ) -> tuple[NDArray[np.float32] | None, str | None]:
         """The question's embedding for an adaptive map, or None and why the counts alone decide; None and None where they do by the map itself."""
         made = cast("AdaptiveMap", active.map)
-        if not made.helps or not question.strip():
-            return (
-                None,
-                f"map {active.version} reads no questions: they did not help when it was fitted"
-                if not made.helps
-                else None,
-            )
+        if not made.helps:
+            return None, f"map {active.version} reads no questions: they did not help when it was fitted"
+        if not question.strip():
+            return None, None
         try:
             return await compute(self._near, active.version, made, question, known), None
         except StepFailed as error:
-            return (
-                None,
-                f"map {active.version} cannot read the question ({error.detail or error.reason}): the counts alone decide",
-            )
+            why = error.detail or error.reason
+            return None, f"map {active.version} cannot read the question ({why}): the counts alone decide"
         except RangeError as error:
             return None, f"{error}: the counts alone decide"
 

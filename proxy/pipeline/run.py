@@ -73,13 +73,16 @@ async def ended(run: Run, work: Coroutine[Any, Any, None], reader: Reader = perc
     try:
         async with limit:
             await work
-    except Exception as error:  # the one place where a fault of the pipeline is caught
+    except Exception as error:  # where a fault of the pipeline is caught
         if not limit.expired() and not isinstance(error, StepFailed | ProxyError):
             log.exception("step_failed", step=run.step_name, id=run.job.id)
         failure = _degrade(run, error, limit.expired())
         if not run.result.drawn.choices:
             raise failure from (None if failure is error else error)
-    run.learn(**await _as_read(run.result, reader))
+    try:
+        run.learn(**await _as_read(run.result, reader))
+    except Exception:  # how an answer sounds is for the record: it is not kept from the client for want of that
+        log.exception("answer_not_read", id=run.job.id)
 
 
 async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None, *, is_eligible: bool) -> None:

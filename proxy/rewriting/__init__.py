@@ -4,7 +4,7 @@ from hedgerow.lexicon.text.sentences import sentences
 from hedgerow.proxy.rewriting.editor import Ask, DirectBetaRewriter, EditorRewriter, HedgedQaRewriter
 from hedgerow.proxy.rewriting.guard import Entailment, FactGuard, Reader, perceived_confidence, reader_of
 from hedgerow.proxy.rewriting.long import assertions, reword_sentences
-from hedgerow.proxy.rewriting.step import Tally, reword
+from hedgerow.proxy.rewriting.step import reword
 from hedgerow.proxy.rewriting.stream import append_confidence_sentence, natural_pieces
 from hedgerow.proxy.rewriting.template import TemplateRewriter
 from hedgerow.proxy.rewriting.wordings import Choice
@@ -18,7 +18,6 @@ __all__ = [
     "FactGuard",
     "HedgedQaRewriter",
     "Reader",
-    "Tally",
     "TemplateRewriter",
     "append_confidence_sentence",
     "assertions",

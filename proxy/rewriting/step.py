@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -124,21 +123,3 @@ def _next(asked: RewriteRequest, rewriter: Rewriter, rewrite: Rewrite, complaint
         refused = asked.refused | {rewrite.hedge or "", NO_HEDGE}
         return replace(asked, refused=refused) if any(m.hedge.id not in refused for m in asked.hedges) else None
     return replace(asked, complaint=complaint) if asked.complaint is None else None
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How rewordings ended, for a report: by status, by rewriter, and the refusals on the way."""
-
-    status: Counter[str]
-    rewriter: Counter[str]
-    refused: Counter[str]
-
-    @classmethod
-    def of(cls, rewordings: Sequence[Rewording]) -> Tally:
-        """Count."""
-        return cls(
-            Counter(r.status for r in rewordings),
-            Counter(r.rewriter or "none" for r in rewordings),
-            Counter(reason for r in rewordings for reason in r.attempts),
-        )

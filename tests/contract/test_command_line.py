@@ -51,6 +51,14 @@ def writes_and_scores(_request: Any, body: Any) -> Any:
     return JSONResponse(completion("90" if "almost" in prompt else "Score: 40/100"))
 
 
+def test_a_lexicon_that_cannot_be_kept_costs_no_call(config: Path, upstream: Upstream, tmp_path: Path) -> None:
+    """Every answer is kept beside the lexicon before the next is asked for: where that cannot be, nothing is asked."""
+    upstream.default = writes_and_scores
+    refused = run("lexicon", "build", tmp_path / "nowhere" / "mine.json", "-c", config, "--yes")
+    assert (refused.exit_code, upstream.calls) == (2, [])
+    assert "mine.records.jsonl: cannot be written: No such file or directory" in refused.stderr
+
+
 def test_a_lexicon_is_built_from_models_and_can_be_used(config: Path, upstream: Upstream, tmp_path: Path) -> None:
     """Every answer is kept: the same command asks nothing again; the file is a lexicon whose order is the scores'."""
     phrases, out = tmp_path / "phrases.txt", tmp_path / "mine.json"

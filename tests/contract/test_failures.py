@@ -277,6 +277,23 @@ def test_a_fault_of_a_step_leaves_the_draft(
     assert "ZeroDivisionError" in line["exception"]
 
 
+def test_a_fault_of_the_reader_costs_a_figure_and_not_the_answer(
+    serve: Any, client_of: Any, upstream: Upstream, lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How sure the draft's own words sound is read for the record once the answer is settled; that it cannot be read takes nothing from the client."""
+
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr("hedgerow.proxy.pipeline.run.marker_of", broken)
+    upstream.default = says(*UNSURE)
+    answer = client_of(serve()).chat.completions.create(model="m", messages=ASK)
+    assert answer.model_extra["hedgerow"]["status"] == "hedged"
+    assert "Canberra" in answer.choices[0].message.content
+    (line,) = lines.of("answer_not_read")
+    assert "ZeroDivisionError" in line["exception"]
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_answer_without_end_is_given_up(serve: Any, upstream: Upstream, tmp_path: Any, stream: bool) -> None:
     """A body of 200 MB took 1.7 GB here. Passed on as it comes it costs nothing, and is."""

@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from tests.contract.test_failures import rows_of
-from tests.support.upstream import Upstream, raw, says, sse_response, stream_chunks
+from tests.support.upstream import Upstream, fails, raw, says, sse_response, stream_chunks
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
 CHAT = "/v1/chat/completions"
@@ -132,6 +132,14 @@ def test_shadow_changes_nothing_and_does_all_the_work(
     assert row["raw_alpha"] == 6.0
     assert row["response_id"] == ("chatcmpl-streamed" if stream else "chatcmpl-s")
     assert upstream.headers[0]["accept-encoding"] == "identity"  # else the copy might be compressed
+
+
+def test_shadow_says_that_the_upstream_refused(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
+    """Its error goes to the client as it came, and the row has its reason, as on every other way."""
+    upstream.default = fails(429, {"error": {"message": "slow down"}})
+    assert httpx.post(serve(mode="shadow") + CHAT, json={"model": "m", "messages": ASK}).status_code == 429
+    (row,) = rows_of(tmp_path, 1)
+    assert (row["status"], row["reason"], row["http_status"]) == ("failed", "upstream_rejected", 429)
 
 
 def test_shadow_notices_a_served_answer_of_another_meaning(serve: Any, upstream: Upstream, tmp_path: Any) -> None:

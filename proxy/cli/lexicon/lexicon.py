@@ -23,6 +23,7 @@ from hedgerow.lexicon.hedges.offered import UNSUITED, own_entries, voice_of
 from hedgerow.lexicon.hedges.writing import to_json
 from hedgerow.lexicon.text.language import language_of
 from hedgerow.proxy.cli.lexicon.own import new, preview, unreadable
+from hedgerow.proxy.cli.shared.files import write_file
 from hedgerow.proxy.cli.shared.messages import stop
 from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, JsonLines
 from hedgerow.proxy.cli.shared.settings import configuration
@@ -235,10 +236,12 @@ def build(
         asyncio.run(_construct(settings, names[0], model, plan, records, log))
     except HedgerowError as error:
         stop(f"{error}; what was answered is kept in {log}; run the same command to continue", code=1)
+    except OSError as error:
+        stop(f"{log}: cannot be written: {error.strerror or error}")
     hedges, missing = entries(plan, records, lambda phrase: english[phrase].frames if phrase in english else ())
     if not hedges:
         stop(f"no answer held a usable score, so {output} is not written", code=1)
-    output.write_text(to_json(Lexicon(hedges, "en", f"built by {', '.join(plan.evaluators)}")), encoding="utf-8")
+    write_file(output, to_json(Lexicon(hedges, "en", f"built by {', '.join(plan.evaluators)}")))
     typer.echo(f"{output}: {len(hedges)} hedges" + (f"; no usable score for {', '.join(missing)}" if missing else ""))
 
 

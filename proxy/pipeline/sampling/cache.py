@@ -71,26 +71,25 @@ class RedisCache:
 
     def __init__(self, url: str, ttl_s: float) -> None:
         self._redis = redis_client("sampling.cache", url)
+        from redis.exceptions import RedisError
+
+        self._unreachable = (RedisError, OSError)
         self._ttl_ms = _ms(ttl_s)
 
     async def get(self, key: str) -> list[Json] | None:
         """The set, if it is there; a store that cannot be reached has none."""
-        from redis.exceptions import RedisError
-
         try:
             data = await self._redis.get(f"{_PLACE}{key}")
-        except (RedisError, OSError) as error:
+        except self._unreachable as error:
             log.warning("sample_cache_unreachable", error=type(error).__name__)
             return None
         return _loaded(data) if data is not None else None
 
     async def put(self, key: str, answers: list[Json]) -> None:
         """Keep a set, if the store can be reached."""
-        from redis.exceptions import RedisError
-
         try:
             await self._redis.set(f"{_PLACE}{key}", _dumped(answers), px=self._ttl_ms)
-        except (RedisError, OSError) as error:
+        except self._unreachable as error:
             log.warning("sample_cache_unreachable", error=type(error).__name__)
 
     @contextlib.asynccontextmanager
@@ -100,8 +99,6 @@ class RedisCache:
 
         The lock has no owner: one that outlived its process's silence and was taken by another costs a set drawn twice, and nothing else.
         """
-        from redis.exceptions import RedisError
-
         lock, mine, data = f"{_DRAWING}{key}", None, None
         try:
             mine = await self._redis.set(lock, b"", nx=True, px=_ms(DRAWING_S))
@@ -110,7 +107,7 @@ class RedisCache:
                 if mine or data is not None or drawing is None:
                     break
                 await asyncio.sleep(POLL_S)
-        except (RedisError, OSError) as error:
+        except self._unreachable as error:
             log.warning("sample_cache_unreachable", error=type(error).__name__)
         keeping = asyncio.ensure_future(self._keep(lock)) if mine else None
         try:
@@ -123,27 +120,21 @@ class RedisCache:
 
     async def _keep(self, lock: str) -> None:
         """Show others again and again that the set is being drawn."""
-        from redis.exceptions import RedisError
-
         while True:
             await asyncio.sleep(DRAWING_S / 3)
-            with contextlib.suppress(RedisError, OSError):
+            with contextlib.suppress(*self._unreachable):
                 await self._redis.pexpire(lock, _ms(DRAWING_S))
 
     async def _end(self, lock: str) -> None:
-        from redis.exceptions import RedisError
-
-        with contextlib.suppress(RedisError, OSError):  # it ends by itself
+        with contextlib.suppress(*self._unreachable):  # it ends by itself
             await self._redis.unlink(lock)
 
     async def clear(self) -> None:
         """Delete all sets, whichever process keeps them; where the store cannot be reached they expire."""
-        from redis.exceptions import RedisError
-
         try:
             async for name in self._redis.scan_iter(match=f"{_PLACE}*", count=1000):
                 await self._redis.unlink(name)
-        except (RedisError, OSError) as error:
+        except self._unreachable as error:
             log.warning("sample_cache_not_cleared", error=type(error).__name__)
 
     async def aclose(self) -> None:

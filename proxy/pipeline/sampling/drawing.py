@@ -71,7 +71,8 @@ async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Jso
         ProxyError: no answer could be drawn.
     """
     job, sampling, first = run.job, run.job.route.sampling, _first(run.job, pipeline, serving)
-    worth = await worth_of(job, pipeline, run.embedded) if sampling.adaptive is not None else None
+    asked = sampling.adaptive
+    worth = await worth_of(job, asked, pipeline, run.embedded) if asked is not None else None
     if offers_tools(job.chat):
         await _Drawing(job, pipeline, run.arrived, worth).if_text(first)
     elif serving is None and (sampling.share or sampling.cache is not None):
@@ -292,7 +293,6 @@ async def draw(
     *,
     accepted: Accepted | None = None,
     logprobs: bool = False,
-    with_own: bool = False,
 ) -> None:
     """Draw `n` answers; each completion object goes to `arrived` as it comes.
 
@@ -303,20 +303,24 @@ async def draw(
         arrived: receives each completion object.
         accepted: what the route's models are known to take.
         logprobs: whether the signal needs log-probabilities.
-        with_own: whether a refused sampling call is followed by the client's own: what the upstream refuses of both is the client's to mend.
 
     Raises:
         ProxyError: no answer could be drawn at all, or the upstream takes nothing but the client's own call. Where some answers came, the
             shortfall is the caller's to judge.
     """
     asking = _Asking(job, one_answer(upstream), accepted or Accepted(), logprobs=logprobs)
-    await _draw(asking, n, arrived, with_own)
+    await _draw(asking, n, arrived, with_own=False)
 
 
 async def _draw(
-    asking: _Asking, n: int, arrived: Arrived, with_own: bool, own_taken: Callable[[], Awaitable[object]] | None = None
+    asking: _Asking,
+    n: int,
+    arrived: Arrived,
+    *,
+    with_own: bool,
+    own_taken: Callable[[], Awaitable[object]] | None = None,
 ) -> None:
-    """See `draw`. Where the client's own call is under way beside this, less is asked for only once `own_taken` says that it was taken: a request that
+    """See `draw`. `with_own`: a refused sampling call is followed by the client's own; what the upstream refuses of both is the client's to mend. Where the client's own call is under way beside this, less is asked for only once `own_taken` says that it was taken: a request that
     is refused as it came is refused in every form.
     """
     form = asking.form

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from hedgerow.proxy.config.routes import Adaptive
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.placing import ADAPTIVE, Answered, Embeddings
 from hedgerow.proxy.pipeline.steps import RoutePipeline
@@ -53,27 +54,26 @@ class Worth:
         return min(wanted, self.batch)
 
 
-async def worth_of(job: Job, pipeline: RoutePipeline, known: Embeddings) -> Worth:
-    """How this request is drawn, by its route's settings, the active map, its question and its lot; `known` as in `Placer`."""
-    sampling = job.route.sampling
-    asked = sampling.adaptive
-    if asked is None:
-        raise ValueError("the route does not draw by worth")
-    active = pipeline.active_map(job.model)
-    full = _lot(job.id) < asked.full_share
-    propensity = asked.full_share if full else 1.0 - asked.full_share
+async def worth_of(job: Job, asked: Adaptive, pipeline: RoutePipeline, known: Embeddings) -> Worth:
+    """How this request is drawn, by what its route asks, the active map, its question and its lot; `known` as in `Placer`."""
+    sampling, active = job.route.sampling, pipeline.active_map(job.model)
+
+    def in_full(price: float, why: str | None, *, by_lot: bool = False) -> Worth:
+        """All answers."""
+        record = Drawing(sampling.n, price, by_lot, asked.full_share if by_lot else 1.0, why)
+        return Worth(record, None, None, sampling.n, sampling.batch)
+
     if active.map.kind != ADAPTIVE or job.route.signal != "semantic":
-        why = "no adaptive map is active for the signal semantic: all answers are drawn"
-        return Worth(Drawing(sampling.n, 0.0, False, 1.0, why), None, None, sampling.n, sampling.batch)
+        return in_full(0.0, "no adaptive map is active for the signal semantic: all answers are drawn")
     made = cast("AdaptiveMap", active.map)
     price = made.price if asked.price is None else asked.price
     if not made.pays(price):
         why = f"price {price:g} of map {active.version} was no better than a fixed number of answers: all are drawn"
-        return Worth(Drawing(sampling.n, price, False, 1.0, why), None, None, sampling.n, sampling.batch)
-    if full:
-        return Worth(Drawing(sampling.n, price, True, propensity, None), None, None, sampling.n, sampling.batch)
+        return in_full(price, why)
+    if _lot(job.id) < asked.full_share:
+        return in_full(price, None, by_lot=True)
     embedding, why_not = await pipeline.placer.embedding(active, job.question, known)
-    record = Drawing(min(sampling.n, made.budget), price, False, propensity, why_not)
+    record = Drawing(min(sampling.n, made.budget), price, False, 1.0 - asked.full_share, why_not)
     return Worth(record, made, embedding, record.of, sampling.batch)
 
 
