@@ -108,7 +108,7 @@ class Decider:
         try:
             reply = _Reply.model_validate_json(_unfenced(text))
             return Decided(placements(reply.sentences, offers, most), any(s.claim for s in reply.sentences), usage)
-        except (ValidationError, ValueError) as error:
+        except ValueError as error:  # a ValidationError is one
             fault = "is not the JSON that was asked for" if isinstance(error, ValidationError) else str(error)
             raise StepFailed("rewrite", Reason.EDITOR_NONSENSE, f"the editor's reply {fault}", usage) from error
 

@@ -103,9 +103,8 @@ class FactGuard:
             return Verdict(False, Reason.EMPTY, "the rewrite is empty")
         limit = LENGTH_FACTOR * len(request.draft) + LENGTH_ALLOWANCE
         if len(rewrite.text) > limit:
-            return Verdict(
-                False, "too_long", f"the rewrite has {len(rewrite.text)} characters; {limit:.0f} are allowed"
-            )
+            detail = f"the rewrite has {len(rewrite.text)} characters; {limit:.0f} are allowed"
+            return Verdict(False, Reason.TOO_LONG, detail)
         language = request.language or known_language_of(request.draft, request.question)
         if language is None:
             return Verdict(False, Reason.UNKNOWN_LANGUAGE, "the answer is not in a language that can be checked")
@@ -146,10 +145,10 @@ class FactGuard:
         """Whether only caveats were added that the reader takes for plain statements ("Please verify the dates."), where doubt is due."""
         if language != "en" or request.target.mean > CAVEAT_UP_TO:
             return False
-        known = frozenset(spoken(request.draft))
+        said = frozenset(spoken(request.draft))
         new = sentences(reworded_part(request.draft, rewrite.text))
         sounds_plain = distance(perceived, self._plain(language)) <= UNREAD
-        return sounds_plain and all(self._doubts.is_caveat(sentence, known) for sentence in new)
+        return sounds_plain and all(self._doubts.is_caveat(sentence, said) for sentence in new)
 
     def _meaning(self, draft: str, rewrite: str) -> Verdict | None:
         if self.entailment is None or min(self.entailment([(draft, rewrite), (rewrite, draft)])) >= self.entailed:

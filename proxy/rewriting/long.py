@@ -260,17 +260,17 @@ class _Wording:
     def _takes_hedge(self, index: int) -> bool:
         """A claim in running text, and a fragment that is the answer itself ("Severe decline.")."""
         piece = self.parts[index]
+        if self.decided is not None:
+            return _is_prose(piece)
         granted = self.language == "en" and (
             _SOME.match(piece.text) or is_background(piece.text, self.question) or defines(piece.text)
         )
-        if self.decided is None and granted:
+        if granted:
             return False
         asserted = _is_prose(piece) and asserts(piece.text, self.language)
-        is_answer = index == min(self.targets) and asserted
-        if self.decided is not None:
-            return _is_prose(piece)
         if index == self.result and asserted:
             return True
+        is_answer = index == min(self.targets) and asserted
         return _is_claim(piece, self.language, self.question) or (is_answer and shape(piece.text).kind == "fragment")
 
     def _reads_as_sentence(self, piece: Piece) -> bool:
@@ -352,7 +352,7 @@ class _Wording:
             else:
                 chosen = put(bare, text, placement, left, around)
             if chosen is None:
-                self.refused.append("template:no_frame")
+                self.refused.append(f"template:{Reason.NO_FRAME}")
                 return None
             hedge, worded = chosen
             rewrite = Rewrite(capitalise(worded) if text[:1].isupper() else worded, hedge.id)
