@@ -236,6 +236,8 @@ def _seem(words: Sequence[str], cue: Cue) -> bool:
         return before in _EVIDENCE - _POINTING or (before == "," and _follows(words, cue))
     if head.startswith("appear"):
         return _appears(words, cue, before)
+    if head == "suggested" and before == "been" and word_at(words, cue.last + 1) == "as":
+        return True  # "a performance has been suggested as a possibility"
     if head in {"suggested", "indicated"} and word_at(words, cue.last + 1) != "that":
         has = not {"have", "has"}.isdisjoint(words[max(0, cue.first - 2) : cue.first])
         return (has and before in _EVIDENCE) or before in {"paper", "study", "research", "evidence", "trial"}
@@ -273,7 +275,11 @@ def _follows(words: Sequence[str], cue: Cue) -> bool:
     if after in {"a", "an"}:  # evidence of a thing: "rare elements were found, suggesting an origin elsewhere"
         there_is = _head(words, cue) == "suggesting" and ("there", "is") in pairwise(before)
         return there_is or not _FOUND.isdisjoint(before)
-    return (OTHERS | SUBJECT).isdisjoint(before) and after in {"that", "it", "they", "he", "she"}
+    if not (OTHERS | SUBJECT).isdisjoint(before):
+        return False
+    if _head(words, cue) == "suggesting" and after not in {"the", "that"} and not BE.isdisjoint(before[-8:]):
+        return True  # "it is of Spanish origin, suggesting roots in Spain"
+    return after in {"that", "it", "they", "he", "she"}
 
 
 def _suggests_what_may_be(words: Sequence[str], cue: Cue) -> bool:

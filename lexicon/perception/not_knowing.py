@@ -15,7 +15,7 @@ KNOWING = word_set(
     "information info context knowledge access data detail details figure figures record records source sources fact facts answer answers memory recollection awareness confirmation"
 )
 TELLING = word_set(
-    "answer determine confirm verify locate say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state estimate quantify"
+    "answer determine confirm verify locate say tell know recall remember identify ascertain predict pinpoint deduce infer assess diagnose guarantee conclude calculate describe guess specify name state estimate quantify compute validate"
 )
 FOUND_OUT = word_set("determined known confirmed verified ascertained predicted answered guaranteed")
 _HARD_TO = word_set("answer determine say tell know predict pinpoint assess judge estimate")
@@ -52,7 +52,7 @@ _KEPT = word_set("data database knowledge records memory")
 """Where something is "not in my" that the writer does not know."""
 _ABOUT = word_set("available about on regarding to found")
 """After "no information", where the writer has none; also after "is", "has been"."""
-_LEARNING = word_set("know determine verify confirm")
+_LEARNING = word_set("know determine verify confirm predict")
 """What somebody has not "the capability to" do who lacks knowledge."""
 _NEEDED = word_set("need needed required require")
 _FINDABLE = word_set("my our value values solution solutions way root roots job time")
@@ -75,7 +75,8 @@ def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
         elif word in {"more", "further", "additional"} and (end := _needed(words, index)) is not None:
             yield index, end
         elif word == "available" and "not" in words[max(0, index - 2) : index] and words[index - 1] != "be":
-            if not _MISSING.isdisjoint(_clause(words, index)) or "my" in words[index + 1 : index + 4]:
+            clause = _clause(words, index)
+            if "if" not in clause and (not _MISSING.isdisjoint(clause) or "my" in words[index + 1 : index + 4]):
                 yield words.index("not", max(0, index - 2)), index
         elif word in _SCARCE and (span := _scarce(words, index)) is not None:
             yield span
@@ -119,7 +120,7 @@ def _is_answer(words: Sequence[str], index: int) -> bool:
     if words[index] == "tell":
         return within(words, index, _PHRASES) is None
     if words[index] == "find" and not SUBJECT.isdisjoint(words[max(0, index - 4) : index]):
-        return _FINDABLE.isdisjoint(words[index + 1 : index + 4])
+        return within(words, index, _KEPT) is not None or _FINDABLE.isdisjoint(words[index + 1 : index + 4])
     asked = words[index] not in GIVING or words[index - 1] in _SURELY
     if words[index] == "access" and ("to", "verify") in pairwise(words[index:]):
         return True  # "I cannot access match reports to verify the minute"

@@ -42,9 +42,10 @@ FIRST_MET = {
     "fourteenth": Tally(29, 33, 29, 29, 119),
     "fifteenth": Tally(51, 60, 51, 54, 125),
     "sixteenth": Tally(31, 33, 31, 32, 90),
+    "seventeenth": Tally(65, 66, 65, 71, 234),
 }
-"""Each draw of varied words by the rules as they were when it was marked, 2026-11-23; to repeat it take the commit that adds the draw."""
-LATEST = ("ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth")
+"""Each draw of varied words by the rules as they were when it was marked, 2026-11-23 and 24; to repeat it take the commit that adds the draw."""
+LATEST = ("ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth")
 """The draws by other words, many of which seldom are markers: what was met in none of the earlier ones."""
 LEAST = 10
 """Sentences that a marker needs."""
@@ -67,7 +68,7 @@ def section(data: Path) -> str:
             spotting_table(data),
             "Sentences of answers that one reader marked by a written guide (`tests/data/lexicon/markers.md`: what is a marker, what is none, how the sentences were drawn), each draw before the spotter met it. *As first met*: by the rules of that "
             "moment, which no sentence of the draw had mended; afterwards they were mended by its faults, and the last column has what they find in it now. *Varied words*: one to three sentences of each opening, some 45 kinds of words (*likely*, *it is said*, *I believe*, *not certain*, *as far as I recall*, *reportedly*, *seem*, "
-            '*suggest* ...), so that *may*, *might* and *could* are one marker in eight. Nothing was mended by the 313, but 114 of their 117 markers are those three words. The last eight were drawn by other kinds of words (33, 119, 34, 94 and 40), many of which seldom are markers, so that one sentence in three bears one; before the tenth and the eleventh the rules were mended by the draws before and by a thousand sentences of one half of the pool that the spotter had passed over; the two were taken from the other half; the twelfth and the thirteenth are of all of it, met at one time; most of the last three are of a source that no draw had used (EVOUNA), the sixteenth of a half of it by which nothing was mended. What is missed most are data that *indicate* ("a lower RMS error indicates") and rare ways of not knowing ("that is not in my training data"); what is found wrongly, *could* of an ability and words in titles. '
+            '*suggest* ...), so that *may*, *might* and *could* are one marker in eight. Nothing was mended by the 313, but 114 of their 117 markers are those three words. The last nine were drawn by other kinds of words (33, 119, 34, 94, 40 and 97), many of which seldom are markers, so that one sentence in three bears one; before the tenth and the eleventh the rules were mended by the draws before and by a thousand sentences of one half of the pool that the spotter had passed over; the two were taken from the other half; the twelfth and the thirteenth are of all of it, met at one time; most of the fourteenth to the sixteenth are of a source that no draw had used (EVOUNA), the sixteenth of a half of it by which nothing was mended; the seventeenth is of a third of all prompts, and the other two thirds, 65,279 sentences, were searched for what the spotter finds and passes over before it was met. What is missed most are data that *indicate* ("a lower RMS error indicates") and rare ways of not knowing ("I do not have the ability to predict"); what is found wrongly, *could* of an ability and words in titles. '
             "A marker counts as found where the spans overlap; intervals are Wilson's, 95 %. The reader wrote the rules too.",
             "### Metrics of recorded models",
             metrics_table(models),
@@ -116,7 +117,7 @@ def spotting_table(data: Path) -> str:
         "|---|---|---|---|---|---|",
     ]
     old, new = measured(), measured_varied(data)
-    for title, draws in (("all fifteen draws", tuple(FIRST_MET)), ("the last eight draws", LATEST)):
+    for title, draws in (("all sixteen draws", tuple(FIRST_MET)), ("the last nine draws", LATEST)):
         lines.append(
             _line(f"varied words, {title} together", _first_met(draws), reduce(add, map(new.__getitem__, draws)))
         )
@@ -155,8 +156,8 @@ def goals_of() -> list[goals.Goal]:
     return [
         goals.Goal("precision of spotting, varied words as first met >= .97", _share(all_met.right, all_met.found), 0.97, True, longer),
         goals.Goal("recall of spotting, varied words as first met >= .98", _share(all_met.met, all_met.there), 0.98, True, longer),
-        goals.Goal("precision of spotting, the last eight draws as first met >= .97", _share(latest.right, latest.found), 0.97, True, longer),
-        goals.Goal("recall of spotting, the last eight draws as first met >= .98", _share(latest.met, latest.there), 0.98, True, longer),
+        goals.Goal("precision of spotting, the last nine draws as first met >= .97", _share(latest.right, latest.found), 0.97, True, longer),
+        goals.Goal("recall of spotting, the last nine draws as first met >= .98", _share(latest.met, latest.there), 0.98, True, longer),
         goals.Goal("precision of spotting may, might, could, held out >= .97", _share(modals.right, modals.found), 0.97, True, ""),
         goals.Goal("recall of spotting may, might, could, held out >= .98", _share(modals.met, modals.there), 0.98, True, ""),
         goals.Goal("sentences spotted a second on one core >= 10,000", Estimate(speed, speed, speed, TIMED), 10_000, True, "a gate before the grammar", ",.0f"),

@@ -38,7 +38,7 @@ def test_the_marked_sentences_of_real_answers(half, precision, recall):
 
 
 def test_the_marked_sentences_with_varied_words():
-    """Those of licensed sources, by whose faults the rules were mended: as first met .966 and .942 (docs/evidence/markers.md)."""
+    """Those of licensed sources, by whose faults the rules were mended: as first met .967 and .941 (docs/evidence/markers.md)."""
     found = measured(
         "first",
         "second",
@@ -56,6 +56,7 @@ def test_the_marked_sentences_with_varied_words():
         "fourteenth",
         "fifteenth",
         "sixteenth",
+        "seventeenth",
         of=VARIED,
         key="draw",
     )
@@ -97,7 +98,7 @@ def test_wordings_of_one_marker_have_one_name(written, name):
     "She plays in Kevin (Probably) Saves the World.", 'The killer in "I Know What You Did Last Summer" is Ben.', "It was used to indicate perfection.",
     "There are certain restrictions.", "- Clearly define the scope.", "If a date cannot be determined, use 'Unknown'.", "They may serve any number of terms.",
     "They feared the might of the sea.", "It included a camera that could be moved.", "Laws were passed so that such practices could spread.",
-    "He spoke with confidence.", "I have full confidence in you.", "Use the data points to draw it.",
+    "If the data is not available, the function returns nothing.", "He spoke with confidence.", "I have full confidence in you.", "Use the data points to draw it.",
     "The summary could be further developed.", "Years went by before these ideas could be tested.", "It is said by Popeye.",
 ])  # fmt: skip
 def test_what_looks_like_a_marker_and_is_none(text):
@@ -136,6 +137,8 @@ def test_what_looks_like_a_marker_and_is_none(text):
     ("If my data is correct, it was Rome.", "if my data is correct"), ("It was Rome, without question.", "without question"), ("There is insufficient information to answer.", "insufficient information"), ("The information is unavailable.", "unavailable"),
     ("Information about his early life is limited.", "limited"), ("I lack the details to answer.", "lack the details"), ("I do not possess the information.", "not possess the information"), ("There is no reliable way to verify it.", "no reliable way to verify"), ("I could prescribe something wrong.", "could"),
     ("I can't access the report right now to verify the minute.", "cannot access"), ("Further information is needed to determine who won.", "information is needed to determine"),
+    ("The name is of Spanish origin, suggesting roots in Spain.", "suggest"), ("A performance has been suggested as an origin.", "suggest"), ("I do not have the ability to predict who wins.", "not have the to predict"),
+    ("My best available information is that it was Rome.", "my best available information"), ("I couldn't find Rome in my database.", "could not find"), ("I couldn't validate that.", "could not validate"),
     ("There seems to be no information available.", "no information"), ("It is traditionally said to be old.", "said to"), ("It is reported she was there.", "reported"),
 ])  # fmt: skip
 def test_markers_in_their_contexts(text, name):
