@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 import openai
+import structlog
 
 from hedgerow.calibration import MapRegistry
 from hedgerow.calibration.fitting import fit_map
-from hedgerow.proxy import log
 from tests.support.imports import ORDER, PARTS, Source, folder_of, upward
 from tests.support.servers import serving
 from tests.support.upstream import Upstream, says, sse_response, stream_chunks
@@ -153,7 +153,7 @@ def entered(case: Case) -> Entered:
     is polled once a second) falls into some of the windows only. Rows that are written later are waited for.
     """
     recorder = Recorder()
-    log.write_to(log.to_logging, "error")
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
     threading.setprofile(recorder)
     windows = []
     try:

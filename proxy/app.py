@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
+import structlog
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hedgerow.proxy import log
 from hedgerow.proxy.api.faults import HANDLERS
 from hedgerow.proxy.api.health import ROUTES
 from hedgerow.proxy.api.routers import endpoints, own_paths
@@ -25,6 +25,8 @@ from hedgerow.proxy.gateway.edge import CALIBRATING, Edge
 from hedgerow.proxy.services.reload import modes
 from hedgerow.proxy.services.services import judge_state
 from hedgerow.proxy.services.serving import open_reloader
+
+log = structlog.get_logger(__name__)
 
 PAGES = (
     "/",

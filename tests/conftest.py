@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import openai
 import orjson
 import pytest
+import structlog
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -72,13 +73,21 @@ class Lines(list[dict[str, Any]]):
 @pytest.fixture(autouse=True)
 def lines() -> Iterator[Lines]:
     """What the proxy logs, as it would be written."""
-    from hedgerow.proxy import log
-    from hedgerow.proxy.monitoring.logs import json_line, redact
+    from hedgerow.proxy.monitoring.logs import redact, without_words
 
     kept = Lines()
-    log.write_to(lambda level, fields: kept.append(orjson.loads(redact(json_line(level, fields)))))
+
+    def keep(_logger: Any, method: str, line: bytes) -> bytes:
+        kept.append({"level": method} | orjson.loads(redact(line)))
+        raise structlog.DropEvent
+
+    render = structlog.processors.JSONRenderer(orjson.dumps)
+    structlog.configure(
+        processors=[structlog.processors.ExceptionRenderer(without_words), render, keep],
+        cache_logger_on_first_use=False,
+    )
     yield kept
-    log.write_to(log.to_logging)
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

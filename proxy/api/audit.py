@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import structlog
 from fastapi import APIRouter
 
-from hedgerow.proxy import log
 from hedgerow.proxy.api.access import OperatorOf, ReadsOf, ReloaderOf, StoreOf
 from hedgerow.proxy.errors import NotFound
 from hedgerow.proxy.types import Json
 
+log = structlog.get_logger(__name__)
 router = APIRouter(prefix="/v1/audit")
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import structlog
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from hedgerow.proxy import log
 from hedgerow.proxy.errors import Internal, NotFound, ProxyError, StoreError
+
+log = structlog.get_logger(__name__)
 
 OF_THE_API = frozenset(
     [

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import orjson
+import structlog
 
-from hedgerow.proxy import log
 from hedgerow.proxy.audit.entry import Prepared
 
+log = structlog.get_logger(__name__)
 _CHECKSUM = 8
 """Characters of a line's checksum, CRC-32 in hex."""
 

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import anyio.to_thread
 import sqlalchemy as sa
+import structlog
 
-from hedgerow.proxy import log
 from hedgerow.proxy.audit import leases
 from hedgerow.proxy.audit.engine import open_engine, transaction
 from hedgerow.proxy.audit.entry import Entry
@@ -31,6 +31,8 @@ from hedgerow.proxy.config import Audit, Settings
 from hedgerow.proxy.config.sections import known
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.types import Json
+
+log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 GATHER_S = 0.1

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import sqlalchemy as sa
+import structlog
 
-from hedgerow.proxy import log
 from hedgerow.proxy.audit import chain
 from hedgerow.proxy.audit.chain import GENESIS, Head
 from hedgerow.proxy.audit.entry import Entry, Prepared, Row
@@ -31,6 +31,8 @@ from hedgerow.proxy.audit.hours import LATE_S, drop_sums
 from hedgerow.proxy.audit.rows import prepare, text_parameters
 from hedgerow.proxy.audit.spool import Spool, waiting
 from hedgerow.proxy.audit.tables import answers, chains, texts
+
+log = structlog.get_logger(__name__)
 
 MAX_ROWS_PER_COMMIT = 512
 ROWS_PER_STATEMENT = (64, 8, 1)

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
+import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hedgerow.proxy import log
 from hedgerow.proxy.api.access import services_of
 from hedgerow.proxy.config.access import Oidc
 from hedgerow.proxy.dashboard import visitor as visitors
@@ -22,6 +22,8 @@ from hedgerow.proxy.dashboard.render import page
 from hedgerow.proxy.dashboard.visitor import Who
 from hedgerow.proxy.gateway.access import RANKS
 from hedgerow.proxy.types import Role
+
+log = structlog.get_logger(__name__)
 
 STATE_COOKIE = "hedgerow_sign_in"
 """What is remembered of a visitor between going to the provider and coming back; it goes to no other address."""

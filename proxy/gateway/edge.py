@@ -11,8 +11,8 @@ from time import perf_counter
 from typing import Any, cast
 
 import anyio
+import structlog
 
-from hedgerow.proxy import log
 from hedgerow.proxy.config import Mode, Route
 from hedgerow.proxy.errors import BadRequest, Forbidden, Internal, NotFound, ProxyError, StoreUnavailable
 from hedgerow.proxy.gateway.access import Caller, caller_of
@@ -28,6 +28,8 @@ from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.spending.budgets import guessed
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
+
+log = structlog.get_logger(__name__)
 
 NO_ROUTE = Route.model_construct(name="", upstream="", mode="off")
 """Stands for the route of a request that none takes, or that was refused before one was looked for."""

@@ -6,7 +6,8 @@ import asyncio
 import time
 from functools import partial
 
-from hedgerow.proxy import log
+import structlog
+
 from hedgerow.proxy.audit.entry import Entry, Row, Texts
 from hedgerow.proxy.config import StoreText
 from hedgerow.proxy.errors import StoreError, StoreUnavailable
@@ -20,6 +21,8 @@ from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import consider
 from hedgerow.proxy.types import NO_TOKENS, Json, Key, Promised, Usage
 from hedgerow.proxy.upstreams.dialects.served import short_id
+
+log = structlog.get_logger(__name__)
 
 AUDIT_TIMEOUT_S = 10.0
 """Longest wait for a row to be durable; past it the row counts as lost."""

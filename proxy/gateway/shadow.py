@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from hedgerow.proxy import log
+import structlog
+
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import ProxyError, UpstreamError
 from hedgerow.proxy.gateway.exchange import Exchange
@@ -20,6 +21,8 @@ from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.types import Json, Usage
 from hedgerow.proxy.upstreams.answers import sample_of
 from hedgerow.proxy.upstreams.dialects.served import short_id
+
+log = structlog.get_logger(__name__)
 
 
 async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) -> None:

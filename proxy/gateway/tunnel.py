@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
+import structlog
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from hedgerow.proxy import log
 from hedgerow.proxy.errors import Internal, NotFound, ProxyError, UpstreamError
 from hedgerow.proxy.gateway.access import Caller, caller_of
 from hedgerow.proxy.gateway.edge import NO_ROUTE, route_of
@@ -24,6 +24,8 @@ from hedgerow.proxy.pipeline.job import Job, new_id
 from hedgerow.proxy.pipeline.result import Run
 from hedgerow.proxy.protocols import Tunnels
 from hedgerow.proxy.services.services import Services
+
+log = structlog.get_logger(__name__)
 
 MOST_WAITING = 256 * 1024
 """Bytes that may wait for a slow receiver before no more are read from the other side."""

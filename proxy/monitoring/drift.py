@@ -13,14 +13,16 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
+import structlog
 
 from hedgerow.calibration import ActiveMap, FittedMap
 from hedgerow.calibration.drift import EXACT, InputTest, SequentialTest, input_test, plausible, sequential_test
 from hedgerow.calibration.metrics import smooth_ece_interval
-from hedgerow.proxy import log
 from hedgerow.proxy.audit.labelled import Columns, Labelled, read_labelled, read_raw_means
 from hedgerow.proxy.audit.operators import Engine, raise_alarm, read_alarms, set_state
 from hedgerow.proxy.config import Drift, Route, Settings
+
+log = structlog.get_logger(__name__)
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 OUTCOMES, INPUTS = "outcomes", "inputs"

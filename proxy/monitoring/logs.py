@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import re
 import sys
 import threading
 import time
+import traceback
 from collections import deque
 from datetime import UTC, datetime
-from typing import BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 import orjson
+import structlog
 
-from hedgerow.proxy import log
 from hedgerow.proxy.config import Log
 
 _KEY = re.compile(rb"\b(?:sk-|hgk_|hf_|xox[bp]-|AIza)[\w-]{6,}|\bBearer\s+[^\s\"\\]+", re.IGNORECASE)
 _BEGINNINGS = (b"sk-", b"hgk_", b"hf_", b"xox", b"aiza", b"bearer")
 """One of these stands in lower case in all that holds a key; looking for them takes a tenth of the time."""
 _REDACTED = b"[redacted]"
-_COLOURS = {"debug": "\x1b[2m", "info": "\x1b[32m", "warning": "\x1b[33m", "error": "\x1b[31m"}
-_PLAIN = "\x1b[0m"
+CAUSES = 5
+"""How many exceptions of a chain are logged."""
 GATHER_S = 0.05
 """Longest that a log line waits to be written."""
 
@@ -32,28 +34,57 @@ def redact(lines: bytes) -> bytes:
     return _KEY.sub(_REDACTED, lines) if any(beginning in low for beginning in _BEGINNINGS) else lines
 
 
-def json_line(level: log.Level, fields: log.Fields) -> bytes:
-    """A line as JSON, with its level and the time."""
-    if (error := fields.pop("exc_info", None)) is not None:
-        fields["exception"] = log.without_words(error)
-    fields["level"], fields["timestamp"] = level, datetime.now(UTC)
-    return orjson.dumps(fields, default=repr, option=orjson.OPT_UTC_Z)
+def _redact_shown(_logger: Any, _method: str, line: str) -> str:
+    """The same of a line for a terminal."""
+    return redact(line.encode(errors="replace")).decode(errors="replace")
 
 
-def shown_line(level: log.Level, fields: log.Fields) -> bytes:
-    """A line for a terminal: time, level, event and fields; an exception below it."""
-    event, error = fields.pop("event"), fields.pop("exc_info", None)
-    told = "".join(f" {name}={value!r}" for name, value in fields.items())
-    below = "" if error is None else "\n" + log.without_words(error)
-    line = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ} {_COLOURS[level]}{level:7} {event}{_PLAIN}{told}{below}"
-    return line.encode(errors="replace")
+def _json_line(_logger: Any, level: str, line: Any) -> bytes:
+    """A line as JSON, with its level and the time: one step, because every request has a line."""
+    if line.get("exc_info"):
+        line = structlog.processors.ExceptionRenderer(without_words)(_logger, level, line)
+    line["level"], line["timestamp"] = level, datetime.now(UTC)
+    return orjson.dumps(line, default=repr, option=orjson.OPT_UTC_Z)
+
+
+def without_words(exc_info: Any) -> str:
+    """An exception and its causes: their kinds and where they came from. A message may quote what was said, so only those of the
+    machine (files, modules, memory) are kept.
+    """
+    parts: list[str] = []
+    error: BaseException | None = exc_info[1]
+    while error is not None and len(parts) < CAUSES:
+        words = f": {error}" if isinstance(error, ImportError | OSError | MemoryError) else ""
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        parts.append(f"{frames}{type(error).__qualname__}{words}")
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n\nwhich came of this:\n\n".join(parts)
+
+
+def _on_terminal(out: TextIO, info: Any) -> None:
+    out.write("\n" + without_words(info))
 
 
 def set_up_logging(settings: Log) -> None:
-    """Write lines to standard error: as JSON, or coloured ones on a terminal."""
+    """Configure structlog: JSON lines on standard error, or coloured ones on a terminal."""
     json = settings.format == "json" or (settings.format == "auto" and not sys.stderr.isatty())
-    line, gathered = json_line if json else shown_line, _Gathered(sys.stderr.buffer)
-    log.write_to(lambda level, fields: gathered.keep(line(level, fields)), settings.level)
+    if json:
+        processors: list[Any] = [_json_line]
+        factory: Any = _Gathered(sys.stderr.buffer).logger
+    else:
+        processors = [
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.dev.ConsoleRenderer(exception_formatter=_on_terminal),
+            _redact_shown,
+        ]
+        factory = structlog.WriteLoggerFactory(sys.stderr)
+    structlog.configure(
+        processors=processors,
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, settings.level.upper())),
+        logger_factory=factory,
+        cache_logger_on_first_use=True,
+    )
 
 
 class _Gathered:
@@ -69,11 +100,18 @@ class _Gathered:
         atexit.register(self._write)
         threading.Thread(target=self._write_all, name="log-writer", daemon=True).start()
 
-    def keep(self, line: bytes) -> None:
+    def logger(self, *_names: object) -> _Gathered:
+        """What structlog asks for: one for all."""
+        return self
+
+    def msg(self, line: bytes) -> None:
         """Keep a line for the writer: one step of the interpreter, so that threads need no lock."""
         self._lines.append(line)
         if not self._some.is_set():
             self._some.set()
+
+    debug = info = warning = error = critical = exception = msg
+    """What structlog calls, by the level."""
 
     def _write_all(self) -> None:
         while True:

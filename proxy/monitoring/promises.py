@@ -12,15 +12,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+import structlog
 from numpy.typing import NDArray
 
 from hedgerow.calibration.promises.certificate import Certificate, Promise
 from hedgerow.calibration.promises.watching import Watch, watch, watch_groups
-from hedgerow.proxy import log
 from hedgerow.proxy.audit.operators import Engine, raise_alarm, read_alarms, set_state
 from hedgerow.proxy.audit.promised import PromisedAnswers, read_not_given, read_promised
 from hedgerow.proxy.config import Promises, Route, Settings
 from hedgerow.proxy.types import Standing
+
+log = structlog.get_logger(__name__)
 
 PROMISE, GROUP = "promise", "promise group"
 """How the kinds of alarms begin: a promise is broken; it is broken in a group of answers."""

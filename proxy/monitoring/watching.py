@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from hedgerow.calibration import ActiveMap
-from hedgerow.proxy import log
 from hedgerow.proxy.audit import leases
 from hedgerow.proxy.audit.operators import Engine
 from hedgerow.proxy.config import Settings
@@ -17,6 +17,8 @@ from hedgerow.proxy.monitoring.arms import Comparison, compare
 from hedgerow.proxy.monitoring.drift import Inputs, RouteHealth
 from hedgerow.proxy.monitoring.promises import RoutePromises
 from hedgerow.proxy.types import Standing
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

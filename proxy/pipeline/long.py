@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+import structlog
+
 from hedgerow.calibration import Beta
 from hedgerow.lexicon.text.claims import Claim
-from hedgerow.proxy import log
 from hedgerow.proxy.clustering.support import beta_of
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.pipeline.claims import claims_if_long, of_sentences
@@ -16,6 +17,8 @@ from hedgerow.proxy.pipeline.steps import LongAnswerPipeline, confident
 from hedgerow.proxy.pipeline.wording import Measured
 from hedgerow.proxy.rewriting import sentences
 from hedgerow.proxy.types import CLAIM_SIGNAL, ClaimConfidence
+
+log = structlog.get_logger(__name__)
 
 INLINE_CHARS, INLINE_QUESTION = 200, 1_000
 """Characters of a draft and of its question up to which its claims are read by the event loop, in a millisecond. Handing them to a worker

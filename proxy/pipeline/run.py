@@ -12,9 +12,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
+import structlog
+
 from hedgerow.lexicon.perception.markers import SEVERAL, marker_of
 from hedgerow.lexicon.text.language import known_language_of
-from hedgerow.proxy import log
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.errors import Internal, ProxyError, StepFailed, UpstreamTimeout
 from hedgerow.proxy.outcomes import Reason, Status
@@ -39,6 +40,7 @@ from hedgerow.proxy.pipeline.wording import Measured, word
 from hedgerow.proxy.rewriting import Reader, perceived_confidence
 from hedgerow.proxy.types import Clustering, Json
 
+log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 LARGE = 1_000

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+import structlog
+
 from hedgerow.calibration.promises.certificate import Certificate
-from hedgerow.proxy import log
 from hedgerow.proxy.audit.certificates import Damaged, StoredCertificates
 from hedgerow.proxy.audit.engine import Engine
 from hedgerow.proxy.audit.operators import read_alarms
@@ -16,6 +17,7 @@ from hedgerow.proxy.monitoring.promises import ID_LENGTH
 from hedgerow.proxy.outcomes import Uncovered
 from hedgerow.proxy.types import Standing
 
+log = structlog.get_logger(__name__)
 _BROKEN = re.compile(r"promise \d+")
 """The kinds of alarms of broken promises (`hedgerow.proxy.monitoring.promises`)."""
 

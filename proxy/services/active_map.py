@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
+import structlog
+
 from hedgerow.calibration import ActiveMap, FittedMap, MapRegistry
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.registry import UNCALIBRATED, Assignment, choose, scopes
-from hedgerow.proxy import log
 from hedgerow.proxy.audit.engine import Engine, open_engine, sqlite_file
 from hedgerow.proxy.audit.maps import StoredMaps
 from hedgerow.proxy.config import Route, Settings
@@ -19,6 +20,7 @@ from hedgerow.proxy.services.active_certificate import ActiveCertificates
 from hedgerow.proxy.types import CLAIM_SIGNAL, Standing
 
 Scopes = dict[tuple[str | None, str | None], tuple[str, ...]]
+log = structlog.get_logger(__name__)
 
 
 class ActiveMaps:

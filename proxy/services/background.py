@@ -9,8 +9,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hedgerow.proxy import log
+import structlog
+
 from hedgerow.proxy.types import Json
+
+log = structlog.get_logger(__name__)
 
 PAUSE_S = 1.0
 """Pause before a loop that failed is started again; doubled by each failure in a row."""

@@ -12,9 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from hedgerow.proxy import log
+import structlog
+
 from hedgerow.proxy.config.access import Counting
 from hedgerow.proxy.config.redis import redis_client
+
+log = structlog.get_logger(__name__)
 
 LEASE_S = 900
 """Redis: seconds after which a place that was never given back (its process died) is free again."""

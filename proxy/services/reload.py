@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
+import structlog
 
-from hedgerow.proxy import log
 from hedgerow.proxy.audit import operators
 from hedgerow.proxy.audit.operators import RouteState
 from hedgerow.proxy.audit.store import AuditStore
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from hedgerow.proxy.services.active_map import ActiveMaps
     from hedgerow.proxy.types import Standing
 
+log = structlog.get_logger(__name__)
 
 POLL_S = 1.0
 """Seconds between two looks at the configuration file and at what operators have set."""

@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import anyio.to_thread
+import structlog
 
-from hedgerow.proxy import log
 from hedgerow.proxy.audit import leases
 from hedgerow.proxy.audit.engine import shown_address
 from hedgerow.proxy.audit.spool import unwritable
@@ -29,6 +29,8 @@ from hedgerow.proxy.services.services import RefCount, Services, open_tracing
 from hedgerow.proxy.services.watching import watch
 from hedgerow.proxy.spending.budgets import Budgets
 from hedgerow.proxy.spending.counting import open_spending
+
+log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hedgerow.proxy import log
+import structlog
+
 from hedgerow.proxy.audit.store import AuditStore
 from hedgerow.proxy.audit.verdicts import PICKED, Verdict, VerdictResult
 from hedgerow.proxy.errors import StoreError
@@ -16,6 +17,8 @@ from hedgerow.proxy.services.services import Services
 
 if TYPE_CHECKING:
     from hedgerow.proxy.grading.online import RouteGrader
+
+log = structlog.get_logger(__name__)
 
 
 async def record_verdicts(store: AuditStore, metrics: Metrics, added: Sequence[Verdict]) -> list[VerdictResult | None]:

@@ -6,12 +6,14 @@ import asyncio
 import time
 
 import anyio.to_thread
+import structlog
 
-from hedgerow.proxy import log
 from hedgerow.proxy.audit import leases
 from hedgerow.proxy.config.lazy import load_object
 from hedgerow.proxy.errors import StoreError
 from hedgerow.proxy.services.reload import POLL_S, ConfigReloader
+
+log = structlog.get_logger(__name__)
 
 EXAMINE = "hedgerow.proxy.monitoring.watching:examine"
 REPORTED = "hedgerow.proxy.monitoring.watching:reported"

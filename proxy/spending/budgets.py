@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from hedgerow.proxy import log
+import structlog
+
 from hedgerow.proxy.audit.budgets import Ask, Spent, Standing, fits, today
 from hedgerow.proxy.config import Budget
 from hedgerow.proxy.errors import StoreError
@@ -20,6 +21,8 @@ from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.spending.counting import KEPT_S, Spending
 from hedgerow.proxy.spending.prices import Prices
 from hedgerow.proxy.types import BYTES_A_TOKEN, Usage
+
+log = structlog.get_logger(__name__)
 
 MOST_HOLDS = 1000
 """Holds that wait to be ended while the store is away. Older ones end by themselves (`LEASE_S`); what was spent is counted all the same."""

@@ -12,11 +12,14 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal
 
-from hedgerow.proxy import log
+import structlog
+
 from hedgerow.proxy.config import Circuit as Settings
 from hedgerow.proxy.errors import Overloaded, ProxyError, UpstreamError, UpstreamRejected
 from hedgerow.proxy.protocols import Call, RawCall, Relay, Tunnels, Upstream
 from hedgerow.proxy.types import Json
+
+log = structlog.get_logger(__name__)
 
 State = Literal["closed", "open", "half-open"]
 LONGEST_REST_S = 60.0

@@ -12,13 +12,16 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from hedgerow.proxy import log
+import structlog
+
 from hedgerow.proxy.config import GroupUpstream
 from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.protocols import Call, RawCall, Relay, Tunnels, Upstream
 from hedgerow.proxy.types import Completion, Json
 from hedgerow.proxy.upstreams.answers import renamed
 from hedgerow.proxy.upstreams.circuits import WatchedUpstream
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,10 +6,13 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
-from hedgerow.proxy import log
+import structlog
+
 from hedgerow.proxy.errors import UpstreamError, UpstreamRejected
 from hedgerow.proxy.protocols import Call
 from hedgerow.proxy.types import Json
+
+log = structlog.get_logger(__name__)
 
 MAX_RETRY_AFTER_S = 30.0
 """A longer `Retry-After` is not waited for: the answer goes to the client as it is, with that header."""

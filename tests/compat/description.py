@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import lzma
 import subprocess
 import sys
@@ -14,11 +15,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import structlog
 import yaml
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from hedgerow.proxy import log
 from tests.compat.running import places
 from tests.support.servers import serving
 
@@ -89,7 +90,7 @@ def main() -> int:
     if not SPEC.exists():
         print(f"The OpenAI description is not beside the checkout: {SPEC.name} is missing.")
         return 2
-    log.write_to(log.to_logging, "error")
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     if chosen.keep:
         return keep(chosen.st, chosen.examples)
     with places() as found:

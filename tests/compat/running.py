@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hedgerow.proxy import log
+import structlog
+
 from hedgerow.proxy.app import application
 from hedgerow.proxy.config import Settings
 from tests.compat.environments import BOTH, CALLS, CHAT_ALONE, CLIENTS, KNOWN, Environment
@@ -72,17 +73,24 @@ class Faults(logging.Handler):
         """Keep a line."""
         self.lines.append(self.format(record))
 
+    def __call__(self, _logger: object, _method: str, event: Any) -> Any:
+        """Keep a line, as a processor of structlog."""
+        self.lines.append(repr(dict(event)))
+        raise structlog.DropEvent
+
 
 @contextlib.contextmanager
 def faults() -> Iterator[list[str]]:
     """The errors that are logged meanwhile."""
-    handler = Faults()
-    log.write_to(log.to_logging)
+    handler, before = Faults(), structlog.get_config()
+    errors_only = structlog.make_filtering_bound_logger(logging.ERROR)
+    structlog.configure(wrapper_class=errors_only, processors=[structlog.processors.format_exc_info, handler])
     logging.getLogger().addHandler(handler)
     try:
         yield handler.lines
     finally:
         logging.getLogger().removeHandler(handler)
+        structlog.configure(**before)
 
 
 @contextlib.contextmanager

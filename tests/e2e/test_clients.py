@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
+import structlog
 
-from hedgerow.proxy import log
 from tests.compat.environments import KNOWN, Environment
 from tests.compat.running import Place, everywhere, faults, good, places, verdict
 from tests.compat.snippets import fault, snippets
@@ -52,8 +52,8 @@ def test_what_a_proxy_logs_as_an_error_is_noticed() -> None:
 
     async def faulty(_scope: Any, _receive: Any, _send: Any) -> None:
         asyncio.get_running_loop().call_soon(lambda: 1 / 0)
-        log.error("row_lost")
-        log.warning("slow")
+        structlog.get_logger().error("row_lost")
+        structlog.get_logger().warning("slow")
         raise ValueError
 
     with faults() as logged:

@@ -11,7 +11,7 @@ from pathlib import Path
 PARTS = ("proxy", "lexicon", "calibration")
 """The three packages, each of which may import those after it."""
 VOCABULARY = "proxy/vocabulary"
-"""The loose files at the bottom of proxy/ (types, protocols, errors, outcomes, log) count as one folder."""
+"""The loose files at the bottom of proxy/ (types, protocols, errors, outcomes) count as one folder."""
 ORDER = (
     "proxy/cli",
     "proxy/app",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import Annotated
 
 import anyio.to_thread
+import structlog
 import typer
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
-from hedgerow.proxy import log
 from hedgerow.proxy.cli.shared.files import readable, report_bad
 from hedgerow.proxy.cli.shared.messages import confirm, one_sentence, stop
 from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, ModelToAsk, On, RouteOrFirst, SkipBad, Yes
@@ -50,7 +51,7 @@ def collect(
 ) -> None:
     """Draw answers to a file of questions, as a route would. Resumable: run it again after whatever stopped it."""
     settings = configuration(config)
-    log.write_to(log.to_logging, "error")  # failures are printed
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))  # failures are printed
     chosen = calibrating_route(settings, route)
     asked = load_questions(questions, separator, unlabelled, skip_bad)
     asked = asked if limit is None else in_order_of(seed, asked)[:limit]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+import structlog
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
 from hedgerow.calibration.errors import CalibrationError
-from hedgerow.proxy import log
 from hedgerow.proxy.cli.shared.messages import one_sentence
 from hedgerow.proxy.cli.shared.options import On, Yes
 from hedgerow.proxy.cli.shared.settings import configuration
@@ -85,7 +86,7 @@ def _confirm(cases: list[Case], prices: Prices, yes: bool) -> None:
 
 
 async def _run_all(settings: Settings, cases: list[Case]) -> list[Run]:
-    log.write_to(log.to_logging, "error")
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     runs: list[Run] = []
     failure: HedgerowError | CalibrationError | None = None
     with Progress(console=Console(stderr=True), transient=True) as progress:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hedgerow.proxy import log
+import structlog
+
 from hedgerow.proxy.cli.lab.collect import load_questions
 from hedgerow.proxy.cli.shared.messages import confirm, counted, stop
 from hedgerow.proxy.cli.shared.progress import advancing
@@ -51,7 +53,7 @@ def prompts_of(names: Sequence[str]) -> list[PromptName]:
 async def draw_to(wanted: ToDraw, out: Path) -> None:
     """Say what it costs, ask, draw; ends the command where questions are left."""
     settings = configuration(wanted.config)
-    log.write_to(log.to_logging, "error")  # failures are printed
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))  # failures are printed
     shots = read_demonstrations(wanted.demonstrations) if wanted.demonstrations else DEMONSTRATIONS
     drawing = Drawing(calibrating_route(settings, wanted.route), wanted.model, shots)
     questions = load_questions(wanted.questions, "|", unlabelled=True, skip_bad=False)

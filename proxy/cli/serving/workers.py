@@ -12,9 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
+import structlog
 from prometheus_client.multiprocess import mark_process_dead
 
-from hedgerow.proxy import log
+log = structlog.get_logger(__name__)
 
 LOOK_S = 0.2
 SHORT_LIFE_S = 5.0

@@ -9,11 +9,12 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator
 
 import orjson
+import structlog
 
-from hedgerow.proxy import log
 from hedgerow.proxy.config.redis import redis_client
 from hedgerow.proxy.types import Completion, Json
 
+log = structlog.get_logger(__name__)
 _PLACE = "hedgerow:samples:2:"
 """How keys in Redis begin, with the version of what is kept."""
 _DRAWING = "hedgerow:drawing:2:"

@@ -11,8 +11,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from itertools import count
 
+import structlog
+
 from hedgerow.calibration import Beta
-from hedgerow.proxy import log
 from hedgerow.proxy.errors import Overloaded, ProxyError, UpstreamRejected
 from hedgerow.proxy.outcomes import Reason
 from hedgerow.proxy.pipeline.eligibility import answer_reason, offers_tools
@@ -36,6 +37,8 @@ from hedgerow.proxy.protocols import Upstream
 from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 from hedgerow.proxy.upstreams.group import asked_at, one_answer
+
+log = structlog.get_logger(__name__)
 
 HEAD_START_S = 0.2
 """How long the first of several calls is ahead of the others where the model has taken requests of its shape: what it may still refuse are the words."""

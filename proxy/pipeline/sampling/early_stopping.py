@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, lgamma
 
+import structlog
+
 from hedgerow.calibration import Beta
-from hedgerow.proxy import log
 from hedgerow.proxy.clustering.clusterer import Comparisons
 from hedgerow.proxy.computing import compute
 from hedgerow.proxy.config import Sampling
@@ -29,6 +30,8 @@ from hedgerow.proxy.pipeline.claims import claims_if_long
 from hedgerow.proxy.pipeline.job import Job
 from hedgerow.proxy.pipeline.result import Drawn
 from hedgerow.proxy.types import Sample
+
+log = structlog.get_logger(__name__)
 
 CalibratedMean = Callable[[Beta], float]
 PRIOR_WEIGHT = 4.0
