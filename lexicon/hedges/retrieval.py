@@ -8,6 +8,7 @@ places anew (`w1_refined`), so that the error of the vectors decides no rank.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +36,14 @@ FLAT_ERROR = 0.03
 FLAT = 0.5
 """Concentration below which a Beta is one of those."""
 
+REMEMBERED = 512
+"""Rankings that a retriever keeps: confidences that are shares of so many answers come again and again."""
+
 _ONES = np.ones(NODES)
 
 
 class Retriever:
-    """Ranks the hedges of a lexicon for a target Beta. Immutable after construction; safe to share between threads.
+    """Ranks the hedges of a lexicon for a target Beta. Safe to share between threads.
 
     Parameters
     ----------
@@ -71,6 +75,7 @@ class Retriever:
         self._nodes = quantile_nodes(alpha, beta)
         self._flat = bool((alpha + beta).min() < FLAT)
         self._search = l1_search(self._nodes if shortlist is None else (alpha / (alpha + beta))[:, None])
+        self._remembered = lru_cache(REMEMBERED)(self._ranked)
 
     def nearest(
         self, target: Beta, k: int = 5, *, register: Register | None = None, avoid: Collection[str] = frozenset()
@@ -101,6 +106,9 @@ class Retriever:
         """
         if k < 1:
             raise LexiconError(f"k must be >= 1, got {k}")
+        return self._remembered(target, k, register, frozenset(avoid))
+
+    def _ranked(self, target: Beta, k: int, register: Register | None, avoid: frozenset[str]) -> tuple[Match, ...]:
         query = query_nodes(target)
         candidates, scores = self._candidates(target, query, k)
         reluctance = np.zeros(candidates.size)

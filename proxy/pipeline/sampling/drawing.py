@@ -7,6 +7,7 @@ such a call is left out of the next one, down to the client's own call (`forms`)
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from itertools import count
@@ -109,11 +110,17 @@ class _Drawing:
     def __init__(self, job: Job, pipeline: RoutePipeline, arrived: Arrived, worth: Worth | None) -> None:
         self._job, self._pipeline, self._arrived, self._worth = job, pipeline, arrived, worth
         self._asking = _Asking(job, pipeline.upstream, pipeline.accepted, logprobs=pipeline.needs_logprobs)
-        self._drawn = Drawn()
+        self._drawn, self._unread = Drawn(), deque[Json]()
 
     def _take(self, answer: Json) -> None:
-        self._drawn = self._drawn.plus(answer)
+        self._unread.append(answer)
         self._arrived(answer)
+
+    def _so_far(self) -> Drawn:
+        """What has come, read when it is asked for: most requests do not ask."""
+        while self._unread:
+            self._drawn = self._drawn.plus(self._unread.popleft())
+        return self._drawn
 
     async def take_first(self, first: First) -> None:
         """Draw the answer that comes apart."""
@@ -121,7 +128,7 @@ class _Drawing:
 
     async def more(self, n: int) -> None:
         """Draw `n` answers."""
-        await _draw(self._asking, n, self._take, with_own=not self._drawn.choices)
+        await _draw(self._asking, n, self._take, with_own=not self._so_far().choices)
 
     async def all(self, first: First | None, serving: Awaitable[Json] | None) -> None:
         """Draw as many answers as the route wants, the first of them apart where there is one."""
@@ -156,14 +163,15 @@ class _Drawing:
             await self._beside(first, n - 1, is_text)
 
     def _may_compare(self) -> bool:
-        reason = answer_reason(self._drawn.samples, [choice for _, choice in self._drawn.choices])
+        drawn = self._so_far()
+        reason = answer_reason(drawn.samples, [choice for _, choice in drawn.choices])
         return reason is None or (reason is Reason.TOOL_CALLS and self._job.route.tool_calls == "measure")
 
     async def rest(self, n: int) -> None:
         """Draw `n` answers, or fewer where more would hardly move the confidence."""
         if not self._job.route.sampling.in_batches:
             return await self.more(n)
-        return await draw_in_batches(self._job, self.more, lambda: self._drawn, self._wanted())
+        return await draw_in_batches(self._job, self.more, self._so_far, self._wanted())
 
     def _wanted(self) -> Wanted:
         if self._worth is not None:

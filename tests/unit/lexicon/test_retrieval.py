@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hedgerow.calibration import Beta
 from hedgerow.calibration.wasserstein import quantile_nodes, w1_exact
 from hedgerow.lexicon import NO_HEDGE, Lexicon, LexiconError, Retriever, load
+from hedgerow.lexicon.hedges.entries import Register
 from hedgerow.lexicon.hedges.quantiles import GRID_ERROR, crossings, query_nodes, w1_refined
 from hedgerow.lexicon.hedges.shortlisting import l1_search
 
@@ -106,6 +107,19 @@ def test_the_last_phrase_is_not_repeated_among_near_ties() -> None:
     assert retriever.nearest(target, avoid={first})[0].hedge.id != first
     alone = Retriever(replace(LEXICON, hedges=(LEXICON["never"], LEXICON["probably"], LEXICON[NO_HEDGE])))
     assert alone.nearest(LEXICON["probably"].beta, avoid={"probably"})[0].hedge.id == "probably"
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.sampled_from([Beta(3, 17), Beta(13, 7)]), st.integers(1, 6), st.sampled_from([None, "formal"]), st.data())
+def test_what_is_remembered_is_what_is_measured(
+    target: Beta, k: int, register: Register | None, data: st.DataObject
+) -> None:
+    """Whatever a retriever was asked before, it answers as one that was never asked."""
+    avoid = data.draw(st.lists(st.sampled_from([match.hedge.id for match in DIRECT.nearest(target, 8)])))
+    fresh = Retriever(LEXICON, shortlist=None)
+    assert DIRECT.nearest(target, k, register=register, avoid=avoid) == fresh.nearest(
+        target, k, register=register, avoid=avoid
+    )
 
 
 @pytest.mark.parametrize("register", ["plain", "formal", "casual"])
