@@ -26,7 +26,7 @@ class Features:
 
     Attributes:
         least, most: the smaller and the larger of the shares of what answers in the one that the other holds, in [0, 1]; where the question offers
-            names to choose from, whether both choose the same.
+            names to choose from, whether both choose the same; 1 where both say yes or both no, 0 where one alone gives no answer.
         numbers_clash, names_clash: both have numbers (names) beyond the question, and share none.
         number_missing: a number or a date is asked for, and one of the two gives none.
     """
@@ -69,8 +69,10 @@ def probability(a: Core, b: Core) -> float:
 
 def features(a: Core, b: Core) -> Features:
     """The figures of two answers."""
-    if contradict(a, b):
+    if a.declines != b.declines or contradict(a, b):
         shares = [0.0, 0.0]
+    elif a.says is not None and b.says is not None:
+        return Features(least=1.0, most=1.0, numbers_clash=0.0, names_clash=0.0, number_missing=0.0)
     elif a.choice and b.choice:
         shares = [float(a.choice == b.choice)] * 2
     else:

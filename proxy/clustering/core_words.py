@@ -20,6 +20,7 @@ from pathlib import Path
 from hedgerow.lexicon.text.language import negations as negations_of
 from hedgerow.lexicon.text.numbers import SCALES, SMALL, TENS, is_number
 from hedgerow.lexicon.text.words import MONTHS, open_contraction, word_set
+from hedgerow.proxy.clustering.declining import declines
 from hedgerow.proxy.clustering.stems import fold, stem
 from hedgerow.proxy.clustering.words import word_lists
 
@@ -32,6 +33,11 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+(?:['’][^\W_]+)*")
 _SPELLED_NUMBER = re.compile(r"(?<=\d),(?=\d{3})|(?<=\d)(?:st|nd|rd|th)$")
 """What of a number is spelling: commas between thousands, the ending of an ordinal."""
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
+_OF_BOTH = re.compile(
+    r"\W*(?:are|is|were|was|do|does|did|have|has|can)\b.*\b(?:both|same)\b", re.IGNORECASE | re.DOTALL
+)
+_RUNS_ON = re.compile(r"\s+\w")
+_BOTH, _CONTRAST = word_set("both same"), word_set("but while whilst whereas neither")
 _ASKED = (
     ("when", r"\b(?:when|(?:what|which) (?:year|date|day|decade|month|time))\b"),
     ("many", r"\b(?:how (?:many|much|old|long|far|tall|big|high|often)|(?:what|which) (?:\w+ )?(?:age|number|season|episode|percentage|population))\b"),
@@ -74,11 +80,13 @@ class Asked:
         stems: of its words.
         kind: what it asks for: "when", "many", "who", "where" or "what".
         options: where it asks for one of several ("France or Spain?"), the stems of the names in it.
+        of_both: whether it asks if something is so of both ("Are both of them plants?", "Are they in the same country?").
     """
 
     stems: frozenset[str]
     kind: str
     options: frozenset[str]
+    of_both: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,8 @@ class Core:
             question's.
         asked_number: a number or a date is asked for.
         denies: an odd number of negations stands in it.
-        says: True or False where it begins with a yes or a no.
+        declines: it gives no answer ("I could not find any information on it").
+        says: True or False where it begins with a yes or a no; asked whether something is so of both, also where it says it of both, or contrasts them.
         choice: the name in it that comes first of those that the question offers, "" without one.
     """
 
@@ -105,6 +114,7 @@ class Core:
     choice: str
     asked_number: bool
     denies: bool
+    declines: bool
     says: bool | None
 
     def held_by(self, other: Core) -> float:
@@ -124,7 +134,12 @@ def read_asked(question: str) -> Asked:
     found = list(words_of(question))
     kind = next((kind for kind, pattern in _ASKED if re.search(pattern, question, re.IGNORECASE)), "what")
     names = frozenset(word.stem for word in found[1:] if word.written[0].isupper() and word.telling)
-    return Asked(frozenset(word.stem for word in found), kind, names if _CHOICE.search(question) else frozenset())
+    return Asked(
+        stems=frozenset(word.stem for word in found),
+        kind=kind,
+        options=names if _CHOICE.search(question) else frozenset(),
+        of_both=_OF_BOTH.match(question) is not None,
+    )
 
 
 def read_core(answer: str, asked: Asked) -> Core:
@@ -151,7 +166,8 @@ def read_core(answer: str, asked: Asked) -> Core:
         choice=next((word.stem for word in found if word.stem in asked.options), ""),
         asked_number=asked.kind in ("when", "many"),
         denies=_negations(found) % 2 == 1,
-        says=_yes_or_no(found),
+        declines=declines(text),
+        says=_yes_or_no(text, found, asked),
     )  # fmt: skip
 
 
@@ -218,9 +234,17 @@ def _negations(found: list[Word]) -> int:
     return sum(part in negating for word in found for part in open_contraction(word.folded.replace("’", "'")))
 
 
-def _yes_or_no(found: list[Word]) -> bool | None:
+def _yes_or_no(text: str, found: list[Word], asked: Asked) -> bool | None:
+    """What an answer says, set apart by a mark: "No Country for Old Men" and "No one" do not say no."""
     first = found[0].folded if found else ""
-    return first in word_lists().yes if first in word_lists().yes | word_lists().no else None
+    if first in word_lists().yes | word_lists().no and _RUNS_ON.match(text, found[0].end) is None:
+        return first in word_lists().yes
+    if not asked.of_both:
+        return None
+    said = {word.folded for word in found}
+    if not _CONTRAST.isdisjoint(said) or _negations(found):
+        return False
+    return None if _BOTH.isdisjoint(said) else True
 
 
 def _is_numeral(word: Word) -> bool:

@@ -124,3 +124,45 @@ def test_how_an_answer_is_worded_matters_less_where_its_group_says_it_in_other_w
 def test_no_text_is_as_near_as_the_same_text() -> None:
     same, other = agreement("Who drew it?", MOUSE, [MOUSE, MOUSE.replace("Ub Iwerks", "Floyd Gottfredson")])
     assert same > other
+
+
+def test_who_gives_no_answer_bears_none_out() -> None:
+    """Although both name Edwyn Collins first of those that the question offers."""
+    question = "Which musician, Edwyn Collins or Jimmie Ross, played the bass guitar?"
+    draft = "Edwyn Collins is the one of the two who is known for playing the bass guitar."
+    says, declines = agreement(
+        question,
+        draft,
+        ["Edwyn Collins played the bass guitar.", "I couldn't find that Edwyn Collins or Jimmie Ross played it."],
+    )
+    assert declines < 0.1 < 0.5 < says
+
+
+@pytest.mark.parametrize(
+    ("question", "draft", "same", "different"),
+    [
+        (
+            "Are gin and tonic and the Paloma both cocktails with tequila?",
+            "No.",
+            "The Paloma is made with tequila, but a gin and tonic is made with gin.",
+            "Gin and tonic and the Paloma are both made with tequila.",
+        ),
+        (
+            "Were Pavel Urysohn and Leonid Levin known for the same type of work?",
+            "No, they were known for different types of work.",
+            "Urysohn was known for topology, whereas Levin was known for computer science.",
+            "Yes, Pavel Urysohn and Leonid Levin were both known for work in mathematics.",
+        ),
+    ],
+)
+def test_asked_whether_it_is_so_of_both_a_contrast_says_no(
+    question: str, draft: str, same: str, different: str
+) -> None:
+    likely, unlikely = agreement(question, draft, [same, different])
+    assert likely > 0.7 > 0.1 > unlikely
+
+
+def test_a_title_that_begins_with_no_does_not_say_no() -> None:
+    asked = read_asked("Which film did the Coens direct?")
+    assert read_core("No Country for Old Men was directed by them.", asked).says is None
+    assert read_core("No, it was directed by somebody else.", asked).says is False

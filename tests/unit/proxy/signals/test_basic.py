@@ -106,3 +106,14 @@ def test_a_group_by_the_rules_counts_whole_and_short_answers_of_others_not_at_al
         Clustering(((0, 1), (2,), (3,))),
     )
     assert 2.5 < raw.alpha < 3.0
+
+
+def test_a_draft_that_gives_no_answer_is_no_right_one() -> None:
+    """However many of the others give none either: they bear out nothing that could be right."""
+    samples = [
+        Sample("I couldn't find any information on Jimmie Ross."),
+        Sample("I'm not aware of a musician of that name."),
+        Sample("Edwyn Collins played the bass guitar."),
+    ]
+    assert _measure(SemanticSignal(), samples, Clustering(((0, 1), (2,)))) == Beta(1e-6, 3)
+    assert _measure(SemanticSignal(), samples, Clustering(((2,), (0, 1)))).alpha >= 1

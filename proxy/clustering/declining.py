@@ -1,0 +1,57 @@
+"""Whether an English answer gives none: its speaker does not know, finds nothing or cannot say, and nothing follows that answers all the same.
+
+What nobody knows ("It is unknown") and what is not so ("There is no evidence for it") answers a question; to have no answer does not.
+"""
+
+from __future__ import annotations
+
+import re
+
+LOOKED_AT = 1500
+"""Characters of an answer that are looked at."""
+_NOT = r"(?:(?:do|did|could|can) ?not|(?:do|did|could|ca)n['’]t|(?:am|was) (?:unable|not able) to)"
+_GIVE = "(?:access|answer|confirm|determine|find|give|identify|know|locate|provide|recall|say|specify|validate|verify)"
+_KNOWLEDGE = "(?:access|context|data|details?|evidence|information|knowledge|records?)"
+_NO_ANSWER = re.compile(
+    r"(?:(?:[Uu]nfortunately|[Cc]urrently|[Ss]o|[Tt]herefore),? )*(?:"
+    + "|".join(
+        (
+            rf"I (?:\w+ )?{_NOT} (?:\w+ )?{_GIVE}\b",
+            rf"I['’]m (?:unable|not able) to (?:\w+ )?{_GIVE}\b",
+            rf"I (?:\w+ )?{_NOT} (?:\w+ )?have (?:\w+ ){{0,4}}{_KNOWLEDGE}\b",
+            rf"I have (?:no|insufficient|not enough) (?:\w+ ){{0,2}}{_KNOWLEDGE}\b",
+            r"I(?:['’]m| am) (?:not (?:\w+ )?(?:aware|certain|familiar|informed|sure)|unaware|uncertain|unfamiliar|unsure)\b(?! (?:that|it|he|she|they)\b)",
+            r"I need (?:\w+ ){0,2}more\b",
+            r"(?:[Tt]here (?:is|was) )?(?:[Nn]o|[Nn]ot enough|[Ii]nsufficient) (?:\w+ ){0,2}(?:context|data|details|information)\b",
+            r"(?:[Tt]his|[Tt]hat|[Tt]he) (?:\w+ ){0,3}information (?:[\w'’-]+ ){0,8}?(?:isn['’]t|(?:is|was) not)\b",
+        )
+    )
+    + ")"
+)
+"""In the case of running text: "I Don't Know How to Love Him" is a song."""
+_SORRY = re.compile(r"(?:(?:I am |I['’]m )?(?:very )?sorry|I apologi[sz]e)\b,? (?:but )?", re.IGNORECASE)
+_REQUEST = re.compile(
+    r"(?:(?:could|can|would|do|did|are) you|if you (?:can|could|have|provide)|please|let me know|more \w+ (?:is|are) needed|I['’](?:ll|d))\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r"[,;]?\s(?:but|however|although|though|possibly|probably|perhaps|maybe)\b[,\s]|(?<!\b[A-Z])[.!?;]\s+",
+    re.IGNORECASE,
+)
+
+
+def declines(answer: str) -> bool:
+    """Whether an answer gives none.
+
+    >>> declines("I couldn't find any information on Jimmie Ross.")
+    True
+    >>> declines("I couldn't find any information on Jimmie Ross, but Edwyn Collins played the bass guitar.")
+    False
+    """
+    first, *others = _CLAUSE.split(_SORRY.sub("", answer[:LOOKED_AT].strip(), count=1))
+    return _NO_ANSWER.match(first) is not None and all(map(_adds_nothing, others))
+
+
+def _adds_nothing(clause: str) -> bool:
+    words = clause.strip()
+    return not words or _NO_ANSWER.match(words) is not None or _REQUEST.match(words) is not None
