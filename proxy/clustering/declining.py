@@ -20,10 +20,9 @@ _NO_ANSWER = re.compile(
             rf"I['’]m (?:unable|not able) to (?:\w+ )?{_GIVE}\b",
             rf"I (?:\w+ )?{_NOT} (?:\w+ )?have (?:\w+ ){{0,4}}{_KNOWLEDGE}\b",
             rf"I have (?:no|insufficient|not enough) (?:\w+ ){{0,2}}{_KNOWLEDGE}\b",
-            r"I(?:['’]m| am) (?:not (?:\w+ )?(?:aware|certain|familiar|informed|sure)|unaware|uncertain|unfamiliar|unsure)\b(?! (?:that|it|he|she|they)\b)",
+            r"I(?:['’]m| am) (?:not (?:\w+ )?(?:aware|certain|familiar|sure)|unaware|uncertain|unfamiliar|unsure)\b(?! (?:that|it|he|she|they)\b)",
             r"I need (?:\w+ ){0,2}more\b",
             r"(?:[Tt]here (?:is|was) )?(?:[Nn]o|[Nn]ot enough|[Ii]nsufficient) (?:\w+ ){0,2}(?:context|data|details|information)\b",
-            r"(?:[Tt]his|[Tt]hat|[Tt]he) (?:\w+ ){0,3}information (?:[\w'’-]+ ){0,8}?(?:isn['’]t|(?:is|was) not)\b",
         )
     )
     + ")"
@@ -31,11 +30,11 @@ _NO_ANSWER = re.compile(
 """In the case of running text: "I Don't Know How to Love Him" is a song."""
 _SORRY = re.compile(r"(?:(?:I am |I['’]m )?(?:very )?sorry|I apologi[sz]e)\b,? (?:but )?", re.IGNORECASE)
 _REQUEST = re.compile(
-    r"(?:(?:could|can|would|do|did|are) you|if you (?:can|could|have|provide)|please|let me know|more \w+ (?:is|are) needed|I['’](?:ll|d))\b",
+    r"(?:(?:could|can|would|do|did|are) you|if you (?:can|could|have|provide)|please|let me know|more \w+ (?:is|are) needed|it(?:['’]s| is) possible (?:that )?(?:there|this|you|I)\b|I['’](?:ll|d))\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(
-    r"[,;]?\s(?:but|however|although|though|possibly|probably|perhaps|maybe)\b[,\s]|(?<!\b[A-Z])[.!?;]\s+",
+    r"[,;]?\s(?:but|however|although|though|possibly|probably|perhaps|maybe)\b[,\s]|(?<!\b[A-Z])[.!?;][\"”)]*\s+",
     re.IGNORECASE,
 )
 

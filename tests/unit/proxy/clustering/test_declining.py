@@ -15,7 +15,7 @@ from hedgerow.proxy.clustering.declining import declines
         "I couldn't find any information on Chancellor Lendley C. Black.",
         "I’m not aware of it. Could you provide more context?",
         "Unfortunately, I do not have enough information to answer that; please give more details.",
-        "That information isn't available to me.",
+        'I cannot find a "Fall Season 2." It is possible that there is a confusion with another title.',
         "There is not enough information to say.",
         "I am unable to find it, but I'm not sure which club you mean.",
     ],
