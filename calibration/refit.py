@@ -21,6 +21,8 @@ DECIDING = COMPARED[0]
 """The metric that says which map is better."""
 MIN_REST = 50
 """Fewest answers that two maps are compared on."""
+MIN_GROUPS = 20
+"""Fewest groups that these may be of: of fewer, resamples do not show how far groups differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ def refit(
     train_fraction: float = 0.5,
     resamples: int = 300,
     drawn: ArrayLike = True,
+    groups: ArrayLike | None = None,
     rng: np.random.Generator,
     **options: Any,
 ) -> Refit:
@@ -76,12 +79,12 @@ def refit(
         The map in use; the identity where there is none.
     kind : str
         Kind of the new map, a name in `hedgerow.calibration.maps.KINDS`.
-    train_fraction : float
-        In (0, 1).
-    resamples : int
-        Bootstrap resamples, >= 2.
+    train_fraction, resamples
+        In (0, 1), and >= 2.
     drawn : array_like of bool, shape (n,)
         Which answers were chosen by lot; those chosen for their confidence are learned from and not compared on. All by default.
+    groups : array_like, shape (n,), optional
+        Those of one group, as claims of one text, are resampled together, and not compared on where any of them was learned from.
     rng : numpy.random.Generator
         Source of the resamples.
     **options
@@ -89,10 +92,8 @@ def refit(
 
     Raises
     ------
-    NotEnoughData
-        If fewer than 50 answers are left to compare on, or the fit has too little data.
-    RangeError, ShapeError, NegativeSlope
-        As for the fit.
+    NotEnoughData, RangeError, ShapeError, NegativeSlope
+        As for the fit; also if fewer than 50 answers, or 20 groups, are left to compare on.
 
     Notes
     -----
@@ -104,13 +105,14 @@ def refit(
     >>> from hedgerow.calibration import IdentityMap
     >>> rng = np.random.default_rng(0)
     >>> agree = rng.integers(1, 10, 400)
-    >>> right = rng.random(400) < (agree / 10) ** 3
-    >>> refit(agree, 10 - agree, right, IdentityMap(), rng=rng).is_better
+    >>> refit(agree, 10 - agree, rng.random(400) < (agree / 10) ** 3, IdentityMap(), rng=rng).is_better
     True
     """
     a, b, y = beta_sample(alpha, beta, correct)
-    train, rest = _parts(y.size, train_fraction, drawn)
+    together = np.arange(y.size) if groups is None else np.asarray(groups)
+    train, rest = _parts(y.size, train_fraction, drawn, together)
     fitted = fit_map(kind, a[:train], b[:train], y[:train], **options)
+    how: dict[str, Any] = {"rng": rng, "resamples": resamples, "groups": None if groups is None else together[rest]}
     y = y[rest]
     old, new = apply_map(active, a[rest], b[rest]), apply_map(fitted.map, a[rest], b[rest])
     return Refit(
@@ -118,16 +120,18 @@ def refit(
         n=y.size,
         active={name: METRICS[name](*old, y) for name in COMPARED},
         new={name: METRICS[name](*new, y) for name in COMPARED},
-        difference={name: paired(name, old, new, y, rng=rng, resamples=resamples).difference for name in COMPARED},
+        difference={name: paired(name, old, new, y, **how).difference for name in COMPARED},
     )
 
 
-def _parts(n: int, train_fraction: float, drawn: ArrayLike) -> tuple[int, NDArray[np.intp]]:
+def _parts(n: int, train_fraction: float, drawn: ArrayLike, groups: NDArray[Any]) -> tuple[int, NDArray[np.intp]]:
     """How many answers the fit has, and which of those after them are compared on."""
     if not 0.0 < train_fraction < 1.0:
         raise RangeError(f"train_fraction must be in (0, 1), got {train_fraction!r}")
     train = first_part(n, train_fraction)
-    rest = np.flatnonzero((np.arange(n) >= train) & np.asarray(drawn, dtype=bool))
+    rest = np.flatnonzero(~np.isin(groups, groups[:train]) & np.asarray(drawn, dtype=bool))
     if train == 0 or rest.size < MIN_REST:
         raise NotEnoughData(f"{n} answers leave {rest.size} to compare on; at least {MIN_REST} are needed")
+    if (left := np.unique(groups[rest]).size) < MIN_GROUPS:
+        raise NotEnoughData(f"the {rest.size} to compare on are of {left} answers; at least {MIN_GROUPS} are needed")
     return train, rest

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.calibration.arrays import FloatArray, numbers, sample
-from hedgerow.calibration.errors import NotEnoughData, RangeError
+from hedgerow.calibration.errors import NotEnoughData, RangeError, ShapeError
 
+Indices = NDArray[np.intp]
 Metric = Callable[..., float | FloatArray]
 
 
@@ -87,19 +89,32 @@ def bootstrap_intervals(
     level: float = 0.95,
     resamples: int = 1000,
     on_resample: Callable[[], None] | None = None,
+    groups: ArrayLike | None = None,
 ) -> list[Interval]:
     """As `bootstrap_interval`, for several figures of the same records: all are computed on the same resamples, so that one of them may be the
-    difference of two others.
+    difference of two others. Records of one of `groups`, shape (n,), are drawn together: those that do not stand each for itself.
     """
     require_resampling(level, resamples)
     named = {f"column {i}": numbers(f"column {i}", column) for i, column in enumerate(columns, start=1)}
     arrays = sample(**named)
     estimates = figures(*arrays)
-    values = list(_resampled(figures, arrays, rng, resamples, on_resample or (lambda: None)))
+    draw = lot_of(arrays[0].size, groups)
+    values = list(_resampled(figures, arrays, partial(draw, rng), resamples, on_resample or (lambda: None)))
     if len(values) * 2 < resamples:
         raise NotEnoughData(f"the metric was undefined on {resamples - len(values)} of {resamples} resamples")
     low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
     return [Interval(float(e), float(a), float(b)) for e, a, b in zip(estimates, low, high, strict=True)]
+
+
+def lot_of(n: int, groups: ArrayLike | None = None) -> Callable[[np.random.Generator], Indices]:
+    """What draws the indices of a resample of n records: record by record, or group by group (Davison & Hinkley 1997, section 3.8)."""
+    if groups is None:
+        return lambda rng: rng.integers(0, n, n)
+    _, place = np.unique(np.asarray(groups), return_inverse=True)
+    if place.size != n:
+        raise ShapeError(f"{n} records need {n} groups, got {place.size}")
+    members = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
+    return lambda rng: np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
 
 
 def require_resampling(level: float, resamples: int) -> None:
@@ -113,13 +128,13 @@ def require_resampling(level: float, resamples: int) -> None:
 def _resampled(
     figures: Callable[..., Sequence[float]],
     arrays: Sequence[FloatArray],
-    rng: np.random.Generator,
+    draw: Callable[[], Indices],
     resamples: int,
     on_resample: Callable[[], None],
 ) -> Iterator[Sequence[float]]:
     """The figures on each resample for which they are defined."""
     for _ in range(resamples):
-        chosen = rng.integers(0, arrays[0].size, arrays[0].size)
+        chosen = draw()
         try:
             yield figures(*(array[chosen] for array in arrays))
         except NotEnoughData:  # left out, as `bootstrap_interval` says

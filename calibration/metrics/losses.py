@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.metrics.bootstrap import Interval, require_resampling
+from hedgerow.calibration.metrics.bootstrap import Indices, Interval, require_resampling
 
 Loss = Callable[[ArrayLike, ArrayLike, ArrayLike], FloatArray]
 """Of each answer, from (alpha, beta, correct)."""
@@ -28,6 +28,7 @@ def loss_change(
     level: float = 0.95,
     resamples: int = 200,
     on_resample: Callable[[], None] | None = None,
+    groups: ArrayLike | None = None,
 ) -> tuple[Interval, Interval, Interval]:
     """The mean loss of two confidences of the same answers, and the second minus the first, each with an interval.
 
@@ -47,6 +48,8 @@ def loss_change(
         >= 2.
     on_resample : callable, optional
         Called after each resample.
+    groups : array_like, shape (n,), optional
+        Answers of one group, as claims of one text, are weighed alike.
 
     Raises
     ------
@@ -71,10 +74,10 @@ def loss_change(
     """
     require_resampling(level, resamples)
     losses = _losses(loss, before, after, correct)
-    shape = np.concatenate([np.ones(correct.size), np.full(losses.shape[1] - correct.size, _UNSEEN)])
+    shape, place = _weighed(correct.size, losses.shape[1] - correct.size, groups)
     means = np.empty((resamples, len(losses)))
     for i in range(resamples):
-        weights = rng.standard_gamma(shape)
+        weights = rng.standard_gamma(shape)[place]
         means[i] = losses @ weights / weights.sum()
         if on_resample is not None:
             on_resample()
@@ -84,6 +87,13 @@ def loss_change(
         Interval(float(e), float(min(a, e)), float(max(b, e))) for e, a, b in zip(estimates, low, high, strict=True)
     )
     return one, other, change
+
+
+def _weighed(n: int, unseen: int, groups: ArrayLike | None) -> tuple[FloatArray, Indices]:
+    """How many answers each random weight is worth, and which weight each of the answers, and each outcome that may be unseen, has."""
+    _, place = np.unique(np.arange(n) if groups is None else np.asarray(groups), return_inverse=True)
+    seen = int(place.max()) + 1
+    return np.repeat([1.0, _UNSEEN], [seen, unseen]), np.concatenate([place, seen + np.arange(unseen)])
 
 
 def _losses(

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.calibration.arrays import FloatArray
-from hedgerow.calibration.metrics.bootstrap import Interval, require_resampling
+from hedgerow.calibration.metrics.bootstrap import Interval, lot_of, require_resampling
 
 
 class Residual(Protocol):
@@ -52,6 +52,7 @@ def norm_change(
     level: float = 0.95,
     resamples: int = 200,
     on_resample: Callable[[], None] | None = None,
+    groups: ArrayLike | None = None,
 ) -> tuple[Interval, Interval, Interval]:
     """The errors of two confidences of the same records, and the second minus the first, each with an interval that covers.
 
@@ -60,7 +61,7 @@ def norm_change(
     **Source**: ours. Each estimate lies within its D of the truth (`norm_interval`), so their difference lies within the sum of both, whose quantile
     is taken over the same resamples. The interval is wide: where both confidences err alike, it does not know that they do.
     """
-    distances = _distances([before, after], rng, level, resamples, on_resample)
+    distances = _distances([before, after], rng, level, resamples, on_resample, groups)
     change, reach = after.estimate - before.estimate, float(np.quantile(distances.sum(axis=1), level))
     one, other = (
         _within(residual, float(np.quantile(column, level)))
@@ -79,13 +80,14 @@ def _distances(
     level: float,
     resamples: int,
     on_resample: Callable[[], None] | None,
+    groups: ArrayLike | None = None,
 ) -> FloatArray:
     """How far the residuals of resamples lie, shape (resamples, residuals)."""
     require_resampling(level, resamples)
     distances = np.empty((resamples, len(residuals)))
-    n = residuals[0].n
+    draw = lot_of(residuals[0].n, groups)
     for i in range(resamples):
-        chosen = rng.integers(0, n, n)
+        chosen = draw(rng)
         distances[i] = [residual.distance(chosen) for residual in residuals]
         if on_resample is not None:
             on_resample()

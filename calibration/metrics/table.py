@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -98,6 +99,7 @@ def paired(
     rng: np.random.Generator,
     resamples: int,
     on_resample: Callable[[], None] | None = None,
+    groups: ArrayLike | None = None,
 ) -> Paired:
     """A metric of `METRICS` under two confidences of the same answers.
 
@@ -115,6 +117,8 @@ def paired(
         >= 2.
     on_resample : callable, optional
         Called after each resample (a progress bar, say).
+    groups : array_like, shape (n,), optional
+        Answers of one group, such as the claims of one text, do not stand each for itself and are resampled together.
 
     Raises
     ------
@@ -135,19 +139,16 @@ def paired(
     >>> change.difference.estimate < 0.0, change.beyond_noise
     (True, True)
     """
+    how: dict[str, Any] = {"rng": rng, "resamples": resamples, "on_resample": on_resample, "groups": groups}
     if name in _NORMS:
         old, new = (_NORMS[name](alpha / (alpha + beta), correct) for alpha, beta in (before, after))
-        return Paired(*norm_change(old, new, rng=rng, resamples=resamples, on_resample=on_resample))
+        return Paired(*norm_change(old, new, **how))
     if name in _LOSSES:
-        return Paired(
-            *loss_change(_LOSSES[name], before, after, correct, rng=rng, resamples=resamples, on_resample=on_resample)
-        )
+        return Paired(*loss_change(_LOSSES[name], before, after, correct, **how))
     metric = METRICS[name]
 
     def figures(a: FloatArray, b: FloatArray, new_a: FloatArray, new_b: FloatArray, y: FloatArray) -> list[float]:
         figure, changed = metric(a, b, y), metric(new_a, new_b, y)
         return [figure, changed, changed - figure]
 
-    return Paired(
-        *bootstrap_intervals(figures, *before, *after, correct, rng=rng, resamples=resamples, on_resample=on_resample)
-    )
+    return Paired(*bootstrap_intervals(figures, *before, *after, correct, **how))

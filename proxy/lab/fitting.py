@@ -161,8 +161,8 @@ def refit_route(
     in_use = max(maps.of_route(route, signal).values(), key=lambda active: answers.get(active.version, 0))
     result = refit(
         labelled.raw_alpha[order], labelled.raw_beta[order], labelled.correct[order], in_use.map,
-        kind=kind, train_fraction=train_fraction, drawn=labelled.picked[order] == 0.0, rng=np.random.default_rng(0), signal=signal,
-        model=route.model or "",
+        kind=kind, train_fraction=train_fraction, drawn=labelled.picked[order] == 0.0, rng=np.random.default_rng(0),
+        groups=labelled.asked_at[order] if claims else None, signal=signal, model=route.model or "",
     )  # fmt: skip
     name = version or version_of(result.fitted, kind, route.name, *(["claims"] if claims else []))
     maps.registry.add(name, result.fitted)

@@ -16,6 +16,7 @@ from hedgerow.calibration.metrics.bootstrap import bootstrap_interval
 from hedgerow.calibration.metrics.faithful import cmfg, faithfulness
 from hedgerow.calibration.metrics.ranking import aurc, risk_coverage
 from hedgerow.calibration.metrics.smooth import smooth_ece_at, smooth_ece_interval
+from hedgerow.calibration.metrics.table import paired
 from hedgerow.calibration.refit import refit
 
 
@@ -112,6 +113,36 @@ def test_a_refit_is_compared_on_what_was_drawn_by_lot():
     assert first.difference == second.difference
     with pytest.raises(NotEnoughData, match="at least 50"):
         refit(a, b, y, IdentityMap(), drawn=np.arange(y.size) < y.size // 2 + 40, rng=np.random.default_rng(0))
+
+
+def test_claims_of_one_answer_do_not_stand_each_for_itself():
+    """Twelve claims of an answer, all right or all wrong together: the intervals are those of the answers, not of twelve times as many."""
+    rng = np.random.default_rng(2)
+    agree = np.repeat(rng.integers(1, 10, 200), 12).astype(float)
+    right, of = np.repeat(rng.random(200) < 0.5, 12).astype(float), np.repeat(np.arange(200), 12)
+    before, after = (agree, 10 - agree), (np.full(2400, 5.0), np.full(2400, 5.0))
+    for name in ("expected_brier", "generalised_ece", "ece_equal_width"):
+        alone, together, answers = (
+            paired(name, *columns, rng=np.random.default_rng(0), resamples=300, groups=groups).difference
+            for columns, groups in (
+                ((before, after, right), None),
+                ((before, after, right), of),
+                ([tuple(c[::12] for c in before), tuple(c[::12] for c in after), right[::12]], None),
+            )
+        )
+        width, wide, wanted = (interval.high - interval.low for interval in (alone, together, answers))
+        assert wide == pytest.approx(wanted, rel=0.25), name
+        assert wide > 2.5 * width, name
+
+
+def test_a_refit_on_claims_compares_answers_that_the_fit_has_not_seen():
+    """And wants enough of them."""
+    a, b, y = traffic()
+    of = np.arange(y.size) // 8
+    made = refit(a, b, y, IdentityMap(), groups=of, train_fraction=0.49, rng=np.random.default_rng(0))
+    assert (made.fitted.provenance.n, made.n) == (196, 200)
+    with pytest.raises(NotEnoughData, match="are of 10 answers; at least 20"):
+        refit(a, b, y, IdentityMap(), groups=np.arange(y.size) // 20, rng=np.random.default_rng(0))
 
 
 def test_the_interval_of_a_mean_is_that_of_scipy():
