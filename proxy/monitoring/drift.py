@@ -212,7 +212,9 @@ def _by_regime(drift: Drift, fitted: FittedMap, labelled: Labelled) -> dict[int,
     numbers = [number for number in range(1, regimes_of(fitted) + 1) if (labelled.regime == number).any()]
     for number in numbers:
         here = labelled.regime == number
-        alpha = drift.alpha / 8.0 / len(numbers)
+        alpha = (
+            drift.alpha / 8.0 / regimes_of(fitted)
+        )  # also of those without a verdict yet: a level must not change with what comes in
         nulls = plausible([float(value * here.mean()) for value in known], alpha=alpha) if known else EXACT
         tests[number] = sequential_test(labelled.mean[here], labelled.correct[here], alpha=alpha, nulls=nulls)
     return tests

@@ -287,9 +287,10 @@ def _smooth(betas: tuple[Floats, Floats], correct: Floats) -> float:
 
 
 def _interval(metric: Callable[..., Any], column: Floats) -> Interval:
-    """The estimate from all, its spread from the newest."""
+    """The estimate from all, its spread from the newest: around the estimate, which the newest's own interval may leave out."""
     newest = bootstrap_interval(metric, column[:INTERVAL_ROWS], rng=np.random.default_rng(0), resamples=200)
-    return Interval(float(metric(column)), newest.low, newest.high) if column.size > INTERVAL_ROWS else newest
+    moved = float(metric(column)) - newest.estimate if column.size > INTERVAL_ROWS else 0.0
+    return Interval(newest.estimate + moved, newest.low + moved, newest.high + moved)
 
 
 def _smooth_interval(betas: tuple[Floats, Floats], correct: Floats) -> Interval:

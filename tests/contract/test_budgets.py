@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse
 from hedgerow.proxy.spending import budgets
 from tests.contract.test_costs import PRICED
 from tests.contract.test_failures import rows_of
-from tests.support.keys import new_key
+from tests.support.keys import in_one_day, new_key
 from tests.support.upstream import Upstream, completion, says, sse_response, stream_chunks
 from tests.support.waiting import until
 
@@ -29,6 +29,11 @@ CALL = 7 + 10 * 3
 FEWER = 7 + 5 * 3
 PLAIN = 7 + 3
 """Tokens of an answer that is passed on."""
+
+
+@pytest.fixture(autouse=True)
+def _one_day() -> None:
+    in_one_day()
 
 
 def asked(number: int) -> dict[str, Any]:

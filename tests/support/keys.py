@@ -31,6 +31,12 @@ def on_store(url: str, function: Any, *arguments: Any, **named: Any) -> Any:
         engine.dispose()
 
 
+def in_one_day(needed_s: float = 30.0) -> None:
+    """Wait, if less than that is left of this day (UTC), at whose end budgets begin anew."""
+    if (left := 86_400 - time.time() % 86_400) < needed_s:
+        time.sleep(left + 0.1)
+
+
 def in_one_minute(needed_s: float = 10.0) -> None:
     """Wait, if less than that is left of this minute of the clock."""
     if (left := 60 - time.time() % 60) < needed_s:

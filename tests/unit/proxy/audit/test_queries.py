@@ -168,3 +168,22 @@ def test_an_estimate_needs_enough_verdicts_and_lies_in_its_interval(connection: 
     assert line.fd.low <= line.fd.estimate <= line.fd.high
     assert line.smooth_ece.low <= line.smooth_ece.estimate <= line.smooth_ece.high
     assert line.smooth_ece.estimate == pytest.approx(0.4, abs=1e-3)  # always right at a mean of 0.6
+
+
+def test_the_interval_of_a_mean_over_more_than_it_is_computed_from_holds_the_mean(
+    connection: sa.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest verdicts surprised less than those before them: their own interval leaves out the mean over all."""
+    monkeypatch.setattr(figures, "INTERVAL_ROWS", 40)
+    for number in range(100):
+        name, fd = f"y{number}", (0.2 if number < 40 else 1.2) + number % 2 / 10
+        connection.execute(sa.insert(answers).values(**row(name, number / 100)))
+        connection.execute(
+            sa.insert(verdicts).values(
+                answer_id=name, created_at=NOW, source="client", correct=1.0, fd=fd, fd_raw=fd, current=True
+            )
+        )
+    labelled = queries.labelled(connection, Period(NOW - 0.995 * DAY, NOW))
+    fd = figures.route_figures(None, [], labelled, figures.buckets_of("24h", NOW, None)).fd
+    assert fd is not None
+    assert fd.low < fd.estimate < fd.high < fd.low + 0.2

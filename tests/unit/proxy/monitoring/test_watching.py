@@ -224,8 +224,11 @@ def test_a_map_of_one_model_is_watched(tmp_path: Path) -> None:
     assert (health.status, health.map_id, health.alarms) == ("yellow", "one", ("outcomes",))
 
 
-def test_a_map_that_reads_questions_is_watched_regime_by_regime(tmp_path: Path) -> None:
-    """A regime that goes wrong is named, though all verdicts together hardly show it; a right one raises nothing."""
+@pytest.mark.parametrize("shares", [[0.6, 0.2, 0.2], [0.8, 0.2, 0.0]])
+def test_a_map_that_reads_questions_is_watched_regime_by_regime(tmp_path: Path, shares: list[float]) -> None:
+    """A regime that goes wrong is named, though all verdicts together hardly show it; a right one raises nothing. Its level is its share of what all
+    regimes of the map have, whichever of them have verdicts by now.
+    """
     packed_centre = packed(np.zeros(3))
     base = PlattMap(1.0, 0.0)
     local = LocalMap(
@@ -238,7 +241,7 @@ def test_a_map_that_reads_questions_is_watched_regime_by_regime(tmp_path: Path) 
     registry.activate("reads", route="test")
     rng = np.random.default_rng(3)
     agree = rng.integers(3, 10, 2400)
-    regime = rng.choice([0, 1, 2], 2400, p=[0.6, 0.2, 0.2])
+    regime = rng.choice([0, 1, 2], 2400, p=shares)
     correct = (rng.random(2400) < np.where(regime == 1, 0.1, agree / 10)).astype(float)
 
     async def work() -> None:
@@ -254,3 +257,7 @@ def test_a_map_that_reads_questions_is_watched_regime_by_regime(tmp_path: Path) 
     assert "outcomes of regime 1" in health.alarms
     assert "outcomes of regime 2" not in health.alarms
     assert any("wrong on questions of its regime 1" in reason for reason in health.reasons)
+    engine = open_engine(settings.audit)
+    (threshold,) = (alarm.threshold for alarm in read_alarms(engine) if alarm.kind == "outcomes of regime 1")
+    engine.dispose()
+    assert threshold == pytest.approx(np.log(8.0 * 2.0 / 0.01))
