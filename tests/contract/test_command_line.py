@@ -101,6 +101,22 @@ def test_a_build_that_breaks_off_goes_on_from_its_records(config: Path, upstream
     assert "line 1" in run(*words).stderr
 
 
+def test_a_record_that_was_cut_off_is_asked_again(config: Path, upstream: Upstream, tmp_path: Path) -> None:
+    """A process that is killed leaves half a line, in the middle of a letter perhaps. The next run asks for it again, and the one after it nothing."""
+    phrases, out = tmp_path / "phrases.txt", tmp_path / "mine.json"
+    phrases.write_text("possibly\n")
+    upstream.default = writes_and_scores
+    words = ["lexicon", "build", out, "-c", config, "--phrases", phrases, "--sentences", 2, "--passes", 1, "--yes"]
+    assert run(*words).exit_code == 0
+    records, calls = out.with_suffix(".records.jsonl"), len(upstream.calls)
+    whole = records.read_bytes()
+    records.write_bytes(whole[: whole[:-1].rfind(b"\n") + 10] + "é".encode()[:1])
+    assert run(*words).exit_code == 0
+    assert (len(upstream.calls), records.read_bytes().count(b"\n")) == (calls + 1, 4)
+    again = run(*words)
+    assert (again.exit_code, len(upstream.calls)) == (0, calls + 1), again.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -29,6 +29,9 @@ from hedgerow.proxy.types import Json
 
 T = TypeVar("T")
 
+MAX_NOTE = 2000
+"""Characters of a note, as `POST /v1/feedback` takes them."""
+
 
 class _Refused(ValueError):
     """Why a line cannot be used."""
@@ -166,6 +169,8 @@ def _verdict(row: Any, source: str, actor: str | None) -> Verdict:
     name, note = row.get("id"), row.get("note")
     if not (isinstance(name, str) and name):
         raise _Refused("'id' is missing")
+    if note is not None and not (isinstance(note, str) and len(note) <= MAX_NOTE and "\0" not in note):
+        raise _Refused(f"'note': expected a text of at most {MAX_NOTE:,} characters")
     correct, claim = _correct(row.get("correct")), _claim(row.get("claim"))
     return Verdict(name, correct, kind="import", source=source, actor=actor, note=note or None, claim=claim)
 

@@ -292,6 +292,18 @@ def test_a_packed_file_without_faults_ends_with_0(config: Path, tmp_path: Path) 
     assert "2 verdicts recorded, 0 known already, 0 lines at fault" in run(config, "audit", "import", file).stdout
 
 
+def test_a_note_that_is_no_text_costs_its_line_alone(config: Path, tmp_path: Path) -> None:
+    """The store refused the whole batch, in its own words."""
+    names = filled(config, 3, judged=False)
+    file = tmp_path / "verdicts.jsonl"
+    notes = [{"why": "long ago"}, "x" * 2001, "checked"]
+    rows = [json.dumps({"id": name, "correct": True, "note": note}) for name, note in zip(names, notes, strict=True)]
+    file.write_text("\n".join(rows))
+    done = run(config, "audit", "import", file, code=1)
+    assert "1 verdicts recorded, 0 known already, 2 lines at fault" in done.stdout
+    assert "line 1: 'note': expected a text of at most 2,000 characters" in done.stderr
+
+
 def test_a_long_file_is_imported_in_full(config: Path, tmp_path: Path) -> None:
     """More lines than are written at once."""
     names = filled(config, MAX_VERDICTS + 3, judged=False)
