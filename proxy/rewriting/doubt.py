@@ -62,6 +62,8 @@ _CLAUSES = (
 )
 """What a speaker says of an answer's certainty in a clause of its own."""
 _CLAUSE = f"(?:{'|'.join(_CLAUSES)})"
+_NOT_FAMILIAR = rf"i am not (?:\w+ )?(?:familiar with|aware of) {_THING}"
+"""The same before "but" alone: by itself, that somebody is not aware of a thing may be the answer."""
 _ABOUT = word_set(
     "least go visit rely act buy decide one two either neither both another other official reliable primary original independent website page site documentation docs notes release reference "
     "rate rates price prices hours address location locations class category spelling weight height length age distance count title author "
@@ -90,7 +92,7 @@ def _caveats() -> _Caveats:
     """Compiled when it is first needed: it takes a tenth of a second, which no start should wait for."""
     return _Caveats(
         whole=re.compile(rf"(?:{_LINK} )?{_CLAUSE}(?: (?:{_LINK} )?{_CLAUSE})*(?: though| however| at least| here)*"),
-        opening=re.compile(rf"(?:\S+ ){{0,2}}?(?P<caveat>{_CLAUSE} but )(?=\S)"),
+        opening=re.compile(rf"(?:\S+ ){{0,2}}?(?P<caveat>(?:{_CLAUSE}|{_NOT_FAMILIAR}) but )(?=\S)"),
         closing=re.compile(rf"(?:though|although|but|however) {_CLAUSE}(?: {_LINK} {_CLAUSE})*$"),
     )
 

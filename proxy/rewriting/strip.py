@@ -29,7 +29,7 @@ _CANNOT = r"I (?:can't|cannot|could not|couldn't)"
 
 _BEFORE_BUT = (
     rf"{_I_AM} {_DEGREE}{_SURE}{_ABOUT}",
-    rf"{_I_AM} not (?:\w+ )?(?:familiar|aware)[^,.;]{0, 60}",
+    rf"{_I_AM} not (?:\w+ )?(?:familiar|aware)[^,.;]{{0,60}}",
     r"I (?:do not|don't) (?:really |actually )?know(?: for (?:sure|certain))?(?: the exact \w+)?",
     rf"{_CANNOT} (?:be {_DEGREE}{_SURE}|verify this|confirm this|say for (?:sure|certain))",
     r"I (?:could|may|might) be (?:wrong|mistaken)",

@@ -166,3 +166,26 @@ def test_a_sure_answer_stands(mean: float) -> None:
     target = Beta.from_mean(mean, 10)
     done = reworded(RewriteRequest("", "It was Paris.", target, Choice.of(load()).nearest(target, 5)))
     assert (done.text, done.status, done.hedge) == ("It was Paris.", "plain", "no-hedge")
+
+
+@pytest.mark.parametrize(
+    ("draft", "claim"),
+    [
+        ("I'm not familiar with the details, but it was Pinter.", "it was Pinter"),
+        ("I'm not very familiar with this actor, but he was born in 1950.", "born in 1950"),
+        ("I am not aware of the exact year, but it was built in 1920.", "built in 1920"),
+    ],
+)
+def test_what_a_not_familiar_answer_says_is_hedged_and_not_its_beginning(draft: str, claim: str) -> None:
+    """It was "I'm, unless I am mistaken, not very familiar with this actor, but he was born in 1950."."""
+    done = reworded(request_for(draft, 0.65))
+    assert (done.status, done.rewriter) == ("hedged", "template")
+    assert claim in done.text
+    assert "familiar" not in done.text
+    assert "aware" not in done.text
+
+
+def test_that_nothing_is_known_of_a_thing_is_not_taken_out() -> None:
+    """Without "but" and what follows it, it is the answer."""
+    draft = "I am not aware of any film of that name."
+    assert reworded(request_for(draft, 0.65)).text == draft
