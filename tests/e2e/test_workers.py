@@ -98,7 +98,7 @@ def test_workers_are_replaced_reloaded_and_stopped_together(running: Running) ->
     running.until(lambda: running.lines('"address":"') == 3)
     assert killed not in running.workers()
     assert len(running.workers()) == 2
-    assert running.lines("worker_ended") == 1
+    assert running.lines('"event":"worker_ended","level":"error"') == 1
     assert httpx.get(f"{running.address}/health", timeout=30).status_code == 200
 
     running.supervisor.send_signal(signal.SIGHUP)

@@ -51,6 +51,8 @@ def serve(
         settings = settings.model_copy(update={"server": settings.server.model_copy(update={"port": port})})
     if settings.asks_itself is not None:
         stop(settings.asks_itself, FAILED)
+    give_back()
+    set_up_logging(settings.log)
     with _listen(settings.server.host, settings.server.port) if fd is None else socket.socket(fileno=fd) as listener:
         if workers > 1:
             raise typer.Exit(supervise(config, listener, workers))
@@ -67,8 +69,6 @@ def _report_ready(fd: int | None) -> Callable[[], None]:
 
 
 def _serve(settings: Settings, config: Path, listener: socket.socket, on_ready: Callable[[], None]) -> None:
-    give_back()
-    set_up_logging(settings.log)
     address = "http://{}:{}".format(*listener.getsockname()[:2])
     edge = application(settings, address, config, on_ready)
     options = uvicorn.Config(
