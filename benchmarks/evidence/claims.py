@@ -128,9 +128,9 @@ def precision_recall(values: np.ndarray, correct: np.ndarray) -> float:
     return float((precision * wrong).sum() / wrong.sum())
 
 
-def passages(of: Measured) -> Estimate:
-    """Pearson correlation of mean doubt, as `hedgerow claims` prints it, and mean wrongness, passage by passage."""
+def passages(of: Measured, wrongness: np.ndarray) -> Estimate:
+    """Pearson correlation of mean doubt, as `hedgerow claims` prints it, and mean wrongness of a passage's sentences, passage by passage."""
     names = list(dict.fromkeys(of.prompt))
     doubt = np.array([1.0 - of.raw[of.prompt == name].mean() for name in names])
-    wrong = np.array([of.wrongness[of.prompt == name].mean() for name in names])
+    wrong = np.array([wrongness[of.prompt == name].mean() for name in names])
     return bootstrap([len(names)], lambda drawn: float(np.corrcoef(doubt[drawn[0]], wrong[drawn[0]])[0, 1]), RESAMPLES)

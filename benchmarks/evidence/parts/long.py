@@ -352,7 +352,7 @@ def _wikibio_goals(wikibio: Measured) -> list[Goal]:
     area = by_prompt(wikibio.raw, wikibio.correct, wikibio.prompt, precision_recall)
     return [
         _at_least(f"WikiBio, wrong sentences: AUC-PR >= .93 {with_judge}", area, 0.93),
-        _at_least(f"WikiBio, by passage: Pearson >= .78 {with_judge}", passages(wikibio), 0.78),
+        _at_least(f"WikiBio, by passage: Pearson >= .78 {with_judge}", passages(wikibio, wikibio.wrongness), 0.78),
     ]
 
 
@@ -395,7 +395,8 @@ sight, so that the figures are slightly kind. Intervals draw prompts. *Share of 
 {claims_table(measured)}
 
 Wrong sentences of WikiBio (AUC-PR, chance {1 - measured[-1].correct.mean():.2f}): {by_prompt(measured[-1].raw, measured[-1].correct, measured[-1].prompt, precision_recall)};
-passage by passage, Pearson of mean doubt and mean wrongness {passages(measured[-1])}.
+passage by passage, Pearson of mean doubt and mean wrongness {passages(measured[-1], measured[-1].wrongness)}, a small inaccuracy counted as half a wrong sentence;
+{passages(measured[-1], 1.0 - measured[-1].correct)} where it counts as wrong, as it does in every other figure here and in the fit.
 
 ### With the shipped judge
 
