@@ -63,7 +63,10 @@ class Reason(_Code):
     )
     NESTED_TOO_DEEP = "nested_too_deep", "The request's JSON is nested deeper than can be sent again."
     UNREADABLE_REQUEST = "unreadable_request", "The request has a form that is not read here; the upstream judges it."
-    NOT_A_CLAIM = "not_a_claim", "Nothing is asked that could be right or wrong (a greeting, an opinion, a poem)."
+    NOT_A_CLAIM = (
+        "not_a_claim",
+        "Nothing is asked that could be right or wrong (an empty message, a greeting, an opinion, a poem).",
+    )
     # passed: read from the answers
     TOO_LONG = (
         "too_long",

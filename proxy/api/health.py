@@ -27,7 +27,7 @@ STORE_TIMEOUT_S = 2.0
 async def health(request: Request) -> Response:
     """Whether the process answers, and what is not as it should be: `problem` says why the newest configuration is not in use,
     `maps` which routes are uncalibrated because their map is missing or damaged, `promises` which have no certificate for what they promise, `background` which work beside the requests failed since
-    the start; `upstreams` whose circuit is open or half-open; `degraded` is there while a map is unusable, a circuit not closed or a failure recent; `judge` says who reads the claims of long answers.
+    the start; `upstreams` whose circuit is open or half-open; `store` that rows wait for it, or are refused; `degraded` is there while any of these lasts, of failures while one is recent; `judge` says who reads the claims of long answers.
     """
     reloader, services = _reloader(request), _services(request)
     background = reloader.services.background
@@ -43,7 +43,9 @@ async def health(request: Request) -> Response:
     }
     if failing := {name: state for name, state in circuits.items() if state != "closed"}:
         report["upstreams"] = failing
-    if background.degraded or reloader.map_problems or failing:
+    if down := reloader.audit.down:
+        report["store"] = "down"
+    if background.degraded or reloader.problem or reloader.map_problems or failing or missing or down:
         report["degraded"] = True
     if background.failures:
         report["background"] = background.report()

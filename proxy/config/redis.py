@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 1.0
 """Longest wait for an answer."""
+DOWN_S = 1.0
+"""Seconds for which a server that gave no answer is not asked again: requests do not wait for it one after the other."""
 
 
 def redis_client(section: str, url: str) -> Redis:

@@ -54,7 +54,17 @@ def skip_reason(job: Job) -> Reason | None:
 
 def unasked_reason(job: Job) -> Reason | None:
     """`not_a_claim` where nothing is asked that could be right or wrong, and the route asks for that."""
-    return Reason.NOT_A_CLAIM if job.route.claims_only and not asks_for_claim(job.question) else None
+    if not job.route.claims_only:
+        return None
+    return Reason.NOT_A_CLAIM if says_nothing(job.chat) or not asks_for_claim(job.question) else None
+
+
+def says_nothing(chat: Json) -> bool:
+    """Whether the user's last message is empty. Where the user has none, the other messages may ask; a picture says something."""
+    content = next((m.get("content") for m in reversed(chat.get("messages") or ()) if m["role"] == "user"), "?")
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
+    texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+    return len(texts) == len(parts) and not any(isinstance(text, str) and text.strip() for text in texts)
 
 
 def measures_calls(job: Job) -> bool:

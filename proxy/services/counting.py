@@ -15,14 +15,12 @@ from typing import Any, Protocol
 import structlog
 
 from hedgerow.proxy.config.access import Counting
-from hedgerow.proxy.config.redis import redis_client
+from hedgerow.proxy.config.redis import DOWN_S, redis_client
 
 log = structlog.get_logger(__name__)
 
 LEASE_S = 900
 """Redis: seconds after which a place that was never given back (its process died) is free again."""
-DOWN_S = 1.0
-"""Redis: seconds for which a server that did not answer is not asked again."""
 MOST_OWED = 1000
 """Redis: most places that are given back when the server answers again, the oldest; others are free again after `LEASE_S`."""
 

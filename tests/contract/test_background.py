@@ -120,7 +120,8 @@ def test_a_file_that_cannot_be_used_changes_nothing(upstream: Upstream, tmp_path
         for name, broken in BROKEN.items():
             text = broken if isinstance(broken, str) else yaml.safe_dump(good | broken)
             config.write_text(text.replace("empty.yaml", str(tmp_path / "empty.yaml")))
-            until(lambda: "problem" in httpx.get(f"{address}/health").json())
+            health = until(lambda: httpx.get(f"{address}/health").json(), lambda health: "problem" in health)
+            assert health["degraded"] is True, name
             reply = httpx.post(address + CHAT, json={"model": "m", "messages": ASK})
             assert (reply.status_code, "hedgerow" in reply.json()) == (200, True), name
             config.write_text(yaml.safe_dump(good))

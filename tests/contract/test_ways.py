@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 
 from tests.contract.test_failures import rows_of
 from tests.contract.test_pages import csrf_of, lines_of
+from tests.support.responses import responds
 from tests.support.upstream import Upstream, completion, says, sse_response, stream_chunks
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
@@ -230,3 +231,29 @@ def test_events_are_the_same_however_a_stream_is_cut(size: int) -> None:
     events = [event for i in range(0, len(stream), size) for event in reader.feed(stream[i : i + size])]
     assert b"".join(events) == stream
     assert [data_of(event) for event in events] == [b'{"a": 1}', b"", b'{"b": 2}', b"x\ny"]
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/chat/completions", {"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": " "}]}),
+        ("/chat/completions", {"messages": [{"role": "user", "content": [{"type": "text", "text": ""}]}]}),
+        ("/chat/completions", {"messages": [{"role": "user", "content": []}]}),
+        ("/responses", {"input": ""}),
+    ],
+)  # fmt: skip
+def test_an_empty_message_asks_nothing(serve: Any, upstream: Upstream, path: str, asked: dict[str, Any]) -> None:
+    """Ten answers to nothing differ, and would look like one that is most probably wrong: the model's own goes on, without a confidence."""
+    answers = ("Paris.", "Berlin.", "Rome.", "Madrid.")
+    upstream.default = responds(*answers) if path == "/responses" else says(*answers)
+    reply = httpx.post(f"{serve()}/v1{path}", json={"model": "m"} | asked, timeout=60)
+    seen = {name: reply.headers.get(f"x-hedgerow-{name}") for name in ("status", "reason", "confidence")}
+    assert seen == {"status": "passed", "reason": "not_a_claim", "confidence": None}
+    assert len(upstream.calls) == 1
+
+
+def test_a_system_message_alone_may_ask(serve: Any, upstream: Upstream) -> None:
+    """Some clients put the whole question there."""
+    upstream.default = says("Paris.", "Berlin.", "Paris.", "Paris.")
+    body = {"model": "m", "messages": [{"role": "system", "content": "What is the capital of France?"}]}
+    assert httpx.post(f"{serve()}/v1/chat/completions", json=body, timeout=60).json()["hedgerow"]["status"] == "hedged"

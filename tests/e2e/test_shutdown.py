@@ -105,9 +105,11 @@ def start(tmp_path: Path, upstream: Upstream, mode: str) -> tuple[subprocess.Pop
 
 
 def is_refused(address: str) -> bool:
-    """Whether no new connection is taken."""
+    """Whether no new connection is taken: refused at once, not left without an answer."""
     try:
         httpx.get(f"{address}/health", timeout=1)
-    except httpx.HTTPError:
+    except httpx.ConnectError:
         return True
+    except httpx.HTTPError:
+        pass
     return False

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,11 +20,12 @@ import httpx
 import pytest
 import sqlalchemy as sa
 import yaml
+from starlette.responses import JSONResponse
 
 from hedgerow.proxy.cli.serving.workers import SHORT_LIFE_S
 from tests.e2e.test_shutdown import ASK, is_refused
 from tests.support.servers import serving
-from tests.support.upstream import Upstream, says
+from tests.support.upstream import Upstream, completion, says
 from tests.support.waiting import address_of, until
 
 ROOT = Path(__file__).parent.parent.parent
@@ -111,15 +114,40 @@ def test_workers_are_replaced_reloaded_and_stopped_together(running: Running) ->
     assert not any(Path(f"/proc/{pid}").exists() for pid in last)
 
 
-def test_a_process_that_ends_at_once_ends_the_command(running: Running) -> None:
-    """A process that cannot live is not started over and over: the command ends, and not with 0."""
+def test_a_successor_that_cannot_start_takes_nobody_along(running: Running) -> None:
+    """The file was broken meanwhile: the other process serves on, successors are tried again, and only with the last process the command ends,
+    not with 0."""
     time.sleep(SHORT_LIFE_S)
-    before = running.workers()
-    os.kill(max(before), signal.SIGKILL)
-    running.until(lambda: bool(running.workers() - before))
-    os.kill((running.workers() - before).pop(), signal.SIGKILL)
+    (running.log.parent / "config.yaml").write_text("routes: 5")
+    first, second = running.workers()
+    os.kill(first, signal.SIGKILL)
+    running.until(lambda: running.lines('"worker_ended"') == 3)
+    assert httpx.get(f"{running.address}/health", timeout=30).status_code == 200
+    os.kill(second, signal.SIGKILL)
     assert running.supervisor.wait(timeout=60) != 0
     until(lambda: is_refused(running.address))
+
+
+def test_a_stopped_command_takes_no_new_connections(upstream: Upstream, tmp_path: Path) -> None:
+    """While a request is answered that was there before: whoever comes later is refused at once instead of waiting for nobody."""
+    asked, released = threading.Event(), threading.Event()
+
+    async def held(_request: Any, _body: Any) -> JSONResponse:
+        asked.set()
+        await asyncio.to_thread(released.wait, 60)
+        return JSONResponse(completion("Canberra."))
+
+    upstream.default = held
+    with serving(upstream) as behind, serving_with(2, tmp_path, behind) as running, ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(httpx.post, f"{running.address}/v1/chat/completions", json=ASK, timeout=90)
+        assert asked.wait(90)
+        running.supervisor.terminate()
+        try:
+            until(lambda: is_refused(running.address))
+            assert not answer.done()
+        finally:
+            released.set()
+        assert answer.result().status_code == 200
 
 
 def test_a_scrape_of_any_worker_counts_the_requests_of_all(tmp_path: Path) -> None:

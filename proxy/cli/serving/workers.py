@@ -19,15 +19,18 @@ log = structlog.get_logger(__name__)
 
 LOOK_S = 0.2
 SHORT_LIFE_S = 5.0
-"""A process that ends sooner cannot work at all: starting it again would not help."""
+"""A process that ends sooner could not start: the next one waits, and longer each time."""
+LONGEST_PAUSE_S = 60.0
+"""Longest that a successor waits, while others serve."""
 
 
 def supervise(config: Path, listener: socket.socket, count: int) -> int:
     """Serve with `count` processes until stopped; one that dies is replaced. The first one starts alone, so that what keeps all of
-    them from starting is said once. Their metrics lie in one folder, so that a scrape of any of them tells of all.
+    them from starting is said once. A successor that cannot start (the store is down) is tried again as long as another process serves.
+    Their metrics lie in one folder, so that a scrape of any of them tells of all.
 
     Returns:
-        Exit status: 0, or that of a process that ended as soon as it began.
+        Exit status: 0, or that of the last process, where it ended as soon as it began.
     """
     with tempfile.TemporaryDirectory(prefix="hedgerow-metrics-") as metrics:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics
@@ -36,7 +39,7 @@ def supervise(config: Path, listener: socket.socket, count: int) -> int:
 
 def _keep_running(config: Path, listener: socket.socket, count: int) -> int:
     running: dict[subprocess.Popen[bytes], float] = {}
-    stopping = False
+    stopping, failures, not_before = False, 0, 0.0
 
     def stop(*_: object) -> None:
         nonlocal stopping
@@ -60,14 +63,20 @@ def _keep_running(config: Path, listener: socket.socket, count: int) -> int:
             for process in [process for process in running if process.poll() is not None]:
                 lived = time.monotonic() - running.pop(process)
                 mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
-                if lived < SHORT_LIFE_S:
+                if lived < SHORT_LIFE_S and not running:
                     return process.returncode or 1
-                log.error("worker_ended", pid=process.pid, status=process.returncode, lived_s=round(lived, 1))
-            while len(running) < count:
+                failures = failures + 1 if lived < SHORT_LIFE_S else 0
+                pause = min(LONGEST_PAUSE_S, 2.0**failures) if failures else 0.0
+                not_before = time.monotonic() + pause
+                log.error(
+                    "worker_ended", pid=process.pid, status=process.returncode, lived_s=round(lived, 1), next_in_s=pause
+                )
+            while len(running) < count and time.monotonic() >= not_before:
                 running[_start(config, listener)[0]] = time.monotonic()
             time.sleep(LOOK_S)
         return 0
     finally:
+        listener.close()  # or the system would take new connections that nobody answers
         for process in running:
             process.terminate()
         for process in running:

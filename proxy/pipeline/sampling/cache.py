@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import orjson
 import structlog
 
-from hedgerow.proxy.config.redis import redis_client
+from hedgerow.proxy.config.redis import DOWN_S, redis_client
 from hedgerow.proxy.types import Completion, Json
 
 log = structlog.get_logger(__name__)
@@ -76,22 +76,27 @@ class RedisCache:
 
         self._unreachable = (RedisError, OSError)
         self._ttl_ms = _ms(ttl_s)
+        self._down_until = 0.0
 
     async def get(self, key: str) -> list[Json] | None:
         """The set, if it is there; a store that cannot be reached has none."""
+        if self._is_down:
+            return None
         try:
             data = await self._redis.get(f"{_PLACE}{key}")
         except self._unreachable as error:
-            log.warning("sample_cache_unreachable", error=type(error).__name__)
+            self._go_down(error)
             return None
         return _loaded(data) if data is not None else None
 
     async def put(self, key: str, answers: list[Json]) -> None:
         """Keep a set, if the store can be reached."""
+        if self._is_down:
+            return
         try:
             await self._redis.set(f"{_PLACE}{key}", _dumped(answers), px=self._ttl_ms)
         except self._unreachable as error:
-            log.warning("sample_cache_unreachable", error=type(error).__name__)
+            self._go_down(error)
 
     @contextlib.asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[list[Json] | None]:
@@ -102,14 +107,14 @@ class RedisCache:
         """
         lock, mine, data = f"{_DRAWING}{key}", None, None
         try:
-            mine = await self._redis.set(lock, b"", nx=True, px=_ms(DRAWING_S))
-            while True:  # even who may draw looks: the set may have come since it was missed
+            mine = None if self._is_down else await self._redis.set(lock, b"", nx=True, px=_ms(DRAWING_S))
+            while not self._is_down:  # even who may draw looks: the set may have come since it was missed
                 data, drawing = await self._redis.mget(f"{_PLACE}{key}", lock)
                 if mine or data is not None or drawing is None:
                     break
                 await asyncio.sleep(POLL_S)
         except self._unreachable as error:
-            log.warning("sample_cache_unreachable", error=type(error).__name__)
+            self._go_down(error)
         keeping = asyncio.ensure_future(self._keep(lock)) if mine else None
         try:
             yield _loaded(data) if data is not None else None
@@ -118,6 +123,16 @@ class RedisCache:
                 keeping.cancel()
                 await asyncio.wait({keeping})
                 await self._end(lock)
+
+    @property
+    def _is_down(self) -> bool:
+        """Whether the server did not answer a moment ago: nobody waits for it then."""
+        return time.monotonic() < self._down_until
+
+    def _go_down(self, error: Exception) -> None:
+        if not self._is_down:  # one line, however many were waiting
+            log.warning("sample_cache_unreachable", error=type(error).__name__)
+        self._down_until = time.monotonic() + DOWN_S
 
     async def _keep(self, lock: str) -> None:
         """Show others again and again that the set is being drawn."""
