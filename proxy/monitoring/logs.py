@@ -65,22 +65,29 @@ def _on_terminal(out: TextIO, info: Any) -> None:
     out.write("\n" + without_words(info))
 
 
-def set_up_logging(settings: Log) -> None:
-    """Configure structlog: JSON lines on standard error, or coloured ones on a terminal."""
-    json = settings.format == "json" or (settings.format == "auto" and not sys.stderr.isatty())
-    if json:
-        processors: list[Any] = [_json_line]
-        factory: Any = _Gathered(sys.stderr.buffer).logger
-    else:
-        processors = [
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.dev.ConsoleRenderer(exception_formatter=_on_terminal),
-            _redact_shown,
-        ]
-        factory = structlog.WriteLoggerFactory(sys.stderr)
+def _for_people(colours: bool) -> list[Any]:
+    """What makes an event a line that people read."""
+    return [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=_on_terminal),
+        _redact_shown,
+    ]
+
+
+def log_beside_results() -> None:
+    """Configure structlog for a command: lines for people on standard error. Standard output has its results, which programs read."""
     structlog.configure(
-        processors=processors,
+        processors=_for_people(sys.stderr.isatty()), logger_factory=structlog.WriteLoggerFactory(sys.stderr)
+    )
+
+
+def set_up_logging(settings: Log) -> None:
+    """Configure structlog for the proxy: JSON lines on standard error, or coloured ones on a terminal."""
+    json = settings.format == "json" or (settings.format == "auto" and not sys.stderr.isatty())
+    factory = _Gathered(sys.stderr.buffer).logger if json else structlog.WriteLoggerFactory(sys.stderr)
+    structlog.configure(
+        processors=[_json_line] if json else _for_people(colours=True),
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, settings.level.upper())),
         logger_factory=factory,
         cache_logger_on_first_use=True,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -230,3 +232,16 @@ def test_a_dead_upstream_is_one_sentence(config: Path, upstream: Upstream) -> No
     assert done.exit_code == 1
     assert done.stderr.strip()
     assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_log_lines_stand_beside_the_results_of_a_command(config: Path, upstream: Upstream) -> None:
+    """Programs read standard output: what is logged on the way there is on standard error, without colours in a file."""
+    settings = yaml.safe_load(config.read_text())
+    settings["upstreams"]["scripted"]["retries"] = 1
+    config.write_text(yaml.safe_dump(settings))
+    upstream.default = fails(503, {"error": {"message": "overloaded"}})
+    command = [sys.executable, "-m", "hedgerow.proxy.cli", "ask", "Who wrote The Caretaker?", "-c", str(config)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "[warning  ] upstream_retry" in done.stderr
+    assert "\x1b[" not in done.stderr

@@ -7,12 +7,14 @@ from pathlib import Path
 from hedgerow.proxy.cli.shared.messages import stop
 from hedgerow.proxy.config import Route, Settings, load_known
 from hedgerow.proxy.errors import ConfigError
+from hedgerow.proxy.monitoring.logs import log_beside_results
 
 
 def configuration(path: Path) -> Settings:
     """The settings in a file; where they cannot be used, one line a fault, and the end. A variable of the environment that is not set is an error
-    only where its value is used.
+    only where its value is used. From here on what happens is logged beside the command's results, not among them.
     """
+    log_beside_results()
     try:
         return load_known(path)[0]
     except ConfigError as error:
