@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.support.upstream import Upstream, completion, says
-from tests.unit.proxy.test_audit_summary import run
+from tests.unit.proxy.cli.audit.test_summary import run
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
 UNSURE = ("Canberra.", "Sydney.", "Canberra.", "Melbourne.", "Canberra.")

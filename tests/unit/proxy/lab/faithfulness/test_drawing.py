@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.support.upstream import Upstream, fails, says
-from tests.unit.proxy.lab.faithfulness.test_command import run, write
+from tests.unit.proxy.cli.lab.test_faithfulness import run, write
 
 N = 3
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from hedgerow.proxy.cli import app
 from tests.support.traffic import ask, fill, judge
 from tests.support.upstream import Upstream
-from tests.unit.proxy.test_audit_summary import config_of
+from tests.unit.proxy.cli.audit.test_summary import config_of
 
 
 def run(folder: Path, *arguments: object, code: int = 0) -> Any:
