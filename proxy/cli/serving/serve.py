@@ -55,7 +55,6 @@ def serve(
     set_up_logging(settings.log)
     with _listen(settings.server.host, settings.server.port) if fd is None else socket.socket(fileno=fd) as listener:
         if workers > 1:
-            set_up_logging(settings.log)
             raise typer.Exit(supervise(config, listener, workers))
         _serve(settings, config, listener, _report_ready(ready_fd))
 
