@@ -189,7 +189,19 @@ def _exported(select: Any, route: str | None, since: float) -> Any:
 
 _NOT_EXPORTED = {"story", "claims", "promised", "user_hash", "salt", "digest", "writer", "seq", "previous", "hash"}
 """Columns that only the store needs, or that name a user."""
-_VERDICT_COLUMNS = ("kind", "source", "actor", "fd_raw", "fd", "fd_perceived", "brier_raw", "brier", "nll_raw", "nll")
+_VERDICT_COLUMNS = (
+    "kind",
+    "source",
+    "actor",
+    "propensity",
+    "fd_raw",
+    "fd",
+    "fd_perceived",
+    "brier_raw",
+    "brier",
+    "nll_raw",
+    "nll",
+)
 _EXPORTED = [
     *(column for column in answers.c if column.name not in _NOT_EXPORTED),
     sa.case((verdicts.c.fd.is_not(None), verdicts.c.correct), else_=None).label("correct"),

@@ -29,9 +29,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "cluster_ids": ("cluster_ids", "semantic_ids"),
     "id": ("id",),
     "dataset": ("dataset",),
+    "propensity": ("propensity",),
 }
 """Under which names a row may hold each part, in upper or lower case. The first that holds something is taken."""
-_NUMBERS = ("confidence", "alpha", "beta", "raw_alpha", "raw_beta")
+_NUMBERS = ("confidence", "alpha", "beta", "raw_alpha", "raw_beta", "propensity")
 _LISTS = ("samples", "gold", "wrong", "choices", "cluster_ids", "counts")
 _NUMBERED = re.compile(r"(?:sample|response|generation|completion)[_ ]?(\d{1,4})", re.IGNORECASE)
 _LONGEST = 1_000_000

@@ -48,6 +48,7 @@ class Records:
         stated: rows that gave one number as their confidence.
         most_samples: answers in the row that has most; 0 where all rows were measured already.
         graded_by: the fields whose right answers graded rows without a label.
+        picked: whether the review queue picked the answer for its confidence, shape (n,).
         measured_by: for a signal that is itself learned from outcomes, the columns of all rows as learned on some of them; see `fit_map`.
     """
 
@@ -62,7 +63,14 @@ class Records:
     stated: int = 0
     most_samples: int = 0
     graded_by: tuple[str, ...] = ()
+    picked: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     measured_by: MeasuredBy | None = None
+
+    def drawn(self) -> Records:
+        """Without what the review queue picked: what a figure of how well a map does may be taken of."""
+        kept = np.flatnonzero(~self.picked)
+        columns = {name: getattr(self, name)[kept] for name in ("alpha", "beta", "correct", "picked")}
+        return replace(self, questions=tuple(self.questions[i] for i in kept), **columns)
 
 
 SIGNALS: dict[str, ConfidenceSignal] = {s.name: s for s in (SemanticSignal(), TokenSignal(), ConsistencySignal())}
@@ -103,6 +111,7 @@ class _Gathered:
 
     raw: list[list[Beta]] = field(default_factory=list)
     correct: list[bool] = field(default_factory=list)
+    picked: list[bool] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
     models: set[str] = field(default_factory=set)
     graded_by: set[str] = field(default_factory=set)
@@ -126,6 +135,7 @@ class _Gathered:
     def _keep(self, row: Row, raw: list[Beta], correct: bool) -> None:
         self.raw.append(raw)
         self.correct.append(correct)
+        self.picked.append(isinstance(row, Measured) and row.picked)
         self.questions.append(row.question)
         self.models.add(row.model)
         if isinstance(row, Measured):
@@ -145,7 +155,7 @@ class _Gathered:
         return {
             name: Records(
                 betas[:, i, 0], betas[:, i, 1], correct, tuple(self.questions), model, tuple(self.bad), self.unsettled, self.other_signal,
-                self.stated, self.most_samples, tuple(sorted(self.graded_by)),
+                self.stated, self.most_samples, tuple(sorted(self.graded_by)), np.array(self.picked, dtype=np.bool_),
             )
             for i, name in enumerate(signals)
         }  # fmt: skip

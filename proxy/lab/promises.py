@@ -26,10 +26,12 @@ from hedgerow.proxy.config import Route
 from hedgerow.proxy.errors import InputError
 from hedgerow.proxy.lab.datasets import BadRow, read_objects
 from hedgerow.proxy.lab.forms import found_in, in_one_form, names_of
-from hedgerow.proxy.lab.rows import confidence_of
+from hedgerow.proxy.lab.rows import confidence_of, is_picked
 from hedgerow.proxy.services.active_map import ActiveMaps
 from hedgerow.proxy.types import Json
 
+PICKED_ROWS = "picked by the review queue for their confidence"
+"""Why verdicts are left out: no share of what is served may be taken of them."""
 ONE_SIDED = 20
 """Verdicts of clients from which on it is remarkable that all of them praise."""
 UNLIKE = 0.001
@@ -142,7 +144,7 @@ def read_labels(path: Path, *, map_id: str | None = None, fitted: FittedMap | No
     rows: list[_LabelledRow] = []
     bad: list[BadRow] = []
     seen: dict[object, float | None] = {}
-    left_out = {"without a label": 0, "there twice": 0}
+    left_out = {"without a label": 0, "there twice": 0, PICKED_ROWS: 0}
     for line, content in read_objects(path):
         try:
             row = content if isinstance(content, BadRow) else _parsed(content, fitted is not None)
@@ -156,7 +158,8 @@ def read_labels(path: Path, *, map_id: str | None = None, fitted: FittedMap | No
             left_out["there twice"] += 1
         else:
             left_out["without a label"] += row.correct is None
-            rows += [row] if row.correct is not None else []
+            left_out[PICKED_ROWS] += row.correct is not None and row.picked
+            rows += [row] if row.correct is not None and not row.picked else []
             if row.name is not None:
                 seen[row.name] = row.correct
     maps = {row.map_id for row in rows}
@@ -183,6 +186,7 @@ class _LabelledRow:
     alpha: float
     beta: float
     map_id: str | None
+    picked: bool
 
 
 def _parsed(content: Mapping[str, Any], with_map: bool) -> _LabelledRow:
@@ -200,14 +204,15 @@ def _parsed(content: Mapping[str, Any], with_map: bool) -> _LabelledRow:
         name = json.dumps(content, sort_keys=True, default=str) if "question" in content else None
     is_raw = isinstance(form.get("raw"), dict) or form.get("raw_alpha") is not None
     map_id = form.get("map_id") if is_raw and not with_map else None
+    picked = is_picked(form)
     if form.get("confidence") is not None:
-        return _LabelledRow(name, correct, _share("confidence", form["confidence"]), 1.0, 1.0, map_id)
+        return _LabelledRow(name, correct, _share("confidence", form["confidence"]), 1.0, 1.0, map_id, picked)
     held = confidence_of(form, served=not with_map)
     if held is None:
         raise ValueError(
             f"expected one of {names_of('confidence')}, 'counts', or 'alpha' and 'beta'. {found_in(content)}"
         )
-    return _LabelledRow(name, correct, None, held[0].alpha, held[0].beta, map_id)
+    return _LabelledRow(name, correct, None, held[0].alpha, held[0].beta, map_id, picked)
 
 
 def _share(name: str, value: object) -> float:
@@ -263,7 +268,7 @@ def route_labels(engine: Engine, maps: ActiveMaps, route: Route, *, since: float
     )
     labelled = judged.drawn()
     picked = judged.correct.size - labelled.correct.size
-    left_out = {"picked by the review queue for their confidence": picked} if picked else {}
+    left_out = {PICKED_ROWS: picked} if picked else {}
     when = f" since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M} (UTC)" if since else ""
     if labelled.correct.size == 0 and picked:
         raise InputError(

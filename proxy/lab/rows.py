@@ -76,6 +76,7 @@ class Measured(BaseModel):
         alpha, beta: the confidence before any map.
         correct: None where the outcome is not known yet.
         stated: whether the row gave one number, which was taken as worth `WORTH` answers.
+        picked: whether the review queue picked the answer for its confidence, as an export of the audit says by a `propensity` of 0.
         signal, model, question: as the row says; "" where it does not.
     """
 
@@ -85,6 +86,7 @@ class Measured(BaseModel):
     beta: float
     correct: Label
     stated: bool = False
+    picked: bool = False
     signal: Text = ""
     model: Text = ""
     question: Text = ""
@@ -156,9 +158,16 @@ def parse_row(content: Mapping[str, Any]) -> Row:
         if "correct" not in form:
             raise ValueError(f"expected a label: one of {names_of('correct')}. {found_in(content)}")
         beta, stated = held
-        return Measured.model_validate(form | {"alpha": beta.alpha, "beta": beta.beta, "stated": stated})
+        return Measured.model_validate(
+            form | {"alpha": beta.alpha, "beta": beta.beta, "stated": stated, "picked": is_picked(form)}
+        )
     except ValidationError as error:
         raise ValueError(_in_words(error)) from None
+
+
+def is_picked(form: Json) -> bool:
+    """Whether the review queue picked the answer for its confidence (no lot would have drawn it: its propensity is 0): a map may learn from it, no mean over a route may be taken of it."""
+    return form.get("propensity") == 0.0
 
 
 def confidence_of(form: Json, *, served: bool = False) -> tuple[Beta, bool] | None:

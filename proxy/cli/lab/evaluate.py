@@ -21,7 +21,7 @@ from hedgerow.proxy.cli.shared.files import readable, write_page
 from hedgerow.proxy.cli.shared.messages import one_sentence, stop
 from hedgerow.proxy.cli.shared.options import BootstrapSeed, JsonForTable, NegativeSlope, On, Resamples, SkipBad
 from hedgerow.proxy.cli.shared.progress import advancing
-from hedgerow.proxy.cli.shared.records import Clusters, HowGrouped, Signal, load_records, report_records
+from hedgerow.proxy.cli.shared.records import Clusters, HowGrouped, Signal, load_records, report_records, without_picked
 from hedgerow.proxy.cli.shared.showing import show
 from hedgerow.proxy.lab.datasets import read_objects
 from hedgerow.proxy.lab.evaluating import (
@@ -85,7 +85,13 @@ def evaluate(
     conditions = parse_conditions(fail_if, "generalised_ece.after > 0.08")
     with one_sentence(), place(on) as where:
         records, _ = load_records(
-            data, signal=signal, clusters=clusters, skip_bad=skip_bad, fit_on=train_fraction, where=where
+            data,
+            signal=signal,
+            clusters=clusters,
+            skip_bad=skip_bad,
+            fit_on=train_fraction,
+            drawn_only=True,
+            where=where,
         )
     evaluation = _evaluate(records, kind, train_fraction, resamples, seed, signal, allow_negative_slope)
     document = evaluation_document(evaluation, data.name, signal, clusters, len(records.bad))
@@ -187,6 +193,7 @@ def _compare(
         advancing(f"Measuring {data.name}", sum(1 for _ in read_objects(data))) as bar,
     ):
         measured = signals_in(data, clusters, bar.advance, where)
+    measured = without_picked(measured)
     report_records(next(iter(measured.values())), data, next(iter(measured)), skip_bad)
     with (
         one_sentence(),

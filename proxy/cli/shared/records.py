@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -59,15 +59,23 @@ class Audited:
 
 
 def load_records(
-    path: Path, *, signal: Signal, clusters: Clusters, skip_bad: bool, fit_on: float = 1.0, where: Place = HERE
+    path: Path,
+    *,
+    signal: Signal,
+    clusters: Clusters,
+    skip_bad: bool,
+    fit_on: float = 1.0,
+    drawn_only: bool = False,
+    where: Place = HERE,
 ) -> tuple[Records, Weights | None]:
     """The columns of a file of labelled answers, and the weights of a combined signal, fitted on the first share `fit_on` of the rows.
-    `where`: who groups the answers.
+    `drawn_only`: without what the review queue picked for its confidence. `where`: who groups the answers.
 
     Ends the command where there is nothing to work on.
     """
     wanted = COMBINED if signal == "combined" else (signal,)
     measured = measured_in(path, wanted, clusters, where)
+    measured = without_picked(measured) if drawn_only else measured
     records = next(iter(measured.values()))
     report_records(records, path, signal, skip_bad)
     if signal != "combined":
@@ -82,6 +90,13 @@ def measured_in(path: Path, signals: Sequence[str], clusters: Clusters, where: P
     """The columns of each of these signals, measured with a progress bar."""
     with readable(path), advancing(f"Measuring {path.name}", sum(1 for _ in read_objects(path))) as bar:
         return measure_file(path, signals, clusters, bar.advance, where)
+
+
+def without_picked(measured: Mapping[str, Records]) -> dict[str, Records]:
+    """The columns without what the review queue picked for its confidence, and a line that says how many that were."""
+    if picked := int(next(iter(measured.values())).picked.sum()):
+        typer.echo(f"left out: {counted(picked, 'row')} that the review queue picked for confidence", err=True)
+    return {name: records.drawn() for name, records in measured.items()}
 
 
 def report_records(records: Records, path: Path, signal: str, skip_bad: bool) -> None:

@@ -21,7 +21,7 @@ from hedgerow.proxy.audit.engine import open_engine
 from hedgerow.proxy.audit.entry import Texts
 from hedgerow.proxy.audit.operators import read_changes, states
 from hedgerow.proxy.audit.store import open_store
-from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict
+from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, PICKED, Verdict, write_verdicts
 from hedgerow.proxy.cli import app
 from hedgerow.proxy.config import load
 from hedgerow.proxy.services.active_map import stored_maps
@@ -96,6 +96,25 @@ def test_an_export_is_read_back_by_evaluate(config: Path, tmp_path: Path, ending
     document = json.loads(result.stdout)
     assert (document["n"], document["n_fitted"], document["bad_rows"]) == (210, 90, 0)
     assert document["generalised_ece"]["after"] < document["generalised_ece"]["before"]
+
+
+def test_of_what_the_review_queue_picked_no_figure_is_taken(config: Path, tmp_path: Path) -> None:
+    """An export says which answers were picked for their confidence; a map may learn from them, a share of what is served is not theirs."""
+    names = filled(config, 340, judged=False)
+    verdicts = [Verdict(name, i % 2, propensity=PICKED if i < 40 else None) for i, name in enumerate(names)]
+    engine = open_engine(load(config).audit)
+    write_verdicts(engine, verdicts)
+    engine.dispose()
+    for ending in ("jsonl", "csv"):
+        out = tmp_path / f"out.{ending}"
+        run(config, "audit", "export", out)
+        evaluated = CliRunner().invoke(app, ["evaluate", "--data", str(out), "--json", "--resamples", "0"])
+        assert json.loads(evaluated.stdout)["n_fitted"] + json.loads(evaluated.stdout)["n"] == 300
+        assert "left out: 40 rows that the review queue picked" in evaluated.stderr
+        certified = run(config, "certify", "-p", "answered_wrong<=70%", "--data", out)
+        assert "300 labelled answers of a file" in certified.stdout
+        assert "left out: 40 rows picked by the review queue" in certified.stdout
+        assert json.loads(run(config, "fit", "--data", out, "--json").stdout)["provenance"]["n"] == 340
 
 
 def test_a_file_that_cannot_be_read_or_written_is_one_sentence(config: Path, tmp_path: Path) -> None:
