@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import expect
+from starlette.responses import JSONResponse
 
 from hedgerow.calibration import FittedMap, MapRegistry, PlattMap, Provenance
 from tests.contract.test_costs import PRICED
@@ -17,7 +20,7 @@ from tests.support.browser import PATIENCE_MS, Watched, hindrances, violations
 from tests.support.keys import new_key
 from tests.support.promises import certificate, stored
 from tests.support.traffic import CAPITALS, ask, fill
-from tests.support.upstream import Upstream, says
+from tests.support.upstream import Upstream, completion, says
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # playwright's own pipes, at its end
 AUSTRALIA = "What is the capital of Australia?"
@@ -128,6 +131,61 @@ def test_charts_are_drawn_and_can_be_read_without_them(browser: Any, serve: Any,
         assert "28" in page.inner_text("details[open] table")
         labels = page.locator("svg.reliability").evaluate_all("all => all.map(e => e.getAttribute('aria-label'))")
         assert any(label.startswith("Calibrated: generalised ECE 0.") for label in labels)
+
+
+WRITTEN = """const write = CanvasRenderingContext2D.prototype.fillText;
+window.written = [];
+CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+  if (this.canvas.closest("[data-plot=tokens]")) written.push(text);
+  return write.call(this, text, ...at);
+};"""
+"""Keeps what is written on the canvas of one chart."""
+
+
+@pytest.mark.parametrize(
+    ("top", "marks"),
+    [
+        (12_000, ["0", "5k", "10k"]),
+        (12_000_000, ["0", "5M", "10M"]),
+        (900, ["0", "250", "500", "750", "1000"]),
+        (0.011, ["0", "0.005", "0.010"]),
+    ],
+)
+def test_the_marks_of_an_axis_are_of_one_form(
+    browser: Any, serve: Any, upstream: Upstream, top: float, marks: list[str]
+) -> None:
+    """One unit and as many decimals for each; times also where all came within seconds."""
+    address = serve()
+    fill(address, upstream, rounds=1, judged=False)
+    moments = [1_700_000_000 + 10 * i for i in range(3)]
+    columns = json.dumps([moments, [0, top / 2, top], [0, 0, 0], [0, 0, 0]])
+
+    def other_figures(route: Any) -> None:
+        page = route.fetch()
+        chart = r'(data-plot="tokens".*?<script type="application/json">).*?(</script>)'
+        route.fulfill(response=page, body=re.sub(chart, rf"\g<1>{columns}\g<2>", page.text(), flags=re.DOTALL))
+
+    with Watched(browser, address) as page:
+        page.add_init_script(WRITTEN)
+        page.route("**/dashboard", other_figures)
+        page.goto("/dashboard")
+        written = page.evaluate("written")
+    assert [text for text in written if ":" not in text] == marks
+    assert len({text for text in written if ":" in text}) >= 2
+
+
+def test_a_chart_without_figures_is_left_out(browser: Any, serve: Any, upstream: Upstream) -> None:
+    """Where the upstream counts no tokens."""
+    address = serve(mode="off")
+    uncounted = completion("Canberra.")
+    del uncounted["usage"]
+    upstream.default = lambda *_: JSONResponse(uncounted)
+    body = {"model": "m", "messages": [{"role": "user", "content": AUSTRALIA}]}
+    assert httpx.post(address + "/v1/chat/completions", json=body).status_code == 200
+    with Watched(browser, address) as page:
+        page.goto("/dashboard")
+        assert page.locator("[data-plot=requests]").count() == 1
+        assert page.locator("[data-plot=tokens]").count() == 0
 
 
 def test_review_by_single_keys(browser: Any, serve: Any, upstream: Upstream) -> None:

@@ -110,6 +110,12 @@ const plots = $$("[data-plot]");
 if (plots.length) {
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const short = (value) => value == null ? "–" : Math.abs(value) >= 1e6 ? `${(value / 1e6).toFixed(1)}M` : Math.abs(value) >= 1e4 ? `${Math.round(value / 1e3)}k` : Number.isInteger(value) ? String(value) : value.toPrecision(2);
+  /* The marks of one axis share a unit, and as many decimals as their distance needs. */
+  const marks = (_, numbers, axis, space, step) => {
+    const top = Math.max(...numbers), [size, unit] = top >= 1e6 ? [1e6, "M"] : top >= 1e4 ? [1e3, "k"] : [1, ""];
+    const digits = [0, 1, 2, 3, 4, 5, 6].find((n) => Math.abs((step / size) * 10 ** n - Math.round((step / size) * 10 ** n)) < 1e-6) ?? 6;
+    return numbers.map((number) => number === 0 ? "0" : (number / size).toFixed(digits) + unit);
+  };
   const looks = () => ({
     accent: { stroke: css("--accent"), width: 2 },
     filled: { stroke: css("--accent"), width: 2, fill: css("--wash") },
@@ -128,10 +134,11 @@ if (plots.length) {
       width: place.clientWidth, height: 200, legend: { show: false }, cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
       scales: { y: { range: (_, low, high) => [0, high > 0 ? high * 1.12 : 1] } },
       padding: [8, 18, 0, 0],
-      axes: [{ ...axis, grid: { show: false }, space: 70, size: 28, incrs: [60, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2419200, 7257600, 31536000], values: (_, stamps) => stamps.map((s, i) => {
+      axes: [{ ...axis, grid: { show: false }, space: 70, size: 28, incrs: [1, 5, 10, 30, 60, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2419200, 7257600, 31536000], values: (_, stamps) => stamps.map((s, i) => {
         const at = new Date(s * 1e3), day = at.toLocaleDateString(undefined, { day: "numeric", month: "short" });
-        return at.getHours() || at.getMinutes() ? at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hour12: false }) : day;
-      }) }, { ...axis, size: 52, space: 40, values: (_, numbers) => numbers.map(short) }],
+        const seconds = at.getSeconds() ? { second: "2-digit" } : {};
+        return at.getHours() || at.getMinutes() || at.getSeconds() ? at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", ...seconds, hour12: false }) : day;
+      }) }, { ...axis, size: 52, space: 40, values: marks }],
       series: [{}, ...styles[kind].map((name) => ({ ...look[name], spanGaps: true, points: { show: (banded || data[0].length < 3) && name !== "edge", size: 5, fill: css("--paper") } }))],
       bands: banded ? [{ series: [2, 1], fill: css("--wash") }] : [],
       hooks: { setCursor: [(plot) => tell(place, plot, banded)] },
