@@ -94,7 +94,8 @@ class Reworder:
             InputError: the confidences cannot be used.
         """
         given = answer.given()
-        body = {"model": "", "messages": [{"role": "user", "content": answer.question or ""}]}
+        asked = [{"role": "user", "content": answer.question}] if answer.question else []  # unknown is not empty
+        body = {"model": "", "messages": asked}
         run = Run(job_of(self.route, "/chat/completions", body, {}))
         await word_given(run, self.wording, answer.answer, given)
         return run.result

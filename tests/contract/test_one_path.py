@@ -158,6 +158,14 @@ def test_a_person_gets_the_text_and_one_line_about_it() -> None:
     assert done.stderr.startswith("hedged with ")
 
 
+@pytest.mark.parametrize("asked", [{}, {"question": None}, {"question": ""}])
+def test_an_answer_is_worded_where_its_question_is_not_known(asked: dict[str, Any]) -> None:
+    """What is not known is not an empty message, to which nothing is hedged."""
+    row = {"answer": "The capital of Australia is Canberra.", "alpha": 6.0, "beta": 4.0} | asked
+    done = CliRunner().invoke(app, ["rewrite", "--json"], input=json.dumps(row) + "\n")
+    assert json.loads(done.stdout)["status"] == "hedged"
+
+
 def test_a_claim_that_is_not_in_the_answer_is_named() -> None:
     row = {"answer": "It is in Rome.", "alpha": 4, "beta": 6, "claims": [{"text": "in Paris", "alpha": 1, "beta": 1}]}
     done = CliRunner().invoke(app, ["rewrite", "--json"], input=json.dumps(row))
