@@ -76,10 +76,12 @@ def _for_people(colours: bool) -> list[Any]:
 
 
 def log_beside_results() -> None:
-    """Configure structlog for a command: lines for people on standard error. Standard output has its results, which programs read."""
-    structlog.configure(
-        processors=_for_people(sys.stderr.isatty()), logger_factory=structlog.WriteLoggerFactory(sys.stderr)
-    )
+    """Configure structlog for a command, unless the program around it has: lines for people on standard error. Standard output has its
+    results, which programs read.
+    """
+    if not structlog.is_configured():
+        factory = structlog.WriteLoggerFactory(sys.stderr)
+        structlog.configure(processors=_for_people(sys.stderr.isatty()), logger_factory=factory)
 
 
 def set_up_logging(settings: Log) -> None:
