@@ -126,9 +126,8 @@ def _drawn(row: dict[str, Any], share: float, least: float) -> float | None:
         return share
     if propensity is not None and propensity >= least:
         return float(propensity)
-    in_turn = (
-        row["kind"] != "grader" and propensity != PICKED
-    )  # who picks by confidence takes the unsure ones of a sample first
+    # who picks by confidence takes the unsure ones of a sample first
+    in_turn = row["kind"] != "grader" and propensity != PICKED
     return share if in_turn and in_sample(row["id"], share) else None
 
 

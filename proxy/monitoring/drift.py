@@ -212,9 +212,8 @@ def _by_regime(drift: Drift, fitted: FittedMap, labelled: Labelled) -> dict[int,
     numbers = [number for number in range(1, regimes_of(fitted) + 1) if (labelled.regime == number).any()]
     for number in numbers:
         here = labelled.regime == number
-        alpha = (
-            drift.alpha / 8.0 / regimes_of(fitted)
-        )  # also of those without a verdict yet: a level must not change with what comes in
+        # a share of all regimes, also those without a verdict yet: a level must not change with what comes in
+        alpha = drift.alpha / 8.0 / regimes_of(fitted)
         nulls = plausible([float(value * here.mean()) for value in known], alpha=alpha) if known else EXACT
         tests[number] = sequential_test(labelled.mean[here], labelled.correct[here], alpha=alpha, nulls=nulls)
     return tests
