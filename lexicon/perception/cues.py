@@ -60,6 +60,10 @@ class Vocabulary:
     idioms: Mapping[str, tuple[tuple[tuple[str, ...], float | str | None], ...]]
     glue: frozenset[str]
 
+    def heads(self, word: str) -> bool:
+        """Whether the word itself, without modifiers, may be a cue; asked of every word of a text."""
+        return word in self.bases or word in self.quantified or word == "either"
+
     def knows(self, word: str) -> bool:
         """Whether the word may stand inside a feature."""
         return word in self.glue or self.cues(word)
@@ -133,9 +137,11 @@ def find_cues(tokens: Sequence[Token], book: Vocabulary | None = None) -> list[C
     cues: list[Cue] = []
     free = 0
     index = 0
-    bare = sum(word.isalpha() for word in words) <= BARE
+    bare = sum(map(str.isalpha, words)) <= BARE
     while index < len(words):
-        cue = _idiom_cue(words, index, free, idioms, book) or _cue(tokens, words, index, free, bare, idioms, book)
+        cue = _idiom_cue(words, index, free, idioms, book) if index in idioms.starting else None
+        if cue is None and book.heads(words[index]):
+            cue = _cue(tokens, words, index, free, bare, idioms, book)
         if cue is not None and not bare and (_is_frequency(words, cue) or _is_named(words, cue)):
             cue = None
         if cue is not None:
@@ -196,24 +202,25 @@ class _Idioms:
         """Longest match, from the left."""
         starting: dict[int, tuple[int, float | str | None, str]] = {}
         parts: dict[int, tuple[str, int]] = {}
-        index = 0
-        while index < len(words):
-            for phrase, value in book.idioms.get(words[index], ()):
+        said, free = tuple(words), 0
+        for index, word in enumerate(words):
+            if word not in book.idioms or index < free:
+                continue
+            for phrase, value in book.idioms[word]:
                 stop = index + len(phrase)
-                if tuple(words[index:stop]) == phrase:
+                if said[index:stop] == phrase:
                     starting[index] = (stop, value, " ".join(phrase))
                     if isinstance(value, str):
                         parts |= dict.fromkeys(range(index, stop), (value, index))
-                    index = stop - 1
+                    free = stop
                     break
-            index += 1
         return cls(starting, parts)
 
 
 def _idiom_cue(
     words: Sequence[str], index: int, free: int, idioms: _Idioms, book: Vocabulary
 ) -> Cue | None:  # fmt: skip
-    stop, value, phrase = idioms.starting.get(index, (0, None, ""))
+    stop, value, phrase = idioms.starting[index]
     if not isinstance(value, int | float):
         return None
     modifiers = _modifiers(words, index, free, idioms, book)

@@ -62,10 +62,22 @@ _PHRASES = word_set("lie lies joke jokes story stories truth difference apart")
 _THINGS = word_set("functions instrument instruments tools features devices software capabilities internet personal")
 """What somebody has no access to without lacking knowledge."""
 
+_HEADS = (
+    TELLING
+    | GIVING
+    | _HARD_TO
+    | _MISSING
+    | _SCARCE
+    | word_set("more further additional available my found have possess")
+)
+"""By these, and by what stands after "be", `not_knowing` knows that there is something to look at."""
+
 
 def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
     """As in "I do not have enough information", "I cannot provide an accurate answer", "it is hard to say": token ranges."""
     for index, word in enumerate(words):
+        if word not in _HEADS and words[index - 1] != "be":
+            continue
         if word in TELLING or word in GIVING or word in _HARD_TO:
             start = _inability(words, index)
             if start is not None and _is_answer(words, index):

@@ -7,7 +7,7 @@ written out read the same; each part keeps the offsets of the undivided word.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _TOKEN = re.compile(r"50-50|\d+(?:[.,]\d+)*%?|[^\W\d_]+(?:['’][^\W\d_]+)*(?:-[^\W\d_]+)*|\S")
 _PARTS: dict[str, tuple[str, ...]] = {
@@ -137,8 +137,7 @@ def straight(text: str) -> str:
     return text.translate(_APOSTROPHES)
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word, number or mark in lower case, `text[start:end]` before contractions were taken apart."""
 
     word: str
@@ -174,8 +173,10 @@ def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
     """
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
-        written = match.group()
-        lower = written.lower().replace("’", "'")
-        for part in open_contraction(lower) if "'" in lower or lower in _PARTS else (lower,):
-            tokens.append(Token(part, match.start(), match.end(), written[0].isupper()))
+        written, (first, last) = match.group(), match.span()
+        word, capital = written.lower().replace("’", "'"), written[0].isupper()
+        if "'" in word or word in _PARTS:
+            tokens += [Token(part, first, last, capital) for part in open_contraction(word)]
+        else:
+            tokens.append(Token(word, first, last, capital))
     return tokens
