@@ -254,7 +254,7 @@ class MapRegistry:
                 f"there is no map {version} in {path.parent}{also}; `hedgerow maps list` lists them"
             ) from None
         except (OSError, UnicodeDecodeError) as error:
-            raise MapFileError(f"{path}: cannot be read: {error}") from error
+            raise _unreadable(path, error) from error
 
     def add(self, version: str, fitted: FittedMap) -> str:
         """Store a fitted map under a new version name; where it is kept.
@@ -337,7 +337,7 @@ def read_file(path: Path) -> FittedMap:
     try:
         return _parse_map(str(path), path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise MapFileError(f"{path}: cannot be read: {error}") from error
+        raise _unreadable(path, error) from error
 
 
 def scopes(assignments: Iterable[Assignment]) -> dict[tuple[str | None, str | None], tuple[str, ...]]:
@@ -353,11 +353,11 @@ def _parse(name: str, text: str) -> dict[str, Any]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        reason = "nested too deep" if isinstance(error, RecursionError) else error
-        raise MapFileError(f"{name}: cannot be read: {reason}") from error
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise MapFileError(f"{name}: not valid JSON: {reason}") from error
     schema = content.get("schema") if isinstance(content, dict) else None
     if not isinstance(content, dict) or not isinstance(schema, int) or isinstance(schema, bool):
-        raise MapFileError(f"{name}: not a JSON object with a schema number")
+        raise MapFileError(f"{name}: not a JSON object with a schema number, as `hedgerow fit` writes it")
     if schema > SCHEMA:
         raise MapFileError(f"{name}: schema {schema} is newer than this version understands ({SCHEMA})")
     return content
@@ -376,13 +376,18 @@ def _parse_assignments(path: Path) -> tuple[Assignment, ...]:
         content = _parse(str(path), path.read_text(encoding="utf-8"))
         rows = [(row["route"], row["model"], row["version"]) for row in content["active"]]
     except (OSError, UnicodeDecodeError) as error:
-        raise MapFileError(f"{path}: cannot be read: {error}") from error
+        raise _unreadable(path, error) from error
     except (KeyError, TypeError) as error:
         raise MapFileError(f"{path}: not a list of active versions: {error!r}") from error
     for route, model, version in rows:
         if not (isinstance(route, str | None) and isinstance(model, str | None) and isinstance(version, str)):
             raise MapFileError(f"{path}: route, model and version must be strings: {route!r}, {model!r}, {version!r}")
     return tuple(Assignment(*row) for row in rows)
+
+
+def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> MapFileError:
+    why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+    return MapFileError(f"{path}: cannot be read: {why}")
 
 
 def _text(content: dict[str, Any]) -> str:

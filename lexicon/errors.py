@@ -32,5 +32,11 @@ class LexiconFileError(LexiconError):
         self.reason = reason
 
 
+def unreadable(path: Path, error: OSError | UnicodeDecodeError) -> LexiconFileError:
+    """The refusal of a file that cannot be read as text."""
+    why = "it is not UTF-8 text; save it as UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+    return LexiconFileError(path, None, f"cannot be read: {why}")
+
+
 class TextTooLong(LexiconError):
     """A text to read is longer than the limit; the message names both lengths."""

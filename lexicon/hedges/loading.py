@@ -17,13 +17,15 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from hedgerow.lexicon.errors import LexiconFileError
+from hedgerow.lexicon.errors import LexiconFileError, unreadable
 from hedgerow.lexicon.hedges.entries import Frame, Hedge, Lexicon
 from hedgerow.lexicon.hedges.schema import HedgeRow, LexiconFile
 
 DATA = Path(__file__).parent.parent / "data"
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Location = tuple[int | str, ...]
+_IN_WORDS = {"missing": "this key is needed", "extra_forbidden": "there is no such key"}
+"""What is said in place of the validator's words, by its kind of fault."""
 
 
 @cache  # shipped files do not change while we run, and every reading of a text asks
@@ -138,17 +140,20 @@ def _text(path: Path) -> str:
         known = ", ".join(builtin_names())
         raise LexiconFileError(path, None, f"there is no such file; shipped lexicons are {known}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise LexiconFileError(path, None, f"cannot be read: {error}") from None
+        raise unreadable(path, error) from None
 
 
 def _validated(path: Path, text: str) -> LexiconFile:
     raw = _parsed(path, text)
+    if not isinstance(raw, dict):
+        raise LexiconFileError(path, None, "is not a lexicon: it must hold `version: 1` and `hedges` or `extends`")
     try:
         file = LexiconFile.model_validate(raw)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        reason = f"{where}: {first['msg'].removeprefix('Value error, ')}" if where else first["msg"]
+        what = _IN_WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
+        reason = f"{where}: {what}" if where else what
         raise LexiconFileError(path, _line(text, first["loc"]), reason) from None
     for name in ("id", "phrase"):
         counts = Counter(getattr(row, name).casefold() for row in file.hedges)

@@ -13,7 +13,7 @@ from typing import TypeVar, get_args
 
 from hedgerow.calibration import Beta
 from hedgerow.calibration.scores import fit_moments
-from hedgerow.lexicon.errors import LexiconFileError
+from hedgerow.lexicon.errors import LexiconFileError, unreadable
 from hedgerow.lexicon.hedges.entries import NO_HEDGE, Frame, FrameKind, Hedge, Register, Source, Voice
 from hedgerow.lexicon.hedges.loading import load
 from hedgerow.lexicon.hedges.schema import SLOTS, beta_of_range
@@ -110,7 +110,7 @@ def _rows(path: Path) -> tuple[tuple[str, ...], list[_Row]]:
             _Row(reader.line_num, {k: (v or "").strip() for k, v in row.items() if k}) for row in _whole(path, reader)
         ]
     except (OSError, UnicodeDecodeError) as error:
-        raise LexiconFileError(path, None, f"cannot be read: {error}") from None
+        raise unreadable(path, error) from None
     except csv.Error as error:
         raise LexiconFileError(path, reader.line_num, f"is not valid CSV: {error}") from None
     form = next((form for form in FORMS if set(form) <= set(names)), None)

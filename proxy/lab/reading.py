@@ -194,6 +194,6 @@ def _read(model: type[Model], row: object) -> Model:
         return model.model_validate(row)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the line"
+        where = "".join(f"{part}: " for part in first["loc"])
         wanted = ", ".join(f"'{name}'" for name, field in model.model_fields.items() if field.is_required())
-        raise BadInput(f"{where}: {in_words(first)}. Each line is an object with {wanted}.") from error
+        raise BadInput(f"{where}{in_words(first)}. Each line is an object with {wanted}.") from error

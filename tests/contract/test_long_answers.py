@@ -181,7 +181,7 @@ def test_recorded_answers_are_measured_with_a_language_model(upstream: Upstream,
     assert (claim["text"], claim["by"]) == (SURE, "llm")
     failed = measured("claims", row, config)
     assert json.loads(failed.stdout)["claims"][0]["by"] == "words:judge_nonsense"
-    assert "Line 1: measured without the judge. The judge's reply could not be read." in failed.stderr
+    assert "line 1: measured without the judge. The judge's reply could not be read." in failed.stderr
     died = {"question": "What did he die of?", "samples": ["A heart attack.", "Myocardial infarction.", "A stroke."]}
     together = json.loads(measured("confidence", died, config).stdout)
     assert sorted(map(len, together["groups"])) == [1, 2]

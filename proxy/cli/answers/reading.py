@@ -14,6 +14,7 @@ import typer
 
 from hedgerow.proxy.cli.shared.files import unreadable
 from hedgerow.proxy.cli.shared.judging import Judge, RouteName, Way, judging
+from hedgerow.proxy.cli.shared.lines import json_lines
 from hedgerow.proxy.cli.shared.messages import one_sentence, stop
 from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
 from hedgerow.proxy.errors import StepFailed
@@ -51,7 +52,9 @@ def claims(
 
 def _measure_lines(measure: Measure, data: Path | None, way: Way) -> None:
     with one_sentence(), nullcontext(sys.stdin.buffer) if data is None else _opened(data) as lines:
-        anyio.run(_each_line, measure, lines, way)
+        measured = anyio.run(_each_line, measure, lines, way)
+    if data is not None and not measured:
+        stop(f"{data}: contains no row")
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -61,23 +64,24 @@ def _opened(path: Path) -> BinaryIO:
         unreadable(path, error)
 
 
-async def _each_line(measure: Measure, lines: BinaryIO, way: Way) -> None:
+async def _each_line(measure: Measure, lines: BinaryIO, way: Way) -> int:
+    """Measure every line; how many there were."""
+    count = 0
     async with judging(reading, way) as made:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                await _one_line(measure, made, number, line)
+        for number, row in json_lines(lines):
+            await _one_line(measure, made, number, row)
+            count += 1
+    return count
 
 
-async def _one_line(measure: Measure, by: Judging, number: int, line: bytes) -> None:
+async def _one_line(measure: Measure, by: Judging, number: int, row: object) -> None:
     try:
-        result, failure = await measure(orjson.loads(line), by)
-    except orjson.JSONDecodeError as error:
-        stop(f"Line {number} is not valid JSON: {error.msg} at character {error.pos}.")
+        result, failure = await measure(row, by)
     except reading.BadInput as error:
-        stop(f"Line {number}: {error}")
+        stop(f"line {number}: {error}")
     except StepFailed as error:
-        stop(f"Line {number}: {error}", code=1)
+        stop(f"line {number}: {error}", code=1)
     if failure is not None:
-        typer.echo(f"Line {number}: measured without the judge. {explain(failure)} ({failure})", err=True)
+        typer.echo(f"line {number}: measured without the judge. {explain(failure)} ({failure})", err=True)
     sys.stdout.buffer.write(orjson.dumps(result) + b"\n")
     sys.stdout.buffer.flush()

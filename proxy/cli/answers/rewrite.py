@@ -12,6 +12,7 @@ import orjson
 import typer
 
 from hedgerow.calibration import Beta
+from hedgerow.proxy.cli.shared.lines import json_lines
 from hedgerow.proxy.cli.shared.messages import one_sentence, stop
 from hedgerow.proxy.cli.shared.options import RouteOrFirst
 from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
@@ -103,13 +104,7 @@ def _note(result: Result) -> str:
 
 
 def _rows() -> Iterator[tuple[int, object]]:
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            stop(f"line {number} is not valid JSON: {error}")
+    for number, row in json_lines(sys.stdin.buffer):
         if not isinstance(row, dict):
             stop(f"line {number} is not a JSON object; {WANTED}")
         yield number, row

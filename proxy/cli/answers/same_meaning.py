@@ -8,6 +8,7 @@ from typing import Annotated
 import orjson
 import typer
 
+from hedgerow.proxy.cli.shared.lines import json_lines
 from hedgerow.proxy.cli.shared.messages import stop
 from hedgerow.proxy.clustering.embeddings import OnnxEncoder
 from hedgerow.proxy.clustering.prior import EmbeddingPrior
@@ -24,10 +25,8 @@ def same_meaning(
 ) -> None:
     """Read {"question", "a", "b"} a line from standard input; say whether a and b mean the same, and which step decided."""
     prior = _prior() if embeddings else None
-    for number, line in enumerate(sys.stdin, start=1):
-        if not line.strip():
-            continue
-        question, a, b = _pair(line, number)
+    for number, row in json_lines(sys.stdin.buffer):
+        question, a, b = _pair(row, number)
         judged = judge_pair(question, a, b)
         if judged.same is None and prior is not None:
             try:
@@ -41,11 +40,7 @@ def same_meaning(
             typer.echo(f"{word} ({judged.decided_by})")
 
 
-def _pair(line: str, number: int) -> tuple[str, str, str]:
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        stop(f"line {number} is not valid JSON: {error.msg}")
+def _pair(row: object, number: int) -> tuple[str, str, str]:
     if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in ("question", "a", "b")):
         stop(f'line {number} must be an object with the texts "question", "a" and "b"')
     return row["question"], row["a"], row["b"]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -17,13 +14,14 @@ from hedgerow.proxy.audit.labelled import EXPORTED, EXPORTED_CLAIMS, count_answe
 from hedgerow.proxy.audit.spoken import WORDINGS, export_wordings
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
 from hedgerow.proxy.cli.audit.tables import Form, ending_of, write_rows
-from hedgerow.proxy.cli.shared.files import unreadable
-from hedgerow.proxy.cli.shared.messages import one_sentence, show_faults, stop
+from hedgerow.proxy.cli.shared.files import readable
+from hedgerow.proxy.cli.shared.messages import counted, one_sentence, show_faults, stop
 from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath
 from hedgerow.proxy.cli.shared.progress import advancing
 from hedgerow.proxy.cli.shared.store import open_audit
 from hedgerow.proxy.cli.shared.times import moment
 from hedgerow.proxy.errors import InputError
+from hedgerow.proxy.lab.datasets import BadRow, read_objects
 from hedgerow.proxy.lab.forms import WORDS
 from hedgerow.proxy.types import Json
 
@@ -41,7 +39,7 @@ def import_verdicts(
     file: Annotated[
         Path,
         typer.Argument(
-            help="CSV with a header, or JSONL; plain or .gz. Columns: id, correct; note; claim, for a verdict on one claim."
+            help="CSV with a header, JSONL or Parquet. Columns: id, correct; note; claim, for a verdict on one claim."
         ),
     ],
     source: Annotated[str, typer.Option(help="Who says so, one word.")] = "file",
@@ -50,13 +48,17 @@ def import_verdicts(
 ) -> None:
     """Record verdicts from a file. Importing a file twice changes nothing; lines at fault are named, and end the command with 1."""
     result = _Imported()
-    with open_audit(config) as (_, engine), advancing(f"Importing {file.name}", _count(file)) as bar:
-        verdicts = _verdicts(_each(_rows(file), bar.advance), source, actor, result.faults)
+    with readable(file):
+        total = sum(1 for _ in read_objects(file))
+    if not total:
+        stop(f"{file}: contains no row")
+    with open_audit(config) as (_, engine), advancing(f"Importing {file.name}", total) as bar:
+        verdicts = _verdicts(_each(read_objects(file), bar.advance), source, actor, result.faults)
         while batch := list(islice(verdicts, MAX_VERDICTS)):
             result.take(batch, write_verdicts(engine, [verdict for _, verdict in batch]))
     show_faults(result.faults, shown=10)
     typer.echo(
-        f"{result.changed} verdicts recorded, {result.unchanged} known already, {len(result.faults)} lines at fault"
+        f"{counted(result.changed, 'verdict')} recorded, {result.unchanged:,} known already, {counted(len(result.faults), 'line')} at fault"
     )
     if result.faults:
         raise typer.Exit(1)
@@ -83,7 +85,7 @@ class _Imported:
 
 
 def _verdicts(
-    rows: Iterable[tuple[int, Any]], source: str, actor: str | None, faults: list[str]
+    rows: Iterable[tuple[int, Json | BadRow]], source: str, actor: str | None, faults: list[str]
 ) -> Iterator[tuple[int, Verdict]]:
     """The verdicts of rows, each with its line; rows that hold none go into `faults`."""
     for line, row in rows:
@@ -158,14 +160,14 @@ def _write(out: Path, form: Form, rows: Iterator[Json], columns: Mapping[str, st
         stop(f"{out}: cannot be written: {error.strerror or error}")
 
 
-def _verdict(row: Any, source: str, actor: str | None) -> Verdict:
+def _verdict(row: Json | BadRow, source: str, actor: str | None) -> Verdict:
     """The verdict in a row.
 
     Raises:
         _Refused: there is none in it.
     """
-    if not isinstance(row, dict):
-        raise _Refused("not a JSON object" if row is not None else "not valid JSON")
+    if isinstance(row, BadRow):
+        raise _Refused(row.reason)
     name, note = row.get("id"), row.get("note")
     if not (isinstance(name, str) and name):
         raise _Refused("'id' is missing")
@@ -200,38 +202,3 @@ def _number(word: str) -> float | None:
         return float(word)
     except ValueError:
         return None
-
-
-def _rows(file: Path) -> Iterator[tuple[int, Any]]:
-    """Line number and row of every line that is not blank; None for a line that is not JSON."""
-    with _open(file) as lines:
-        if _is_csv(file):
-            reader = csv.DictReader(lines)
-            for row in reader:
-                yield reader.line_num, row
-            return
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                try:
-                    yield number, json.loads(line)
-                except ValueError:
-                    yield number, None
-
-
-def _is_csv(file: Path) -> bool:
-    return ".csv" in file.suffixes
-
-
-def _count(file: Path) -> int:
-    """Lines of a file; the place where one that cannot be read is noticed."""
-    try:
-        with _open(file) as lines:
-            return sum(1 for line in lines if line.strip()) - _is_csv(file)
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        unreadable(file, error)
-
-
-def _open(file: Path) -> IO[str]:
-    if file.suffix == ".gz":
-        return gzip.open(file, "rt", encoding="utf-8", newline="")
-    return file.open(encoding="utf-8", newline="")

@@ -13,7 +13,7 @@ import typer
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from hedgerow.proxy.cli.shared.files import readable, report_bad
-from hedgerow.proxy.cli.shared.messages import confirm, one_sentence, stop
+from hedgerow.proxy.cli.shared.messages import confirm, counted, one_sentence, stop
 from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, ModelToAsk, On, RouteOrFirst, SkipBad, Yes
 from hedgerow.proxy.cli.shared.progress import advancing
 from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
@@ -107,7 +107,7 @@ async def run_plan(
 def _confirm(spent: Cost, prices: Prices, done: int, left: int, yes: bool) -> None:
     had = f"{done} questions are there already; " if done else ""
     confirm(
-        f"{had}{left} to ask: {spent.calls} calls for {spent.answers} answers, about {spent.prompt_tokens:,} tokens of questions "
+        f"{had}{left} to ask: {counted(spent.calls, 'call')} for {counted(spent.answers, 'answer')}, about {spent.prompt_tokens:,} tokens of questions "
         f"and, at {spent.answer_tokens} an answer, {spent.tokens:,} tokens of answers: {spent.in_dollars(prices)}",
         yes,
     )
@@ -122,4 +122,4 @@ def conclude(outcome: Outcome, out: Path, asked: int) -> None:
         )
     if outcome.failed:
         stop(f"{outcome.failed} of {asked} questions are not answered yet; the same command asks them again", code=1)
-    typer.echo(f"{out}: answers to {asked} questions; next: hedgerow grade {out} --out GRADED")
+    typer.echo(f"{out}: answers to {counted(asked, 'question')}; next: hedgerow grade {out} --out GRADED")

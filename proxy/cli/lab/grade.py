@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from hedgerow.proxy.cli.shared.files import readable
-from hedgerow.proxy.cli.shared.messages import one_sentence, stop
+from hedgerow.proxy.cli.shared.messages import counted, one_sentence, stop
 from hedgerow.proxy.cli.shared.options import CONFIG, ConfigPath, On, Yes
 from hedgerow.proxy.cli.shared.progress import advancing
 from hedgerow.proxy.cli.shared.settings import configuration
@@ -37,12 +37,14 @@ def grade(
 ) -> None:
     """Grade the answer that the proxy would word, row by row. Resumable: a judge is never paid twice."""
     rows = _rows(answers)
+    if not rows:
+        stop(f"{answers}: contains no row")
     reasons: Counter[str] = Counter()
     how = {"by": by, "model": model} if by == "judge" else {"by": by}
     with one_sentence(), Ledger(out, how, "graded") as ledger, place(on) as where:
         todo = [(key, row) for key, row in rows if key not in ledger.done]
         if by == "judge" and todo and not yes:
-            typer.confirm(f"{len(todo)} answers to grade, one call each. Go on?", abort=True, err=True)
+            typer.confirm(f"{counted(len(todo), 'answer')} to grade, one call each. Go on?", abort=True, err=True)
         grading = _grading(by, upstream, model, concurrency, config)
         outcome = asyncio.run(_grade_all(todo, ledger, grading, where, reasons))
     for reason, count in reasons.most_common():
@@ -52,7 +54,7 @@ def grade(
             f"{len(todo) - outcome.done} of {len(rows)} answers are not graded yet; run the same command to continue",
             code=1,
         )
-    typer.echo(f"{out}: {len(rows)} answers graded; next: hedgerow fit --data {out}")
+    typer.echo(f"{out}: {counted(len(rows), 'answer')} graded; next: hedgerow fit --data {out}")
 
 
 def _rows(path: Path) -> list[tuple[str, Json]]:

@@ -23,7 +23,7 @@ from hedgerow.proxy.lab.answers import Share, WithSamples
 from hedgerow.proxy.lab.datasets import BadRow, Label, Text, parse_each, read_objects
 from hedgerow.proxy.types import Json
 
-WANTED = "each line is an object with answer (text) and samples (a list of texts: further answers to the same question), and, where they are known, question, model, prompt, dataset, split and correct"
+WANTED = "each line is an object with answer (text) and samples (a list of texts: further answers to the same question), or with decisiveness and confidence (measured before); and, where they are known, question, model, prompt, dataset, split and correct"
 GROUPED = ("model", "dataset", "prompt", "split")
 """What rows are grouped by."""
 
@@ -130,20 +130,20 @@ def parse_row(content: Mapping[str, Any]) -> Row:
     try:
         return kind.model_validate({name: value for name, value in content.items() if name in kind.model_fields})
     except ValidationError as error:
-        raise ValueError(_in_words(error, kind)) from None
+        raise ValueError(_in_words(error)) from None
     except CalibrationError as error:
         raise ValueError(str(error)) from error
 
 
-def _in_words(error: ValidationError, kind: type[Row]) -> str:
+def _in_words(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     what = in_words(first)
     if first["type"] == "missing":
-        what = "is missing"
-    if where.partition(".")[0] == "samples" and first["type"] == "too_short":
-        what = "is empty: confidence needs one further answer at least"
-    return f"{repr(where) + ' ' if where else ''}{what}; {WANTED}" if kind is Answered else f"{where} {what}".strip()
+        return f"'{where}' is missing; {WANTED}"
+    if where == "samples" and first["type"] == "too_short":
+        return f"'{where}' is empty: confidence needs one further answer at least"
+    return f"'{where}': {what}" if where else what
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, Row | BadRow]]:

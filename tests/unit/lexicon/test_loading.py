@@ -66,7 +66,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("  - {id: a, phrase: x, mean: 1.0, concentration: 3}\n", 3, "inside"),
         ("  - {id: A b, phrase: x, alpha: 1, beta: 1}\n", 3, "pattern"),
         ("  - {id: a, phrase: '', alpha: 1, beta: 1}\n", 3, "empty"),
-        ("  - {id: a, phrase: x, alpha: 1, beta: 1, colour: red}\n", 3, "not permitted"),
+        ("  - {id: a, phrase: x, alpha: 1, beta: 1, colour: red}\n", 3, "colour: there is no such key"),
         ("  - id: a\n    phrase: x\n    alpha: 1.0\n    beta: 1.0\n    frames: [{clause: it is so}]\n", 3, "{clause} once"),
         ("  - {id: a, phrase: x, low: 0.1, high: 0.2, frames: [{clause: '{clause}'}]}\n", 3, "says nothing"),
         ("  - {id: a, phrase: x, low: 0.1, high: 0.2, frames: [{adverb: x, lead: y}]}\n", 3, "one kind with one text"),
@@ -88,6 +88,14 @@ def test_json_holds_no_figure_but_figures(tmp_path: Path, figure: str) -> None:
     path = tmp_path / "mine.json"
     path.write_text(f'{{"version": 1, "hedges": [\n {{"id": "a", "phrase": "x", "alpha": {figure}, "beta": 1}}\n]}}')
     with pytest.raises(LexiconFileError, match="line 2"):
+        load(path)
+
+
+@pytest.mark.parametrize("text", ["", "phrase,confidence\n", "[1, 2]\n"])
+def test_what_is_not_a_lexicon_is_refused_with_what_one_holds(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(LexiconFileError, match="is not a lexicon: it must hold `version: 1`"):
         load(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import gzip
 import json
 import time
@@ -311,6 +312,21 @@ def test_a_packed_file_without_faults_ends_with_0(config: Path, tmp_path: Path) 
     assert "2 verdicts recorded, 0 known already, 0 lines at fault" in run(config, "audit", "import", file).stdout
 
 
+def test_a_csv_is_imported_as_a_spreadsheet_saves_it(config: Path, tmp_path: Path) -> None:
+    """With a byte order mark and, where the comma is the decimal mark, semicolons; the first column was not recognised."""
+    names = filled(config, 2, judged=False)
+    file = tmp_path / "verdicts.csv"
+    file.write_bytes(codecs.BOM_UTF8 + "".join(["id;correct\r\n", *(f"{name};yes\r\n" for name in names)]).encode())
+    assert "2 verdicts recorded" in run(config, "audit", "import", file).stdout
+
+
+def test_a_file_without_rows_is_not_imported(config: Path, tmp_path: Path) -> None:
+    file = tmp_path / "verdicts.csv"
+    file.write_text("id,correct\n")
+    filled(config, 1)
+    assert f"{file}: contains no row" in run(config, "audit", "import", file, code=2).stderr
+
+
 def test_a_note_that_is_no_text_costs_its_line_alone(config: Path, tmp_path: Path) -> None:
     """The store refused the whole batch, in its own words."""
     names = filled(config, 3, judged=False)
@@ -319,7 +335,7 @@ def test_a_note_that_is_no_text_costs_its_line_alone(config: Path, tmp_path: Pat
     rows = [json.dumps({"id": name, "correct": True, "note": note}) for name, note in zip(names, notes, strict=True)]
     file.write_text("\n".join(rows))
     done = run(config, "audit", "import", file, code=1)
-    assert "1 verdicts recorded, 0 known already, 2 lines at fault" in done.stdout
+    assert "1 verdict recorded, 0 known already, 2 lines at fault" in done.stdout
     assert "line 1: 'note': expected a text of at most 2,000 characters" in done.stderr
 
 
@@ -328,7 +344,7 @@ def test_a_long_file_is_imported_in_full(config: Path, tmp_path: Path) -> None:
     names = filled(config, MAX_VERDICTS + 3, judged=False)
     file = tmp_path / "verdicts.csv"
     file.write_text("id,correct\n" + "".join(f"{name},right\n" for name in names))
-    assert f"{len(names)} verdicts recorded" in run(config, "audit", "import", file).stdout
+    assert f"{len(names):,} verdicts recorded" in run(config, "audit", "import", file).stdout
 
 
 def test_questions_and_drafts_are_exported_only_when_asked(config: Path, tmp_path: Path) -> None:

@@ -288,6 +288,14 @@ def test_a_row_that_cannot_be_graded_is_named(tmp_path: Path) -> None:
     )
 
 
+def test_an_empty_file_is_not_graded(tmp_path: Path) -> None:
+    """It said that 0 answers were graded and what to do next."""
+    file, graded = tmp_path / "a.jsonl", tmp_path / "g.jsonl"
+    file.touch()
+    assert "a.jsonl: contains no row" in run("grade", file, "--out", graded, code=2).stderr
+    assert not graded.exists()
+
+
 @pytest.mark.parametrize("name", ["a.jsonl.xz", "a.jsonl.gz"])
 def test_a_damaged_archive_is_a_sentence(tmp_path: Path, name: str) -> None:
     """Not a traceback of the library that unpacks it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def test_claims_that_are_found_and_claims_that_are_given() -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("{", "Line 1 is not valid JSON"),
+        ("{", "line 1 is not valid JSON"),
         ({"question": "?"}, "samples: this key is needed. Each line is an object with 'samples'."),
         ({"samples": []}, "samples: needs at least 1, has 0"),
     ],
@@ -57,6 +58,15 @@ def test_a_line_that_cannot_be_measured_is_named(row: Any, message: str) -> None
     done = run("confidence", row)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+def test_a_file_may_begin_with_a_byte_order_mark_but_not_be_empty(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_bytes(codecs.BOM_UTF8 + b'{"samples": ["Canberra"]}\r\n')
+    assert CliRunner().invoke(app, ["confidence", "--data", str(file)]).exit_code == 0
+    file.write_bytes(b"\n")
+    empty = CliRunner().invoke(app, ["confidence", "--data", str(file)])
+    assert (empty.exit_code, empty.stderr) == (2, f"hedgerow: {file}: contains no row\n")
 
 
 def test_the_lines_may_come_from_a_file(tmp_path: Path) -> None:

@@ -192,8 +192,8 @@ def test_one_sample_and_a_number_of_samples_that_differs_are_said(tmp_path: Path
         ({"answer": "Pinter", "samples": [1]}, "'samples.0'"),
         ({"answer": "Pinter"}, "'samples' is missing"),
         ({"decisiveness": [0.5], "confidence": []}, "1 values of decisiveness for 0 of confidence"),
-        ({"decisiveness": [1.5], "confidence": [1]}, "decisiveness.0"),
-        ({"confidence": [1]}, "decisiveness is missing"),
+        ({"decisiveness": [1.5], "confidence": [1]}, "'decisiveness.0'"),
+        ({"confidence": [1]}, "'decisiveness' is missing"),
     ],
 )
 def test_a_row_at_fault_is_named_by_its_line_and_skipped_when_asked(tmp_path: Path, line: Any, why: str) -> None:
