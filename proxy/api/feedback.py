@@ -111,7 +111,7 @@ async def feedback(store: StoreOf, services: ServicesOf, owner: JudgesOf, sent: 
         raise BadRequest(
             f"{len(verdicts)} verdicts on answers and claims at once; at most {MAX_VERDICTS} are taken", code="too_many"
         )
-    stored = iter(await record_verdicts(store, services.metrics, verdicts))
+    stored = iter(await record_verdicts(store, services.metrics, verdicts, in_time=True))
     results = [
         _outcome(item, [next(stored) for _ in item]) if isinstance(item, list) else item.body() for item in parsed
     ]

@@ -25,6 +25,7 @@ from hedgerow.proxy.audit.gathering import Gathering
 from hedgerow.proxy.audit.hours import sum_up_next
 from hedgerow.proxy.audit.retention import Purged, erase, purge
 from hedgerow.proxy.audit.tables import answers, claim_verdicts, texts, verdicts
+from hedgerow.proxy.audit.under_way import Announced, announce, any_under_way, forget
 from hedgerow.proxy.audit.verdicts import MAX_VERDICTS, Verdict, VerdictResult, write_verdicts
 from hedgerow.proxy.audit.writer import Batch, Settlement, Writer
 from hedgerow.proxy.config import Audit, Settings
@@ -41,6 +42,10 @@ SUM_UP_EVERY_S = 300.0
 """Seconds between two looks whether an hour can be summed up."""
 SUM_UP_PAUSE_S = 0.5
 """Seconds between two hours, where an old store has many: writers come first."""
+LATE_ROW_S = 1.0
+"""Longest that the row of an answer which a client has may need until every process sees it, or sees that it is under way."""
+LOOK_AGAIN_S = (0.05, 1.0)
+"""Seconds between the first two looks for a row that is late, and longest between two; each pause is twice the one before."""
 
 
 class AuditStore:
@@ -58,6 +63,7 @@ class AuditStore:
         self._loop = asyncio.get_running_loop()
         self._gathered: list[Entry] = []
         self._verdicts = Gathering(self._write_verdicts, MAX_VERDICTS)
+        self._announced = Gathering(self._write_announced, MAX_VERDICTS)
         self.writer = Writer(engine, settings.spool, self.key, on_settled=self._wake_waiters, count_lost=count_lost)
 
     @property
@@ -132,6 +138,35 @@ class AuditStore:
         """
         return await self._verdicts.add(added)
 
+    async def announce(self, response_id: str, seconds: float) -> None:
+        """Let every process know that the row of an answer which its client has will be there within so many seconds.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        await self._announced.add([(response_id, time.time() + seconds)])
+
+    async def _write_announced(self, announced: Sequence[Announced]) -> list[None]:
+        return await anyio.to_thread.run_sync(announce, self.engine, announced)
+
+    async def add_verdicts_in_time(self, added: Sequence[Verdict]) -> list[VerdictResult | None]:
+        """As `add_verdicts`, but a verdict that comes before its row waits for it, also where another process makes it.
+
+        Raises:
+            StoreError: the store cannot be read or written.
+        """
+        results = await self.add_verdicts(added)
+        patience, (pause, longest) = time.monotonic() + LATE_ROW_S, LOOK_AGAIN_S
+        may_come = True
+        while may_come and (missing := [i for i, result in enumerate(results) if result is None]):
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, longest)
+            names = {added[i].name for i in missing}
+            may_come = time.monotonic() < patience or await anyio.to_thread.run_sync(any_under_way, self.engine, names)
+            for i, result in zip(missing, await self.add_verdicts([added[i] for i in missing]), strict=True):
+                results[i] = result
+        return results
+
     async def _write_verdicts(self, added: Sequence[Verdict]) -> list[VerdictResult | None]:
         await self.flush()
         return await anyio.to_thread.run_sync(write_verdicts, self.engine, added)
@@ -172,6 +207,7 @@ async def purge_regularly(store: AuditStore, settings: Callable[[], Settings]) -
     def turn(settings: Settings) -> Purged:
         if not leases.take(store.engine, "purge", store.writer.id, settings.audit.purge_every_s):
             return Purged()
+        forget(store.engine)
         return purge(store.engine, settings, actor="server")
 
     while True:

@@ -303,6 +303,14 @@ leases = sa.Table(
     comment="Work that one process does for all.",
 )
 
+under_way = sa.Table(
+    "under_way",
+    metadata,
+    sa.Column("response_id", sa.String(128), primary_key=True, comment="the completion's own id"),
+    sa.Column("until", sa.Float, nullable=False, comment="seconds since 1970, UTC; by then its row is there"),
+    comment="Answers that clients have and whose rows are still being made: those of shadow.",
+)
+
 spending = sa.Table(
     "spending",
     metadata,

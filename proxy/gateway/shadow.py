@@ -7,9 +7,9 @@ import asyncio
 import structlog
 
 from hedgerow.proxy.computing import compute
-from hedgerow.proxy.errors import ProxyError, UpstreamError
+from hedgerow.proxy.errors import ProxyError, StoreError, UpstreamError
 from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.gateway.finish import finish
+from hedgerow.proxy.gateway.finish import AUDIT_TIMEOUT_S, finish
 from hedgerow.proxy.gateway.pass_through import call_for, is_counted, send_on
 from hedgerow.proxy.gateway.relayed import Copy, completion_of
 from hedgerow.proxy.outcomes import Reason, Status
@@ -67,11 +67,22 @@ async def _work(
     choices: Json | None,
 ) -> None:
     """The shadow's work, after the client has its answer. Where that holds `choices` enough to be the samples, nothing more is drawn."""
+    await _announce(services, run, response_id)
     try:
         await calibrate(run, pipeline, None if choices is None else _arrived(choices), is_eligible=True)
     except ProxyError as error:
         log.warning("shadow_failed", id=run.job.id, route=run.job.route.name, code=error.code)
     await finish(services, None, run.result, http_status=http_status, response_id=response_id)
+
+
+async def _announce(services: Services, run: Run, response_id: str | None) -> None:
+    """Let a verdict wait for the row: the client may judge its answer before the work is done."""
+    if response_id is None or services.audit.down:
+        return
+    try:
+        await services.audit.announce(response_id, run.job.route.deadline_s + AUDIT_TIMEOUT_S)
+    except StoreError as error:
+        log.warning("row_not_announced", id=run.job.id, error=str(error))
 
 
 def _arrived(completion: Json) -> asyncio.Future[Json]:

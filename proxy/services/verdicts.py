@@ -21,13 +21,18 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
-async def record_verdicts(store: AuditStore, metrics: Metrics, added: Sequence[Verdict]) -> list[VerdictResult | None]:
+async def record_verdicts(
+    store: AuditStore, metrics: Metrics, added: Sequence[Verdict], *, in_time: bool = False
+) -> list[VerdictResult | None]:
     """Store verdicts with their scores, count and log them; None in the place of each whose answer or claim does not exist.
+
+    Args:
+        in_time: wait for rows that are still being made: whoever judges may be quicker than the shadow.
 
     Raises:
         StoreError: the store cannot be written.
     """
-    results = await store.add_verdicts(added)
+    results = await (store.add_verdicts_in_time(added) if in_time else store.add_verdicts(added))
     for result in results:
         if result is not None and result.changed:
             _count(metrics, result)

@@ -1,0 +1,54 @@
+"""Answers that clients have and whose rows are still being made, for all processes that share the store: a verdict on one waits for its row."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+
+import sqlalchemy as sa
+
+from hedgerow.proxy.audit.engine import transaction
+from hedgerow.proxy.audit.tables import answers, under_way
+
+Announced = tuple[str, float]
+"""A completion's own id, and by when its row is there (seconds since 1970)."""
+_ANNOUNCE = sa.text(
+    "INSERT INTO under_way (response_id, until) VALUES (:response_id, :until) "
+    "ON CONFLICT (response_id) DO UPDATE SET until = excluded.until"
+)
+
+
+def announce(engine: sa.Engine, announced: Sequence[Announced]) -> list[None]:
+    """Say that rows are under way; one None for each. Sorted, so that two processes that repeat ids do not wait for each other.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    rows = [{"response_id": name, "until": until} for name, until in sorted(dict(announced).items())]
+    with transaction(engine, "write") as connection:
+        connection.execute(_ANNOUNCE, rows)
+    return [None] * len(announced)
+
+
+def any_under_way(engine: sa.Engine, names: Collection[str]) -> bool:
+    """Whether one of these completions' ids has no row yet and will have one.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    row = sa.exists().where(answers.c.response_id == under_way.c.response_id)
+    awaited = sa.select(under_way.c.until).where(
+        under_way.c.response_id.in_(names), under_way.c.until > time.time(), ~row
+    )
+    with transaction(engine) as connection:
+        return connection.execute(awaited.limit(1)).first() is not None
+
+
+def forget(engine: sa.Engine) -> None:
+    """Delete what is past its time.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    with transaction(engine, "write") as connection:
+        connection.execute(sa.delete(under_way).where(under_way.c.until < time.time()))
