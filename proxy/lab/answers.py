@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, StrictStr
+from pydantic import BaseModel, BeforeValidator, Field, StrictStr, ValidationError
 
+from hedgerow.proxy.config.faults import in_words
 from hedgerow.proxy.errors import InputError, ProxyError
 from hedgerow.proxy.lab.collecting import Outcome, work_off
 from hedgerow.proxy.lab.datasets import BadRow, Text
@@ -30,6 +31,17 @@ def _text(item: object) -> object:
 
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
 SampleText = Annotated[StrictStr, BeforeValidator(_text)]
+
+
+def why_refused(error: ValidationError, wanted: str) -> str:
+    """The first thing that is wrong with a row, in words; `wanted` says what a row holds."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "missing":
+        return f"'{where}' is missing; {wanted}"
+    if where == "samples" and first["type"] == "too_short":
+        return "'samples' is empty: confidence needs one further answer at least"
+    return f"'{where}': {in_words(first)}" if where else f"{in_words(first)}; {wanted}"
 
 
 class WithSamples(BaseModel):

@@ -262,7 +262,7 @@ def _print_worst(rows: list[dict[str, Any]]) -> None:
         head = Text.assemble(
             (f"{row['fd']:8.2f} nats  ", "bold"), f"confidence {confidence}, was ", (outcome, "bold red")
         )
-        console.print(head, Text(f"  {row['route']}  {row['id']}", style="dim"))
+        console.print(head, Text(f"  {row['route']}  {row['id']}", style="dim"), soft_wrap=True)
         for text, style in ((row["question"], ""), (row["answer"] or row["draft"], "italic")):
             if text:
-                console.print(Text("               " + " ".join(text.split())[:300], style=style))
+                console.print(Text("               " + " ".join(text.split())[:300], style=style), soft_wrap=True)

@@ -53,10 +53,11 @@ def list_hedges(lexicon: Which = "en", as_json: JsonLines = False) -> None:
         for hedge in hedges:
             typer.echo(json.dumps(_row(hedge), ensure_ascii=False))
         return
+    typer.echo(f"mean  concentration  {'phrase':<34} {'source':<14} id")
     for hedge in hedges:
         mark = {"people": f"{hedge.readers} readers", "standard": "standard", "modelled": "modelled"}[hedge.source]
         phrase = hedge.phrase or "(no hedge)"
-        typer.echo(f"{hedge.beta.mean:.2f}  {hedge.beta.concentration:6.1f}  {phrase:<34} {mark:<14} {hedge.id}")
+        typer.echo(f"{hedge.beta.mean:.2f}  {hedge.beta.concentration:13.1f}  {phrase:<34} {mark:<14} {hedge.id}")
 
 
 @app.command()

@@ -143,7 +143,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
     table.add_column("confidence", justify="right")
     table.add_column("perceived", justify="right")
     table.add_column("answer", overflow="fold")
-    table.add_column("hedge")
+    table.add_column("hedge", no_wrap=True)
     for row in rows:
         perceived = "-" if row["perceived"] is None else f"{row['perceived']:.2f}{'!' if _is_far(row) else ' '}"
         hedges = ", ".join(row["hedges"]) or ("(note)" if row["status"] == "hedged" else f"({row['status']})")

@@ -18,8 +18,7 @@ from pydantic import (
 
 from hedgerow.calibration.errors import CalibrationError
 from hedgerow.calibration.metrics import contradiction_confidence, faithfulness
-from hedgerow.proxy.config.faults import in_words
-from hedgerow.proxy.lab.answers import Share, WithSamples
+from hedgerow.proxy.lab.answers import Share, WithSamples, why_refused
 from hedgerow.proxy.lab.datasets import BadRow, Label, Text, parse_each, read_objects
 from hedgerow.proxy.types import Json
 
@@ -130,20 +129,9 @@ def parse_row(content: Mapping[str, Any]) -> Row:
     try:
         return kind.model_validate({name: value for name, value in content.items() if name in kind.model_fields})
     except ValidationError as error:
-        raise ValueError(_in_words(error)) from None
+        raise ValueError(why_refused(error, WANTED)) from None
     except CalibrationError as error:
         raise ValueError(str(error)) from error
-
-
-def _in_words(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    what = in_words(first)
-    if first["type"] == "missing":
-        return f"'{where}' is missing; {WANTED}"
-    if where == "samples" and first["type"] == "too_short":
-        return f"'{where}' is empty: confidence needs one further answer at least"
-    return f"'{where}': {what}" if where else what
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, Row | BadRow]]:

@@ -15,8 +15,7 @@ from hedgerow.lexicon.errors import LexiconError
 from hedgerow.lexicon.perception.markers import marker_of, standard
 from hedgerow.lexicon.perception.people import people_read
 from hedgerow.lexicon.text.language import language_of
-from hedgerow.proxy.config.faults import in_words
-from hedgerow.proxy.lab.answers import Share, WithSamples
+from hedgerow.proxy.lab.answers import Share, WithSamples, why_refused
 from hedgerow.proxy.lab.datasets import BadRow, Label, Text, parse_each, read_objects
 from hedgerow.proxy.types import Json
 
@@ -142,20 +141,9 @@ def parse_row(content: Mapping[str, Any]) -> Row:
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        raise ValueError(_in_words(error)) from None
+        raise ValueError(why_refused(error, WANTED)) from None
     except LexiconError as error:
         raise ValueError(str(error)) from None
-
-
-def _in_words(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    what = in_words(first)
-    if first["type"] == "missing":
-        return f"'{where}' is missing; {WANTED}"
-    if where == "samples" and first["type"] == "too_short":
-        what = "is empty: confidence needs one further answer at least"
-    return f"'{where}': {what}" if where else f"{what}; {WANTED}"
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, Row | BadRow]]:

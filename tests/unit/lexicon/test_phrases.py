@@ -135,6 +135,13 @@ def test_check_says_which_own_entries_are_not_written(tmp_path: Path) -> None:
     assert "on-file:" not in notes
 
 
+def test_preview_cuts_no_id(tmp_path: Path) -> None:
+    """At 80 columns an id ended in an ellipsis, so that nobody could look it up."""
+    output, _ = new(tmp_path, "phrase,confidence\non the balance of probabilities,65\n")
+    shown = RUN.invoke(app, ["lexicon", "preview", str(output), "--level", "0.65"], env={"COLUMNS": "80"})
+    assert shown.stdout.count("on-the-balance-of-probabilities") == 2
+
+
 def test_preview_prints_a_table(tmp_path: Path) -> None:
     """What `--json` gives, for people; levels and answers of one's own; bad ones are named."""
     shown = RUN.invoke(app, ["lexicon", "preview", "legal", "--level", "0.75", "--answer", "The term is four years."])

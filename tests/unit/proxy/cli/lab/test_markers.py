@@ -196,7 +196,7 @@ def test_a_single_split_is_halved_on_demand_and_always_alike(tmp_path):
         ([sentence("It was Rome.", 0.5, split="dev")], "line 1: 'split'"),
         ([sentence("It was Rome.", 0.5, correct="perhaps")], "line 1: 'correct'"),
         ([{"marker": "&&&", "confidence": 0.5}], "nothing to read"),
-        ([{"answer": "Rome.", "samples": []}], "line 1: 'samples': is empty: confidence needs one further answer at least"),
+        ([{"answer": "Rome.", "samples": []}], "line 1: 'samples' is empty: confidence needs one further answer at least"),
         ([{"answer": "Rome.", "samples": [3]}], "line 1: 'samples.0'"),
         ([{"question": "?", "samples": ["Rome"]}], "line 1: 'answer' is missing"),
         ([sentence("Perhaps it was Rome, but I'm not sure.", 0.1)], "every sentence bears several markers"),
