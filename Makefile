@@ -45,6 +45,8 @@ browser:
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null; \
 	else echo "There is no Chromium on this machine (looked for: $(BROWSERS)): the tests of the pages are skipped"; fi
 
+# One worker a core: threads of linear algebra beside them would only take turns.
+test: export OMP_NUM_THREADS := 1
 test: $(VENV)/.dev browser  ## the whole test suite
 	$(BIN)/python -m pytest -n auto
 

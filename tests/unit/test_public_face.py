@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
@@ -148,6 +148,7 @@ def test_sample_weights_are_those_of_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize("kind", ["platt-bounded", "platt", "temperature", "beta", "isotonic", "venn-abers"])
+@settings(max_examples=10)  # two fits with intervals each
 @given(seed=st.integers(0, 50))
 def test_a_weight_of_three_is_three_answers(kind: str, seed: int) -> None:
     p, y = answers(60, seed)
