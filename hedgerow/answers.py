@@ -95,7 +95,8 @@ class Wording:
     ----------
     text : str
     status : str
-        `hedged`, or why not: `plain`, `abstained`, `degraded`.
+        `hedged`; `plain` where the confidence calls for no hedge; `unhedged` where no wording passed the guard; `passed` where the answer is
+        not one to hedge; `degraded` where a step failed.
     reason : str or None
         Why an answer was left as it is; docs/api.md lists them.
     hedges : tuple[str, ...]

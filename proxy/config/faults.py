@@ -15,7 +15,7 @@ from hedgerow.proxy.errors import ConfigError
 
 _CREDENTIALS = re.compile(r"//[^/\s]*@")
 """A name and password inside an address."""
-_LISTED_KEYS = 12
+_LISTED_KEYS = 14
 """So many keys of a section are listed where none is like the one that it has not."""
 _WORDS = (
     ("this key is needed", ["missing"]),

@@ -35,6 +35,10 @@ def _expand(value: Any, path: str, unset: dict[str, str]) -> Any:
     return value
 
 
+FIRST_CONFIG = "`hedgerow init` writes a first one, --config names another"
+"""What is said of a configuration that is not there."""
+
+
 def load(path: Path) -> Settings:
     """Read and check the configuration, for a process that needs all of it.
 
@@ -62,8 +66,8 @@ def load_known(path: Path) -> tuple[Settings, Mapping[str, str]]:
         raise refused(path, error, Settings) from error
 
 
-def read_mapping(path: Path) -> dict[str, Any]:
-    """A YAML file that holds keys and values.
+def read_mapping(path: Path, advice: str = FIRST_CONFIG) -> dict[str, Any]:
+    """A YAML file that holds keys and values; `advice` says where a first one comes from.
 
     Raises:
         ConfigError: it cannot be read, is not YAML, or holds something else.
@@ -71,8 +75,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        message = f"{path}: there is no such file; `hedgerow init` writes a first one, --config names another"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{path}: there is no such file; {advice}") from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
@@ -80,9 +83,9 @@ def read_mapping(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist
         raise ConfigError(f"{path}: is not YAML ({_fault_of(error)})") from error
     except RecursionError as error:
-        raise ConfigError(f"{path}: is nested too deep; a configuration has at most some five levels") from error
+        raise ConfigError(f"{path}: is nested too deeply; at most some five levels are needed") from error
     if content is None:
-        raise ConfigError(f"{path}: is empty; docs/config.md has what it holds, and `hedgerow init` writes a first one")
+        raise ConfigError(f"{path}: is empty; {advice}")
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: must hold keys and values at its top, found {type(content).__name__}")
     if wrong := [key for key in content if not isinstance(key, str)]:

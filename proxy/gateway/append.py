@@ -10,7 +10,8 @@ import asyncio
 
 from hedgerow.proxy.errors import ProxyError
 from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.gateway.finish import answered_by, finish
+from hedgerow.proxy.gateway.finish import finish
+from hedgerow.proxy.gateway.headers import answered_by
 from hedgerow.proxy.gateway.pass_through import call_for, send_on
 from hedgerow.proxy.gateway.reply import extra_field
 from hedgerow.proxy.outcomes import Reason, Status

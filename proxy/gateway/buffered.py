@@ -9,7 +9,8 @@ import orjson
 
 from hedgerow.proxy.errors import Internal, ProxyError, UpstreamError
 from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.gateway.finish import finish, headers
+from hedgerow.proxy.gateway.finish import finish
+from hedgerow.proxy.gateway.headers import headers
 from hedgerow.proxy.gateway.reply import client_answer, stream, upstream_headers
 from hedgerow.proxy.outcomes import Status
 from hedgerow.proxy.pipeline.result import Run

@@ -21,8 +21,6 @@ T = TypeVar("T")
 
 WATCH_AFTER_S = 0.02
 """How long an answer may take before the client's leaving is watched for: a watcher costs a task, and quick answers need none."""
-
-
 _AZURE = re.compile(r"/openai(?:/v1|/deployments/([^/]+))?(?=/)")
 
 

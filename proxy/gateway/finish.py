@@ -14,12 +14,10 @@ from hedgerow.proxy.errors import StoreError, StoreUnavailable
 from hedgerow.proxy.gateway.exchange import Exchange
 from hedgerow.proxy.monitoring.metrics import Metrics
 from hedgerow.proxy.outcomes import Status
-from hedgerow.proxy.pipeline.job import Job
-from hedgerow.proxy.pipeline.promised import promised_or_why
 from hedgerow.proxy.pipeline.result import Result, beta_figures, claim_row, drawing_figures, sentence_figures
 from hedgerow.proxy.services.services import Services
 from hedgerow.proxy.services.verdicts import consider
-from hedgerow.proxy.types import NO_TOKENS, Json, Key, Promised, Usage
+from hedgerow.proxy.types import NO_TOKENS, Json, Key, Usage
 from hedgerow.proxy.upstreams.dialects.served import short_id
 
 log = structlog.get_logger(__name__)
@@ -297,30 +295,3 @@ def _attributes(result: Result, http_status: int | None) -> Json:
 
 def _duration_ms(result: Result) -> float:
     return (time.perf_counter() - result.job.started) * 1e3
-
-
-def headers(result: Result) -> list[tuple[bytes, bytes]]:
-    """The headers `x-hedgerow-*`, unless the route hides them."""
-    if not result.job.route.expose.headers:
-        return []
-    pairs = [(b"x-hedgerow-status", result.status.encode()), (b"x-hedgerow-audit-id", result.job.id.encode())]
-    if result.reason is not None:
-        pairs.append((b"x-hedgerow-reason", result.reason.encode("ascii", "replace")))
-    pairs += answered_by(result.job)
-    if result.confidence is not None:
-        pairs.append((b"x-hedgerow-confidence", f"{result.confidence.calibrated.mean:.4f}".encode()))
-    if result.job.over_budget:
-        pairs.append((b"x-hedgerow-budget", b"soft"))
-    if result.job.route.promises is not None and result.begun_ns:
-        pairs.append((b"x-hedgerow-promise", _promise_header(promised_or_why(result)).encode()))
-    return pairs
-
-
-def answered_by(job: Job) -> list[tuple[bytes, bytes]]:
-    """The header that names the member of a group that has answered."""
-    return [(b"x-hedgerow-upstream", job.answered_by.encode("latin-1", "replace"))] if job.answered_by else []
-
-
-def _promise_header(promised: Promised) -> str:
-    """The promises that cover the answer, parted by semicolons; else "none" and why."""
-    return "; ".join(text for text, _ in promised.covered) or f"none ({promised.reason})"

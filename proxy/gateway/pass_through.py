@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Callable, Sequence
 
 from hedgerow.proxy.gateway.exchange import Exchange
-from hedgerow.proxy.gateway.finish import finish, headers
+from hedgerow.proxy.gateway.finish import finish
+from hedgerow.proxy.gateway.headers import headers
 from hedgerow.proxy.gateway.reading import Form
 from hedgerow.proxy.gateway.relayed import Copy
 from hedgerow.proxy.pipeline.job import Job

@@ -47,7 +47,7 @@ def _usage(path: str, data: bytes, sent: int) -> Usage:
     try:
         completion = completion_of(path, data)
     except UpstreamError:
-        return Usage()  # an error, or broken off: nothing is charged that can be told
+        return Usage()  # an error, or broken off: what it cost is not known
     usage = usage_of(completion)
     if usage.total:
         return usage

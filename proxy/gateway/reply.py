@@ -1,4 +1,4 @@
-"""What the client gets of a result: its answer with the extra field, the headers, and the same as a stream. Pure functions."""
+"""What the client gets of a result: its answer with the extra field, the headers of the upstream, and the same as a stream. Pure functions."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ from hedgerow.proxy.errors import Internal, NotFound, ProxyError, UpstreamError
 from hedgerow.proxy.gateway.access import Caller, caller_of
 from hedgerow.proxy.gateway.edge import NO_ROUTE, route_of
 from hedgerow.proxy.gateway.exchange import place, without_key
-from hedgerow.proxy.gateway.finish import finish, headers
+from hedgerow.proxy.gateway.finish import finish
+from hedgerow.proxy.gateway.headers import headers
 from hedgerow.proxy.gateway.reading import Received
 from hedgerow.proxy.outcomes import Reason, Status
 from hedgerow.proxy.pipeline.job import Job, new_id

@@ -173,7 +173,7 @@ def load_experiment(path: Path) -> Experiment:
         ConfigError: the file cannot be read or a value cannot be used.
     """
     try:
-        experiment = Experiment.model_validate(read_mapping(path))
+        experiment = Experiment.model_validate(read_mapping(path, "docs/experiments.md shows one"))
     except ValidationError as error:
         raise refused(path, error, Experiment) from error
     base = path.parent

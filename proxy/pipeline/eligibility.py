@@ -30,7 +30,7 @@ from hedgerow.proxy.types import Json, Sample
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 MAX_DEPTH = 200
-"""Brackets up to which a body cannot be nested too deeply, whatever it holds."""
+"""Opening brackets below which a body cannot be nested too deeply, whatever it holds."""
 WORDS_OF_A_TEXT = 60
 """From so many words on, answers that all differ were not asked for one thing."""
 
@@ -183,9 +183,7 @@ def asks_for_claim(prompt: str) -> bool:
     """
     text = ends(prompt)
     if not any(map(str.isalnum, text)):
-        return (
-            not text
-        )  # a prompt of signs alone is chit-chat; one without text (a picture, say) is not for us to judge
+        return not text  # signs alone are chit-chat; a prompt without text (a picture, say) is not for us to judge
     sentences = [s for s in _SENTENCE.split(text) if any(map(str.isalnum, s))]
     if any(_wants_something_made(s) for s in sentences) or CHAT_ONLY.fullmatch(text) or ECHOES.match(text):
         return False

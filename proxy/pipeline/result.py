@@ -120,7 +120,7 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceConfidence:
-    """How sure one of several choices is that the client asked for.
+    """The confidence in one of several choices that the client asked for.
 
     Attributes:
         index: its place among the choices.
@@ -143,8 +143,8 @@ class _Known(NamedTuple):
         clustering: a partition of the compared answers (its index i is `drawn.samples[drawn.compared[i]]`).
         claims: of a long answer, what its draft claims and how sure each claim is.
         held_against: indices of the samples that the claims' `borne_out` speaks of, in its order.
-        each: where the client asked for several choices, how sure each of them is that could be measured.
-        language: of the draft, once it is worded; None where it is none that can be taken apart.
+        each: where the client asked for several choices, the confidence in each that could be measured.
+        language: of the draft, once it is worded; None where it is not among the languages that can be taken apart.
         promised: what is promised of the answer; None where its route promises nothing, or it has no confidence.
         hedges: the retrieved hedges, nearest first.
         escalated: the stronger model's completion, where it was asked.
@@ -281,9 +281,8 @@ class Run:
         self._served, self._watch = served, watch
         self._timings_ms: dict[str, float] = {}
         self._begun_ns: dict[str, int] = {}
-        self._result: Result | None = (
-            None  # made when it is asked for: a request that is passed on needs its last one only
-        )
+        # Made when it is asked for: a request that is passed on needs its last one only.
+        self._result: Result | None = None
 
     @property
     def result(self) -> Result:

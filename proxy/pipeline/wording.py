@@ -32,6 +32,9 @@ from hedgerow.proxy.rewriting.frames import is_plain, nearest_foreign
 from hedgerow.proxy.rewriting.long import MOST_HEDGES, Nearest, standing_low
 from hedgerow.proxy.types import Placement, Promised, Rewording, RewriteRequest, Standing, Usage
 
+_LEFT_ALONE = frozenset({Reason.MACHINE_READ, Reason.LOGPROBS, Reason.CITATIONS, Reason.NOT_MEASURED})
+"""Reasons for which an answer stands as it is before anything is decided."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -64,10 +67,6 @@ async def word(run: Run, wording: RouteWording, measured: Measured, draft: str, 
     if standing is not None:
         decided = run.result.reason not in _LEFT_ALONE
         run.learn(promised=promised(standing, run.result, language, decided=decided, may_replace=may_replace))
-
-
-_LEFT_ALONE = frozenset({Reason.MACHINE_READ, Reason.LOGPROBS, Reason.CITATIONS, Reason.NOT_MEASURED})
-"""Reasons for which an answer stands as it is before anybody decides."""
 
 
 async def _worded(
@@ -111,19 +110,27 @@ async def _worded(
             must_hedge=ruling.must_hedge,
             said=ending(job.last_answer),
         )
-        if not may_replace:
-            rewording = await append_confidence_sentence(request, wording.reader)
-        elif long is not None and measured.sentences is not None:
-            cells = [(claim.end, claim.calibrated) for claim in run.result.claims if claim.sentence is None]
-            decider = long.decider(job) if long.decider else None
-            rewording = await reworded(long, job.question, draft, measured.sentences, job.last_answer, cells, decider)
-        else:
-            rewording = await reword(
-                request, rewriters=wording.rewriters(job), guard=wording.guard, reader=wording.reader
-            )
-        if ruling.must_hedge and rewording.status != "hedged":
-            rewording = await in_a_sentence_of_its_own(request, rewording, wording.reader)
-        return run.reworded(rewording)
+        return run.reworded(await _rewrite(run, wording, measured, request, may_replace=may_replace))
+
+
+async def _rewrite(
+    run: Run, wording: RouteWording, measured: Measured, request: RewriteRequest, *, may_replace: bool
+) -> Rewording:
+    """The draft with a sentence after it, sentence by sentence, or as one; always with a hedge where it must have one."""
+    job, long = run.job, measured.long
+    if not may_replace:
+        rewording = await append_confidence_sentence(request, wording.reader)
+    elif long is not None and measured.sentences is not None:
+        cells = [(claim.end, claim.calibrated) for claim in run.result.claims if claim.sentence is None]
+        decider = long.decider(job) if long.decider else None
+        rewording = await reworded(
+            long, job.question, request.draft, measured.sentences, job.last_answer, cells, decider
+        )
+    else:
+        rewording = await reword(request, rewriters=wording.rewriters(job), guard=wording.guard, reader=wording.reader)
+    if request.must_hedge and rewording.status != "hedged":
+        return await in_a_sentence_of_its_own(request, rewording, wording.reader)
+    return rewording
 
 
 async def in_a_sentence_of_its_own(request: RewriteRequest, refused: Rewording, reader: Reader) -> Rewording:

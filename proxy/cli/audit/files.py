@@ -53,12 +53,13 @@ def import_verdicts(
     if not total:
         stop(f"{file}: contains no row")
     with open_audit(config) as (_, engine), advancing(f"Importing {file.name}", total) as bar:
-        verdicts = _verdicts(_each(read_objects(file), bar.advance), source, actor, result.faults)
+        verdicts = _verdicts(_each(read_objects(file), bar.advance), source, actor, result)
         while batch := list(islice(verdicts, MAX_VERDICTS)):
             result.take(batch, write_verdicts(engine, [verdict for _, verdict in batch]))
     show_faults(result.faults, shown=10)
     typer.echo(
         f"{counted(result.changed, 'verdict')} recorded, {result.unchanged:,} known already, {counted(len(result.faults), 'line')} at fault"
+        + (f", {counted(result.open, 'row')} without a verdict" if result.open else "")
     )
     if result.faults:
         raise typer.Exit(1)
@@ -66,10 +67,13 @@ def import_verdicts(
 
 @dataclass(slots=True)
 class _Imported:
-    """What became of the lines of a file: verdicts that changed something and that did not, and what is wrong with the others."""
+    """What became of the lines of a file: verdicts that changed something and that did not, rows whose verdict is still open, and what is wrong
+    with the others.
+    """
 
     changed: int = 0
     unchanged: int = 0
+    open: int = 0
     faults: list[str] = field(default_factory=list)
 
     def take(self, batch: Sequence[tuple[int, Verdict]], stored: Sequence[VerdictResult | None]) -> None:
@@ -85,14 +89,17 @@ class _Imported:
 
 
 def _verdicts(
-    rows: Iterable[tuple[int, Json | BadRow]], source: str, actor: str | None, faults: list[str]
+    rows: Iterable[tuple[int, Json | BadRow]], source: str, actor: str | None, result: _Imported
 ) -> Iterator[tuple[int, Verdict]]:
-    """The verdicts of rows, each with its line; rows that hold none go into `faults`."""
+    """The verdicts of rows, each with its line; rows that hold none are counted, or named, in `result`."""
     for line, row in rows:
+        if not isinstance(row, BadRow) and row.get("correct", row) in (None, ""):
+            result.open += 1
+            continue
         try:
             yield line, _verdict(row, source, actor)
         except _Refused as refused:
-            faults.append(f"line {line}: {refused}")
+            result.faults.append(f"line {line}: {refused}")
 
 
 def export(

@@ -22,7 +22,7 @@ _DRAWING = "hedgerow:drawing:2:"
 DRAWING_S = 5.0
 """Redis: longest that a process which died while it drew keeps others waiting. One that lives says so three times as often."""
 POLL_S = 0.1
-"""Redis: seconds between two looks at a set that another process draws."""
+"""Redis: seconds between two queries for a set that another process draws."""
 
 
 class MemoryCache:
@@ -135,7 +135,7 @@ class RedisCache:
         self._down_until = time.monotonic() + DOWN_S
 
     async def _keep(self, lock: str) -> None:
-        """Show others again and again that the set is being drawn."""
+        """Renew the lock every `DRAWING_S / 3` seconds until cancelled, so that others go on waiting."""
         while True:
             await asyncio.sleep(DRAWING_S / 3)
             with contextlib.suppress(*self._unreachable):

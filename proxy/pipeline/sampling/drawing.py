@@ -42,7 +42,7 @@ from hedgerow.proxy.upstreams.group import asked_at, one_answer
 log = structlog.get_logger(__name__)
 
 HEAD_START_S = 0.2
-"""How long the first of several calls is ahead of the others where the model has taken requests of its shape: what it may still refuse are the words."""
+"""How long the first of several calls is ahead of the others where the model has taken requests of its shape, and can refuse only the words."""
 
 First = Callable[[], Awaitable[Json]]
 """Gets the answer that is drawn apart from the others, and is the draft."""
@@ -240,7 +240,7 @@ class _Asking:
 
     @property
     def here(self) -> Job:
-        """The request as the member of a group has it that is asked now: each has a taste of its own."""
+        """The request as it goes to the member of a group that is asked now: members differ in what they take."""
         member = asked_at(self.upstream)
         return self.job._replace(answered_by=member) if member else self.job
 
@@ -331,8 +331,15 @@ async def _draw(
     with_own: bool,
     own_taken: Callable[[], Awaitable[object]] | None = None,
 ) -> None:
-    """See `draw`. `with_own`: a refused sampling call is followed by the client's own; what the upstream refuses of both is the client's to mend. Where the client's own call is under way beside this, less is asked for only once `own_taken` says that it was taken: a request that
-    is refused as it came is refused in every form.
+    """See `draw`.
+
+    Args:
+        asking: how samples are asked for.
+        n: how many.
+        arrived: receives each completion object.
+        with_own: whether a refused sampling call is followed by the client's own, whose refusal is the client's to mend.
+        own_taken: waits until the client's own call, under way beside this, was taken. A simpler form is tried only then: a request that is
+            refused as it came is refused in every form.
     """
     form = asking.form
     try:

@@ -84,7 +84,7 @@ def _keep(known: dict[tuple[object, ...], T], kind: tuple[object, ...], value: T
 
 
 def _kind(job: Job) -> tuple[object, ...]:
-    """What an upstream's taste depends on: the model, and the client's own sampling that ours would stand beside."""
+    """What an upstream's refusals depend on: the model, and the client's own sampling fields, which ours would stand beside."""
     own = tuple(name for name in ("temperature", "top_p", "top_k", "stream") if job.body.get(name) is not None)
     return job.path, job.model, job.answered_by, own
 

@@ -320,6 +320,23 @@ def test_a_csv_is_imported_as_a_spreadsheet_saves_it(config: Path, tmp_path: Pat
     assert "2 verdicts recorded" in run(config, "audit", "import", file).stdout
 
 
+def test_rows_that_nobody_has_judged_yet_are_no_fault(config: Path, tmp_path: Path) -> None:
+    """An export goes out with an empty column `correct`, and comes back with some of it filled in."""
+    first, *_ = filled(config, 3, judged=False)
+    file = tmp_path / "answers.csv"
+    run(config, "audit", "export", file)
+    rows = [line.split(",") for line in file.read_text().splitlines()]
+    column = rows[0].index("correct")
+    for row in rows[1:]:
+        row[column] = "yes" if first in row else ""
+    file.write_text("\n".join(map(",".join, rows)))
+    assert (
+        "1 verdict recorded, 0 known already, 0 lines at fault, 2 rows" in run(config, "audit", "import", file).stdout
+    )
+    file.write_text("id,corect\nx,yes\n")
+    assert "line 2: 'correct'" in run(config, "audit", "import", file, code=1).stderr
+
+
 def test_a_file_without_rows_is_not_imported(config: Path, tmp_path: Path) -> None:
     file = tmp_path / "verdicts.csv"
     file.write_text("id,correct\n")
