@@ -112,13 +112,13 @@ async def _end(exchange: Exchange, services: Services, run: Run, served: ServedS
         run.arrived(completion)  # the deadline came before the answer
         run.price(services.steps[run.job.route.name].prices)
     result = run.result
-    said = (result.text or "").removeprefix(result.draft or "") if result.rewording else ""
+    sentence = (result.text or "").removeprefix(result.draft or "") if result.rewording else ""
     extra = {"hedgerow": extra_field(result)} if run.job.route.expose.field else {}
     total = None
     if run.job.route.expose.usage == "sum" and run.job.wants_usage:
         total = DIALECTS[run.job.path].spent_in_all(result.total_usage)
     with sendable():  # before the row says that it was sent
-        closing = list(served.closing(natural_pieces(said), extra, total))
+        closing = list(served.closing(natural_pieces(sentence), extra, total))
     await finish(services, exchange, result, http_status=exchange.status, response_id=served.response_id)
     for piece in closing:
         await exchange.write(piece)

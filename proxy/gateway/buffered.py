@@ -28,8 +28,8 @@ CHUNKS_A_TURN = 32
 async def answer(exchange: Exchange, services: Services, run: Run, _body: bytes) -> None:
     """Run the pipeline and answer. The audit row is durable before the answer leaves, and written once it is known that it can leave."""
     streams = bool(run.job.body.get("stream"))
-    said = await (_kept_alive(exchange, services, run) if streams else _answer(services, run))
-    final = said if isinstance(said, ProxyError) else await _encoded(said, run, streams=streams)
+    outcome = await (_kept_alive(exchange, services, run) if streams else _answer(services, run))
+    final = outcome if isinstance(outcome, ProxyError) else await _encoded(outcome, run, streams=streams)
     status = exchange.status or (final.status if isinstance(final, ProxyError) else 200)
     final = await finish(services, exchange, run.result, http_status=status) or final
     if isinstance(final, ProxyError):

@@ -42,11 +42,11 @@ def _opening(body: Json) -> str:
         named = named.get("id")
     if isinstance(named, str) and named:
         return named
-    said = next((body[name] for name in ("messages", "input", "prompt") if body.get(name)), None)
-    if isinstance(said, list):
-        of_user = (part for part in said if isinstance(part, dict) and part.get("role") == "user")
-        said = next((part.get("content") for part in of_user), said[0])
-    if isinstance(said, list):
-        texts = (part.get("text") for part in said if isinstance(part, dict))
-        said = "\n".join(text for text in texts if isinstance(text, str))
-    return said if isinstance(said, str) else ""
+    opening = next((body[name] for name in ("messages", "input", "prompt") if body.get(name)), None)
+    if isinstance(opening, list):
+        of_user = (part for part in opening if isinstance(part, dict) and part.get("role") == "user")
+        opening = next((part.get("content") for part in of_user), opening[0])
+    if isinstance(opening, list):
+        texts = (part.get("text") for part in opening if isinstance(part, dict))
+        opening = "\n".join(text for text in texts if isinstance(text, str))
+    return opening if isinstance(opening, str) else ""

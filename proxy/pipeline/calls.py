@@ -56,13 +56,13 @@ def doubts(calls: Sequence[Json], places: Sequence[Path]) -> str:
     >>> doubts([{"name": "book", "arguments": {"city": "Canberra", "days": 3}}], [(0, "arguments", "city"), (0, "arguments", "days")])
     'book: city "Canberra", days 3'
     """
-    said: dict[int, list[str]] = {}
+    parts_by_call: dict[int, list[str]] = {}
     for number, *path in places[:MOST_DOUBTS]:
         if isinstance(number, int):
-            said.setdefault(number, []).extend([] if path == ["name"] else [_doubt(calls[number], path)])
+            parts_by_call.setdefault(number, []).extend([] if path == ["name"] else [_doubt(calls[number], path)])
     return "; ".join(
         f"{calls[number]['name']}: {', '.join(parts)}" if parts else f"{calls[number]['name']}"
-        for number, parts in said.items()
+        for number, parts in parts_by_call.items()
     )
 
 

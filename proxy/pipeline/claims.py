@@ -29,8 +29,8 @@ def claims_if_long(draft: str, question: str, minimum: int) -> tuple[Claim, ...]
     """What a draft claims that makes at least `minimum` statements; None for one that makes fewer."""
     if sum(map(_may_be_a_statement, pieces(draft))) < minimum:
         return None
-    found = claims_of(draft, question)
-    return found if statements(draft, question, found) >= minimum else None
+    claimed = claims_of(draft, question)
+    return claimed if statements(draft, question, claimed) >= minimum else None
 
 
 def _may_be_a_statement(piece: Piece) -> bool:
@@ -38,14 +38,14 @@ def _may_be_a_statement(piece: Piece) -> bool:
     return piece.is_sentence or piece.text.lstrip().startswith("|")
 
 
-def statements(draft: str, question: str, found: Sequence[Claim]) -> int:
+def statements(draft: str, question: str, claimed: Sequence[Claim]) -> int:
     """How many statements a draft makes: sentences of running text where a hedge may go, list items that are sentences, rows of tables."""
     items = {
         claim.sentence
-        for claim in found
+        for claim in claimed
         if claim.kind == "item" and is_claim(draft[claim.start : claim.end], _asked(question))
     }
-    rows = {draft.count("\n", 0, claim.start) for claim in found if claim.kind == "cell"}
+    rows = {draft.count("\n", 0, claim.start) for claim in claimed if claim.kind == "cell"}
     return assertions(draft, question) + len(items) + len(rows)
 
 
@@ -62,14 +62,14 @@ def _says(language: str, question: str, text: str, kind: Kind) -> bool:
     return language != "en" or is_claim(text, question) or (kind == "item" and _FACT.search(text) is not None)
 
 
-def of_sentences(found: Sequence[ClaimConfidence], count: int) -> list[Beta | None]:
+def of_sentences(claimed: Sequence[ClaimConfidence], count: int) -> list[Beta | None]:
     """The calibrated confidence of each of `count` sentences: that of its weakest claim, None where it claims nothing.
 
     One hedge is read as being about the whole sentence, and a sentence is right only where all that it says is: at most as often as
     the least sure part.
     """
     weakest: dict[int, Beta] = {}
-    for claim in found:
+    for claim in claimed:
         if claim.sentence is not None:
             known = weakest.get(claim.sentence)
             if known is None or claim.calibrated.mean < known.mean:

@@ -87,12 +87,12 @@ def _claims(
     shares: Mapping[fields.Path, Sequence[float]], raw: Sequence[Beta], calibrated: Sequence[Beta]
 ) -> tuple[ClaimConfidence, ...]:
     names = [fields.path_name(path) for path in shares]
-    said = [
+    votes = [
         tuple(True if share == 1.0 else False if share == 0.0 else None for share in each) for each in shares.values()
     ]
     return tuple(
         ClaimConfidence(name, 0, 0, None, before, after, borne_out, path=name)
-        for name, before, after, borne_out in zip(names, raw, calibrated, said, strict=True)
+        for name, before, after, borne_out in zip(names, raw, calibrated, votes, strict=True)
     )
 
 

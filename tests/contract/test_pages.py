@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import pytest
 from starlette.routing import Mount, compile_path
 
+from hedgerow.calibration import FittedMap, MapRegistry, PlattMap, Provenance
 from tests.contract.test_failures import rows_of
 from tests.support.traffic import CAPITALS, ask, fill
 from tests.support.upstream import Upstream, fails, says
@@ -178,6 +180,23 @@ def test_a_trial_is_told_step_by_step(serve: Any, upstream: Upstream, tmp_path: 
     (row,) = rows_of(tmp_path, 1)
     assert (row["id"], row["status"], row["route"]) == (lines[-1]["end"]["id"], "hedged", "test")
     assert upstream.calls[0]["model"] == "m"
+
+
+def test_an_answer_that_stands_as_it_is_is_not_compared_with_itself(
+    serve: Any, upstream: Upstream, tmp_path: Any
+) -> None:
+    """The page said the same of the model's words and of Hedgerow's, which are one and the same."""
+    made = Provenance(500, 0.4, "0" * 64, "semantic", "m", datetime.now(UTC))
+    MapRegistry(tmp_path / "maps").add("kept", FittedMap(PlattMap(1.0, 0.0), made))
+    address = serve(map="kept")
+    asked = {name: ask(address, upstream, name, answers) for name, answers in CAPITALS.items()}
+    hedged, plain = (
+        httpx.get(f"{address}/dashboard/answers/{asked[name]}").text
+        for name in (AUSTRALIA, "What is the capital of France?")
+    )
+    assert "a reader of Hedgerow's would believe it as it deserves" in hedged
+    assert "The model's own words stand: a reader would" in plain
+    assert "a reader of Hedgerow's" not in plain
 
 
 def test_a_trial_that_fails_says_why(serve: Any, upstream: Upstream) -> None:

@@ -94,8 +94,8 @@ def _samples(result: Result, console: Console) -> None:
     for rank, cluster in enumerate(clusters[:MAX_SHOWN_CLUSTERS]):
         style = "green" if rank == 0 else ""
         first = sorted(cluster, key=lambda index: index != draft)  # the others stay in the order drawn
-        said = Counter(result.drawn.samples[result.drawn.compared[index]].text for index in first)
-        for place, (text, times) in enumerate(said.items()):
+        wordings = Counter(result.drawn.samples[result.drawn.compared[index]].text for index in first)
+        for place, (text, times) in enumerate(wordings.items()):
             mark = "draft ▸" if rank == place == 0 else ""
             size = f"{len(cluster)} ×" if place == 0 else ""
             again = f"  ({times} times)" if times > 1 else ""

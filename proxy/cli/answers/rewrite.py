@@ -57,8 +57,8 @@ def rewrite(
 
 def _with(route: Route, k: int | None, lexicon: Path | None, languages: str | None) -> Route:
     """The route with what the command line says."""
-    said = {"k": k, "languages": tuple(languages.split(",")) if languages else None}
-    rewriting = route.rewriting.model_copy(update={name: value for name, value in said.items() if value is not None})
+    given = {"k": k, "languages": tuple(languages.split(",")) if languages else None}
+    rewriting = route.rewriting.model_copy(update={name: value for name, value in given.items() if value is not None})
     return route.model_copy(update={"rewriting": rewriting, "lexicon": str(lexicon or route.lexicon)})
 
 

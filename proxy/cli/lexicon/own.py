@@ -106,8 +106,8 @@ def preview(
         stop(str(error))
     if warning is not None:
         stop(f"{lexicon}: {warning}", 1)
-    said = DEFAULT_ROUTE.rewriting.model_copy(update={"voice": voice, "register_": register})
-    route = DEFAULT_ROUTE.model_copy(update={"lexicon": lexicon, "rewriting": said})
+    rewriting = DEFAULT_ROUTE.rewriting.model_copy(update={"voice": voice, "register_": register})
+    route = DEFAULT_ROUTE.model_copy(update={"lexicon": lexicon, "rewriting": rewriting})
     with one_sentence():
         reworder = default_reworder(route)
 

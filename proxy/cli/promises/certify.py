@@ -140,9 +140,9 @@ def verify(
     with one_sentence():
         state = CHECKS[content["kind"]](content, key)
     keyless = state == "valid" and not str(content.get("seal", "")).startswith("hmac-")
-    said = _SEALS[state] + ("; no key was used, so this is a checksum and not a signature" if keyless else "")
+    sentence = _SEALS[state] + ("; no key was used, so this is a checksum and not a signature" if keyless else "")
     typer.echo(
-        json.dumps({"seal": state, "signed": state == "valid" and not keyless}) if as_json else f"{file}: {said}"
+        json.dumps({"seal": state, "signed": state == "valid" and not keyless}) if as_json else f"{file}: {sentence}"
     )
     if state == "valid" and content["kind"] == REPORT and not as_json:
         typer.echo("\n".join(promise["line"] for promise in content["promises"]))

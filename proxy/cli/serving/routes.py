@@ -140,10 +140,10 @@ def changes(
 def _say(change: Change) -> None:
     when = datetime.fromtimestamp(change.created_at, UTC).strftime("%Y-%m-%d %H:%M:%S")
     note = f"  ({change.note})" if change.note else ""
-    said = f"{change.before or 'as configured'} -> {change.after or 'as configured'}"
+    states = f"{change.before or 'as configured'} -> {change.after or 'as configured'}"
     if change.route is None and change.before is None:  # of a key, of a purge: something new, not another value
-        said = change.after or ""
-    typer.echo(f"{when} UTC  {change.actor}  {change.route or 'all routes'}: {change.what} {said}{note}")
+        states = change.after or ""
+    typer.echo(f"{when} UTC  {change.actor}  {change.route or 'all routes'}: {change.what} {states}{note}")
 
 
 def _map(route: Json) -> str:

@@ -125,8 +125,8 @@ def _says_greedy(refusal: UpstreamRejected) -> bool:
 
 def _named_in(refusal: UpstreamRejected, names: tuple[str, ...]) -> frozenset[str]:
     """Which of the fields an upstream's error names."""
-    said = refusal.raw_body[:READ_OF_A_REFUSAL].decode("utf-8", "replace")
-    return frozenset(name for name in names if re.search(rf"(?<![\w.]){name}(?![\w.]\w)", said))
+    message = refusal.raw_body[:READ_OF_A_REFUSAL].decode("utf-8", "replace")
+    return frozenset(name for name in names if re.search(rf"(?<![\w.]){name}(?![\w.]\w)", message))
 
 
 def is_refusal(error: ProxyError) -> bool:

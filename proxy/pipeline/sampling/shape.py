@@ -39,11 +39,11 @@ def _magnitude(value: Any) -> Any:
     return value
 
 
-def _kinds(said: Any) -> Iterator[str]:
+def _kinds(content: Any) -> Iterator[str]:
     """Roles, kinds and names of fields in messages and their parts."""
-    if isinstance(said, list):
-        for one in said:
+    if isinstance(content, list):
+        for one in content:
             yield from _kinds(one)
-    elif isinstance(said, dict):
-        yield from (f"{name}={said[name]}" if name in ("role", "type") else name for name in said)
-        yield from _kinds(said.get("content"))
+    elif isinstance(content, dict):
+        yield from (f"{name}={content[name]}" if name in ("role", "type") else name for name in content)
+        yield from _kinds(content.get("content"))
