@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from tests.contract.test_failures import rows_of
 from tests.support.needs import EMBEDDED
 from tests.support.upstream import Upstream, completion, fails, raw, spent, sse_response, stream_chunks
+from tests.support.waiting import until
 
 ASK: list[Any] = [{"role": "user", "content": "What is the capital of Australia?"}]
 SERVED = "The capital of Australia is Canberra."
@@ -148,7 +149,7 @@ def test_a_client_that_leaves_ends_both(serve: Any, upstream: Upstream, tmp_path
         httpx.post(address + "/v1/chat/completions", json=body, timeout=0.5)
     (row,) = rows_of(tmp_path, 1)
     assert (row["status"], row["reason"]) == ("cancelled", "client_gone")
-    assert upstream.abandoned == 1
+    until(lambda: upstream.abandoned == 1)
 
 
 @pytest.mark.parametrize("ending", ["error event", "no end", "nonsense"])
