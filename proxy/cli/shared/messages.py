@@ -29,6 +29,8 @@ def one_sentence(*, on_interrupt: str = "stopped") -> Iterator[None]:
         stop(error.sentence, code=1)
     except HedgerowError as error:
         stop(str(error), code=1)
+    except BrokenPipeError:  # whoever reads the output has seen enough (`| head`): click ends without a word
+        raise
     except OSError as error:
         stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except KeyboardInterrupt:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +70,18 @@ def test_a_file_may_begin_with_a_byte_order_mark_but_not_be_empty(tmp_path: Path
     file.write_bytes(b"\n")
     empty = CliRunner().invoke(app, ["confidence", "--data", str(file)])
     assert (empty.exit_code, empty.stderr) == (2, f"hedgerow: {file}: contains no row\n")
+
+
+def test_a_reader_that_has_seen_enough_is_no_fault(tmp_path: Path) -> None:
+    """Before `head` the command ends in silence; it said that a pipe was broken."""
+    file = tmp_path / "answers.jsonl"
+    file.write_text('{"samples": ["Canberra"]}\n')
+    reading_end, writing_end = os.pipe()
+    os.close(reading_end)
+    command = [sys.executable, "-m", "hedgerow.proxy.cli", "confidence", "--data", str(file)]
+    done = subprocess.run(command, stdout=writing_end, stderr=subprocess.PIPE, timeout=90)
+    os.close(writing_end)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_the_lines_may_come_from_a_file(tmp_path: Path) -> None:
