@@ -14,7 +14,17 @@ from hedgerow.proxy.audit import chain
 from hedgerow.proxy.audit.chain import Head
 from hedgerow.proxy.audit.engine import transaction
 from hedgerow.proxy.audit.hours import drop_sums
-from hedgerow.proxy.audit.tables import answers, chains, changes, claim_verdicts, hours, metadata, texts, verdicts
+from hedgerow.proxy.audit.tables import (
+    answers,
+    chains,
+    changes,
+    claim_verdicts,
+    give_conditions,
+    hours,
+    metadata,
+    texts,
+    verdicts,
+)
 
 PARTED = {answers: "id", texts: "answer_id", verdicts: "answer_id", claim_verdicts: "answer_id"}
 """The large tables, and the column that says of which month a row is; each after those that it refers to."""
@@ -38,6 +48,7 @@ def create(connection: sa.Connection, begins: Sequence[float]) -> None:
     They are as `tables.py` has them, but for two: a primary or unique key must hold the column that parts the table, so that verdicts have the key (id,
     answer_id), and a place in a chain is unique within each month. `verify` finds one that is taken in two.
     """
+    give_conditions(metadata, connection)
     parted = sa.MetaData(naming_convention=metadata.naming_convention)
     copies = [table.to_metadata(parted) for table in PARTED]
     for table, column in zip(copies, PARTED.values(), strict=True):

@@ -104,7 +104,7 @@ answers = sa.Table(
 def _index_answers_with(given: str, name: str, *columns: str) -> None:
     """Index the answers in which a column is given: in most it is null."""
     where = answers.c[given].is_not(None)
-    sa.Index(name, *(answers.c[column] for column in columns), sqlite_where=where, postgresql_where=where)
+    sa.Index(name, *(answers.c[column] for column in columns), info={"sqlite": where, "postgresql": where})
 
 
 _index_answers_with("key", "ix_answers_key_created_at", "key", "created_at")
@@ -144,8 +144,16 @@ chains = sa.Table(
 )
 
 
-CURRENT: Mapping[str, Any] = {"sqlite_where": sa.text("current = 1"), "postgresql_where": sa.text("current")}
+CURRENT: Mapping[str, Any] = {"info": {"sqlite": sa.text("current = 1"), "postgresql": sa.text("current")}}
 """Of an index of the verdicts that count, in the words that queries use: SQLite knows an index's condition by its form."""
+
+
+@sa.event.listens_for(metadata, "before_create")
+def give_conditions(_metadata: sa.MetaData, connection: sa.Connection, **_: Any) -> None:
+    """Give indices of some rows their condition. Given where they are defined, it would load the dialects of all databases at every start."""
+    name = connection.dialect.name
+    for index in (index for table in metadata.tables.values() for index in table.indexes if name in index.info):
+        index.dialect_kwargs[f"{name}_where"] = index.info[name]
 
 
 def _verdict_columns() -> list[sa.Column[Any]]:

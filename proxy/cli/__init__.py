@@ -6,6 +6,7 @@ A command is a function in a file of its own and one line in `COMMANDS`. Its mod
 from __future__ import annotations
 
 import gc
+import sys
 from importlib import import_module, metadata
 from typing import Annotated, Any, NamedTuple
 
@@ -27,6 +28,7 @@ class Command(NamedTuple):
         module, _, attribute = self.target.partition(":")
         gc.disable()  # what is imported stays: to look for garbage among it again and again is a tenth of the time
         try:
+            _import_structlog()
             target = getattr(import_module(module), attribute)
         finally:
             gc.freeze()  # nor looked through when the collector runs again
@@ -38,6 +40,17 @@ class Command(NamedTuple):
         single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         single.command(name)(target)
         return get_command(single)
+
+
+def _import_structlog() -> None:
+    """Import structlog as where rich is not installed. It would load rich to draw exceptions, which nothing here asks it to."""
+    if "structlog" in sys.modules or "rich" in sys.modules:
+        return
+    sys.modules["rich"] = None  # type: ignore[assignment]
+    try:
+        import_module("structlog")
+    finally:
+        del sys.modules["rich"]
 
 
 COMMANDS = {
