@@ -11,6 +11,7 @@ import time
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import openai
@@ -218,6 +219,20 @@ def test_a_client_that_leaves_ends_the_upstreams_work(
     address = serve(mode=mode)
     with pytest.raises(httpx.ReadTimeout):
         httpx.post(address + CHAT, json={"model": "m", "messages": ASK, "stream": stream}, timeout=0.4)
+    until(lambda: upstream.abandoned == 1)
+    (row,) = rows_of(tmp_path, 1)
+    assert (row["status"], row["reason"]) == ("cancelled", "client_gone")
+
+
+def test_a_client_that_leaves_after_a_large_body_is_noticed(serve: Any, upstream: Upstream, tmp_path: Any) -> None:
+    """Reading pauses while a body comes faster than it is taken in; it must go on, or nobody would hear of the client's leaving."""
+    upstream.default = never()
+    parts = urlsplit(serve(mode="off"))
+    body = json.dumps({"model": "m", "messages": ASK, "metadata": {"padding": "x" * 300_000}}).encode()
+    head = f"POST {CHAT} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    with socket.create_connection((str(parts.hostname), parts.port or 80), timeout=30) as connection:
+        connection.sendall(head.encode() + body)
+        until(lambda: len(upstream.calls) == 1)
     until(lambda: upstream.abandoned == 1)
     (row,) = rows_of(tmp_path, 1)
     assert (row["status"], row["reason"]) == ("cancelled", "client_gone")
