@@ -27,7 +27,6 @@ from benchmarks.performance.loopback import REQUEST
 from benchmarks.performance.overhead import free_port, process
 from hedgerow.proxy.app import application
 from hedgerow.proxy.config import Log, Settings
-from hedgerow.proxy.gateway.exchange import LEAVING, Leaving
 from hedgerow.proxy.monitoring.logs import set_up_logging
 
 STREAMED = json.dumps(json.loads(REQUEST) | {"stream": True}).encode()
@@ -68,7 +67,7 @@ async def ask(app: Any, state: dict[str, Any], body: bytes = REQUEST) -> float:
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http", "path": "/v1/chat/completions",
         "raw_path": b"/v1/chat/completions", "query_string": b"", "root_path": "", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
         "headers": [(b"content-type", b"application/json"), (b"authorization", b"Bearer sk-bench"), (b"content-length", b"%d" % len(body))],
-        "state": dict(state), "extensions": {LEAVING: Leaving()},
+        "state": dict(state), "extensions": {},
     }  # fmt: skip
     messages = [{"type": "http.request", "body": body, "more_body": False}]
     done, statuses = asyncio.Event(), []

@@ -19,9 +19,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 T = TypeVar("T")
 
-LEAVING = "hedgerow.leaving"
-"""The extension of a scope that holds the `Leaving` of its connection."""
-
+WATCH_AFTER_S = 0.02
+"""How long an answer may take before the client's leaving is watched for: a watcher costs a task, and quick answers need none."""
 _AZURE = re.compile(r"/openai(?:/v1|/deployments/([^/]+))?(?=/)")
 
 
@@ -60,30 +59,6 @@ class ClientGone(Exception):
     """The client closed the connection before its answer was complete."""
 
 
-class Leaving:
-    """The client's leaving, and what is done then. The server says it: to ask it for every request would take a task and a timer."""
-
-    def __init__(self) -> None:
-        self._has_left = False
-        self._watchers: set[Callable[[], None]] = set()
-
-    def watch(self, act: Callable[[], None]) -> None:
-        """Have something done when the client leaves, or at once where it has left."""
-        self._watchers.add(act)
-        if self._has_left:
-            act()
-
-    def unwatch(self, act: Callable[[], None]) -> None:
-        """Have it done no longer."""
-        self._watchers.discard(act)
-
-    def happen(self) -> None:
-        """The client has left."""
-        self._has_left = True
-        for act in tuple(self._watchers):
-            act()
-
-
 class Exchange:
     """A request and the one answer to it.
 
@@ -101,7 +76,6 @@ class Exchange:
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
-        self._leaving: Leaving = scope["extensions"][LEAVING]
         self.method: str = scope["method"]
         self.path, self.deployment = place(scope["path"])
         self.header_pairs = _header_pairs(scope["headers"])
@@ -176,13 +150,21 @@ class Exchange:
         gone = False
         task: asyncio.Task[None] = asyncio.current_task()  # type: ignore[assignment]
 
-        def leave() -> None:
+        async def watch() -> None:
             nonlocal gone
+            while (await self._receive())["type"] != "http.disconnect":
+                continue
             if not self._ended:
                 gone = True
                 task.cancel()
 
-        self._leaving.watch(leave)
+        watcher: asyncio.Task[None] | None = None
+
+        def begin() -> None:
+            nonlocal watcher
+            watcher = asyncio.ensure_future(watch())
+
+        later = asyncio.get_running_loop().call_later(WATCH_AFTER_S, begin)
         try:
             return await work
         except asyncio.CancelledError:
@@ -190,7 +172,9 @@ class Exchange:
                 raise ClientGone from None
             raise
         finally:
-            self._leaving.unwatch(leave)
+            later.cancel()
+            if watcher is not None:
+                watcher.cancel()
 
     async def start(self, status: int, headers: Headers) -> None:
         """Send status and headers."""

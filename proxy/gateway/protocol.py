@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
-from hedgerow.proxy.gateway.exchange import LEAVING, Leaving
 
 _OF_AN_UPGRADE = (b"upgrade", b"http2-settings")
 _HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -78,16 +76,13 @@ class Http11(HttpToolsProtocol):
         super().connection_made(transport)
         self._bare = transport
         self.transport = Together(transport, self.loop)  # type: ignore[assignment]
-        self._leaving = Leaving()
-        self._extensions: Any = {LEAVING: self._leaving}
         self._head_began = self.loop.time()
         self._check = self.loop.call_later(self.HEAD_S, self._close_if_stalled)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting, and whatever is done for the client."""
+        """Stop waiting."""
         self._stop_checking()
         super().connection_lost(exc)
-        self._leaving.happen()
 
     def handle_websocket_upgrade(self) -> None:
         """Hand the connection over: a WebSocket may be silent for as long as it likes."""
@@ -151,7 +146,6 @@ class Http11(HttpToolsProtocol):
             raise ValueError("the request names two hosts")
         if not self._offers_upgrade():
             self._head_began, self._head_bytes, self._framing, self._in_body = None, 0, 0, True
-            self.scope["extensions"] = self._extensions
             super().on_headers_complete()
             if not self.parser.should_upgrade():
                 self.headers = []  # the request has its own; trailers are none of them
@@ -166,8 +160,6 @@ class Http11(HttpToolsProtocol):
         if not self._offers_upgrade():
             self._in_body = False
             super().on_message_complete()
-            if not self.pipeline:
-                self.flow.resume_reading()  # paused while the body came faster than it was taken in; what can come now is the client's leaving
 
     def _offers_upgrade(self) -> bool:
         """Whether the request offers a protocol that is not served."""
