@@ -138,12 +138,18 @@ class LazyGroup(TyperGroup):
         return name, command and COMMANDS[str(name)].load(str(name)), rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; a setting that it turns out to need, and that cannot be used, is one sentence and exit status 2."""
+        """Run the command; a setting that it turns out to need, and that cannot be used, is one sentence and exit status 2;
+        so is what the machine refuses, with 1."""
         try:
             return super().invoke(ctx)
         except ConfigError as error:
             typer.echo(f"hedgerow: {error}", err=True)
             raise typer.Exit(2) from error
+        except BrokenPipeError:  # whoever reads the output has seen enough (`| head`): click ends without a word
+            raise
+        except OSError as error:  # the disk behind `>` is full, for one
+            typer.echo(f"hedgerow: {error.filename or 'output'}: {error.strerror or error}", err=True)
+            raise typer.Exit(1) from error
 
 
 app = typer.Typer(cls=LazyGroup, name="hedgerow", no_args_is_help=True, pretty_exceptions_enable=False)

@@ -21,7 +21,7 @@ from hedgerow.proxy.audit.writer import Writer
 from hedgerow.proxy.cli.audit.files import export, import_verdicts
 from hedgerow.proxy.cli.audit.listing import list_requests
 from hedgerow.proxy.cli.audit.summary import summary, worst
-from hedgerow.proxy.cli.shared.messages import stop
+from hedgerow.proxy.cli.shared.messages import counted, stop
 from hedgerow.proxy.cli.shared.options import CONFIG, AsJson, ConfigPath
 from hedgerow.proxy.cli.shared.settings import configuration
 from hedgerow.proxy.cli.shared.store import open_audit, whoami
@@ -87,7 +87,7 @@ def purge(config: ConfigPath = CONFIG, as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps({"texts": gone.texts, "rows": gone.rows}))
     else:
-        typer.echo(f"erased the texts of {gone.texts:,} rows, deleted {gone.rows:,} rows")
+        typer.echo(f"erased the texts of {counted(gone.texts, 'row')}, deleted {counted(gone.rows, 'row')}")
 
 
 @app.command()
@@ -103,7 +103,7 @@ def delete(
         erased = erase(engine, actor=whoami(), names=id or (), user=user, key=hash_key(settings.audit))
     if not erased:
         stop("No audit rows match --id." if user is None else f"No audit rows match --user {user!r}.", code=1)
-    typer.echo(f"erased the texts of {erased:,} answer{'s' * (erased != 1)}")
+    typer.echo(f"erased the texts of {counted(erased, 'answer')}")
 
 
 @app.command()
@@ -116,8 +116,8 @@ def replay(config: ConfigPath = CONFIG) -> None:
         rows = writer.spooled
         writer.close()
     if writer.spooled:
-        stop(f"{writer.spooled:,} rows still wait in {settings.audit.spool}: the store cannot be written", code=1)
-    typer.echo(f"replayed {rows - sum(lost):,} rows")
+        stop(f"the store cannot be written; {counted(writer.spooled, 'row')} kept in {settings.audit.spool}", code=1)
+    typer.echo(f"replayed {counted(rows - sum(lost), 'row')}")
 
 
 @app.command()

@@ -21,7 +21,7 @@ from hedgerow.proxy.audit.store import hash_key
 from hedgerow.proxy.audit.verdicts import Kind
 from hedgerow.proxy.cli.promises.report import report
 from hedgerow.proxy.cli.shared.files import readable, report_bad, unreadable
-from hedgerow.proxy.cli.shared.messages import one_sentence, show_faults, stop
+from hedgerow.proxy.cli.shared.messages import counted, one_sentence, show_faults, stop
 from hedgerow.proxy.cli.shared.options import CONFIG, AsJson, ConfigPath, SkipBad
 from hedgerow.proxy.cli.shared.registry import check_route, map_registry
 from hedgerow.proxy.cli.shared.settings import calibrating_route, configuration
@@ -248,7 +248,7 @@ def _print(certified: Certified, *, stored: bool) -> None:
     for refused in outcome.refused:
         typer.echo(f"  no   {refused.wish.sentence}: {refused.reason}")
     for reason, count in labels.left_out.items():
-        typer.echo(f"  left out: {count} rows {reason}")
+        typer.echo(f"  left out: {counted(count, 'row')} {reason}")
     for note in (*labels.notes, *outcome.notes):
         typer.echo(f"  note: {note}")
     if certified.certificate is None:

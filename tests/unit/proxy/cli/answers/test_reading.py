@@ -84,6 +84,15 @@ def test_a_reader_that_has_seen_enough_is_no_fault(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_one_sentence() -> None:
+    """Of a command without a guard of its own; it was a traceback."""
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "hedgerow.proxy.cli", "lexicon", "list"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=90)
+    assert (done.returncode, done.stderr) == (1, "hedgerow: output: No space left on device\n")
+
+
 def test_the_lines_may_come_from_a_file(tmp_path: Path) -> None:
     """As with every other command that measures recorded answers; a file that is not there is named."""
     file = tmp_path / "answers.jsonl"
