@@ -138,8 +138,10 @@ class LazyGroup(TyperGroup):
         return name, command and COMMANDS[str(name)].load(str(name)), rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; a setting that it turns out to need, and that cannot be used, is one sentence and exit status 2;
-        so is what the machine refuses, with 1."""
+        """Run the command; a setting that it turns out to need, and that cannot be used, is one sentence and exit status 2.
+
+        What the machine refuses (a full disk, a file that may not be written) is one sentence as well, and status 1.
+        """
         try:
             return super().invoke(ctx)
         except ConfigError as error:
