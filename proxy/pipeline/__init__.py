@@ -1,1 +1,1 @@
-"""The way of one request, step by step."""
+"""The steps that calibrate one request."""

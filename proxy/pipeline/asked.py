@@ -1,7 +1,7 @@
-"""Is something asked that can be right or wrong, or is a text to be made, a program to be written, a tip to be given?
+"""Does a request ask for something that can be right or wrong, or for a text, a program or advice?
 
-A logistic over the words of an English request (`asked.json`, fitted by `benchmarks/fits/request_gate.py`), asked where the patterns of `eligibility` leave
-it open. A plain question ("Who ...?", "What is ...?") is never put to it.
+A logistic regression over the words of an English request (`asked.json`, fitted by `benchmarks/fits/request_gate.py`). It decides where
+the patterns of `eligibility` do not. It is never applied to a plain question ("Who ...?", "What is ...?").
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hedgerow.lexicon.text.words import one_of
 
 WEIGHTS = Path(__file__).with_name("asked.json")
 LOOKED_AT = 600
-"""Characters of a request that are read, half from its beginning and half from its end: what is asked stands there."""
+"""Characters of a request that are read: half from its beginning and half from its end, where the question usually is."""
 
 _TOKEN = re.compile(r"[a-z]+(?:['-][a-z]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
 _CODE = re.compile(r"[{};]|==|\(\)|</|\bdef\b|\bimport\b")
@@ -42,7 +42,7 @@ _QUESTION = re.compile(
             # ends with what it asks, or has no question mark
             r"\b(?:who|whom|what|which|where|when)\?\s*$",
             rf"^(?:(?:in|on|at) )?{_ASKED}\b[^\n?]*$|^do you (?:need|have to)\b",
-            # a choice, a gap, an end that is open
+            # multiple choice, a gap to fill, or an unfinished sentence
             r"\bwhich of (?:these|the following)\b|_{3}",
             rf"\b{one_of('is are was were the a an to of in by as for that called because')}\s*:?\s*$",
             r"(?:^|\n)\s*(?:question|q|query|user)\s*:[^\n]*\?",
@@ -63,7 +63,7 @@ _FINITE = one_of("is are was were will would should can could may must has have 
 _UNFINISHED = re.compile(
     rf"(?:^|[.!?] )[\"”')]*\s*(?:{_OPENS_A_STATEMENT}|\w+ing|dr\. \w+)\b[^.!?\n]{{5,400}}\b{_FINITE}\b[^.!?\n]{{0,120}}(?<![\"”'])$"
 )
-"""A statement that stops before its end: what completes it is right or wrong ("The motion will most likely be")."""
+"""An unfinished statement: its completion is right or wrong ("The motion will most likely be")."""
 
 _LAST = re.compile(r"(?<=[.!?])\s+|\n+")
 _STOPS = re.compile(r"(?<!\.\.)[.!?\"”')\]]$")
@@ -73,19 +73,19 @@ _LEADS_ON = one_of(
     "implies reflect reflects require requires represent represents describe describes involve involves exemplifies show shows cause causes produce produces has have had a an the"
 )
 _LEFT_OPEN = re.compile(rf"(?:\b{_LEADS_ON}\b|:|\.\.\.)\W*$")
-"""Ends with a word that something must follow, or a colon."""
+"""The text ends with a colon or with a word that cannot end a sentence."""
 SHORTEST_STATEMENT = 10
-"""Characters of the shortest statement that is to be completed."""
+"""Length in characters of the shortest unfinished statement that is recognised."""
 
 
 def ends(prompt: str) -> str:
-    """The beginning and the end of a request, in small letters."""
+    """The beginning and the end of a request, in lower case."""
     text = prompt if len(prompt) <= LOOKED_AT else f"{prompt[: LOOKED_AT // 2]}\n{prompt[-LOOKED_AT // 2 :]}"
     return text.strip().casefold().replace("’", "'")
 
 
 def wants_a_text(prompt: str) -> bool:
-    """Whether an English request is for something made to order: nothing in the answer could be right or wrong. Linear in what is looked at.
+    """Whether an English request asks for a text to be written, so that nothing in the answer could be right or wrong. Runs in linear time.
 
     >>> wants_a_text("Name two athletes who won medals at the 2020 Olympics."), wants_a_text("Generate five metaphors for a bedroom.")
     (False, True)
@@ -98,7 +98,7 @@ def wants_a_text(prompt: str) -> bool:
 
 
 def _is_to_complete(text: str) -> bool:
-    """Whether a request ends in the middle of a statement about something: what it illustrates, has, is most consistent with."""
+    """Whether a request ends in the middle of a statement, such as "This passage illustrates"."""
     last = _LAST.split(text)[-1].strip()
     return (
         "\n" not in text
@@ -111,17 +111,17 @@ def _is_to_complete(text: str) -> bool:
 
 
 def score(text: str) -> float:
-    """The log-odds that a request, as `ends` gives it, asks for something that can be right or wrong."""
+    """Log-odds that a request asks for something that can be right or wrong. `text` comes from `ends`."""
     return total(_fitted()["weights"], features(text))
 
 
 def total(weights: Mapping[str, float], present: set[str]) -> float:
-    """The sum of the weights of these features, exact: it must not depend on the order in which a process walks through a set."""
+    """The exact sum of the weights of these features: it must not depend on the order in which a set is iterated."""
     return fsum(weights.get(name, 0.0) for name in present)
 
 
 def features(text: str) -> set[str]:
-    """What the logistic reads of a request: its words, and those of its first line in their order."""
+    """Features of a request: its words, and the words of its first line in order."""
     line = text.partition("\n")[0]
     tokens, first = _tokens(text), _tokens(line)
     words = [token for token in first if token[0].isalpha()]

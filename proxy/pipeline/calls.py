@@ -1,4 +1,4 @@
-"""An answer that calls tools: a confidence for each name and argument, and what the route's policy does where they are in doubt."""
+"""Answers that call tools: a confidence for each tool name and argument, and the route's policy for doubtful calls."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hedgerow.proxy.pipeline.steps import RoutePipeline, escalate, reply
 from hedgerow.proxy.types import Json
 
 MOST_DOUBTS = 10
-"""Parts of a call that a user is asked about at once."""
+"""Most parts of a call about which a user is asked in one message."""
 LONGEST_VALUE = 100
-"""Characters of a value that are shown of it."""
+"""Most characters of a value that are shown to the user."""
 
 
 async def measure_calls(run: Run, pipeline: RoutePipeline, *, may_replace: bool) -> None:
-    """Compare names and arguments of the first answer, which is the one that goes on, with those of the others. An answer that calls nothing
-    disagrees with every part of them. Where the policy says so, calls in doubt do not go on.
+    """Compare tool names and arguments of the first answer, which the client receives, with those of the others. An answer without a call
+    disagrees with every part. Where the policy says so, doubtful calls are withheld.
 
     Raises:
         StepFailed: too few answers came, or the stronger model could not be asked.
@@ -46,12 +46,14 @@ async def measure_calls(run: Run, pipeline: RoutePipeline, *, may_replace: bool)
     with run.step("decide"):
         if policy.calls == "escalate" and pipeline.stronger is not None:
             await escalate(run, pipeline.stronger, policy.escalate_model, Reason.CALLS_DISAGREE)
-        elif not job.is_kept:  # the upstream would wait for the result of a call that the client never sees
+        elif (
+            not job.is_kept
+        ):  # the upstream keeps the conversation and would wait for the result of a call that the client never sees
             reply(run, policy.question.replace("{doubts}", doubts(calls[0], doubtful)), Reason.CALLS_DISAGREE)
 
 
 def doubts(calls: Sequence[Json], places: Sequence[Path]) -> str:
-    """The parts of calls that are in doubt, for a user to read: at most `MOST_DOUBTS` of them.
+    """The doubtful parts of calls as text for a user: at most `MOST_DOUBTS` of them.
 
     >>> doubts([{"name": "book", "arguments": {"city": "Canberra", "days": 3}}], [(0, "arguments", "city"), (0, "arguments", "days")])
     'book: city "Canberra", days 3'
@@ -77,7 +79,7 @@ def _doubt(call: Json, path: Sequence[str | int]) -> str:
 
 
 def _calls(choice: Json) -> list[Json]:
-    """The calls of one answer by name and arguments, in whichever words its endpoint has them."""
+    """The calls of one answer by name and arguments, whatever format its endpoint uses."""
     message = choice.get("message")
     calls = message.get("tool_calls") if isinstance(message, dict) else None
     called: list[Json] = []

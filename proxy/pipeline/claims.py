@@ -1,4 +1,4 @@
-"""The claims of a draft: where they stand (`lexicon/text/claims.py`), and which of them say anything (`rewriting/claims.py`)."""
+"""The claims of a draft: their positions (`lexicon/text/claims.py`), and which of them state something (`rewriting/claims.py`)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from hedgerow.proxy.rewriting.claims import is_claim, is_problem
 from hedgerow.proxy.types import ClaimConfidence
 
 _FACT = re.compile(r"\d|(?<!^)\b[A-Z][^\W\d_]|^[*_]*[A-Z][^\W\d_]+(?:\s+[A-Z]|[*_\s]*$)")
-"""A number or a name; a capital that opens an item is a name only where it stands alone or before another."""
+"""A number or a name. A capitalised first word is a name only if it stands alone or another capitalised word follows."""
 
 
 def claims_of(draft: str, question: str = "") -> tuple[Claim, ...]:
-    """What a draft claims, in order; () in a language that is not known."""
+    """The claims of a draft, in order; () for an unknown language."""
     language = known_language_of(draft, question)
     return () if language is None else claims(draft, partial(_says, language, _asked(question)), language)
 
 
 def claims_if_long(draft: str, question: str, minimum: int) -> tuple[Claim, ...] | None:
-    """What a draft claims that makes at least `minimum` statements; None for one that makes fewer."""
+    """The claims of a draft with at least `minimum` statements; None if it makes fewer."""
     if sum(map(_may_be_a_statement, pieces(draft))) < minimum:
         return None
     claimed = claims_of(draft, question)
@@ -34,12 +34,12 @@ def claims_if_long(draft: str, question: str, minimum: int) -> tuple[Claim, ...]
 
 
 def _may_be_a_statement(piece: Piece) -> bool:
-    """Whether a piece of a draft can be among its statements: a sentence, or a row of a table. Few pieces tell a short answer without a look at its claims."""
+    """Whether a piece of a draft can be a statement: a sentence, or a row of a table. A quick test: few such pieces mean a short answer."""
     return piece.is_sentence or piece.text.lstrip().startswith("|")
 
 
 def statements(draft: str, question: str, claimed: Sequence[Claim]) -> int:
-    """How many statements a draft makes: sentences of running text where a hedge may go, list items that are sentences, rows of tables."""
+    """Number of statements in a draft: sentences of running text that may take a hedge, list items that are sentences, rows of tables."""
     items = {
         claim.sentence
         for claim in claimed
@@ -50,7 +50,7 @@ def statements(draft: str, question: str, claimed: Sequence[Claim]) -> int:
 
 
 def _asked(question: str) -> str:
-    """The question that decides what is measured; "" for a word problem: the steps of a worked solution are measured, if not hedged."""
+    """The question by which claims are selected; "" for a word problem: the steps of a worked solution are measured although they are not hedged."""
     return "" if is_problem(question) else question
 
 
@@ -63,10 +63,10 @@ def _says(language: str, question: str, text: str, kind: Kind) -> bool:
 
 
 def of_sentences(claimed: Sequence[ClaimConfidence], count: int) -> list[Beta | None]:
-    """The calibrated confidence of each of `count` sentences: that of its weakest claim, None where it claims nothing.
+    """The calibrated confidence of each of `count` sentences: that of its weakest claim, None for a sentence without claims.
 
-    One hedge is read as being about the whole sentence, and a sentence is right only where all that it says is: at most as often as
-    the least sure part.
+    Readers apply one hedge to the whole sentence, and a sentence is right only if all of its claims are: at most as often as its
+    weakest claim.
     """
     weakest: dict[int, Beta] = {}
     for claim in claimed:

@@ -1,7 +1,7 @@
-"""What is never hedged, and why: reasons read from the request alone, and from the answers.
+"""Which requests and answers are never hedged, and the reason.
 
-Two poems agree in nothing, and neither is wrong. The prompt says most of it (`asks_for_claim`), the answers the rest (`comparable`). In
-doubt a request counts as asking for a claim: a needless hedge costs less than a missing one. Nothing here keeps what it read.
+Two poems disagree and neither is wrong. Most such requests are recognised by the prompt (`asks_for_claim`), the rest by the answers
+(`comparable`). In doubt a request counts as asking for a claim: a needless hedge costs less than a missing one. Nothing here stores a text.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from hedgerow.proxy.types import Json, Sample
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 MAX_DEPTH = 200
-"""Opening brackets below which a body cannot be nested too deeply, whatever it holds."""
+"""A body with fewer opening brackets than this cannot be nested too deeply."""
 WORDS_OF_A_TEXT = 60
-"""From so many words on, answers that all differ were not asked for one thing."""
+"""Answers of at least this many words that all differ were not answers to a question with one right answer."""
 
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL | re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?。!?])\s+|\n+")
 
 
 def skip_reason(job: Job) -> Reason | None:
-    """Why an answer to this request is never hedged; None where it may be."""
+    """The reason why an answer to this request is never hedged; None if it may be."""
     reason = DIALECTS[job.path].reason(job.body) or request_reason(job.path, job.chat)
     if reason is Reason.STRUCTURED_OUTPUT and job.route.structured_output == "measure":
         reason = None
@@ -53,14 +53,14 @@ def skip_reason(job: Job) -> Reason | None:
 
 
 def unasked_reason(job: Job) -> Reason | None:
-    """`not_a_claim` where nothing is asked that could be right or wrong, and the route asks for that."""
+    """`not_a_claim` if the request asks for nothing that could be right or wrong and the route hedges claims only."""
     if not job.route.claims_only:
         return None
     return Reason.NOT_A_CLAIM if says_nothing(job.chat) or not asks_for_claim(job.question) else None
 
 
 def says_nothing(chat: Json) -> bool:
-    """Whether the user's last message is empty. Where the user has none, the other messages may ask; a picture says something."""
+    """Whether the user's last message is empty. Without a user message the other messages may hold the question; a picture counts as content."""
     content = next((m.get("content") for m in reversed(chat.get("messages") or ()) if m["role"] == "user"), "?")
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
     texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
@@ -68,18 +68,18 @@ def says_nothing(chat: Json) -> bool:
 
 
 def measures_calls(job: Job) -> bool:
-    """Whether calls of tools are compared, and there may be some."""
+    """Whether the route compares tool calls and the request offers tools."""
     return job.route.tool_calls == "measure" and offers_tools(job.chat)
 
 
 def replaces_calls(job: Job) -> bool:
-    """Whether the policy may put something else in the place of a call: the client must not have read it yet."""
+    """Whether the policy may replace a tool call: then the client must not have read it yet."""
     return measures_calls(job) and job.route.policy is not None and job.route.policy.calls != "pass"
 
 
 def measures_choices(job: Job) -> bool:
-    """Whether the choices of a request are its samples: enough of them were asked for, as the model says them, and the route's signal needs
-    nothing more than they hold.
+    """Whether the choices of a request serve as its samples: the client asked for enough of them without changing how they are sampled, and
+    the route's signal needs nothing else.
     """
     body, sampling = job.body, job.route.sampling
     n, prompt = body.get("n"), body.get("prompt", "")
@@ -93,14 +93,14 @@ def measures_choices(job: Job) -> bool:
 
 
 def is_shown_as_it_comes(job: Job) -> bool:
-    """Whether a streamed answer goes on as it comes, whatever the route says of streams: it holds several choices, or log-probabilities that
-    belong to its very words.
+    """Whether a streamed answer is forwarded as it arrives, whatever the route's stream setting: it holds several choices, or
+    log-probabilities of exactly these words.
     """
     return measures_choices(job) or asks_for_logprobs(job.chat)
 
 
 def request_reason(path: str, body: Json) -> Reason | None:
-    """Why the form of a request forbids rewriting its answer; None where it does not."""
+    """The reason why the form of a request forbids rewriting its answer; None if it does not."""
     if _over_one(body.get("n")) or _over_one(body.get("best_of")):
         return Reason.SEVERAL_CHOICES
     if body.get("modalities") not in (None, [], ["text"]) or body.get("audio"):
@@ -120,12 +120,12 @@ def asks_for_structure(body: Json) -> bool:
 
 
 def _over_one(count: object) -> bool:
-    """Whether a count is over one, or is not a count: then it is the upstream's to judge."""
+    """Whether a count is over one or is not a number; the upstream judges an invalid count."""
     return count is not None and (not isinstance(count, int | float) or count > 1)
 
 
 def nested_too_deep(data: bytes, body: Json) -> bool:
-    """Whether a request cannot be encoded again: the encoder stops at some 250 levels, the decoder at 1,024."""
+    """Whether a request is nested too deeply to be encoded again: the encoder stops at about 250 levels, the decoder at 1,024."""
     if data.count(b"[") + data.count(b"{") < MAX_DEPTH:
         return False
     try:
@@ -136,14 +136,14 @@ def nested_too_deep(data: bytes, body: Json) -> bool:
 
 
 def answer_reason(samples: Sequence[Sample], choices: Sequence[Json]) -> Reason | None:
-    """Why these answers are not compared: a tool is to be called, or there are pictures or sound."""
+    """The reason why these answers are not compared: they call a tool, or hold pictures or sound; else None."""
     if any(sample.has_tool_calls for sample in samples):
         return Reason.TOOL_CALLS
     return Reason.MEDIA if any(_has_media(choice.get("message")) for choice in choices) else None
 
 
 def draft_reason(sample: Sample) -> Reason | None:
-    """Why this draft is not rewritten."""
+    """The reason why this draft is not rewritten; None if it may be."""
     if sample.refusal is not None:
         return Reason.REFUSAL
     if sample.finish_reason == "content_filter":
@@ -158,7 +158,7 @@ def _has_media(message: object) -> bool:
 
 
 def json_in(text: str) -> Any:
-    """The object or array that a text is, also inside one block of code; None for every other text."""
+    """The JSON object or array that makes up a text, with or without a code fence; None for every other text."""
     text = text.strip()
     if fenced := _FENCED.fullmatch(text):
         text = fenced[1].strip()
@@ -171,7 +171,7 @@ def json_in(text: str) -> Any:
 
 
 def offers_tools(body: Json) -> bool:
-    """Whether the answer may be a tool call: one answer is drawn first, to see."""
+    """Whether the answer may be a tool call; then one answer is drawn first to find out."""
     return bool(body.get("tools") or body.get("functions")) and body.get("tool_choice") != "none"
 
 
@@ -183,7 +183,7 @@ def asks_for_claim(prompt: str) -> bool:
     """
     text = ends(prompt)
     if not any(map(str.isalnum, text)):
-        return not text  # signs alone are chit-chat; a prompt without text (a picture, say) is not for us to judge
+        return not text  # punctuation alone is small talk; a prompt without text (a picture, say) cannot be judged here
     sentences = [s for s in _SENTENCE.split(text) if any(map(str.isalnum, s))]
     if any(_wants_something_made(s) for s in sentences) or CHAT_ONLY.fullmatch(text) or ECHOES.match(text):
         return False
@@ -196,7 +196,7 @@ def _wants_something_made(sentence: str) -> bool:
 
 
 def _is_talk(sentence: str) -> bool:
-    """Whether a sentence is chit-chat, asks for an opinion, or tells of the one who writes."""
+    """Whether a sentence is small talk, asks for an opinion, or is about its writer."""
     bare = _bare(sentence)
     if OPINION.match(sentence) or OPINION.match(bare) or CHAT_ONLY.fullmatch(bare):
         return True
@@ -204,13 +204,13 @@ def _is_talk(sentence: str) -> bool:
 
 
 def _bare(sentence: str) -> str:
-    """A sentence without what politeness puts before it."""
+    """A sentence without its polite opening."""
     polite = POLITE.match(sentence)
     return sentence[polite.end() :].lstrip(" ,:-¡¿'\"") if polite else sentence
 
 
 def comparable(answers: Sequence[str], largest: int | None) -> bool:
-    """Whether answers that came can be compared: most say something, most do not ask back, and they are not long texts that all differ.
+    """Whether answers can be compared: most are statements, most do not ask back, and they are not long texts that all differ.
 
     Args:
         answers: the texts that were compared.

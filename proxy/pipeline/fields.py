@@ -1,4 +1,4 @@
-"""An answer that is JSON: a confidence for each of its fields. A program reads it, so it stays as it is."""
+"""JSON answers: a confidence for each field. A program reads them, so they are never reworded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hedgerow.proxy.pipeline.steps import RoutePipeline, confident
 from hedgerow.proxy.types import ClaimConfidence, Clustering
 
 SIGNAL = "fields"
-"""What an answer is said to be measured by: the mean over its fields is not the agreement of whole answers."""
+"""Name of the signal of JSON answers: the mean over their fields, which is not the agreement of whole answers."""
 
 
 def is_structured(run: Run) -> bool:
@@ -31,7 +31,7 @@ def is_structured(run: Run) -> bool:
 
 
 async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool) -> None:
-    """Agreement, calibration and the choice of the draft. Answers that are not JSON say nothing of a field.
+    """Measure agreement, calibrate, and choose the draft. Answers that are not JSON count for no field.
 
     Raises:
         StepFailed: too few answers are JSON.
@@ -58,7 +58,7 @@ async def measure_fields(run: Run, pipeline: RoutePipeline, *, may_replace: bool
 async def measure(
     run: Run, pipeline: RoutePipeline, draft: Any, others: Sequence[Any], reason: Reason
 ) -> tuple[fields.Path, ...]:
-    """Agreement of each field, through the map; the answer stays as it is. Returns the places of the claims that the result has then."""
+    """Measure the agreement of each field and calibrate it. Returns the paths of the fields that became claims of the result."""
     job = run.job
     with run.step("confidence"):
         shares = await compute(fields.agreement, job.question, draft, others)
@@ -78,7 +78,7 @@ async def measure(
 
 
 def _agreement(shares: Sequence[float]) -> Beta:
-    """As for a text that all say: the draft and those who agree against the others."""
+    """The raw Beta of one field: the draft and the answers that agree with it, against the others."""
     agreeing = 1.0 + sum(shares)
     return Beta.floored(agreeing, 1.0 + len(shares) - agreeing)
 
@@ -97,7 +97,7 @@ def _claims(
 
 
 def _grouped(values: Sequence[Any], draft: int) -> Clustering:
-    """Answers that are equal as wholes; the draft's group leads."""
+    """Clusters of answers that are equal in every field; the draft's cluster comes first."""
     groups: dict[bytes, list[int]] = {}
     for i, value in enumerate(values):
         key = b"%d" % i if value is None else orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

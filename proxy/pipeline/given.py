@@ -1,4 +1,4 @@
-"""Wording an answer at a confidence that is known already: the pipeline's own gates and steps, without sampling and measuring."""
+"""Word an answer at a given confidence: the pipeline's gates and steps without sampling and measuring."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hedgerow.proxy.pipeline.eligibility import draft_reason, json_in, skip_reas
 from hedgerow.proxy.pipeline.fields import is_structured
 from hedgerow.proxy.pipeline.long import claims_of_long
 from hedgerow.proxy.pipeline.result import Run
-from hedgerow.proxy.pipeline.run import ended
+from hedgerow.proxy.pipeline.run import run_until_deadline
 from hedgerow.proxy.pipeline.steps import RouteWording, calibrated, too_long
 from hedgerow.proxy.pipeline.wording import Measured, word
 from hedgerow.proxy.types import CLAIM_SIGNAL
@@ -34,12 +34,12 @@ class Given:
 
 
 async def word_given(run: Run, wording: RouteWording, answer: str, given: Given) -> None:
-    """Word an answer as the proxy would at this confidence; what became of it stands in `run.result`.
+    """Word an answer as the proxy would at this confidence; the outcome is in `run.result`.
 
-    What only several answers show (that they cannot be compared) is not seen here.
+    Checks that need several answers (whether they can be compared) are not made here.
     """
     run.arrived({"choices": [{"message": {"content": answer}, "finish_reason": "stop"}]})
-    await ended(run, _word(run, wording, answer, given), wording.reader)
+    await run_until_deadline(run, _word(run, wording, answer, given), wording.reader)
 
 
 async def _word(run: Run, wording: RouteWording, answer: str, given: Given) -> None:
@@ -62,7 +62,7 @@ async def _measured(run: Run, wording: RouteWording, answer: str, given: Given) 
 
 
 def in_sentences(answer: str, claims: Sequence[tuple[str, Beta]]) -> tuple[Beta | None, ...]:
-    """One confidence a sentence: that of the claim whose words stand in it, the least of several; None where none does. A table cell is in no sentence.
+    """One confidence a sentence: the lowest of the claims in it; None for a sentence without claims. A table cell is in no sentence.
 
     >>> in_sentences("It is in Rome. It is old.", [("It is old", Beta(6, 4))])
     (None, Beta(alpha=6, beta=4))

@@ -1,4 +1,4 @@
-"""A request as the pipeline takes it: read from the client's JSON, checked, with an id of its own."""
+"""A request as the pipeline handles it: read from the client's JSON, checked, with its own id."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 IDEMPOTENCY = "idempotency-key"
 _HALF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 _words: list[str] = []
-"""Random words drawn ahead, in hex."""
+"""Random 64-bit words drawn in advance, in hex."""
 
 
 def _random_word() -> str:
-    """64 random bits in hex. The system is asked in bulk: each call lets other threads run, which costs more than the bits."""
+    """64 random bits in hex. They are drawn in bulk: each system call releases the interpreter lock, which costs more than the bits."""
     try:
-        return _words.pop()  # one step of the interpreter: event loops in several threads share the list
+        return _words.pop()  # `pop` is atomic: event loops in several threads share the list
     except IndexError:
         bulk = os.urandom(8 * 512).hex()
         word, *further = (bulk[start : start + 16] for start in range(0, len(bulk), 16))
@@ -37,7 +37,7 @@ def _random_word() -> str:
 
 
 def new_id() -> str:
-    """An audit id: sorts by time, cannot be guessed."""
+    """A new audit id: it sorts by time and cannot be guessed."""
     return f"hr_{time.time_ns() // 1_000_000:011x}{_random_word()}"
 
 
@@ -48,22 +48,22 @@ class Job(NamedTuple):
         id: the audit id.
         path: relative to `/v1`, e.g. "/chat/completions".
         body: the request object as the client sent it.
-        chat: what is read of it, in the words of a chat request.
-        headers: the client's headers, lower-case names, but for its key of idempotency: no two calls for one request may carry the same.
+        chat: the body as a chat request, whatever the endpoint's format.
+        headers: the client's headers with lower-case names, without its idempotency key: no two calls for one request may carry the same.
         started: when the request came in, on the clock of `time.perf_counter`.
         target: path and query as the client sent them, relative to `/v1`.
         idempotency_key: the client's `Idempotency-Key`, if it sent one.
-        deployment: the model that its path names (Azure).
-        on_retry: callback for each refusal of the upstream after which a call is made again.
-        over_budget: whether a soft budget is spent, so that fewer answers are drawn.
-        key: the named key that it came with, which is no longer among its headers; None where it came with none.
+        deployment: the model that the path names (Azure).
+        on_retry: callback for each refused call that is retried.
+        over_budget: whether a soft budget is exhausted, so that fewer answers are drawn.
+        key: the named key of the request, which is removed from its headers; None without one.
         answered_by: the member of a group that has answered; "" where no group was asked, or none has yet.
-        answered_model: the model that this member was asked for, where it is another one.
-        arm: the mode that a split route gave it by lot; None where no lot was drawn.
-        converted: whether the upstream is asked in the words of chat, whatever the path says: then it takes `n`, and keeps nothing.
+        answered_model: the model that this member was asked for, if it differs from the client's.
+        arm: the mode that a split route drew at random; None for other routes.
+        converted: whether the upstream is called as chat whatever the path: then it accepts `n` and stores nothing.
         question: the user's last message, or the prompt, as plain text.
         last_answer: the assistant's message before it; its phrase is not repeated if another is about as near.
-        mode: the route's mode, or the client's wish.
+        mode: the mode that the client asked for, else the route's.
     """
 
     id: str
@@ -88,7 +88,7 @@ class Job(NamedTuple):
     over_budget: bool = False
 
     def routed(self, route: Route, mode: Mode, body: Json, *, converted: bool = False) -> Job:
-        """The same request, once its body is read and its route is known. A route that is off has no use for the question."""
+        """The request once its body is read and its route is known. The question is not read for a route that is off."""
         job = self._replace(route=route, body=body, mode=mode, converted=converted)
         if mode == "off":
             return job
@@ -103,15 +103,15 @@ class Job(NamedTuple):
         )
 
     def drawing_fewer(self, samples: int) -> Job:
-        """The same request over a soft budget: so many answers are drawn, for 0 half as many as otherwise."""
+        """The request over a soft budget, with `n` answers to draw; 0 halves the route's number."""
         sampling = self.route.sampling
         n = min(sampling.n, max(sampling.min_n, samples or sampling.n // 2))
         route = self.route.model_copy(update={"sampling": sampling.model_copy(update={"n": n})})
         return self._replace(route=route, over_budget=True)
 
     def call(self, body: Json, number: int = 0, on_text: Callable[[int, str], None] | None = None) -> Call:
-        """A call for an answer to this request. Number 0 is the client's own; calls with other numbers are different ones to an upstream that
-        remembers keys of idempotency, and the same ones when the client repeats its request.
+        """A call for an answer to this request. Number 0 is the client's own call. Each number has its own idempotency key, which is the same
+        again when the client repeats its request.
         """
         headers = self.headers
         if (key := self.idempotency_key) is not None:
@@ -126,13 +126,13 @@ class Job(NamedTuple):
 
     @property
     def answering_model(self) -> str:
-        """The model that has answered: the one that is asked for, unless a member of a group was asked for another."""
+        """The model that has answered: the requested one, unless the member of a group that answered has its own."""
         return self.answered_model or self.model
 
     @property
     def draws_draft_first(self) -> bool:
-        """Whether the client gets the answer to its own request: samples are short, the upstream keeps or stores that answer under its id, or
-        its log-probabilities are asked for.
+        """Whether the draft is the answer to the client's own request: samples are short, the upstream stores that answer under its id, or
+        its log-probabilities are requested.
         """
         short = self.route.sampling.probe == "short"
         stored = not self.converted and self.body.get("store") is True
@@ -140,7 +140,7 @@ class Job(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        """Whether the upstream keeps the answer, so that the client may refer to it."""
+        """Whether the upstream stores the answer, so that the client may refer to it."""
         return not self.converted and DIALECTS[self.path].keeps(self.body)
 
     @property
@@ -150,7 +150,7 @@ class Job(NamedTuple):
 
     @property
     def wants_usage(self) -> bool:
-        """Whether a stream is to hold the tokens spent: chunks of completions do on request, other streams always."""
+        """Whether a stream must report token usage: streams of completions do on request, other streams always."""
         if not DIALECTS[self.path].several:
             return True
         options = self.body.get("stream_options")
@@ -168,18 +168,18 @@ def user_of(body: Json) -> str | None:
 
 
 def asks_for_logprobs(chat: Json) -> bool:
-    """Whether log-probabilities are asked for; plain completions ask for those of the words alone with 0."""
+    """Whether log-probabilities are requested; for plain completions `logprobs: 0` requests those of the chosen tokens."""
     asked = chat.get("logprobs")
     return asked is not None and asked is not False
 
 
 def job_of(route: Route, path: str, body: Json, headers: Mapping[str, str]) -> Job:
-    """The job of a checked request for text that is to be calibrated."""
+    """The job of a checked request for calibrated text."""
     return Job(new_id(), route, path, body, headers, time.perf_counter()).routed(route, "on", body)
 
 
 class Unread(BadRequest):
-    """A request has a form that is not read here, but that an upstream may well take."""
+    """A request body that cannot be read here but that an upstream may accept."""
 
     code = Reason.UNREADABLE_REQUEST
 
@@ -205,7 +205,7 @@ def decoded(data: bytes) -> Json:
 
 
 def _is_object(data: bytes) -> bool:
-    """Whether a reader that takes half a surrogate pair reads a JSON object."""
+    """Whether a parser that accepts half a surrogate pair reads a JSON object."""
     try:
         return isinstance(json.loads(data), dict)
     except (ValueError, RecursionError):
@@ -213,7 +213,7 @@ def _is_object(data: bytes) -> bool:
 
 
 def check(path: str, body: Json, max_messages: int) -> None:
-    """Check what the pipeline relies on in a request for text. Everything else is the upstream's to judge.
+    """Check the fields of a text request that the pipeline relies on. The upstream judges everything else.
 
     Raises:
         BadRequest: messages / prompt, model, n or stream are missing or have a wrong type, or no answer is asked for.

@@ -1,4 +1,4 @@
-"""A long answer: a confidence for each claim, and from these one for each sentence."""
+"""Long answers: a confidence for each claim, and from these one for each sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ thread costs little while nothing else goes on, and a turn of the interpreter (5
 
 
 async def claims_of_long(long: LongAnswerPipeline, question: str, draft: str) -> tuple[Claim, ...] | None:
-    """What a long draft claims; None for a short draft."""
+    """The claims of a long draft; None for a short draft."""
     is_quick = len(draft) <= INLINE_CHARS and len(question) <= INLINE_QUESTION
     if is_quick:
         return claims_if_long(draft, question, long.minimum)
@@ -36,7 +36,7 @@ async def claims_of_long(long: LongAnswerPipeline, question: str, draft: str) ->
 
 async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: Sequence[Claim]) -> Measured:
     """The confidence in each claim, in each sentence that makes one, and in the answer. Without a map for the signal of long answers the
-    sentences stay unmeasured, but where the route wants them hedged all the same.
+    sentences are not calibrated, unless the route hedges them at their raw confidence.
 
     Raises:
         StepFailed: a step could not be done; the first of them, where no other answer came.
@@ -76,5 +76,5 @@ async def measure_long(run: Run, long: LongAnswerPipeline, draft: str, claims: S
 
 
 def overall(claims: Sequence[Beta]) -> Beta:
-    """The confidence in an answer from those in its claims: the share of them that should be right, with the concentration that they share."""
+    """The confidence in an answer from the confidences in its claims: the expected share of right claims, with their concentration."""
     return Beta.from_mean(fmean(beta.mean for beta in claims), claims[0].concentration)

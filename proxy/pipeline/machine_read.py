@@ -1,7 +1,7 @@
-"""Answers that a program reads: a hedge would break what parses them. They are measured like others and left as they are.
+"""Answers that a program reads: a hedge would break its parser. They are measured like others but not reworded.
 
-The request says so (a grammar, an answer that is begun already, room for a word or two, "reply with only ..."), or the answer looks like it
-(markup, a query, a command, a link, key and value, a verdict of a guard). Text for people is never taken for one of these on its words alone.
+The request shows it (a grammar, an assistant message to continue, a limit of a few tokens, "reply with only ..."), or the answer does
+(markup, a query, a command, a link, key and value, a moderation verdict). Ordinary text is never classified by its words alone.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ GRAMMARS = (
     "ebnf",
     "format",
 )
-"""Fields by which servers of models bind the form of an answer (vLLM, llama.cpp, SGLang)."""
+"""Request fields that constrain the form of an answer (vLLM, llama.cpp, SGLang)."""
 FEW_TOKENS = 5
-"""An answer of at most so many tokens has no room for a hedge."""
+"""An answer limited to this many tokens has no room for a hedge."""
 LOOKED_AT = 4_000
-"""Characters of a prompt, and of an answer, that are read; of a prompt half from its beginning and half from its end."""
+"""Characters that are read of an answer and of a prompt; of a prompt, half from its beginning and half from its end."""
 
 _ONLY = re.compile(
     r"\b(?:reply|respond|answer|output|return|print|write|say|give|produce|generate)\b[^.\n]{0,40}\b(?:only|exclusively|nothing (?:else|but)|exactly one|just)\b"
@@ -37,7 +37,7 @@ _ONLY = re.compile(
 _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
     (words, pattern if isinstance(pattern, re.Pattern) else re.compile(pattern, re.MULTILINE))
     for words, pattern in (
-        # how a form is asked for in words
+        # requests for a format in words
         (("only", "exclusively", "nothing", "exactly one", "just"), _ONLY),
         (("one of the following",), r"\bone of the following (?:labels|categories|classes|options|words|values)\b"),
         (("no ",), r"\bno (?:other|additional|extra) (?:text|words|output|explanation)\b"),
@@ -47,7 +47,7 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         (("single", "letter", "word"), r"\b(?:answer|reply|respond) with (?:a single word|one word|(?:the|a single|only the) letter)\b"),
         (("parsed by",), r"\bparsed by\b"),
         (("json",), r"\b(?:respond|reply|answer|output|return)\w* (?:\w+ )?(?:in|as|with) (?:valid )?json\b|\bjson (?:response|format|object)\b"),
-        # what front ends, agents and evaluators ask for on the side: titles, tags, queries, verdicts, labels, translations
+        # auxiliary requests of front ends, agents and evaluators: titles, tags, queries, verdicts, labels, translations
         (("question",), r"\b(?:standalone|stand-alone|follow-?up) questions?\b"),
         (("search quer",), r"\bsearch quer(?:y|ies)\b"),
         (("title",), r"\b(?:concise|short|brief)\b[^.\n]{0,30}\btitle\b|\bas a title\b"),
@@ -63,8 +63,8 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         (("translat",), r"\b\w+ to \w+ translator\b|^\W*(?:please )?translate\b[^.\n]{0,60}\b(?:in)?to\b"),
     )
 )  # fmt: skip
-"""Words, one of which must be in a request in small letters, and the expression that is tried on it then: most requests have none of the words, and an
-expression costs a hundred times as much as looking for a word.
+"""A regular expression and the words of which a lower-cased request must hold one before it is tried: most requests hold none, and an
+expression costs a hundred times as much as a search for a word.
 """
 _MARKUP = re.compile(r"\s*<[A-Za-z!?/|][^>\n]{0,200}>|.*</[A-Za-z]\w*>\s*$|.*\[\[ ?##", re.DOTALL)
 _TOKENS = re.compile(
@@ -72,7 +72,7 @@ _TOKENS = re.compile(
     r"|\w/[BI]-[A-Z]{3}|\{\s*(?://[^\n]*\s*)?[\"']\w[\w $.-]*[\"']\s*:|\[\s*[\"'][^\"'\n]{1,80}[\"']\s*[,\]](?!\()|^\s*@\w+\{\w+,",
     re.MULTILINE,
 )
-"""Marks of tool calls, verdicts, patches, subtitles and of JSON, anywhere."""
+"""Syntax of tool calls, verdicts, patches, subtitles and JSON, anywhere in an answer."""
 _CODE = re.compile(
     r"\s*(?:def \w+\(|class \w+[:(]|import [\w.]+|from [\w.]+ import |(?:const|let|var) \w+ =|function \w*\(|#include|#!/|FROM \w+:|(?:flowchart|graph) (?:[TL][DR]|TB|BT|RL)\b|digraph\b|"
     r"\\(?:(?:sub)?section|chapter|documentclass|usepackage)\b|(?:sequence|class|state|er)Diagram\b|@start\w+\n|HTTP/\d|(?:message|struct|interface|enum|type) \w+ \{|"
@@ -113,7 +113,7 @@ _TRIPLE = re.compile(r"\s*\([^()]+, [^()]+, [^()]+\)\s*$")
 
 
 def is_machine_read(body: Json, answer: str) -> bool:
-    """Whether a program reads the answer to a request. Linear in what is looked at.
+    """Whether a program reads the answer to a request. Runs in linear time.
 
     >>> is_machine_read({}, "https://example.com/a"), is_machine_read({}, "The capital is Canberra.")
     (True, False)
@@ -144,7 +144,7 @@ def _asks_for_a_form(text: str) -> bool:
 
 
 def _is_label(body: Json, answer: str) -> bool:
-    """Whether an answer of capitals is one of those that a program knows; that to a question which does not offer it is an abbreviation ("NASA")."""
+    """Whether an answer in capitals is a label that a program expects. If the question does not offer it, it is an abbreviation ("NASA")."""
     if _CAPITALS.fullmatch(answer) is None:
         return False
     texts = [_text(message) for message in body.get("messages") or () if isinstance(message, dict)]
@@ -170,7 +170,7 @@ def _looks_formal(answer: str) -> bool:
 
 
 def _is_data(answer: str) -> bool:
-    """Whether the lines, or those after an introduction that ends in a colon, are keys with values, or rows of as many cells each."""
+    """Whether the lines, except an introduction that ends in a colon, are keys with values, or rows with equal numbers of cells."""
     lines = [line for line in answer.splitlines() if line.strip()]
     if len(lines) > 2 and lines[0].rstrip().endswith(":") and " " in lines[0].strip():
         lines = lines[1:]
@@ -184,7 +184,7 @@ def _is_data(answer: str) -> bool:
 
 
 def _are_cells(lines: list[str], mark: str) -> bool:
-    """Rows of a table: as many marks in each line, no sentence, and one mark at least that no space follows or two in each line."""
+    """Whether lines are rows of a table: equal numbers of separators, no sentences, and either two separators a line or one without a space after it."""
     counts = {len(_QUOTED_CELL.sub("", line).split(mark)) for line in lines}
     close = all(re.search(rf"{mark}\S", line) for line in lines)
     return (

@@ -1,4 +1,4 @@
-"""Maps that read the question: where the active map is a local one, the question is embedded beside the loop and the map taken at its place."""
+"""Maps that depend on the question: for a local map, the question is embedded in a worker thread and the map is evaluated there."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from hedgerow.calibration.maps.local import LocalMap
 
 Embeddings = dict[str, Vectors]
-"""Of one question, by the name of the encoder."""
+"""Embeddings of one question, by name of the encoder."""
 
 LOCAL = "local"
-"""The kind of map that reads questions."""
+"""The kind of map that depends on the question."""
 ADAPTIVE = "adaptive"
-"""The kind that reads counts and questions."""
+"""The kind of map that depends on counts and question."""
 
 
 def encoder_of(model: str) -> Encoder:
-    """The int8 MiniLM for "", else a sentence-transformers model by name or folder."""
+    """The int8 MiniLM for "", else the sentence-transformers model with this name or in this folder."""
     return TorchEncoder(model) if model else OnnxEncoder(step="calibrate")
 
 
@@ -43,7 +43,7 @@ class Placed:
     """The map for one question.
 
     Attributes:
-        active: what the answer is calibrated with; its warnings say where the question could not be placed.
+        active: the map that calibrates the answer, with a warning if the question could not be placed.
         place: where the question lies; None where the active map reads no questions, or could not read this one.
     """
 
@@ -53,7 +53,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What an adaptive map reads of the answers that agree.
+    """Input of an adaptive map: the answers that agree.
 
     Attributes:
         draft: the first of them.
@@ -67,7 +67,7 @@ class Answered:
 
     @classmethod
     def of(cls, agreeing: Sequence[Sample], raw: Beta | None = None) -> Answered:
-        """From the answers that agree, at least one."""
+        """From the agreeing answers, at least one."""
         sums = [s.logprob_sum for s in agreeing if s.logprob_sum is not None]
         means = [s.logprob_mean for s in agreeing if s.logprob_mean is not None]
         tokens = None
@@ -79,7 +79,7 @@ class Answered:
     def context(
         self, made: AdaptiveMap, question: str, embedding: NDArray[np.float32] | None
     ) -> NDArray[np.float64] | None:
-        """What the map reads beside the counts; None where it has nothing to read."""
+        """The map's input besides the counts; None if there is none."""
         if embedding is None:
             return None
         return made.context(made.seen(embedding, plain_features(question, self.draft)), self.tokens)
@@ -87,8 +87,8 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Placer:
-    """Takes maps at questions; one for all routes, so that each encoder is loaded once. `known` are the embeddings of one request's question by encoder: what
-    is missing there is added, so that a question is read once however many maps look at it, and forgotten with its request.
+    """Evaluates maps at questions. All routes share one `Placer`, so that each encoder is loaded once. `known` holds the embeddings of one
+    request's question by encoder. Missing ones are added, so that a question is embedded once for all maps and forgotten with its request.
 
     Attributes:
         encoder: makes an encoder by name; it loads its model on first use.
@@ -100,7 +100,7 @@ class Placer:
     async def placed(
         self, active: ActiveMap, question: str, known: Embeddings, answered: Answered | None = None
     ) -> Placed:
-        """The active map, or, where it reads questions, that map at the question. What cannot be placed gets the map of the confidence alone."""
+        """The active map, evaluated at the question if it depends on one. A question that cannot be placed gets the map of the confidence alone."""
         if active.map.kind == ADAPTIVE and answered is not None and answered.raw is not None:
             return await self._adapted(active, question, known, answered, answered.raw)
         if active.map.kind != LOCAL or not question.strip():
@@ -132,7 +132,7 @@ class Placer:
     async def embedding(
         self, active: ActiveMap, question: str, known: Embeddings
     ) -> tuple[NDArray[np.float32] | None, str | None]:
-        """The question's embedding for an adaptive map, or None and why the counts alone decide; None and None where they do by the map itself."""
+        """The question's embedding for an adaptive map. Without one: None and the reason; (None, None) for a map that reads counts only."""
         made = cast("AdaptiveMap", active.map)
         if not made.helps:
             return None, f"map {active.version} reads no questions: they did not help when it was fitted"

@@ -1,4 +1,4 @@
-"""What a route promises of an answer: its certificate decides what is served, and what was served so is covered by its promises."""
+"""Promises of a route: its certificate decides what is served, and answers that were served as decided are covered by its promises."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SERVED_AS: dict[str, Status] = {"plain": Status.PLAIN, "abstain": Status.ABSTAI
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What is done with an answer.
+    """What to do with an answer.
 
     Attributes:
         action: what to serve.
-        must_hedge: whether it may not go out without a hedge, however sure it is.
+        must_hedge: whether it must carry a hedge, however confident it is.
     """
 
     action: Action
@@ -35,7 +35,7 @@ class Ruling:
 def rule(
     standing: Standing | None, promises: Promises | None, mean: float, by_policy: Callable[[float], Action]
 ) -> Ruling:
-    """What to do at a calibrated mean: as the certificate says; where none is valid, as the route falls back; without promises by its policy."""
+    """What to do at a calibrated mean: the certificate's decision; without a valid one, the route's fallback; without promises, its policy."""
     if standing is None or promises is None:
         return Ruling(by_policy(mean))
     if (certificate := standing.certificate) is not None:
@@ -50,7 +50,7 @@ def rule(
 
 
 def worded_at(standing: Standing | None, confidence: Confidence, word_at: str) -> Beta:
-    """The confidence whose words an answer gets: the calibrated one, lowered where a certificate or the route's `word_at` says so."""
+    """The confidence at which an answer is worded: the calibrated one, lowered if a certificate or the route's `word_at` requires it."""
     calibrated = confidence.calibrated
     mean = calibrated.mean
     if standing is not None and standing.certificate is not None:
@@ -61,10 +61,10 @@ def worded_at(standing: Standing | None, confidence: Confidence, word_at: str) -
 
 
 def promised(standing: Standing, result: Result, language: str | None, *, decided: bool, may_replace: bool) -> Promised:
-    """Which promises cover an answer as it is served, and why not all do.
+    """The promises that cover an answer as it was served, and the reason if not all do.
 
     Args:
-        decided: whether the certificate had a say: False for an answer that is left as it is whatever its confidence.
+        decided: whether the certificate decided: False for an answer that is served unchanged at any confidence.
     """
     certificate, confidence = standing.certificate, result.confidence
     if certificate is None or confidence is None:
@@ -72,7 +72,7 @@ def promised(standing: Standing, result: Result, language: str | None, *, decide
     mean = confidence.calibrated.mean
     reason = _missed(certificate, result, mean, may_replace=may_replace) if decided else Uncovered.NOT_DECIDED
     covering = certificate.covering(mean)
-    if reason is Uncovered.NOT_WORDED:  # it was given, and nothing is true of its words
+    if reason is Uncovered.NOT_WORDED:  # promises on answers hold, those on their wording do not
         covering = tuple(promise for promise in covering if promise.wish.subject == "answered")
     elif reason is not None:
         covering = ()
@@ -81,7 +81,7 @@ def promised(standing: Standing, result: Result, language: str | None, *, decide
 
 
 def _missed(certificate: Certificate, result: Result, mean: float, *, may_replace: bool) -> Uncovered | None:
-    """Why an answer was not served as the certificate decided; None where it was."""
+    """The reason why an answer was not served as the certificate decided; None if it was."""
     decision = certificate.decide(mean)
     if result.status in (Status.DEGRADED, Status.FAILED):
         return Uncovered.FAILED
@@ -96,5 +96,5 @@ def _missed(certificate: Certificate, result: Result, mean: float, *, may_replac
 
 
 def promised_or_why(result: Result) -> Promised:
-    """What is promised of an answer of a route with promises, also where it never came to a decision."""
+    """The promises that cover an answer of a route with promises, also if no decision was reached."""
     return result.promised or Promised(None, reason=Uncovered.NOT_MEASURED)

@@ -1,5 +1,5 @@
-"""A rehearsal of the routes' first answers, in a worker thread: what is read from files and compiled when it is first needed would hold up
-every other request for a tenth of a second and more if the event loop did it.
+"""Warm-up in a worker thread at the start. Files read and patterns compiled on first use would otherwise block the event loop, and every
+other request, for 0.1 s and more.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TARGET = Beta(13.0, 7.0)
 
 
 def rehearse(routes: Iterable[Route], pipelines: Mapping[str, RoutePipeline]) -> None:
-    """Read and word an answer by the rules of every route that may calibrate: no upstream is asked, no editor, and nothing is counted."""
+    """Word a sample answer by the rules of every route that may calibrate. No upstream and no editor is called, and nothing is counted."""
     for route in routes:
         if (pipeline := pipelines.get(route.name)) is not None:
             asyncio.run(_rehearse(route, pipeline))

@@ -1,6 +1,6 @@
-"""What became of a request: one frozen value, and the run of the pipeline that replaces it step by step.
+"""The result of a request: one frozen value, which the run of the pipeline replaces after each step.
 
-Everything that is shown of a request is derived from a `Result`: the answer, its extra field and headers, row, line, span and page.
+Everything shown about a request is derived from its `Result`: the answer, its `hedgerow` field and headers, audit row, log line, span and page.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Drawn:
     """The answers of one request, in the order they came.
 
     Attributes:
-        choices: each with the completion object that it stands in.
+        choices: pairs of a completion object and one of its choices.
         samples: the choices as samples, index by index.
-        compared: indices of the samples that have something to compare, text or a refusal, and that no error of the upstream's cut off.
+        compared: indices of the samples that can be compared: with text or a refusal, and not cut off by an upstream error.
         spent: tokens of all answers.
         source: "shared" or "cache" where an equal request drew them.
     """
@@ -60,7 +60,7 @@ class Drawn:
     source: Source = "upstream"
 
     def plus(self, answer: Json) -> Drawn:
-        """These answers and those of one more completion object."""
+        """A copy that also holds the answers of this completion object."""
         samples = (*self.samples, *map(sample_of, answer["choices"]))
         compared = tuple(i for i, sample in enumerate(samples) if sample.is_comparable)
         choices = (*self.choices, *((answer, choice) for choice in answer["choices"]))
@@ -72,7 +72,7 @@ class Drawn:
         return usage_of(envelope).of_one(len(envelope["choices"]))
 
     def calls(self, own: int) -> tuple[Usage, ...]:
-        """Tokens of each call, without those of the answer with the index `own`."""
+        """Tokens of each call, except those of the answer with the index `own`."""
         spent: list[Usage] = []
         for index, (envelope, _) in enumerate(self.choices):
             if index and envelope is self.choices[index - 1][0]:
@@ -98,13 +98,13 @@ class Confidence:
     """How sure the draft is.
 
     Attributes:
-        signal: what it was measured by; long answers have a signal of their own.
-        raw, calibrated: before and after the map. Of a long answer, the mean over its claims: the share of them that should be right.
-        if_right, if_wrong: Faithfulness Divergence of the calibrated Beta should the answer prove right, and should it prove wrong; nats.
-        map_id: version of the map; None for the identity: the confidence is uncalibrated.
-        warnings: doubts about the map.
-        interval: both ends of the interval of the calibrated mean; None where the map has none, and for long answers.
-        place: where the question lies in a map that reads questions; None for other maps.
+        signal: the signal that measured it; long answers have their own.
+        raw, calibrated: before and after the map. For a long answer the mean over its claims: the expected share of right claims.
+        if_right, if_wrong: Faithfulness Divergence of the calibrated Beta, in nats, if the answer proves right and if it proves wrong.
+        map_id: version of the map; None for the identity map: the confidence is uncalibrated.
+        warnings: reasons to doubt the map.
+        interval: lower and upper end of the interval of the calibrated mean; None if the map has none, and for long answers.
+        place: position of the question in a map that depends on questions; None for other maps.
     """
 
     signal: str
@@ -125,7 +125,7 @@ class ChoiceConfidence:
     Attributes:
         index: its place among the choices.
         calibrated: its confidence.
-        agreeing: how many of the choices mean the same, itself among them.
+        agreeing: number of choices with the same meaning, including this one.
     """
 
     index: int
@@ -134,31 +134,31 @@ class ChoiceConfidence:
 
 
 class _Known(NamedTuple):
-    """What is known of a job, as far as it has come.
+    """The fields of a `Result`, filled step by step.
 
     Attributes:
-        reason: a code of `Reason`, or an upstream's own.
+        reason: a code of `Reason`, or the upstream's own code.
         detail: a sentence for the operator.
-        drawing: how many answers were drawn by worth; None on routes that draw otherwise, and where another request drew them.
+        drawing: how the adaptive map chose the number of answers; None on other routes, and if another request drew them.
         clustering: a partition of the compared answers (its index i is `drawn.samples[drawn.compared[i]]`).
-        claims: of a long answer, what its draft claims and how sure each claim is.
-        held_against: indices of the samples that the claims' `borne_out` speaks of, in its order.
-        each: where the client asked for several choices, the confidence in each that could be measured.
-        language: of the draft, once it is worded; None where it is not among the languages that can be taken apart.
-        promised: what is promised of the answer; None where its route promises nothing, or it has no confidence.
+        claims: the claims of a long draft, or the fields of a JSON answer, each with its confidence.
+        held_against: indices of the samples with which claims were compared, in the order of `ClaimConfidence.borne_out`.
+        each: if the client asked for several choices, the confidence in each choice that could be measured.
+        language: of the draft, once it is worded; None if it is not supported.
+        promised: the promises that cover the answer; None if its route makes none or it has no confidence.
         hedges: the retrieved hedges, nearest first.
-        escalated: the stronger model's completion, where it was asked.
-        reply: what the policy says in place of the answer, where it does.
-        served: what the client reads already: in shadow, the upstream's own answer.
-        served_agrees: whether that means the same as the draft.
-        perceived: perceived confidence of the final words, where nothing was reworded.
-        own: perceived confidence of the draft's own words, before any rewording.
-        own_marker: the standardised name of their one epistemic marker, `<no_hedge>` or `<several>`; None where they are not English.
-        relayed: tokens of an answer that was sent on as it came, where they are counted: for a named key's limits or for a budget.
-        asked: tokens of each call that compared answers or asked about them.
-        costs: dollars by purpose, as `spent` has them; None where one of the calls has no price. Empty until the work has ended.
-        timings_ms: milliseconds of each step, in the order of the steps; the run goes on filling it.
-        begun_ns: when each step began, nanoseconds since 1970; likewise.
+        escalated: the stronger model's completion, if it was asked.
+        reply: the policy's text in place of the answer, if any.
+        served: the text that the client already has: in shadow, the upstream's own answer.
+        served_agrees: whether `served` means the same as the draft.
+        perceived: perceived confidence of the final text, if nothing was reworded.
+        own: perceived confidence of the draft before any rewording.
+        own_marker: standardised name of the draft's epistemic marker, `<no_hedge>` or `<several>`; None if it is not English.
+        relayed: tokens of an answer that was passed through, if they are counted for a named key's limits or for a budget.
+        asked: tokens of each judge call.
+        costs: dollars by purpose, with the keys of `spent`; None if a call has no price. Empty until the work has ended.
+        timings_ms: milliseconds of each step, in order; the run keeps filling it.
+        begun_ns: start of each step in nanoseconds since 1970; the run keeps filling it.
     """
 
     job: Job
@@ -191,26 +191,26 @@ class _Known(NamedTuple):
 
 
 class Result(_Known):
-    """What became of a job: what is known of it, and what follows from that."""
+    """The result of a job: the known fields, and values derived from them."""
 
     @property
     def signal(self) -> str:
-        """What the confidence is measured by."""
+        """Name of the signal that measures the confidence."""
         return self.confidence.signal if self.confidence else self.job.route.signal
 
     @property
     def draft_index(self) -> int:
-        """The choice that holds the draft: the representative of the largest cluster; before clustering, the first of all."""
+        """Index of the choice that is the draft: the representative of the largest cluster; before clustering, the first choice."""
         return 0 if self.clustering is None else self.drawn.compared[self.clustering.draft_index]
 
     @property
     def draft(self) -> str | None:
-        """The plain answer; None where none came."""
+        """The plain answer; None if none arrived."""
         return self.drawn.samples[self.draft_index].text if self.drawn.samples else None
 
     @property
     def text(self) -> str | None:
-        """What the client reads: the rewording, what the policy says, the stronger model's answer, or the draft."""
+        """The text that the client reads: the policy's reply, the stronger model's answer, the rewording or the draft."""
         if self.reply is not None:
             return self.reply
         if self.escalated is not None:
@@ -219,17 +219,17 @@ class Result(_Known):
 
     @property
     def perceived_confidence(self) -> Beta | None:
-        """How sure the final words sound; None where they are not of the draft, or cannot be read."""
+        """Perceived confidence of the final text; None if the text does not come from the draft or cannot be read."""
         return self.rewording.perceived if self.rewording else self.perceived
 
     @cached_property
     def spent(self) -> dict[str, tuple[Usage, ...]]:
-        """Tokens of each call, by purpose. Whoever shares answers that another request drew has not paid for the samples."""
+        """Tokens of each call, by purpose. Samples that another request drew are not counted."""
         drawn, own = self.drawn, self.draft_index
         answer = (drawn.usage_of(own),) if drawn.choices else ()
         samples = drawn.calls(own) if drawn.choices and drawn.source == "upstream" else ()
         rewritten = self.rewording.usage if self.rewording else NO_TOKENS
-        if self.each:  # all choices are the client's
+        if self.each:  # the client asked for all choices
             answer, samples = (drawn.spent,), ()
         return {
             "answer": answer,
@@ -241,7 +241,7 @@ class Result(_Known):
 
     @property
     def paid(self) -> dict[str, tuple[Usage, ...]]:
-        """The same but for an answer that another request drew: it costs this one nothing."""
+        """`spent` without an answer that another request drew, which costs this one nothing."""
         return self.spent if self.drawn.source == "upstream" else self.spent | {"answer": ()}
 
     @cached_property
@@ -251,7 +251,7 @@ class Result(_Known):
 
     @property
     def cost(self) -> tuple[float | None, float | None]:
-        """Dollars for the answer, and for everything that its calibration took besides; None where that is not known."""
+        """Dollars for the answer, and for everything that calibration added; None where unknown."""
         costs = dict(self.costs)
         return costs.pop("answer", None), total(list(costs.values())) if costs else None
 
@@ -261,17 +261,17 @@ class Result(_Known):
         return sum(self.usage.values(), NO_TOKENS)
 
     def ended(self, status: Status, reason: str | None, detail: str | None = None) -> Result:
-        """The same with another ending."""
+        """A copy with this status and reason."""
         return self._replace(status=status, reason=reason, detail=detail)
 
 
 class Run:
-    """One job on its way: the newest result, replaced whenever more is known.
+    """The processing of one job: its newest result, replaced whenever more is known.
 
     Attributes:
         job: the request.
         step_name: the step under way, or the last one.
-        embedded: embeddings of the question, as far as maps have asked for them.
+        embedded: embeddings of the question that maps have requested so far.
     """
 
     def __init__(self, job: Job, served: str | None = None, watch: Callable[[], None] = lambda: None) -> None:
@@ -281,66 +281,66 @@ class Run:
         self._served, self._watch = served, watch
         self._timings_ms: dict[str, float] = {}
         self._begun_ns: dict[str, int] = {}
-        # Made when it is asked for: a request that is passed on needs its last one only.
+        # Made on first use: a request that is passed through needs the final result only.
         self._result: Result | None = None
 
     @property
     def result(self) -> Result:
-        """What is known so far, also where the work was interrupted."""
+        """The result so far, also if the work was interrupted."""
         if self._result is None:
             self._result = Result(self.job, served=self._served, timings_ms=self._timings_ms, begun_ns=self._begun_ns)
         return self._result
 
     def take(self, job: Job) -> None:
-        """Begin anew with a job of which more is known."""
+        """Start again with a more complete job."""
         self.job, self._result, self.embedded = job, None, {}
 
     def pass_on(self, reason: str) -> Result:
-        """Decide that the client gets the upstream's answer untouched."""
+        """End with the upstream's answer unchanged."""
         self._result = Result(self.job, Status.PASSED, reason)
         return self._result
 
     def learn(self, **known: Any) -> None:
-        """Take over what has become known."""
+        """Set fields of the result."""
         self._result = self.result._replace(**known)
 
     def end(self, status: Status, reason: str | None, detail: str | None = None) -> None:
-        """Decide what the client gets."""
+        """Set status, reason and detail of the result."""
         self._result = self.result.ended(status, reason, detail)
 
     def reworded(self, rewording: Rewording) -> None:
-        """Take over the end of the rewriting step, which decides what the client gets."""
+        """Store the rewording; its status becomes the status of the result."""
         self.learn(rewording=rewording)
         self.end(Status(rewording.status), rewording.reason)
 
     def arrived(self, answer: Json) -> None:
-        """Keep a completion object that was drawn."""
+        """Add a completion object to the drawn answers."""
         self.learn(drawn=self.result.drawn.plus(answer))
         if isinstance(answer, Completion):
             self.answered(answer.upstream, answer.model)
 
     def answered(self, upstream: str, model: str) -> None:
-        """Say which member of a group has answered, and as which model; nothing where no group was asked."""
+        """Record which member of a group has answered, and as which model; `upstream` is "" if no group was asked."""
         if upstream and upstream != self.job.answered_by:
             self.job = self.job._replace(answered_by=upstream, answered_model=model)
             if self._result is not None:
                 self.learn(job=self.job)
 
     def drawn_from(self, source: Source) -> None:
-        """Say who drew the answers."""
+        """Record who drew the answers."""
         self.learn(drawn=replace(self.result.drawn, source=source))
 
     def spend(self, usage: Usage) -> None:
-        """Count the tokens of a call that compared answers or asked about them."""
+        """Record the tokens of a judge call."""
         self.learn(asked=(*self.result.asked, usage))
 
     def price(self, prices: Prices) -> None:
-        """Say what the calls have cost."""
+        """Record the cost of all calls."""
         self.learn(costs=prices.costs(self.result.paid, self.job.answering_model))
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Time a step, in one piece or in several, and call the watcher at its end."""
+        """Time a step, which may be entered several times, and call the watcher at its end."""
         self.step_name = name
         self._begun_ns.setdefault(name, time.time_ns())
         start = time.perf_counter()
@@ -352,7 +352,7 @@ class Run:
 
 
 def drawing_figures(result: Result) -> Json:
-    """What the field and the audit say of drawing by worth; nothing where it was not done."""
+    """Adaptive drawing in the `hedgerow` field and the audit; {} if it was not used."""
     drawing = result.drawing
     if drawing is None:
         return {}
@@ -361,14 +361,14 @@ def drawing_figures(result: Result) -> Json:
 
 
 def beta_figures(beta: Beta | None) -> Json | None:
-    """A Beta as JSON."""
+    """A Beta as a JSON object."""
     if beta is None:
         return None
     return {"alpha": round(beta.alpha, 9), "beta": round(beta.beta, 9), "mean": round(beta.mean, 6)}
 
 
 def sentence_figures(sentence: WordedSentence) -> Json:
-    """One sentence of a long answer as JSON."""
+    """One sentence of a long answer as a JSON object."""
     return {
         "start": sentence.start,
         "end": sentence.end,
@@ -379,7 +379,7 @@ def sentence_figures(sentence: WordedSentence) -> Json:
 
 
 def claim_figures(claim: ClaimConfidence) -> Json:
-    """One claim of a long answer as the client gets it: raw and calibrated confidence, and how many other answers say so or contradict it."""
+    """One claim of a long answer for the client: raw and calibrated confidence, and how many other answers support or contradict it."""
     return {
         "text": claim.text,
         "context": claim.context or None,
@@ -393,7 +393,7 @@ def claim_figures(claim: ClaimConfidence) -> Json:
 
 
 def field_figures(claim: ClaimConfidence) -> Json:
-    """One field of a JSON answer as the client gets it: raw and calibrated confidence, and how many other answers agree."""
+    """One field of a JSON answer for the client: raw and calibrated confidence, and how many other answers agree or differ."""
     return {
         "confidence": round(claim.calibrated.mean, 6),
         "raw": beta_figures(claim.raw),
@@ -403,7 +403,7 @@ def field_figures(claim: ClaimConfidence) -> Json:
 
 
 def claim_row(claim: ClaimConfidence) -> Json:
-    """One claim of a long answer as the audit keeps it, without its words."""
+    """One claim of a long answer for the audit, without its text."""
     return {
         "start": claim.start,
         "end": claim.end,

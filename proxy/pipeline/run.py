@@ -1,9 +1,9 @@
-"""The way of one request, from top to bottom. This is the method; read it first.
+"""The method, from top to bottom: how one request is calibrated. Read this file first.
 
     eligible? -> sample -> cluster -> short or long: confidence -> calibrate -> decide -> retrieve -> rewrite (with its guard)
 
-A step that fails, or a fault anywhere between steps, leaves the plain draft, marked: never an unchecked rewrite, never a made-up
-confidence. Where not even a draft could be drawn, the upstream's error is the answer.
+If a step fails, or a fault occurs between steps, the client gets the plain draft, marked: never an unchecked rewrite, never an invented
+confidence. If no draft could be drawn, the client gets the upstream's error.
 """
 
 from __future__ import annotations
@@ -44,29 +44,29 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 LARGE = 1_000
-"""Characters of text from which on it is worked on by a worker thread, not by the event loop."""
+"""Texts of at least this many characters are handled by a worker thread instead of the event loop."""
 
 
 async def calibrate(
     run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None = None, *, is_eligible: bool = False
 ) -> None:
-    """Answer a job; what became of it stands in `run.result`.
+    """Answer a job; the outcome is in `run.result`.
 
-    `serving` is the completion that the client reads already (`stream: append`), once it has come to its end. It is the draft, and one of
-    the answers that are compared; it is hedged by a sentence after it. `is_eligible` says that `skip_reason` was asked already, and has none.
+    `serving` returns the completion that the client is already reading (`stream: append`), once it is complete. It is the draft and one of
+    the compared answers, and is hedged by a sentence after it. `is_eligible` means that `skip_reason` was already checked.
 
     Raises:
-        ProxyError: no answer could be drawn at all; `run.result` says so too.
+        ProxyError: no answer could be drawn; `run.result` has the same reason.
     """
     try:
         work = _answer(run, pipeline.of_one_answer(), serving, is_eligible=is_eligible)
-        await ended(run, work, pipeline.reader)
+        await run_until_deadline(run, work, pipeline.reader)
     finally:
         run.price(pipeline.prices)
 
 
-async def ended(run: Run, work: Coroutine[Any, Any, None], reader: Reader = perceived_confidence) -> None:
-    """Do the work until the route's deadline; where it fails the draft stands.
+async def run_until_deadline(run: Run, work: Coroutine[Any, Any, None], reader: Reader = perceived_confidence) -> None:
+    """Run `work` until the route's deadline; if it fails, the draft is kept.
 
     Raises:
         ProxyError: there is no draft.
@@ -75,15 +75,15 @@ async def ended(run: Run, work: Coroutine[Any, Any, None], reader: Reader = perc
     try:
         async with limit:
             await work
-    except Exception as error:  # where a fault of the pipeline is caught
+    except Exception as error:  # every fault of the pipeline is caught here
         if not limit.expired() and not isinstance(error, StepFailed | ProxyError):
             log.exception("step_failed", step=run.step_name, id=run.job.id)
         failure = _degrade(run, error, limit.expired())
         if not run.result.drawn.choices:
             raise failure from (None if failure is error else error)
     try:
-        run.learn(**await _as_read(run.result, reader))
-    except Exception:  # how an answer sounds is for the record: it is not kept from the client for want of that
+        run.learn(**await _perceived(run.result, reader))
+    except Exception:  # perceived confidence is for the record: without it the client still gets the answer
         log.exception("answer_not_read", id=run.job.id)
 
 
@@ -98,7 +98,7 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
 
     with run.step("sample"):
         await draw_answers(run, pipeline, serving)
-    await pipeline.turns.mine()
+    await pipeline.turns.wait()
     job, drawn = run.job, run.result.drawn
     reason = answer_reason(drawn.samples, [choice for _, choice in drawn.choices])
     if reason is Reason.TOOL_CALLS and drawn.samples[0].has_tool_calls and measures_calls(job):
@@ -118,8 +118,8 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
     sample, texts = drawn.samples[run.result.draft_index], drawn.texts
     if (reason := await aside(len(sample.text), draft_reason, sample)) is not None:
         return run.end(Status.PASSED, reason)
-    wholes = None if pipeline.by_sentence or job.route.signal == "consistency" else len(clustering.largest)
-    if job.route.claims_only and not await aside(sum(map(len, texts)), comparable, texts, wholes):
+    largest = None if pipeline.by_sentence or job.route.signal == "consistency" else len(clustering.largest)
+    if job.route.claims_only and not await aside(sum(map(len, texts)), comparable, texts, largest):
         return run.end(Status.PASSED, Reason.NOT_A_CLAIM)
 
     measured = await _measure(run, pipeline, clustering, sample.text)
@@ -127,7 +127,7 @@ async def _answer(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | 
 
 
 async def _measure(run: Run, pipeline: RoutePipeline, clustering: Clustering, draft: str) -> Measured:
-    """Confidence and calibration, of a short answer or of a long one."""
+    """Measure and calibrate the confidence in a short or a long answer."""
     if (long := pipeline.by_sentence) is not None:
         with run.step("confidence"):
             claims = await claims_of_long(long, run.job.question, draft)
@@ -137,7 +137,7 @@ async def _measure(run: Run, pipeline: RoutePipeline, clustering: Clustering, dr
 
 
 def _degrade(run: Run, error: Exception, expired: bool) -> ProxyError:
-    """Let the draft stand because a step failed; the error for the client where none was drawn."""
+    """Keep the draft because a step failed. Returns the client's error for the case that there is no draft."""
     status = Status.DEGRADED if run.result.drawn.choices else Status.FAILED
     if expired:
         deadline = f"the deadline of {run.job.route.deadline_s:g} s passed"
@@ -153,9 +153,9 @@ def _degrade(run: Run, error: Exception, expired: bool) -> ProxyError:
     return Internal("no answer could be drawn", code=run.result.reason)
 
 
-async def _as_read(result: Result, reader: Reader) -> dict[str, Any]:
-    """What a reader makes of an answer that has a confidence, by the names of `Result`: how sure the draft's own words sound and by which
-    marker, and, where the draft stands as it was, the same of the final words.
+async def _perceived(result: Result, reader: Reader) -> dict[str, Any]:
+    """Fields of `Result` on the perceived confidence of an answer that has a confidence: of the draft's own words, with their marker, and of
+    the final text if it is the unchanged draft.
     """
     draft = result.draft
     if result.confidence is None or draft is None:
@@ -172,5 +172,5 @@ async def _as_read(result: Result, reader: Reader) -> dict[str, Any]:
 
 
 async def aside(size: int, function: Callable[..., T], *args: object) -> T:
-    """Call a function that reads `size` characters, in a worker thread where they are many."""
+    """Call a function that reads `size` characters; in a worker thread if they are many."""
     return function(*args) if size < LARGE else await compute(function, *args)

@@ -1,5 +1,5 @@
-"""Several choices of one answer, or answers to several prompts, that the client asked for: they are the samples. Nothing more is drawn and
-nothing is reworded; each choice gets a confidence.
+"""Requests for several choices, or with several prompts: the choices serve as samples. No others are drawn and nothing is reworded; each
+choice gets a confidence.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from hedgerow.proxy.types import Clustering, Json
 
 
 async def measure_choices(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> None:
-    """Make the client's own call, unless its answer is being served already, and measure its choices.
+    """Make the client's own call, unless its answer is already being served, and measure its choices.
 
     Raises:
-        ProxyError: it could not be answered.
+        ProxyError: the upstream did not answer.
         StepFailed: a step could not be done.
     """
     job = run.job
@@ -47,7 +47,7 @@ def _questions(run: Run) -> list[str]:
 
 
 async def _measure(run: Run, pipeline: RoutePipeline, question: str, indices: Sequence[int], *, alone: bool) -> None:
-    """A confidence for each of the choices of one question; none where too few have text or cannot be compared."""
+    """A confidence for each choice of one question; none if too few have text or they cannot be compared."""
     job, samples = run.job, [run.result.drawn.samples[i] for i in indices]
     texts = [sample.text for sample in samples]
     if len(texts) < job.route.sampling.min_n:
@@ -57,7 +57,7 @@ async def _measure(run: Run, pipeline: RoutePipeline, question: str, indices: Se
     if job.route.claims_only and not comparable(texts, len(clustering.largest)):
         return
     if pipeline.by_sentence and await claims_of_long(pipeline.by_sentence, question, texts[clustering.draft_index]):
-        return  # no two long answers are the same: how many agree says nothing of them
+        return  # no two long answers are the same: their agreement has no meaning
     measured: list[tuple[tuple[int, ...], Confidence]] = []
     with run.step("confidence"):
         signal = pipeline.signal(job, run.spend)

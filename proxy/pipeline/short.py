@@ -1,4 +1,4 @@
-"""A short answer: one confidence for all of it."""
+"""Short answers: one confidence for the whole answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hedgerow.proxy.types import Clustering
 
 
 async def measure_short(run: Run, pipeline: RoutePipeline, clustering: Clustering) -> Measured:
-    """The confidence that the route's signal gives, through the route's map.
+    """Measure the confidence with the route's signal and calibrate it with the route's map.
 
     Raises:
         StepFailed: the signal could not be measured.

@@ -1,4 +1,4 @@
-"""What a route's requests go through, made once, and the steps that short and long answers share."""
+"""The parts of a route's pipeline, made once, and the steps that short and long answers share."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     from hedgerow.proxy.grading.online import RouteGrader
 
 Spent = Callable[[Usage], None]
-"""Callback that receives the tokens spent on comparing answers or on asking about them."""
+"""Callback that receives the token usage of judge calls."""
 LAST_ANSWER_CHARS = 500
-"""How much of the last answer is searched for its hedge: it stands near the beginning."""
+"""Characters at the beginning of the last answer that are searched for its hedge."""
 
 
 @dataclass(frozen=True, slots=True)
 class LongAnswerPipeline:
-    """What long answers go through in place of the signal, the map and the rewriter of short ones.
+    """The parts for long answers, in place of the signal, map and rewriter of short ones.
 
     Attributes:
-        minimum: statements from which an answer is long.
-        support: how far the other answers bear out a claim; made for one request, as `RoutePipeline.signal`.
-        active_map: the calibration map for a model, fitted for the signal of long answers.
+        minimum: an answer with this many statements is long.
+        support: makes, for one request, what measures how far the other answers support a claim.
+        active_map: the calibration map of a model, fitted for the signal of long answers.
         k: hedges retrieved for a sentence.
-        decider: makes the editor that chooses claims, hedges and places for one request; None leaves that to the rules.
+        decider: makes, for one request, the editor that chooses claims, hedges and places; None to choose them by rules.
     """
 
     minimum: int
@@ -61,16 +61,16 @@ class LongAnswerPipeline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteWording:
-    """What puts a confidence into words on a route: everything that `hedgerow.proxy.pipeline.wording` needs, no upstream but an editor's.
+    """The parts of a route that word an answer at a confidence (`hedgerow.proxy.pipeline.wording`). Only an editor calls an upstream.
 
     Attributes:
-        decide: what to do at a calibrated mean, where nothing is promised.
-        standing: whether a certificate speaks of answers with a confidence (map, signal); None where the route promises nothing.
+        decide: the action at a calibrated mean, on routes without promises.
+        standing: the certificate that covers answers with this map and signal; None if the route promises nothing.
         stronger: the upstream that is asked when the decision is to escalate.
         rewriters: makes the rewriters for one request, in the order they are tried.
-        by_sentence: what long answers go through; None where the route words them as one.
-        reader: reads how confident a text sounds, the entries of the route's own lexicon at their own Betas.
-        turns: taken before each piece of work that keeps the event loop for a millisecond or more.
+        by_sentence: the parts for long answers; None if the route words them like short ones.
+        reader: measures perceived confidence; entries of the route's own lexicon have their own Betas.
+        turns: awaited before each piece of work that blocks the event loop for a millisecond or more.
     """
 
     decide: Callable[[float], Action]
@@ -86,18 +86,18 @@ class RouteWording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutePipeline(RouteWording):
-    """What a route's requests go through; made once at the start by `hedgerow.proxy.services.factories`.
+    """All parts of a route's pipeline; made once at the start by `hedgerow.proxy.services.factories`.
 
     Attributes:
-        equivalence, signal: made for one request; their second argument receives the tokens that they spend.
-        active_map: the calibration map for a model, as the registry has it now.
-        field_map: the same for the fields of JSON answers, which are measured by how many answers agree.
-        grader: judges a share of the answers afterwards.
-        sharing: equal requests draw once.
+        equivalence, signal: make these parts for one request; the second argument receives their token usage.
+        active_map: the current calibration map of a model.
+        field_map: the same for the fields of JSON answers.
+        grader: grades a share of the answers afterwards.
+        sharing: lets equal requests share their samples.
         needs_logprobs: whether the signal asks the upstream for log-probabilities.
-        placer: takes maps that read questions at a question.
-        prices: what the models cost.
-        accepted: what the upstream is known to take of sampling calls.
+        placer: evaluates maps that depend on the question.
+        prices: prices of the models.
+        accepted: the forms of sampling calls that the upstream is known to accept.
     """
 
     upstream: Upstream
@@ -112,17 +112,17 @@ class RoutePipeline(RouteWording):
     prices: Prices = NO_PRICES
     accepted: Accepted = field(default_factory=Accepted)
 
-    def of_one_answer(self, upstream: Upstream | None = None) -> RoutePipeline:
-        """The pipeline for one answer: where the upstream is a group, all calls go to one member. `upstream` is one that the answer has already."""
-        settled = one_answer(upstream or self.upstream)
+    def of_one_answer(self) -> RoutePipeline:
+        """The pipeline for one answer: if the upstream is a group, all calls go to one member."""
+        settled = one_answer(self.upstream)
         return self if settled is self.upstream else replace(self, upstream=settled)
 
 
 async def group(run: Run, clusterer: Clusterer, *, may_replace: bool) -> Clustering:
-    """Group the answers by meaning. In shadow the answer that was served is compared too, but counts in no cluster.
+    """Group the answers by meaning. In shadow mode the served answer is compared too, but does not count in any cluster.
 
-    Where the first answer is the draft (it was drawn in full beside short samples, is kept by the upstream, or is being read), its cluster leads, whatever its
-    size: the confidence is in what is read.
+    If the first answer is the draft (drawn in full beside short samples, stored by the upstream, or already being read), its cluster comes
+    first whatever its size: the confidence is about the text that is read.
 
     Raises:
         StepFailed: too few answers have text, or a judge could not be asked.
@@ -150,7 +150,7 @@ async def group(run: Run, clusterer: Clusterer, *, may_replace: bool) -> Cluster
 
 
 def _complete_draft(clustering: Clustering, cut_off: Sequence[bool]) -> Clustering:
-    """The same partition, with a complete draft where the largest cluster has one and the chosen draft was cut off."""
+    """The same partition; if the draft was cut off and its cluster has a complete answer, that becomes the draft."""
     if not cut_off[clustering.draft_index]:
         return clustering
     complete = next((i for i in clustering.largest if not cut_off[i]), None)
@@ -158,38 +158,38 @@ def _complete_draft(clustering: Clustering, cut_off: Sequence[bool]) -> Clusteri
 
 
 def calibrated(signal: str, raw: Beta, active: ActiveMap, place: Place | None = None) -> Confidence:
-    """The confidence through the route's map, with its interval; `place` says where the question lies in a map that reads questions."""
+    """The calibrated confidence with its interval; `place` is the question's position in a map that depends on questions."""
     confidence = confident(signal, raw, active.map.apply(raw), active)
-    if place is not None and place.known:  # the interval is of the confidence alone
+    if place is not None and place.known:  # maps that depend on the question have no interval
         return replace(confidence, place=place)
     return replace(confidence, interval=interval(active.fitted, raw.mean, confidence.calibrated.mean), place=place)
 
 
 def confident(signal: str, raw: Beta, beta: Beta, active: ActiveMap) -> Confidence:
-    """A confidence before and after a map, with what it would cost on either outcome."""
+    """A confidence before and after a map, with its divergence for either outcome."""
     right, wrong = (float(faithfulness_divergence(beta.alpha, beta.beta, y)) for y in (1, 0))
     return Confidence(signal, raw, beta, right, wrong, active.version, active.warnings)
 
 
 def left_alone(run: Run, *, may_replace: bool) -> Reason | None:
-    """Why an answer stays as it is, however sure it is; None where it may be worded."""
+    """The reason why an answer is served unchanged at any confidence; None if it may be worded."""
     if is_machine_read(run.job.chat, run.result.draft or ""):
         return Reason.MACHINE_READ
     return _described(run, may_replace=may_replace)
 
 
 def too_long(run: Run) -> Reason | None:
-    """Whether an answer is longer than the route compares."""
+    """`too_long` if an answer is longer than the route compares; else None."""
     limit = run.job.route.rewriting.max_chars
     return Reason.TOO_LONG if any(len(text) > limit for text in run.result.drawn.texts) else None
 
 
 async def decide(run: Run, wording: RouteWording, action: Action, *, may_replace: bool) -> bool:
-    """Whether the draft is to be hedged; otherwise what the client gets is decided here. An answer that the client reads
-    already (`may_replace` is false) cannot be replaced: it is hedged instead.
+    """Whether the draft is to be hedged; otherwise the run ends here. An answer that the client is already reading (`may_replace` is false)
+    cannot be replaced and is hedged instead.
 
     Raises:
-        StepFailed: the stronger model could not be asked; the plain draft is better than nothing.
+        StepFailed: the stronger model did not answer; the plain draft is better than nothing.
     """
     policy = run.job.route.policy or Policy()
     if action == "answer":
@@ -205,13 +205,13 @@ async def decide(run: Run, wording: RouteWording, action: Action, *, may_replace
 
 
 def reply(run: Run, words: str, reason: Reason) -> None:
-    """Say something in place of the answer."""
+    """Reply with the policy's text in place of the answer."""
     run.learn(reply=words)
     run.end(Status.ABSTAINED, reason)
 
 
 async def escalate(run: Run, stronger: Upstream, model: str | None, reason: Reason) -> None:
-    """Give a stronger model's answer to the client's request in place of ours.
+    """Replace our answer with a stronger model's answer to the client's request.
 
     Raises:
         StepFailed: it could not be asked; the plain draft is better than nothing.
@@ -227,7 +227,7 @@ async def escalate(run: Run, stronger: Upstream, model: str | None, reason: Reas
 
 
 def _described(run: Run, *, may_replace: bool) -> Reason | None:
-    """Why an answer that could be worded stays as it is: what comes with it describes these very words."""
+    """The reason not to reword an answer whose companions describe its exact words (log-probabilities, annotations); else None."""
     if asks_for_logprobs(run.job.chat):
         return Reason.LOGPROBS
     choices = run.result.drawn.choices
@@ -236,21 +236,21 @@ def _described(run: Run, *, may_replace: bool) -> Reason | None:
 
 
 def retrieve(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ...]:
-    """The nearest hedges; that of the conversation's last answer only where no other is about as near."""
+    """The nearest hedges; the hedge of the conversation's last answer is used only if no other is about as near."""
     return retriever.nearest(target, run.job.route.rewriting.k, run.result.draft or "", hedges_in(run.job.last_answer))
 
 
 def retrieve_words(run: Run, retriever: Choice, target: Beta) -> tuple[Match, ...]:
-    """The nearest hedges that say something: where the draft may not stand alone."""
+    """The nearest hedges that are not empty, for a draft that must be hedged."""
     nearest = retriever.nearest(target, run.job.route.rewriting.k + 1, run.result.draft or "")
     return tuple(match for match in nearest if not match.hedge.is_plain)
 
 
 def hedges_in(answer: str) -> frozenset[str]:
-    """The hedges near the beginning of an answer; people hate to read the same phrase again."""
+    """The hedges near the beginning of an answer; readers dislike the same phrase twice."""
     return frozenset(span.hedge for span in spot(answer[:LAST_ANSWER_CHARS]) if span.hedge is not None)
 
 
 def ending(answer: str) -> str:
-    """The end of an answer, where a sentence about the whole of it stands."""
+    """The end of an answer, where a closing hedge sentence would be."""
     return answer[-LAST_ANSWER_CHARS:]

@@ -1,6 +1,6 @@
-"""How requests are worded that ask for nothing right or wrong: texts and programs to be made, opinions, small talk. In ten languages, in small letters.
+"""Patterns of requests without a right or wrong answer: writing, programs, opinions, small talk. Ten languages, lower case.
 
-Each pattern is put to one sentence, from its beginning; `MADE_AT_THE_END` is looked for.
+Each pattern is matched from the beginning of a sentence; `MADE_AT_THE_END` is searched for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ POLITE = re.compile(
     )*""",
     re.VERBOSE,
 )
-"""What politeness puts before a request."""
+"""Polite openings of a request."""
 
 _MADE = one_of(
     "write compose create generate build implement refactor rewrite rephrase reword paraphrase proofread summarise summarize suggest recommend brainstorm "
@@ -51,7 +51,7 @@ MAKE = re.compile(
         )
     )
 )
-"""Verbs of making."""
+"""Verbs that ask for something to be written or made."""
 
 _MADE_BY_NAME = one_of(
     "craft construct devise produce output provide describe tell propose offer develop make add rearrange organise organize teach help try select list"
@@ -73,14 +73,14 @@ TEXTS = re.compile(
             rf"(?:{_MADE_BY_NAME}|think of|give(?! (?:the|an?) (?:name|title|author|year)))\b[^.?!]{{0,100}}?\b(?:{_TEXT}|{_TEXTS_OF_SEVERAL_WORDS})\b",
             rf"describe (?:the |an? |your )(?:\w+ )?{_SENSED}\b(?= (?:of|at|in|on|from|after|before|during)\b|\W*$)",
             r"introduce (?:yourself|myself|\w+(?: \w+)?, (?:including|who|an?|the)\b)",
-            # what was said before, to be said differently; a part to be played
+            # rewording of an earlier text; role play
             r"[^.?!]{0,40}\b(?:previous|earlier|last|above) (?:response|reply|answer)\b",
             r"(?:please )?(?:take on|assume|play) the role of\b|suppose you are\b|you (?:will|'ll) (?:be|act|play) ",
             r"(?:give|find|get|share|show|provide) (?:me |us )?(?:with )?(?:an? |some )?(?:\w+ )?recipes?\b|recipe (?:for|of)\b",
             r"(?:lyrics|song|poem|story|rap|koan|haiku|limerick|sonnet|fable|joke|riddle|essay) (?:for|about|of|on)\b",
             r"(?:give|list|provide|share|write) [^.?!]{0,30}\b(?:examples?|uses) of the words?\b",
             r"write (?:\d+|two|three|four|five|ten) (?:alternatives|ideas|ways|tips|sentences|lines|paragraphs|reasons)\b",
-            # what was made up by the one who asks: a text, a character, data
+            # something that the user invented: a text, a character, data
             r"reverse engineer\b|evaluate the (?:relevan\w+|quality|effectiveness) of (?:this|the (?:given|following))\b",
             r"(?:describe|evaluate|assess|comment on|analy[sz]e) the (?:quality|theme|tone|problem|cooperation)\b[^.?!]{0,60}\b(?:provided|given|following|presented)\b",
             r"describe (?:the|an?) (?:antagonist|protagonist|hero(?:ine)?|villain)'s (?:\w+ ){0,2}(?:traits|personality|appearance|motives?)\W*$",
@@ -90,7 +90,7 @@ TEXTS = re.compile(
         )
     )
 )
-"""Texts that are to be made, by their names."""
+"""Names of texts that can be requested."""
 
 OPINION = re.compile(
     "|".join(
@@ -123,7 +123,7 @@ _CHAT = "|".join(
     )
 )
 CHAT_ONLY = re.compile(rf"(?:(?:{_CHAT})(?:\b|(?<=\W)|$)[\s,.!?…¡¿]*)+(?:[^\W\d_]+[\s.!…]*)?")
-"""Greetings and thanks, and perhaps a name."""
+"""Greetings and thanks, optionally with a name."""
 
 _ASKS_WITHIN = r"(?:know (?:who|what|when|where|why|how|which|if|whether|the|more)|wonder|tell me|question)"
 ABOUT_US = re.compile(
@@ -140,4 +140,4 @@ MADE_AT_THE_END = re.compile(
     r"(?:書|作|描|要約し|翻訳し|話し|考え)(?:いて|って|て)(?:ください|くれ|ほしい|。|$)"
     r"|(?:작성|창작|번역|요약)해(?: ?(?:줘|주|주세요|주십시오))?|(?:써|지어|만들어) ?(?:줘|주세요|주십시오)"
 )
-"""Japanese and Korean say at the end what is to be done."""
+"""Requests to write or make something in Japanese and Korean, where the verb is at the end."""

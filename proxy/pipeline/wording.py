@@ -1,5 +1,5 @@
-"""From a confidence to words: the way of every answer, whoever measured it. The pipeline comes here with what it has measured, `hedgerow rewrite`
-with a confidence that it was given; there is no other way to a reworded text.
+"""Word an answer at its confidence. Every reworded text is made here: the pipeline passes the confidence that it measured, `hedgerow rewrite`
+one that it was given.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from hedgerow.proxy.rewriting.long import MOST_HEDGES, Nearest, standing_low
 from hedgerow.proxy.types import Placement, Promised, Rewording, RewriteRequest, Standing, Usage
 
 _LEFT_ALONE = frozenset({Reason.MACHINE_READ, Reason.LOGPROBS, Reason.CITATIONS, Reason.NOT_MEASURED})
-"""Reasons for which an answer stands as it is before anything is decided."""
+"""Reasons to serve an answer unchanged before the decision step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How sure an answer is.
+    """The measured confidence in an answer.
 
     Attributes:
         confidence: of the whole answer.
-        long: what words it sentence by sentence; None where it is worded as one.
-        sentences: of a long answer, one a sentence; None for a sentence leaves it alone, None for all: they are not known.
+        long: the parts that word it sentence by sentence; None if it is worded like a short answer.
+        sentences: of a long answer, one a sentence (None: the sentence is not hedged); None if they are not known.
     """
 
     confidence: Confidence
@@ -52,7 +52,7 @@ class Measured:
 
 
 async def word(run: Run, wording: RouteWording, measured: Measured, draft: str, *, may_replace: bool) -> None:
-    """Decide, retrieve, rewrite. Where the draft is being read already (`may_replace` is false), a sentence is added to it.
+    """Decide, retrieve, rewrite. If the client is already reading the draft (`may_replace` is false), a sentence is added to it.
 
     Raises:
         StepFailed: a step could not be done.
@@ -78,7 +78,7 @@ async def _worded(
     *,
     may_replace: bool,
 ) -> None:
-    """Decide, retrieve, rewrite, under the certificate that stands or without one."""
+    """Decide, retrieve, rewrite, with or without a valid certificate."""
     job, long = run.job, measured.long
     if long is not None and measured.sentences is None:
         return run.end(Status.PLAIN, Reason.NOT_MEASURED)
@@ -99,7 +99,7 @@ async def _worded(
         hedges = look_up(run, (long or wording).retriever, target)
         run.learn(hedges=hedges)
 
-    await wording.turns.mine()
+    await wording.turns.wait()
     with run.step("rewrite"):
         request = RewriteRequest(
             job.question,
@@ -116,7 +116,7 @@ async def _worded(
 async def _rewrite(
     run: Run, wording: RouteWording, measured: Measured, request: RewriteRequest, *, may_replace: bool
 ) -> Rewording:
-    """The draft with a sentence after it, sentence by sentence, or as one; always with a hedge where it must have one."""
+    """Reword the draft as one, sentence by sentence, or by a sentence after it. If a hedge is required and none fits, a sentence is added."""
     job, long = run.job, measured.long
     if not may_replace:
         rewording = await append_confidence_sentence(request, wording.reader)
@@ -129,12 +129,12 @@ async def _rewrite(
     else:
         rewording = await reword(request, rewriters=wording.rewriters(job), guard=wording.guard, reader=wording.reader)
     if request.must_hedge and rewording.status != "hedged":
-        return await in_a_sentence_of_its_own(request, rewording, wording.reader)
+        return await add_closing_hedge(request, rewording, wording.reader)
     return rewording
 
 
-async def in_a_sentence_of_its_own(request: RewriteRequest, refused: Rewording, reader: Reader) -> Rewording:
-    """A closing sentence where a hedge is due and none could be put into the draft; what was refused stands among the attempts."""
+async def add_closing_hedge(request: RewriteRequest, refused: Rewording, reader: Reader) -> Rewording:
+    """Add a closing sentence because a hedge is required and none could be placed in the draft; the refusal is kept in `attempts`."""
     closed = await append_confidence_sentence(request, reader)
     if closed.status != "hedged":
         return refused
@@ -151,8 +151,8 @@ async def reworded(
     cells: Sequence[tuple[int, Beta]] = (),
     decider: Decider | None = None,
 ) -> Rewording:
-    """Each sentence at its calibrated confidence, in a worker thread; an editor chooses first, where there is one. What it says that cannot be
-    read leaves the choice to the rules, and stands among the attempts. What the conversation's last answer said of its confidence is not said again.
+    """Word each sentence at its calibrated confidence, in a worker thread. An editor, if there is one, chooses claims and hedges. If its reply
+    cannot be read, the rules choose, and `attempts` says so. Hedges of the conversation's last answer are not repeated.
     """
     avoid = hedges_in(last_answer)
 
@@ -175,7 +175,7 @@ async def _chosen(
     nearest: Nearest,
     decider: Decider | None,
 ) -> tuple[Mapping[int, Placement] | None, Usage | None, tuple[str, ...]]:
-    """What an editor chose, what it cost, and why it cannot be followed. It is asked only where a sentence stands out."""
+    """The editor's choice, its token usage, and the reason if the choice cannot be used. It is called only if some sentence may need a hedge."""
     if decider is None:
         return None, None, ()
     low = await compute(standing_low, question, draft, targets, cells)

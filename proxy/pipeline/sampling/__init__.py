@@ -1,1 +1,1 @@
-"""The sampling step: how many answers are drawn, in which order, and when to stop."""
+"""The sampling step: how many answers to draw, in which order, and when to stop."""

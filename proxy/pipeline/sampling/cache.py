@@ -1,4 +1,4 @@
-"""Where sample sets are kept for a while: in this process, or in Redis for several processes."""
+"""Caches of sample sets: in this process, or in Redis for several processes."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from hedgerow.proxy.types import Completion, Json
 
 log = structlog.get_logger(__name__)
 _PLACE = "hedgerow:samples:2:"
-"""How keys in Redis begin, with the version of what is kept."""
+"""Prefix of the keys in Redis, with the version of the stored format."""
 _DRAWING = "hedgerow:drawing:2:"
-"""The same, of keys that say that a process draws the set."""
+"""Prefix of the keys that mark a set as being drawn by a process."""
 DRAWING_S = 5.0
-"""Redis: longest that a process which died while it drew keeps others waiting. One that lives says so three times as often."""
+"""Redis: seconds until the lock of a process that died expires. A living process renews it three times as often."""
 POLL_S = 0.1
-"""Redis: seconds between two queries for a set that another process draws."""
+"""Redis: seconds between two queries for a set that another process is drawing."""
 
 
 class MemoryCache:
-    """The newest sets, each for so many seconds."""
+    """Keeps the newest sets in memory, each for a limited time."""
 
     def __init__(self, ttl_s: float, max_entries: int) -> None:
         self._ttl_s, self._max_entries = ttl_s, max_entries
         self._kept: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
 
     async def get(self, key: str) -> list[Json] | None:
-        """The set, if it is there and not too old."""
+        """The set, if it is cached and not expired."""
         if key not in self._kept:
             return None
         until, data = self._kept[key]
@@ -43,7 +43,7 @@ class MemoryCache:
         return _loaded(data)
 
     async def put(self, key: str, answers: list[Json]) -> None:
-        """Keep a set; the oldest makes room."""
+        """Keep a set; the oldest is dropped if the cache is full."""
         self._kept[key] = (time.monotonic() + self._ttl_s, _dumped(answers))
         self._kept.move_to_end(key)
         while len(self._kept) > self._max_entries:
@@ -59,11 +59,11 @@ class MemoryCache:
         self._kept.clear()
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
 
 class RedisCache:
-    """Sets in Redis under "hedgerow:samples:2:<key>", which expire there. They hold the texts of answers. "hedgerow:drawing:2:<key>" is there while a
+    """Sets in Redis under "hedgerow:samples:2:<key>", which expire there. They hold the texts of answers. "hedgerow:drawing:2:<key>" exists while a
     process draws the set.
 
     Raises:
@@ -79,7 +79,7 @@ class RedisCache:
         self._down_until = 0.0
 
     async def get(self, key: str) -> list[Json] | None:
-        """The set, if it is there; a store that cannot be reached has none."""
+        """The set, if it is cached; None also if Redis cannot be reached."""
         if self._is_down:
             return None
         try:
@@ -90,7 +90,7 @@ class RedisCache:
         return _loaded(data) if data is not None else None
 
     async def put(self, key: str, answers: list[Json]) -> None:
-        """Keep a set, if the store can be reached."""
+        """Keep a set, if Redis can be reached."""
         if self._is_down:
             return
         try:
@@ -100,15 +100,15 @@ class RedisCache:
 
     @contextlib.asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[list[Json] | None]:
-        """The set that another process was drawing, once it is there. None: it is ours to draw, and others wait for us, because nobody drew it, or
-        whoever did failed or died, or the store cannot be reached.
+        """Wait for the set that another process is drawing. Yields None if the caller must draw it while others wait: nobody was drawing it, the
+        other process failed or died, or Redis cannot be reached.
 
-        The lock has no owner: one that outlived its process's silence and was taken by another costs a set drawn twice, and nothing else.
+        The lock has no owner: if it expires while its process is stalled and another takes it, the set is drawn twice, and nothing else.
         """
         lock, mine, data = f"{_DRAWING}{key}", None, None
         try:
             mine = None if self._is_down else await self._redis.set(lock, b"", nx=True, px=_ms(DRAWING_S))
-            while not self._is_down:  # even who may draw looks: the set may have come since it was missed
+            while not self._is_down:  # with the lock in hand look again: the set may have arrived in the meantime
                 data, drawing = await self._redis.mget(f"{_PLACE}{key}", lock)
                 if mine or data is not None or drawing is None:
                     break
@@ -126,7 +126,7 @@ class RedisCache:
 
     @property
     def _is_down(self) -> bool:
-        """Whether the server did not answer a moment ago: nobody waits for it then."""
+        """Whether the server failed to answer a moment ago; then nobody waits for it."""
         return time.monotonic() < self._down_until
 
     def _go_down(self, error: Exception) -> None:
@@ -142,11 +142,11 @@ class RedisCache:
                 await self._redis.pexpire(lock, _ms(DRAWING_S))
 
     async def _end(self, lock: str) -> None:
-        with contextlib.suppress(*self._unreachable):  # it ends by itself
+        with contextlib.suppress(*self._unreachable):  # the lock expires by itself
             await self._redis.unlink(lock)
 
     async def clear(self) -> None:
-        """Delete all sets, whichever process keeps them; where the store cannot be reached they expire."""
+        """Delete the sets of all processes; if Redis cannot be reached they expire."""
         try:
             async for name in self._redis.scan_iter(match=f"{_PLACE}*", count=1000):
                 await self._redis.unlink(name)
@@ -163,13 +163,13 @@ def _ms(seconds: float) -> int:
 
 
 def _dumped(answers: list[Json]) -> bytes:
-    """A set of completion objects, each with the member of a group that it came from."""
+    """Serialize a set of completion objects, each with the member of a group that it came from."""
     origins = [(a.upstream, a.model) if isinstance(a, Completion) else ("", "") for a in answers]
     return orjson.dumps([[*origin, answer] for origin, answer in zip(origins, answers, strict=True)])
 
 
 def _loaded(data: bytes | str) -> list[Json]:
-    """The set in what `_dumped` made."""
+    """Read a set that `_dumped` serialized."""
     kept: list[Json] = []
     for upstream, model, answer in orjson.loads(data):
         completion = Completion(answer)

@@ -1,7 +1,7 @@
-"""The sampling step: which answers are drawn, in which order, beside what, and how they are asked for.
+"""The sampling step: draws the answers of a request, in order or in parallel.
 
-`n` answers come at once where the upstream honours it, topped up with parallel calls where it does not. What an upstream refuses of
-such a call is left out of the next one, down to the client's own call (`forms`).
+One call with `n` draws all answers if the upstream honours it; otherwise parallel calls draw the rest. Fields of a sampling call that an
+upstream refuses are left out of the next one, down to the client's own call (`forms`).
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from hedgerow.proxy.upstreams.group import asked_at, one_answer
 log = structlog.get_logger(__name__)
 
 HEAD_START_S = 0.2
-"""How long the first of several calls is ahead of the others where the model has taken requests of its shape, and can refuse only the words."""
+"""Seconds by which the first of several calls precedes the others, if the model has already accepted a request of this shape."""
 
 First = Callable[[], Awaitable[Json]]
-"""Gets the answer that is drawn apart from the others, and is the draft."""
+"""Draws the answer that becomes the draft, separately from the others."""
 
 
 async def draw_own(job: Job, upstream: Upstream, *, logprobs: bool = False) -> Json:
-    """The answer to the client's own request, which is the draft where samples are short or the upstream keeps the answer. An upstream that
-    refuses it gets it as it came: some models answer in streams only.
+    """Draw the answer to the client's own request, without a stream. If the upstream refuses that, the request is sent unchanged: some models
+    answer in streams only.
 
     Raises:
         ProxyError: it could not be drawn.
@@ -66,10 +66,10 @@ async def draw_own(job: Job, upstream: Upstream, *, logprobs: bool = False) -> J
 
 
 async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> None:
-    """Draw the answers of a run, beside the one that is being served if there is one.
+    """Draw the answers of a run, besides the one that is being served, if any.
 
-    Where tools are offered the others wait until the first answer is seen to be text: a tool call needs no others. Equal requests draw once,
-    but not beside an answer that is served.
+    If tools are offered, the others wait until the first answer turns out to be text: a tool call needs no others. Equal requests share
+    their answers, unless one is being served.
 
     Raises:
         ProxyError: no answer could be drawn.
@@ -96,7 +96,7 @@ async def draw_answers(run: Run, pipeline: RoutePipeline, serving: Awaitable[Jso
 
 
 def _first(job: Job, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -> First | None:
-    """What is drawn apart: the answer that is being served, or the client's own where it is the draft. A deadline must not cancel the former."""
+    """What draws the first answer separately: the one being served, which a deadline must not cancel, or the client's own if it is the draft."""
     if serving is not None:
         return lambda: asyncio.shield(serving)
     if job.draws_draft_first:
@@ -105,7 +105,7 @@ def _first(job: Job, pipeline: RoutePipeline, serving: Awaitable[Json] | None) -
 
 
 class _Drawing:
-    """The answers to one request as they come; `arrived` receives each completion object."""
+    """Draws the answers to one request; `arrived` receives each completion object."""
 
     def __init__(self, job: Job, pipeline: RoutePipeline, arrived: Arrived, worth: Worth | None) -> None:
         self._job, self._pipeline, self._arrived, self._worth = job, pipeline, arrived, worth
@@ -117,13 +117,13 @@ class _Drawing:
         self._arrived(answer)
 
     def _so_far(self) -> Drawn:
-        """What has come, read when it is asked for: most requests do not ask."""
+        """The answers so far, parsed on demand: most requests never need them."""
         while self._unread:
             self._drawn = self._drawn.plus(self._unread.popleft())
         return self._drawn
 
     async def take_first(self, first: First) -> None:
-        """Draw the answer that comes apart."""
+        """Draw the separate first answer."""
         self._take(await first())
 
     async def more(self, n: int) -> None:
@@ -131,7 +131,7 @@ class _Drawing:
         await _draw(self._asking, n, self._take, with_own=not self._so_far().choices)
 
     async def all(self, first: First | None, serving: Awaitable[Json] | None) -> None:
-        """Draw as many answers as the route wants, the first of them apart where there is one."""
+        """Draw as many answers as the route wants; the first one separately if `first` is given."""
         n = self._job.route.sampling.n
         if first is None:
             await self.rest(n)
@@ -139,14 +139,14 @@ class _Drawing:
             await self.take_first(first)
             await self.rest(n - 1)
         elif serving is None and self._job.body.get("stream") and not self._asking.is_taken:
-            await self.take_first(first)  # it has two forms that may be refused
+            await self.take_first(first)  # the upstream may refuse the client's own call or the sampling call
             await self.more(n - 1)
         else:
             await self._beside(first, n - 1)
 
     async def if_text(self, first: First | None) -> None:
-        """Draw as many answers as the route wants if the first is text, and no others if it calls a tool. Where the upstream shows its text as it
-        is written, the others begin with it.
+        """Draw as many answers as the route wants if the first is text, and no others if it calls a tool. If the upstream streams, the others
+        start with the first piece of text.
         """
         n, loop, is_text = self._job.route.sampling.n, asyncio.get_running_loop(), asyncio.Event()
         if first is None:
@@ -168,7 +168,7 @@ class _Drawing:
         return reason is None or (reason is Reason.TOOL_CALLS and self._job.route.tool_calls == "measure")
 
     async def rest(self, n: int) -> None:
-        """Draw `n` answers, or fewer where more would hardly move the confidence."""
+        """Draw `n` answers, or fewer on routes that stop early."""
         if not self._job.route.sampling.in_batches:
             return await self.more(n)
         return await draw_in_batches(self._job, self.more, self._so_far, self._wanted())
@@ -179,13 +179,15 @@ class _Drawing:
         return until_settled(self._job.route.sampling, _calibrated_mean(self._job, self._pipeline))
 
     async def _beside(self, first: First, n: int, is_text: asyncio.Event | None = None) -> None:
-        """Draw `n` answers beside the first one, which counts as the first whenever it comes; if it must be text, from when it is.
+        """Draw the first answer and `n` others in parallel; it keeps its first place whenever it arrives. With `is_text` the others wait for that.
 
         Raises:
-            ProxyError: the first did not come, or no other could be drawn.
+            ProxyError: the first did not arrive, or no other could be drawn.
         """
         others: list[Json] = []
-        failures: list[ProxyError] = []  # raised after the group, which would end the wait for the first answer
+        failures: list[
+            ProxyError
+        ] = []  # raised after the task group: inside it, they would cancel the wait for the first answer
         has_come = asyncio.Event()
 
         async def draw_others() -> None:
@@ -217,7 +219,7 @@ class _Drawing:
 
 
 def _calibrated_mean(job: Job, pipeline: RoutePipeline) -> Callable[[Beta], float]:
-    """What a share of agreeing answers comes to: through the map where the map is one of shares, else as it is."""
+    """The calibrated mean of a share of agreeing answers; uncalibrated if the route's map is for another signal."""
     if job.route.signal != "semantic":
         return lambda share: share.mean
     active = pipeline.active_map(job.model).map
@@ -225,11 +227,11 @@ def _calibrated_mean(job: Job, pipeline: RoutePipeline) -> Callable[[Beta], floa
 
 
 class _Asking:
-    """How one request asks for its samples.
+    """Makes the sampling calls of one request.
 
     Attributes:
-        accepted: what the route's models are known to take.
-        numbers: one for each sampling call, so that no two of them are the same to an upstream that remembers keys of idempotency.
+        accepted: the forms of calls that the route's models are known to accept.
+        numbers: one for each sampling call, so that each has its own idempotency key.
     """
 
     def __init__(self, job: Job, upstream: Upstream, accepted: Accepted, *, logprobs: bool) -> None:
@@ -240,26 +242,26 @@ class _Asking:
 
     @property
     def here(self) -> Job:
-        """The request as it goes to the member of a group that is asked now: members differ in what they take."""
+        """The request as sent to the group member that is asked now: members accept different forms."""
         member = asked_at(self.upstream)
         return self.job._replace(answered_by=member) if member else self.job
 
     @property
     def form(self) -> Form:
-        """The form to ask in."""
+        """The form of the next sampling call."""
         first = first_choice(self.job, honours_n=self.upstream.honours_n, logprobs=self._logprobs)
         return self.accepted.form(self.here) or first
 
     @property
     def is_taken(self) -> bool:
-        """Whether the model has answered a sampling call for a request like this one."""
+        """Whether the model has already answered a sampling call for a request of this shape."""
         return self.accepted.is_taken(self.here, self._shape)
 
     async def one(self, form: Form, on_text: Callable[[int, str], None] | None = None) -> Json:
-        """One answer; read as it is written where `on_text` is to see it.
+        """Draw one answer; streamed if `on_text` is given, which receives the pieces.
 
         Raises:
-            ProxyError: it did not come.
+            ProxyError: it did not arrive.
         """
         body = sampling_body(self.job, form)
         if on_text is not None:
@@ -272,11 +274,11 @@ class _Asking:
         return answer
 
     async def first(self, on_text: Callable[[int, str], None] | None) -> Json:
-        """The first answer where tools are offered, read as it is written where `on_text` is to see it; an upstream that refuses that gets the
-        client's own call.
+        """Draw the first answer where tools are offered; streamed if `on_text` is given. An upstream that refuses this receives the client's own
+        call.
 
         Raises:
-            ProxyError: it did not come.
+            ProxyError: it did not arrive.
         """
         try:
             return await self.one(self.form, on_text if self.accepted.streams(self.here) else None)
@@ -288,7 +290,7 @@ class _Asking:
             return answer
 
     async def several(self, form: Form, n: int) -> Json:
-        """Up to `n` answers of one call."""
+        """Draw up to `n` answers with one call."""
         body = sampling_body(self.job, form) | {"n": n}
         answer = await self.upstream.complete(self.job.call(body, next(self._numbers)))
         self.accepted.learn_taken(self.here, self._shape)
@@ -309,15 +311,15 @@ async def draw(
 
     Args:
         job: the request.
-        upstream: who is asked.
+        upstream: the upstream to call.
         n: how many.
         arrived: receives each completion object.
-        accepted: what the route's models are known to take.
+        accepted: the forms of calls that the route's models are known to accept.
         logprobs: whether the signal needs log-probabilities.
 
     Raises:
-        ProxyError: no answer could be drawn at all, or the upstream takes nothing but the client's own call. Where some answers came, the
-            shortfall is the caller's to judge.
+        ProxyError: no answer could be drawn, or the upstream accepts only the client's own call. If some answers arrived, the caller
+            decides whether they are enough.
     """
     asking = _Asking(job, one_answer(upstream), accepted or Accepted(), logprobs=logprobs)
     await _draw(asking, n, arrived, with_own=False)
@@ -334,12 +336,12 @@ async def _draw(
     """See `draw`.
 
     Args:
-        asking: how samples are asked for.
+        asking: makes the sampling calls.
         n: how many.
         arrived: receives each completion object.
-        with_own: whether a refused sampling call is followed by the client's own, whose refusal is the client's to mend.
-        own_taken: waits until the client's own call, under way beside this, was taken. A simpler form is tried only then: a request that is
-            refused as it came is refused in every form.
+        with_own: whether to send the client's own call after a refused sampling call. If that is refused too, the client gets the error.
+        own_taken: waits until the client's own call, which runs in parallel, is accepted. Simpler forms are tried only then: an upstream that
+            refuses the unchanged request refuses every form.
     """
     form = asking.form
     try:
@@ -348,7 +350,7 @@ async def _draw(
         own = Form(frozenset(), bool(asking.job.body.get("stream")))
         if not is_refusal(refusal) or form == own:
             raise
-        _tell_refused(asking, form, refusal)
+        _log_refusal(asking, form, refusal)
         if with_own:
             arrived(await draw_own_as_it_came(asking.job, asking.upstream))
             n -= 1
@@ -367,7 +369,7 @@ async def _draw(
 
 
 async def draw_own_as_it_came(job: Job, upstream: Upstream) -> Json:
-    """The answer to the client's own call, stream and all.
+    """Draw the answer to the client's own call, streamed if the client asked for a stream.
 
     Raises:
         ProxyError: it could not be drawn.
@@ -377,7 +379,7 @@ async def draw_own_as_it_came(job: Job, upstream: Upstream) -> Json:
     return answer
 
 
-def _tell_refused(asking: _Asking, form: Form, refusal: UpstreamRejected) -> None:
+def _log_refusal(asking: _Asking, form: Form, refusal: UpstreamRejected) -> None:
     route = asking.job.route
     ours = ", ".join(sorted(form.ours))
     log.warning(
@@ -411,8 +413,8 @@ async def _draw_as(asking: _Asking, form: Form, n: int, arrived: Arrived) -> Non
 
 
 async def _draw_in_parallel(asking: _Asking, form: Form, n: int, arrived: Arrived, *, tolerate_all: bool) -> None:
-    """`n` calls for one answer each, the first of them a little ahead, or all the way where the model has taken none of this shape: however
-    late it refuses, it is asked once. The upstream bounds how many run at once. Failures count only when nothing came.
+    """Make `n` calls for one answer each. The others start shortly after the first, or, if the model has not yet accepted this shape, once it
+    has finished: a model that refuses is called once. The upstream limits parallel calls. Failures are raised only if no answer arrived.
     """
     failures: list[ProxyError] = []
 
@@ -432,7 +434,7 @@ async def _draw_in_parallel(asking: _Asking, form: Form, n: int, arrived: Arrive
         for _ in range(0 if refused else n - 1):
             group.create_task(one())
     if (refused or len(failures) == n) and not tolerate_all:
-        # what the client can act on comes first: a refusal over a full queue over a broken connection
+        # the most useful error for the client: a refusal, then a full queue, then a broken connection
         raise min(failures, key=lambda f: (not isinstance(f, UpstreamRejected), not isinstance(f, Overloaded)))
     if failures:
         log.warning(

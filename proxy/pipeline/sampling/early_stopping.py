@@ -1,15 +1,14 @@
-"""Drawing answers in batches until more of them would hardly move the confidence, and the rule that says when.
+"""Draw answers in batches until more of them would hardly change the confidence.
 
-The largest cluster's count is read as draws from an urn with a prior on its share (beta-binomial): uniform, or leaning to the probability
-that the upstream gave to the cluster's likeliest wording. From the counts so far follows the distribution of the share after the whole
-budget; sampling stops once that share, through the calibration map, stays within a tolerance of where it stands now with the
-wanted probability.
+The model of the largest cluster's count is beta-binomial. The prior on its share is uniform, or shifted towards the probability that the
+upstream gave to the cluster's likeliest wording. The counts so far give the distribution of the share after the whole budget. Sampling
+stops once the calibrated mean of that share stays within `tolerance` of its present value with the wanted probability.
 
-Between batches the answers are grouped by the rules alone, whatever the route's judge: the decision only has to be good enough to
-save answers, and a judge asked after every batch would cost more than it saves.
+Between batches the answers are grouped by rules alone, whatever the route's judge: a judge called after every batch would cost more
+than it saves.
 
-Long answers are never the same, so that their clusters say nothing. What is measured of them, how far the others bear out each claim, hardly changes beyond
-six others (docs/evidence/long.md): they are drawn up to `LONG_SAMPLES`.
+Long answers are never the same, so their clusters have no meaning. Their measure, how far the others support each claim, hardly changes
+beyond six others (docs/evidence/long.md): they are drawn up to `LONG_SAMPLES`.
 """
 
 from __future__ import annotations
@@ -35,22 +34,22 @@ log = structlog.get_logger(__name__)
 
 CalibratedMean = Callable[[Beta], float]
 PRIOR_WEIGHT = 4.0
-"""Samples that an answer's own probability is worth as evidence on its cluster's share (docs/evidence.md: chosen on half of gemma2)."""
+"""Weight, in samples, of an answer's own probability as evidence on its cluster's share (docs/evidence.md: chosen on half of gemma2)."""
 LONG_SAMPLES = 7
-"""Samples of a long answer after which drawing stops: on the mean of seven sets AUROC and Brier score of its claims are within .001 of those of ten
+"""Most samples of a long answer: on the mean of seven sets, AUROC and Brier score of its claims are within .001 of those with ten samples
 (docs/evidence/long.md)."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
-    """How sampling ends early.
+    """Parameters of early stopping.
 
     Attributes:
-        budget: most samples for one question.
-        first: samples drawn before the first decision.
-        batch: samples drawn between two decisions.
-        tolerance: how far the calibrated mean may still move, in probability.
-        probability: how sure the rule must be that it will not move further.
+        budget: maximum number of samples for one question.
+        first: number of samples before the first decision.
+        batch: number of samples between two decisions.
+        tolerance: largest further change of the calibrated mean that counts as none, in probability.
+        probability: required probability that the mean stays within the tolerance.
     """
 
     budget: int
@@ -76,8 +75,8 @@ def samples_wanted(
         largest: size of the largest cluster so far.
         drawn: samples so far.
         calibrated_mean: mean after the route's map of a raw Beta (the identity map: `lambda beta: beta.mean`).
-        likelihood: probability, in [0, 1], of the likeliest wording in the largest cluster; None where the upstream gives none. Answers that
-            are worded anew every time have low ones: more samples are then drawn before a large share counts as settled.
+        likelihood: probability, in [0, 1], of the likeliest wording in the largest cluster; None if the upstream gives none. It is low for
+            answers that are worded differently every time: then more samples are drawn before a large share counts as settled.
     """
     if likelihood is not None and not 0.0 <= likelihood <= 1.0:
         raise ValueError(f"likelihood is in [0, 1], got {likelihood}")
@@ -94,12 +93,12 @@ def samples_wanted(
 def settled(
     rule: StoppingRule, largest: int, drawn: int, calibrated_mean: CalibratedMean, likelihood: float | None = None
 ) -> bool:
-    """Whether the rest of the budget would move the calibrated mean by more than the tolerance too rarely to matter."""
+    """Whether the rest of the budget would leave the calibrated mean within the tolerance with the required probability."""
     now = calibrated_mean(Beta.floored(largest, drawn - largest))
     left = rule.budget - drawn
     a, b = largest + 1.0, drawn - largest + 1.0
     if likelihood is not None:
-        likelihood = round(likelihood, 2)  # so that few urns are worked out
+        likelihood = round(likelihood, 2)  # so that the cache of `_beta_binomial` has few entries
         a, b = a + PRIOR_WEIGHT * likelihood, b + PRIOR_WEIGHT * (1.0 - likelihood)
     inside = 0.0
     for more, chance in enumerate(_beta_binomial(left, a, b)):
@@ -110,7 +109,7 @@ def settled(
 
 @lru_cache(maxsize=4096)
 def _beta_binomial(left: int, a: float, b: float) -> tuple[float, ...]:
-    """Probability of each count of further agreeing samples, where the share is distributed as Beta(a, b)."""
+    """Probability of each number, 0 to `left`, of further agreeing samples if the share is distributed as Beta(a, b)."""
     start = lgamma(left + 1) + lgamma(a + b) - lgamma(a) - lgamma(b) - lgamma(a + b + left)
     return tuple(
         exp(start - lgamma(k + 1) - lgamma(left - k + 1) + lgamma(a + k) + lgamma(b + left - k))
@@ -119,11 +118,11 @@ def _beta_binomial(left: int, a: float, b: float) -> tuple[float, ...]:
 
 
 Wanted = Callable[[int, Sequence[Sample]], int]
-"""How many more answers to draw now, by the answers drawn so far and those that agree with the draft; 0 = no more."""
+"""(number of answers drawn, answers that agree with the draft) -> number of answers to draw now; 0 = stop."""
 
 
 def until_settled(sampling: Sampling, calibrated_mean: CalibratedMean) -> Wanted:
-    """The rule of a route that stops early."""
+    """The stopping rule of a route with early stopping."""
     first = min(max(sampling.min_n, sampling.batch), sampling.n)
     rule = StoppingRule(sampling.n, first=first, batch=sampling.batch, tolerance=sampling.tolerance)
 
@@ -136,10 +135,10 @@ def until_settled(sampling: Sampling, calibrated_mean: CalibratedMean) -> Wanted
 async def draw_in_batches(
     job: Job, more: Callable[[int], Awaitable[None]], drawn_so_far: Callable[[], Drawn], wanted: Wanted
 ) -> None:
-    """Draw with `more` as many answers as `wanted` says. An answer that was asked for and did not come agrees with none.
+    """Draw answers with `more` until `wanted` returns 0. An answer that did not arrive counts as drawn and agrees with none.
 
     Raises:
-        ProxyError: no answer came at all. A later batch that fails ends the drawing.
+        ProxyError: no answer arrived. If a later batch fails, drawing stops.
     """
 
     def samples() -> list[Sample]:
@@ -171,7 +170,7 @@ async def draw_in_batches(
 
 
 def _is_long(job: Job, draft: str) -> bool:
-    """Whether the route measures such an answer claim by claim."""
+    """Whether the route measures this answer claim by claim."""
     minimum = job.route.rewriting.by_sentence_from
     if minimum == 0 or job.route.sampling.probe == "short" or len(draft) > job.route.rewriting.max_chars:
         return False
@@ -179,7 +178,7 @@ def _is_long(job: Job, draft: str) -> bool:
 
 
 async def _cluster(job: Job, comparisons: Comparisons, came: Sequence[Sample]) -> list[Sample]:
-    """What the confidence will be in: the largest cluster, or that of a draft drawn for itself, which came first."""
+    """The cluster that holds the draft: the largest, or, beside short samples, that of the first answer."""
     if not came:
         return []
     clustering = await comparisons.cluster([sample.text for sample in came])
@@ -190,6 +189,6 @@ async def _cluster(job: Job, comparisons: Comparisons, came: Sequence[Sample]) -
 
 
 def _likelihood(cluster: Sequence[Sample]) -> float | None:
-    """Probability of the likeliest wording, where the upstream gave whole probabilities."""
+    """Probability of the likeliest wording; None if the upstream did not give log-probabilities of all tokens."""
     known = [s.logprob_sum for s in cluster if s.logprob_sum is not None and not s.logprob_truncated]
     return exp(max(known)) if known else None

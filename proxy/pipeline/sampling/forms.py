@@ -1,7 +1,6 @@
-"""The form of a sampling call: which of its fields are ours, and which of these remain where an upstream refuses some.
+"""The form of a sampling call: which fields the route sets, and which of them are dropped if an upstream refuses them.
 
-The client's own call is the last resort: what it takes as the client sent it, an upstream is asked in that form. What was taken is
-remembered for each model, so that the search is made once.
+The last resort is the client's own call, unchanged. The accepted form is remembered for each model, so that the search is made once.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from hedgerow.proxy.types import Json
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 SHORT = "Reply with the answer alone, in as few words as possible."
-"""What samples are asked for where the route wants them short."""
+"""Instruction for short samples."""
 REFUSALS = (400, 422)
-"""Statuses by which upstreams say that they do not take a request as it is."""
+"""HTTP statuses by which upstreams refuse the form of a request."""
 READ_OF_A_REFUSAL = 4_000
-"""Bytes of an error in which the names of refused fields are looked for."""
+"""Bytes of an error message that are searched for the names of refused fields."""
 _STREAMED = ("stream", "stream_options")
 _MOST_MODELS = 1_000
 T = TypeVar("T")
@@ -30,11 +29,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a sampling call differs from the client's own.
+    """How a sampling call differs from the client's own call.
 
     Attributes:
-        ours: fields in which the route's value stands in place of the client's.
-        streamed: whether it asks for a stream, as the client did.
+        ours: fields in which the route's value replaces the client's.
+        streamed: whether it keeps the client's request for a stream.
     """
 
     ours: frozenset[str]
@@ -42,7 +41,7 @@ class Form:
 
 
 class Accepted:
-    """The form that each model took last; of one route."""
+    """The forms of calls that the models of one route have accepted or refused."""
 
     def __init__(self) -> None:
         self._forms: dict[tuple[object, ...], Form] = {}
@@ -50,11 +49,11 @@ class Accepted:
         self._taken: dict[tuple[object, ...], None] = {}
 
     def form(self, job: Job) -> Form | None:
-        """What was taken of calls like this one; None where the first choice is, or nothing is known."""
+        """The accepted form of calls like this one; None if no other than the first choice is known."""
         return self._forms.get(_kind(job))
 
     def learn(self, job: Job, form: Form) -> None:
-        """Ask for answers in this form from now on."""
+        """Use this form from now on."""
         _keep(self._forms, _kind(job), form)
 
     def is_taken(self, job: Job, shape: Shape) -> bool:
@@ -62,35 +61,35 @@ class Accepted:
         return (*_kind(job), shape) in self._taken
 
     def learn_taken(self, job: Job, shape: Shape) -> None:
-        """Take over that it did."""
+        """Record that the model has answered a sampling call for a request of this shape."""
         if not self.is_taken(job, shape):
             _keep(self._taken, (*_kind(job), shape), None)
 
     def streams(self, job: Job) -> bool:
-        """Whether an answer may be asked for as a stream where the client did not ask so; until it is refused."""
+        """Whether to request a stream that the client did not request: yes, until the model refuses one."""
         return _kind(job) not in self._unstreamed
 
     def learn_refused(self, job: Job, refusal: UpstreamRejected) -> None:
-        """Take over that a stream was refused, if that is what the error is about."""
+        """Record that a stream was refused, if the error is about that."""
         if _named_in(refusal, _STREAMED):
             _keep(self._unstreamed, _kind(job), None)
 
 
 def _keep(known: dict[tuple[object, ...], T], kind: tuple[object, ...], value: T) -> None:
-    """Remember something of a model; of too many models the first is forgotten."""
+    """Store a value for a kind of call; beyond the limit the oldest entry is dropped."""
     if len(known) >= _MOST_MODELS:
         del known[next(iter(known))]
     known[kind] = value
 
 
 def _kind(job: Job) -> tuple[object, ...]:
-    """What an upstream's refusals depend on: the model, and the client's own sampling fields, which ours would stand beside."""
+    """What an upstream's refusals depend on: path, model, group member, and the sampling fields that the client itself set."""
     own = tuple(name for name in ("temperature", "top_p", "top_k", "stream") if job.body.get(name) is not None)
     return job.path, job.model, job.answered_by, own
 
 
 def first_choice(job: Job, *, honours_n: bool, logprobs: bool) -> Form:
-    """The form in which answers are asked for where nothing is known of the model."""
+    """The form to use while nothing is known about the model."""
     sampling = job.route.sampling
     wanted = {
         "n": honours_n and (job.converted or DIALECTS[job.path].several),
@@ -103,8 +102,8 @@ def first_choice(job: Job, *, honours_n: bool, logprobs: bool) -> Form:
 
 
 def lesser(job: Job, form: Form, refusal: UpstreamRejected) -> Iterator[Form]:
-    """What to try in place of a refused form, the likeliest first and the client's own call last. A form that draws the same answer over
-    and over does not do.
+    """Simpler forms to try after a refused one, the most promising first and the client's own call last. Forms with temperature 0 are left
+    out: they draw the same answer every time.
     """
     if "temperature" not in form.ours and _says_greedy(refusal):
         return
@@ -113,29 +112,29 @@ def lesser(job: Job, form: Form, refusal: UpstreamRejected) -> Iterator[Form]:
     less = [Form(form.ours, streams)] if "stream" in blamed else []
     less += [Form(form.ours - blamed, form.streamed)] if blamed else []
     less += [Form(form.ours - {"n"}), Form(frozenset()), Form(frozenset(), streams)]
-    for one in dict.fromkeys(less):
-        if one != form and ("temperature" in one.ours or job.body.get("temperature") != 0):
-            yield one
+    for candidate in dict.fromkeys(less):
+        if candidate != form and ("temperature" in candidate.ours or job.body.get("temperature") != 0):
+            yield candidate
 
 
 def _says_greedy(refusal: UpstreamRejected) -> bool:
-    """Whether an upstream takes no `n` because all answers would be one: vLLM, where the model's own configuration sets a temperature of 0."""
+    """Whether an upstream refuses `n` because all answers would be equal: vLLM, if the model's own configuration sets temperature 0."""
     return b"greedy" in refusal.raw_body[:READ_OF_A_REFUSAL]
 
 
 def _named_in(refusal: UpstreamRejected, names: tuple[str, ...]) -> frozenset[str]:
-    """Which of the fields an upstream's error names."""
+    """The fields among `names` that an upstream's error message mentions."""
     message = refusal.raw_body[:READ_OF_A_REFUSAL].decode("utf-8", "replace")
     return frozenset(name for name in names if re.search(rf"(?<![\w.]){name}(?![\w.]\w)", message))
 
 
 def is_refusal(error: ProxyError) -> bool:
-    """Whether an upstream does not take the request as it is."""
+    """Whether an upstream refused the form of the request."""
     return isinstance(error, UpstreamRejected) and error.status in REFUSALS
 
 
 def own_body(job: Job, *, logprobs: bool = False, streamed: bool = False) -> Json:
-    """The client's request as it stands, for one whole answer from the route's model."""
+    """The client's own request, for one answer from the route's model; without a stream unless `streamed`."""
     left_out = ("n",) if streamed else ("n", *_STREAMED)
     kept = {key: value for key, value in job.body.items() if key not in left_out}
     own = kept | ({"model": job.route.model} if job.route.model else {})
@@ -143,8 +142,8 @@ def own_body(job: Job, *, logprobs: bool = False, streamed: bool = False) -> Jso
 
 
 def sampling_body(job: Job, form: Form) -> Json:
-    """The client's request as a sampling call for one answer: its own fields, with the route's model, and the route's sampling as far as the
-    form has it.
+    """The client's request as a sampling call for one answer: its own fields, the route's model, and the route's sampling fields that are in
+    `form`.
     """
     dialect, sampling = DIALECTS[job.path], job.route.sampling
     body = dialect.sample(own_body(job, logprobs="logprobs" in form.ours, streamed=form.streamed))

@@ -1,4 +1,4 @@
-"""What an upstream may refuse of a request besides its words: requests of one shape are taken alike."""
+"""The shape of a request: everything that an upstream may refuse except its words. Requests of one shape are accepted alike."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Shape = tuple[object, ...]
 _WORDS = ("messages", "input", "prompt", "system", "instructions")
 """Fields whose texts differ from request to request."""
 _NAMES = ("metadata", "user", "safety_identifier", "prompt_cache_key", "previous_response_id")
-"""Fields that name a user, a place or another request: nothing is refused for what stands in them."""
+"""Fields that name a user, a cache or another request; no upstream refuses a request for their values."""
 
 
 def shape_of(body: Json) -> Shape:
-    """The fields of a request with what they say, numbers by their power of two; the roles and kinds of what is said; how long it is, by its power of two.
+    """The shape of a request: its fields and values, roles and types of its messages, and its size. Numbers count by their power of two.
 
     >>> ask = {"model": "m", "max_tokens": 60, "messages": [{"role": "user", "content": "Hi"}]}
     >>> shape_of(ask) == shape_of(ask | {"max_tokens": 40, "messages": [{"role": "user", "content": "Ho"}]})
@@ -40,10 +40,10 @@ def _magnitude(value: Any) -> Any:
 
 
 def _kinds(content: Any) -> Iterator[str]:
-    """Roles, kinds and names of fields in messages and their parts."""
+    """Roles, types and field names of messages and their parts."""
     if isinstance(content, list):
-        for one in content:
-            yield from _kinds(one)
+        for part in content:
+            yield from _kinds(part)
     elif isinstance(content, dict):
         yield from (f"{name}={content[name]}" if name in ("role", "type") else name for name in content)
         yield from _kinds(content.get("content"))

@@ -1,8 +1,8 @@
-"""Requests that are equal share their samples: those under way at once, and, where a route keeps a cache, those of a little later. Where that cache is
-shared by several processes, so are the samples of requests under way at once.
+"""Equal requests share their samples: concurrent requests, and, if the route has a cache, later ones. With a cache in Redis, concurrent
+requests of several processes share them too.
 
-Equal means equal in everything that reaches the model: route, path, the request's own fields, the route's sampling, and the
-client's key and organisation unless the route shares between keys. What a client reads is drawn for it as long as anybody waits.
+Equal means equal in everything that reaches the model: route, path, the request's own fields, the route's sampling, and the client's key
+and organisation unless the route shares between keys. Drawing goes on as long as at least one request waits for it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from hedgerow.proxy.pipeline.result import Source
 from hedgerow.proxy.types import Json
 
 Arrived = Callable[[Json], None]
-"""Receives each completion object as it comes, so that what has arrived is not lost when a later call fails. Nobody changes the object."""
+"""Receives each completion object on arrival, so that it is kept if a later call fails. Receivers must not change the object."""
 Work = Callable[[Arrived], Awaitable[None]]
 IDENTITY = ("authorization", "x-api-key", "api-key", "openai-organization", "openai-project")
-"""Headers that say who asks."""
+"""Headers that identify the client."""
 
 
 class SampleCache(Protocol):
-    """Keeps sets of completion objects for a while. Trouble with the store is a miss, never a failed request."""
+    """Keeps sets of completion objects for a while. If the store fails, that is a cache miss, never a failed request."""
 
     async def get(self, key: str) -> list[Json] | None:
-        """The set, if it is there and not too old."""
+        """The set, if it is cached and not expired."""
         ...
 
     async def put(self, key: str, answers: list[Json]) -> None:
@@ -39,7 +39,7 @@ class SampleCache(Protocol):
         ...
 
     def turn(self, key: str) -> AbstractAsyncContextManager[list[Json] | None]:
-        """Wait while another process draws the set. Within it: that set; None where it is ours to draw and others wait for us."""
+        """Context: waits while another process draws the set and yields that set; yields None if the caller must draw it while others wait."""
         ...
 
     async def clear(self) -> None:
@@ -53,7 +53,7 @@ class SampleCache(Protocol):
 
 @dataclass(slots=True)
 class _Drawing:
-    """Answers that are being drawn, who receives them, and the task that draws: it says whether they came from another process."""
+    """Answers being drawn, their receivers, and the task that draws them; its result is the source of the answers."""
 
     task: asyncio.Task[Source]
     answers: list[Json] = field(default_factory=list)
@@ -61,17 +61,17 @@ class _Drawing:
 
 
 class Sharing:
-    """One route's drawings under way, and its cache if it has one."""
+    """The samples that one route is drawing now, and its cache if it has one."""
 
     def __init__(self, cache: SampleCache | None = None) -> None:
         self._cache = cache
         self._under_way: dict[str, _Drawing] = {}
 
     async def draw(self, key: str, work: Work, arrived: Arrived) -> Source:
-        """Have the answers of `work`, by doing it, by joining who does it already, or from the cache; `arrived` receives each.
+        """Pass the answers of `work` to `arrived`: from the cache, from an equal request that is drawing them, or by running `work`.
 
         Raises:
-            ProxyError: no answer could be drawn; everybody who waits gets the same error.
+            ProxyError: no answer could be drawn; all waiting requests get the same error.
         """
         if self._cache is not None and (kept := await self._cache.get(key)) is not None:
             for answer in kept:
@@ -123,14 +123,14 @@ class Sharing:
             del self._under_way[key]
 
     async def _give_up(self, key: str, drawing: _Drawing) -> None:
-        """Nobody waits any more: end the work, so that nobody joins what is about to end."""
+        """Cancel work for which nobody waits; it is forgotten first, so that no request joins it."""
         self._forget(key, drawing)
         if not drawing.task.done():
             drawing.task.cancel()
             await asyncio.wait({drawing.task})
 
     async def forget(self) -> None:
-        """Forget what the cache keeps: answers were erased, and nothing tells which sets they came from."""
+        """Clear the cache after answers were erased from the audit: the sets that hold them are not known."""
         if self._cache is not None:
             await self._cache.clear()
 
@@ -141,7 +141,7 @@ class Sharing:
 
 
 def key_of(job: Job, member: str = "") -> str:
-    """The key of a job's sample set, in hex; `member` is the one of a group that has to draw it."""
+    """The key of a job's sample set, in hex; `member` is the group member that must draw it."""
     sampling = job.route.sampling
     asked = {name: value for name, value in job.body.items() if name not in ("stream", "stream_options")}
     between_keys = sampling.cache is not None and sampling.cache.share_between_keys

@@ -1,7 +1,7 @@
-"""Drawing by worth: the active adaptive map says, from the question and the answers so far, whether further ones are worth their price.
+"""Adaptive drawing: the active adaptive map decides, from the question and the answers so far, whether further ones are worth their price.
 
-A share of the requests is drawn in full by lot, whatever the map says, so that the map can be fitted again and checked on answers that it did not choose;
-the probability of that lot stands in the audit. What cannot be decided is drawn in full too, and says why.
+A random share of the requests is drawn in full, so that the map can be fitted again and checked on answers that it did not choose; the
+audit records that probability. If the map cannot decide, all answers are drawn, and the audit records the reason.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """How one request is drawn.
+    """How many answers of one request to draw.
 
     Attributes:
-        record: what the field and the audit say of it.
-        map: the adaptive map; None where all answers are drawn.
-        embedding: of the question; None where the counts alone decide.
-        budget: most answers.
-        batch: most answers drawn at a time.
+        record: the values for the `hedgerow` field and the audit.
+        map: the adaptive map; None if all answers are drawn.
+        embedding: of the question; None if the counts alone decide.
+        budget: maximum number of answers.
+        batch: maximum number of answers drawn at a time.
     """
 
     record: Drawing
@@ -43,7 +43,7 @@ class Worth:
     batch: int
 
     def wanted(self, question: str, drawn: int, agreeing: Sequence[Sample]) -> int:
-        """How many more answers to draw now; 0 = no more."""
+        """Number of answers to draw now; 0 = stop."""
         left = self.budget - drawn
         if self.map is None or left <= 0:
             return max(0, left)
@@ -55,11 +55,11 @@ class Worth:
 
 
 async def worth_of(job: Job, asked: Adaptive, pipeline: RoutePipeline, known: Embeddings) -> Worth:
-    """How this request is drawn, by what its route asks, the active map, its question and its lot; `known` as in `Placer`."""
+    """How to draw this request, from its route's settings, the active map, its question and its random draw; `known` as in `Placer`."""
     sampling, active = job.route.sampling, pipeline.active_map(job.model)
 
     def in_full(price: float, why: str | None, *, by_lot: bool = False) -> Worth:
-        """All answers."""
+        """Draw all answers."""
         record = Drawing(sampling.n, price, by_lot, asked.full_share if by_lot else 1.0, why)
         return Worth(record, None, None, sampling.n, sampling.batch)
 
@@ -78,5 +78,5 @@ async def worth_of(job: Job, asked: Adaptive, pipeline: RoutePipeline, known: Em
 
 
 def _lot(name: str) -> float:
-    """A number in [0, 1) that the request's id draws."""
+    """A pseudo-random number in [0, 1), derived from the request's id."""
     return int.from_bytes(hashlib.sha256(f"full\0{name}".encode()).digest()[:8], "big") / 2.0**64

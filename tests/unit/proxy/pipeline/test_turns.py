@@ -27,7 +27,7 @@ class Rounds:
 
 async def took(turns: Turns, rounds: Rounds, at: list[tuple[int, int]], who: int) -> None:
     """Take a turn, and note when."""
-    await turns.mine()
+    await turns.wait()
     at.append((rounds.number, who))
 
 
