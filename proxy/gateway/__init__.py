@@ -1,1 +1,1 @@
-"""The HTTP edge: the OpenAI surface, errors, streams."""
+"""The HTTP edge: OpenAI-compatible endpoints, errors, streams."""

@@ -1,4 +1,4 @@
-"""Who is who: named keys, listed client keys and the admin key, looked up here and nowhere else."""
+"""Authentication: the only place where named keys, listed client keys and the admin key are looked up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hedgerow.proxy.types import KEY_HEADERS, Role
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sends a request.
+    """The sender of a request.
 
     Attributes:
         secret: what it was known by; None for a caller without a named key.
@@ -31,11 +31,11 @@ class Caller:
     sent: str = ""
 
     def may_use(self, route: str) -> bool:
-        """Whether a route is open to it."""
+        """Whether the sender may use a route."""
         return self.secret is None or self.secret.key.may_use(route)
 
     def check(self) -> None:
-        """See that a named key still opens models.
+        """Check that a named key is still valid for models.
 
         Raises:
             Unauthorized: it was replaced or revoked, has expired, or is a person's.
@@ -51,9 +51,9 @@ ANYBODY = Caller()
 
 
 def caller_of(headers: Mapping[str, str], settings: Settings, ring: KeyRing) -> Caller:
-    """Who sends a request with these headers. A named key may have ended: `Caller.check` says so, once its name is noted.
+    """The sender of a request with these headers. A named key may have ended; `Caller.check` raises then, after its name is recorded.
 
-    Keys are compared by looking up their SHA-256, which tells nothing about a secret by how long it takes.
+    Keys are looked up by their SHA-256, so that the time this takes reveals nothing about a secret.
 
     Raises:
         Unauthorized: a key is asked for, and none that is known was sent.
@@ -74,7 +74,7 @@ def caller_of(headers: Mapping[str, str], settings: Settings, ring: KeyRing) -> 
 
 
 def without_named_key(headers: Mapping[str, str], settings: Settings, ring: KeyRing) -> Mapping[str, str]:
-    """Headers as an upstream may see them: a named key is taken out."""
+    """Headers for an upstream: without the named key."""
     caller = caller_of(headers, settings, ring)
     return headers if caller.secret is None else dict(without_key(headers.items(), caller.sent))
 
@@ -91,13 +91,13 @@ def _keys(headers: Mapping[str, str]) -> Iterator[str]:
 
 
 def is_admin_key(sent: str, admin_key: SecretStr) -> bool:
-    """Whether this is the admin key; takes as long either way."""
+    """Whether this is the admin key; a constant-time comparison."""
     return hmac.compare_digest(sent.encode(), admin_key.get_secret_value().encode())
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who looks after the proxy.
+    """A person who operates the proxy.
 
     Attributes:
         name: of their key or account; None for the holder of the admin key, who may say who they are.
@@ -108,11 +108,11 @@ class Person:
     role: Role
 
     def may(self, needed: Role) -> bool:
-        """Whether their role is enough."""
+        """Whether their role is sufficient."""
         return RANKS.index(self.role) >= RANKS.index(needed)
 
     def check(self, needed: Role) -> None:
-        """See that their role is enough.
+        """Check that their role is sufficient.
 
         Raises:
             Forbidden: it is not.

@@ -1,7 +1,8 @@
-"""`stream: append`: the upstream's own tokens at once, then one sentence that says how sure the answer is.
+"""`stream: append`: the upstream's own tokens without delay, then one sentence that states the confidence.
 
-While the client reads, the other answers are drawn. The end of the stream (finish reason, usage, what follows the last text) is held back until the
-confidence is known and its audit row is durable. Whatever fails on our side leaves the upstream's stream complete, and marked.
+While the client reads, the other answers are drawn. The end of the stream (finish reason, usage, anything after the last text) is held
+back until the confidence is known and its audit row is durable. If something fails in the proxy, the upstream's stream is still complete,
+and marked.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 
 async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) -> None:
-    """Relay and sample at once, then close the stream with the confidence. A relay that fails ends the sampling.
+    """Relay and sample in parallel, then close the stream with the confidence. If the relay fails, sampling is cancelled.
 
     Raises:
         ProxyError: the upstream could not be reached or broke off.
-        ClientGone: the client left before it had all there was.
+        ClientGone: the client left before it had received everything.
     """
     served = DIALECTS[run.job.path].served(None)
     pipeline = services.steps[run.job.route.name].of_one_answer()
     serving: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
-    failure: ProxyError | None = None  # raised after the group, which would wrap it
+    failure: ProxyError | None = None  # raised after the task group, which would wrap it
     is_stream = False
     try:
         async with asyncio.TaskGroup() as group:
@@ -51,7 +52,9 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
                 failure = error
             work.cancel()
     except asyncio.CancelledError:
-        if served.failed or exchange.missing == 0:  # the client had all there was, and closed before we noticed the end
+        if (
+            served.failed or exchange.missing == 0
+        ):  # the client had received everything and closed before the end was seen here
             await _passed_on(exchange, services, run, served)
         raise
     if failure is not None:
@@ -64,7 +67,7 @@ async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) 
 
 
 async def _calibrate(pipeline: RoutePipeline, run: Run, serving: asyncio.Future[Json]) -> None:
-    """The pipeline beside the stream. The client has its answer whatever happens here, so nothing is worse than degraded."""
+    """Run the pipeline in parallel with the stream. The client has its answer in any case, so a failure means status `degraded`."""
     try:
         await calibrate(run, pipeline, serving, is_eligible=True)
     except ProxyError:
@@ -72,7 +75,7 @@ async def _calibrate(pipeline: RoutePipeline, run: Run, serving: asyncio.Future[
 
 
 async def _passed_on(exchange: Exchange, services: Services, run: Run, served: ServedStream) -> None:
-    """Record an answer that holds nothing to hedge: an error, or something else than a stream."""
+    """Record an answer that cannot be hedged: an error, or not a stream."""
     if exchange.status == 200 and not served.failed:
         run.end(Status.PASSED, Reason.NOT_A_STREAM)
     else:
@@ -81,7 +84,7 @@ async def _passed_on(exchange: Exchange, services: Services, run: Run, served: S
 
 
 async def _relay(exchange: Exchange, pipeline: RoutePipeline, run: Run, body: bytes, served: ServedStream) -> bool:
-    """Send on what comes, but for the ending; False where the upstream answered with an error or with something else than a stream.
+    """Relay the stream except its ending. Returns False if the upstream answered with an error or not with a stream.
 
     Raises:
         ProxyError: the upstream could not be reached or broke off.
@@ -101,13 +104,13 @@ async def _relay(exchange: Exchange, pipeline: RoutePipeline, run: Run, body: by
         async for data in reply.chunks:
             if ready := served.take(data):
                 await exchange.write(ready)
-        if ready := served.take(b"\n\n"):  # the last event may lack its blank line
+        if ready := served.take(b"\n\n"):  # the blank line after the last event may be missing
             await exchange.write(ready)
     return not served.failed
 
 
 async def _end(exchange: Exchange, services: Services, run: Run, served: ServedStream, completion: Json) -> None:
-    """The audit row, the closing sentence, and what was held back."""
+    """Write the audit row, send the closing sentence and what was held back."""
     if not run.result.drawn.choices:
         run.arrived(completion)  # the deadline came before the answer
         run.price(services.steps[run.job.route.name].prices)

@@ -22,11 +22,11 @@ from hedgerow.proxy.upstreams.dialects.served import sendable
 
 STREAM_HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
 CHUNKS_A_TURN = 32
-"""Chunks of a stream that are made before other requests have their turn: a long answer has a thousand of them."""
+"""Chunks of a stream that are made before other requests get a turn: a long answer has a thousand of them."""
 
 
 async def answer(exchange: Exchange, services: Services, run: Run, _body: bytes) -> None:
-    """Run the pipeline and answer. The audit row is durable before the answer leaves, and written once it is known that it can leave."""
+    """Run the pipeline and answer. The audit row is written once the answer is encoded, and is durable before the answer is sent."""
     streams = bool(run.job.body.get("stream"))
     outcome = await (_kept_alive(exchange, services, run) if streams else _answer(services, run))
     final = outcome if isinstance(outcome, ProxyError) else await _encoded(outcome, run, streams=streams)
@@ -47,7 +47,7 @@ async def answer(exchange: Exchange, services: Services, run: Run, _body: bytes)
 
 
 async def _encoded(answer: Json, run: Run, *, streams: bool) -> Sequence[bytes] | ProxyError:
-    """An answer as it is sent, in one piece or chunk by chunk; an error where it holds what cannot be sent again."""
+    """The encoded answer, in one piece or chunk by chunk; an error if its content cannot be encoded."""
     chunks: list[bytes] = []
     try:
         with sendable():
@@ -64,8 +64,8 @@ async def _encoded(answer: Json, run: Run, *, streams: bool) -> Sequence[bytes] 
 
 
 async def _kept_alive(exchange: Exchange, services: Services, run: Run) -> Json | ProxyError:
-    """The answer, with comment lines while the pipeline works. An answer that is ready before the first of them carries all headers,
-    and an early failure its own status: while the upstream refuses, and nothing has come of it yet, no stream is begun.
+    """The answer, with comment lines sent while the pipeline works. If it is ready before the first comment it has all headers, and an early
+    failure has its own status: no stream is begun while the upstream refuses and has sent nothing.
     """
     refused = asyncio.Event()
     run.take(run.job._replace(on_retry=refused.set))
@@ -81,8 +81,8 @@ async def _kept_alive(exchange: Exchange, services: Services, run: Run) -> Json 
 
 
 async def _answer(services: Services, run: Run) -> Json | ProxyError:
-    """The answer for the client; an error as a value, because a task group would wrap it: no answer could be drawn, or a
-    step failed on a route whose `on_failure` is `error`.
+    """The answer for the client. An error is returned, not raised, because a task group would wrap it: no answer could be drawn, or a step
+    failed on a route with `on_failure: error`.
     """
     try:
         await calibrate(run, services.steps[run.job.route.name], is_eligible=True)

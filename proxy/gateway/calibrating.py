@@ -1,4 +1,4 @@
-"""Requests on routes that calibrate: which of them are calibrated, and in which way."""
+"""Requests on calibrating routes: whether each is calibrated, and by which of the three ways of answering."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hedgerow.proxy.services.services import Services
 
 
 def why_passed(job: Job, data: bytes, fault: BadRequest | None) -> str | None:
-    """Why a request for text is passed on as it is; None where it is calibrated.
+    """The reason why a text request is passed through; None if it is calibrated.
 
     Raises:
-        BadRequest: no upstream could make anything of it. In shadow, which changes nothing, the upstream says so.
+        BadRequest: no upstream could answer it. In shadow mode, which changes nothing, the upstream's own error is returned instead.
     """
     if fault is None:
         return Reason.NESTED_TOO_DEEP if nested_too_deep(data, job.body) else skip_reason(job)
@@ -26,7 +26,7 @@ def why_passed(job: Job, data: bytes, fault: BadRequest | None) -> str | None:
 
 
 async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) -> None:
-    """Answer a request that is calibrated: beside its plain answer, after it, or in its place."""
+    """Answer a calibrated request: in shadow mode, by a sentence after it, or with the reworded text."""
     job = run.job
     appends = (job.route.stream == "append" and not replaces_calls(job)) or is_shown_as_it_comes(job)
     if job.mode == "shadow":

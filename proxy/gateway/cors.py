@@ -1,4 +1,4 @@
-"""Answers that pages of other origins may read: the preflight, which browsers send without a key, and the headers on every answer."""
+"""CORS: answer preflights, which browsers send without a key, and set the headers by which pages of other origins may read answers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from hedgerow.proxy.gateway.exchange import Scope, Send
 from hedgerow.proxy.types import KEY_HEADERS
 
 MAX_AGE_S = b"600"
-"""How long a browser need not ask again."""
+"""Seconds for which a browser may cache the answer to a preflight."""
 ANY = "*"
-"""Stands for every origin."""
+"""Allows every origin."""
 _UNASKED = ("", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
-"""Content types that a page may send to another origin without its browser asking leave there."""
+"""Content types that a page may send to another origin without a preflight."""
 
 
 def allowed_origin(scope: Scope, origins: Collection[str]) -> bytes | None:
-    """The origin of a request to the API, where a page there may read the answer; None for others, and for what no page sends."""
+    """The origin of an API request if pages of that origin may read the answer; None for other origins, and for requests without an origin."""
     if not scope["path"].startswith(("/v1/", "/openai/")):
         return None
     origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
@@ -25,7 +25,7 @@ def allowed_origin(scope: Scope, origins: Collection[str]) -> bytes | None:
 
 
 def is_unasked(method: str, headers: Mapping[str, str], origins: Collection[str]) -> bool:
-    """Whether any page of the web could have had a browser send a request, without the key of anybody: it would be answered with ours."""
+    """Whether any web page could have made a browser send this request without a key: it would be answered with the proxy's own key."""
     origin = headers.get("origin")
     if origin is None or method in ("GET", "HEAD", "OPTIONS") or any(name in headers for name in KEY_HEADERS):
         return False
@@ -35,14 +35,14 @@ def is_unasked(method: str, headers: Mapping[str, str], origins: Collection[str]
 
 
 def is_preflight(scope: Scope) -> bool:
-    """Whether a browser asks what it may send."""
+    """Whether a request is a CORS preflight."""
     return scope["method"] == "OPTIONS" and any(
         name == b"access-control-request-method" for name, _ in scope["headers"]
     )
 
 
 async def answer_preflight(scope: Scope, send: Send, origin: bytes) -> None:
-    """Allow the method and the headers that are asked for."""
+    """Allow the requested method and headers."""
     asked = dict(scope["headers"])
     headers = [
         *_readable_by(origin),
@@ -57,7 +57,7 @@ async def answer_preflight(scope: Scope, send: Send, origin: bytes) -> None:
 
 
 def readable_by(origin: bytes, send: Send) -> Send:
-    """A `send` whose answers a page of this origin may read, headers included; what an upstream says of that is left out."""
+    """A `send` that allows pages of this origin to read answers and headers; an upstream's own CORS headers are dropped."""
 
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":

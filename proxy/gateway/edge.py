@@ -1,6 +1,6 @@
-"""The edge: every `/v1/*` request enters here, is decided upon, and leaves with one answer and one audit row.
+"""The edge: every `/v1/*` request enters here, gets its route, and leaves with one answer and one audit row.
 
-Raw ASGI, because a route that is off must cost next to nothing; FastAPI serves the proxy's own few endpoints (`api/`).
+Raw ASGI, because a route that is off must cost almost nothing. FastAPI serves only the proxy's own endpoints (`api/`).
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 log = structlog.get_logger(__name__)
 
 NO_ROUTE = Route.model_construct(name="", upstream="", mode="off")
-"""Stands for the route of a request that none takes, or that was refused before one was looked for."""
+"""Placeholder for the route of a request that matches none, or that was refused before routing."""
 WISH = "x-hedgerow-mode"
 CALIBRATING = "hedgerow.proxy.gateway.calibrating"
-"""What answers calibrated requests. Loaded with a route's pipeline, because it brings the mathematics along."""
+"""The module that answers calibrated requests. It is loaded with a route's pipeline, because it imports the mathematics."""
 
 
 class Edge:
-    """The outermost ASGI application; `own` answers the paths that `is_own` takes, upstreams all others.
+    """The outermost ASGI application. `own` answers the paths for which `is_own` is true, upstreams answer all others.
 
     Attributes:
-        start_failure: why the services could not be opened, if they could not.
+        start_failure: the reason why the services could not be opened; None if they were.
     """
 
     def __init__(self, own: Any, is_own: Callable[[str], object]) -> None:
@@ -70,7 +70,7 @@ class Edge:
 
 
 async def _serve(exchange: Exchange, services: Services) -> None:
-    """Answer a request that is not the proxy's own, as a span where requests are traced."""
+    """Answer a request for an upstream, in a span if requests are traced."""
     services.metrics.under_way += 1
     try:
         if services.tracing is None:
@@ -83,7 +83,7 @@ async def _serve(exchange: Exchange, services: Services) -> None:
 
 
 async def _settle(exchange: Exchange, services: Services) -> None:
-    """Answer, in whichever way; the one place where requests fail and are cancelled. That is an answer, a row and a line too."""
+    """Answer a request. All failures and cancellations are handled here: they also get an answer, an audit row and a log line."""
     run = Run(
         Job(
             new_id(),
@@ -105,7 +105,7 @@ async def _settle(exchange: Exchange, services: Services) -> None:
     except ProxyError as error:
         failure = error
         run.end(Status.FAILED, error.code)
-    except Exception:  # the last resort: whatever was not foreseen is a 500 and a line with its cause
+    except Exception:  # unexpected errors become a 500 and a log line with their cause
         log.exception("request_fault", path=exchange.path)
         failure = Internal("something went wrong inside the proxy; the operator's log says what")
         run.end(Status.FAILED, failure.code)
@@ -137,7 +137,7 @@ async def _answer(exchange: Exchange, services: Services, run: Run) -> None:
 
 
 async def _decide(exchange: Exchange, services: Services, run: Run, caller: Caller) -> None:
-    """Read, decide, answer."""
+    """Read the request, find its route and answer."""
     server = services.settings.server
     generates = exchange.method == "POST" and exchange.path in DIALECTS
     came = await received(exchange, server.max_body_bytes, is_json=generates)
@@ -171,10 +171,10 @@ async def _decide(exchange: Exchange, services: Services, run: Run, caller: Call
 
 
 def _admitted(exchange: Exchange, services: Services, run: Run) -> Caller:
-    """Whose request it is. From here on it is recorded under its key's name, and its secret is gone.
+    """The sender of the request. Its secret is removed, and it is recorded under the name of its key.
 
     Raises:
-        Unauthorized: keys are asked for and none that is known was sent, or it opens nothing any more.
+        Unauthorized: keys are required and no known one was sent, or the key is no longer valid.
     """
     caller = caller_of(exchange.headers, services.settings, services.keys)
     if caller.secret is not None:
@@ -185,7 +185,7 @@ def _admitted(exchange: Exchange, services: Services, run: Run) -> Caller:
 
 
 def _fault(path: str, came: Received, max_messages: int) -> BadRequest | None:
-    """Why a request for text cannot be calibrated as it is; None where it can."""
+    """The reason why a text request cannot be calibrated; None if it can."""
     try:
         if came.fault is None:
             check(path, came.body, max_messages)
@@ -195,7 +195,7 @@ def _fault(path: str, came: Received, max_messages: int) -> BadRequest | None:
 
 
 async def _over_budget(services: Services, run: Run, size: int) -> str | None:
-    """Why a request of so many bytes is passed on plain; None where its budgets allow calibrating it, with fewer answers over a soft one."""
+    """The reason why a budget forbids calibrating a request of `size` bytes; None if it may be calibrated, with fewer answers over a soft budget."""
     job, sampling = run.job, run.job.route.sampling
     limits = (job.body.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
     longest = next((limit for limit in limits if isinstance(limit, int) and limit > 0), None)
@@ -203,7 +203,7 @@ async def _over_budget(services: Services, run: Run, size: int) -> str | None:
     prices = services.steps[job.route.name].prices
     guess, least = guessed(prices, job.model, size, sampling.n, longest, calls)
     key = job.key.name if job.key is not None else ""
-    with anyio.CancelScope(shield=True):  # what is held must be known here, to be given back
+    with anyio.CancelScope(shield=True):  # the reservation must be known here to be released later
         allowed = await services.budgets.ask(services.settings.budgets, job.route.name, key, job.id, guess, least)
     if allowed.samples is not None:
         run.take(job.drawing_fewer(allowed.samples))
@@ -213,15 +213,15 @@ async def _over_budget(services: Services, run: Run, size: int) -> str | None:
 async def _unless_gone(
     exchange: Exchange, body: bytes | AsyncIterable[bytes], answer: Coroutine[None, None, None]
 ) -> None:
-    """Await an answer; watch for the client's leaving unless its body is still being read."""
+    """Await an answer; cancel it if the client disconnects, unless its body is still being read."""
     await (exchange.unless_gone(answer) if isinstance(body, bytes) else answer)
 
 
 def route_of(
     services: Services, headers: Mapping[str, str], came: Received, caller: Caller, *, generates: bool
 ) -> Route:
-    """The first route that takes the request and is open to its key. What generates no text goes to the default upstream where none takes its model: files, for one,
-    name none.
+    """The first route that matches the request and is open to its key. Requests that generate no text (files, for example, which name no model)
+    go to the default upstream if no route matches.
 
     Raises:
         BadRequest: none does, and the request cannot be read.
@@ -251,25 +251,25 @@ def route_of(
 
 
 def _check_store(services: Services, job: Job) -> None:
-    """Turn a request away at once where its row could not be written.
+    """Refuse a request at once if its audit row could not be written.
 
     Raises:
-        StoreUnavailable: the audit store is down, and the route wants no answer without a row.
+        StoreUnavailable: the audit store is down, and the route allows no answer without a row.
     """
     if services.audit.down and job.route.on_failure == "error" and (job.route.audit or job.mode != "off"):
         raise StoreUnavailable("the audit store is down, and this route answers nothing that it cannot write down")
 
 
 def _wishes(route: Route, headers: Mapping[str, str]) -> bool:
-    """Whether the client sets the mode of this request."""
+    """Whether the client chooses the mode of this request."""
     return route.allow_override and WISH in headers
 
 
 def _mode(route: Route, headers: Mapping[str, str]) -> Mode:
-    """The route's mode, or the client's wish where the route allows one.
+    """The route's mode, or the client's choice if the route allows one.
 
     Raises:
-        BadRequest: the wish is not a mode.
+        BadRequest: the client's choice is not a mode.
     """
     if not _wishes(route, headers):
         return route.mode

@@ -20,12 +20,12 @@ Headers = Iterable[tuple[bytes, bytes]]
 T = TypeVar("T")
 
 WATCH_AFTER_S = 0.02
-"""How long an answer may take before the client's leaving is watched for: a watcher costs a task, and quick answers need none."""
+"""Seconds after which the client's disconnect is watched for: a watcher costs a task, and quick answers need none."""
 _AZURE = re.compile(r"/openai(?:/v1|/deployments/([^/]+))?(?=/)")
 
 
 def place(path: str) -> tuple[str, str | None]:
-    """The path of a request relative to `/v1`, without doubled slashes at its beginning, and the deployment that an Azure path names.
+    """The path of a request relative to `/v1`, without repeated leading slashes, and the deployment that an Azure path names.
 
     >>> place("/v1//chat/completions"), place("/openai/deployments/gpt-5/chat/completions")
     (('/chat/completions', None), ('/chat/completions', 'gpt-5'))
@@ -36,7 +36,7 @@ def place(path: str) -> tuple[str, str | None]:
 
 
 def _header_pairs(raw: Headers) -> list[tuple[str, str]]:
-    """Headers as text, without the cookie of our own pages."""
+    """Headers as text, without the session cookie of the dashboard."""
     pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]
     if not any(name == "cookie" and SESSION_COOKIE in value for name, value in pairs):
         return pairs
@@ -45,7 +45,7 @@ def _header_pairs(raw: Headers) -> list[tuple[str, str]]:
 
 
 def _without_session(cookies: str) -> str:
-    """The value of a cookie header without the cookie of our own pages."""
+    """The value of a cookie header without the session cookie of the dashboard."""
     kept = (cookie.strip() for cookie in cookies.split(";"))
     return "; ".join(cookie for cookie in kept if not cookie.startswith(f"{SESSION_COOKIE}="))
 
@@ -65,13 +65,13 @@ class Exchange:
     Attributes:
         path: relative to `/v1`, e.g. "/chat/completions".
         deployment: the model that an Azure path names.
-        header_pairs: the request's headers in order, lower-case names, without the cookie of our own pages.
-        headers: the same by name; of several with one name, the last.
-        status: what was sent; None while nothing was.
-        recorded: whether the request has its row, its line and its span, or work was begun that will write them.
-        own_headers: headers of our own for whatever answer it gets; an upstream's of the same name give way.
-        before_end: what is done before the last byte of the answer is sent, if anything is.
-        missing: bytes of the answer still to be sent, where its length was declared; nothing can be added to such an answer.
+        header_pairs: the request's headers in order, with lower-case names, without the session cookie of the dashboard.
+        headers: the same by name; the last one if a name is repeated.
+        status: the HTTP status that was sent; None before that.
+        recorded: whether the request has its audit row, log line and span, or work was started that will write them.
+        own_headers: headers that the proxy adds to any answer; they replace an upstream's headers of the same name.
+        before_end: callback before the last byte of the answer is sent, if any.
+        missing: bytes of the answer still to be sent if its length was declared; nothing can be added to such an answer.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,23 +90,23 @@ class Exchange:
         self.missing: int | None = None
 
     def withhold(self, secret: str) -> None:
-        """Take a key of ours out of the headers: no upstream sees it."""
+        """Remove one of the proxy's keys from the headers, so that no upstream sees it."""
         self.header_pairs = without_key(self.header_pairs, secret)
         self.headers = dict(self.header_pairs)
 
     @property
     def target(self) -> str:
-        """Path and query as they were sent, relative to `/v1`; those of Azure whole."""
+        """Path and query as sent, relative to `/v1`; Azure paths in full."""
         raw = self._scope.get("raw_path") or self._scope["path"].encode()
         target = raw.decode("latin-1").partition("?")[0].removeprefix("/v1")
         query = self._scope["query_string"].decode("latin-1")
         return f"{target}?{query}" if query else target
 
     async def body(self, limit: int) -> bytes:
-        """The body, complete.
+        """The complete body.
 
         Raises:
-            PayloadTooLarge: it is over the limit, by its header or in fact.
+            PayloadTooLarge: it is over the limit, by its header or by its actual size.
             ClientGone: the client left while sending it.
         """
         declared = self.headers.get("content-length", "")
@@ -128,7 +128,7 @@ class Exchange:
                 return b"".join(parts) if len(parts) > 1 else part
 
     async def body_stream(self) -> AsyncIterator[bytes]:
-        """The body as it arrives, for requests that are passed on unread.
+        """The body as it arrives, for requests that are forwarded without being read.
 
         Raises:
             ClientGone: the client left while sending it.
@@ -142,7 +142,7 @@ class Exchange:
             more = message.get("more_body", False)
 
     async def unless_gone(self, work: Awaitable[T]) -> T:
-        """Await the work; when the client leaves first, cancel it.
+        """Await the work; cancel it if the client disconnects first.
 
         Raises:
             ClientGone: the client left; the work has ended by then.
@@ -204,13 +204,13 @@ class Exchange:
         await self._send({"type": "http.response.body", "body": data, "more_body": more})
 
     async def end(self) -> None:
-        """Say that the body is complete, where no piece was known to be the last."""
+        """Mark the body as complete, if the last piece did not."""
         if not self._ended:
             await self.write(b"", more=False)
 
     @property
     def _is_between_events(self) -> bool:
-        """Whether a further event could follow what was sent."""
+        """Whether the stream is between two events, so that another can follow."""
         is_open = self._is_stream and self.missing is None and not self._ended
         return is_open and (not self._tail or self._tail.endswith((b"\n\n", b"\n\r\n")))
 
@@ -225,9 +225,9 @@ class Exchange:
         await self.write(data, more=False)
 
     async def send_error(self, error: ProxyError, headers: Headers = ()) -> None:
-        """Answer with an error object in the words of the endpoint; an upstream's own error goes out as it came. In a stream that has begun the error is its
-        last event. Any other answer that has begun, and a stream in the middle of an event, can only be broken off: the server closes a connection
-        whose answer is not complete.
+        """Answer with an error object in the endpoint's format; an upstream's own error is forwarded unchanged. In a stream that has begun, the
+        error is the last event. Any other answer that has begun, and a stream in the middle of an event, can only be cut off: the server
+        closes a connection whose answer is incomplete.
         """
         if self.status is not None:
             if self._is_between_events:
@@ -249,7 +249,7 @@ class Exchange:
 
 
 def error_body(path: str, error: ProxyError) -> Json:
-    """The error object of an endpoint, in its words; an upstream's own as it came."""
+    """The error object in the endpoint's format; an upstream's own error unchanged."""
     if isinstance(error, UpstreamRejected):
         try:
             body = orjson.loads(error.raw_body)
@@ -261,5 +261,5 @@ def error_body(path: str, error: ProxyError) -> Json:
 
 
 def error_event(path: str, error: ProxyError) -> bytes:
-    """The event of an error inside a stream."""
+    """An error as an event of a stream."""
     return dialect_of(path).error_event(error_body(path, error))

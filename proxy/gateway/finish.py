@@ -1,4 +1,4 @@
-"""The end of every request, whatever became of it: one audit row, one log line, the counters and the span, once."""
+"""The end of every request, whatever its outcome: one audit row, one log line, the counters and the span."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hedgerow.proxy.upstreams.dialects.served import short_id
 log = structlog.get_logger(__name__)
 
 AUDIT_TIMEOUT_S = 10.0
-"""Longest wait for a row to be durable; past it the row counts as lost."""
+"""Longest wait in seconds for a row to be durable; after that it counts as lost."""
 
 
 async def finish(
@@ -37,13 +37,13 @@ async def finish(
     """Record a request. The row of a calibrated one is durable when this returns, even if the request is being cancelled.
 
     Args:
-        exchange: None for work that goes on after its exchange has ended (shadow).
-        result: what became of the request.
-        http_status: the status that the client got or is about to get; None where it left first.
-        response_id: the completion's own id, where it is not the draft's.
+        exchange: None for work that continues after its exchange has ended (shadow).
+        result: the result of the request.
+        http_status: the status that the client has received or will receive; None if it left first.
+        response_id: the completion's own id, if it is not the draft's.
 
     Returns:
-        What the client gets in place of its answer, where the row could not be written and the route requires one.
+        The error that replaces the answer if the row could not be written and the route requires one; else None.
     """
     if exchange is not None:
         exchange.recorded = True
@@ -67,7 +67,7 @@ async def finish(
 
 
 def _charge(services: Services, result: Result) -> None:
-    """Count against its budgets what a request has spent; of an answer that was passed on, what the upstream says that it took."""
+    """Charge a request to its budgets; for an answer that was passed through, the usage that the upstream reported."""
     job, budgets = result.job, services.budgets
     passed = NO_TOKENS if result.relayed.estimated else result.relayed
     if budgets.awaits(job.id):
@@ -81,7 +81,7 @@ def _charge(services: Services, result: Result) -> None:
 
 
 def _paid(services: Services, result: Result, passed: Usage) -> dict[str, float]:
-    """What a request has spent, by the units of budgets; dollars as far as prices are known."""
+    """What a request has spent, by unit of budgets; dollars as far as prices are known."""
     tokens = passed.total + sum(usage.total for calls in result.paid.values() for usage in calls)
     prices = services.steps[result.job.route.name].prices
     costs = (*result.costs.values(), prices.cost(passed, result.job.answering_model))
@@ -101,11 +101,11 @@ async def _durable(services: Services, entry: Entry, may_spool: bool) -> bool:
 def entry(
     result: Result, store_text: StoreText, *, http_status: int | None = None, response_id: str | None = None
 ) -> Entry:
-    """The audit's row, and for a calibrated request its texts, of which the audit keeps what `store_text` allows."""
+    """The audit row, and for a calibrated request its texts, which the audit stores as far as `store_text` allows."""
     job, duration_ms = result.job, _duration_ms(result)
     row: Row = {
         "id": job.id,
-        # When it was asked: by the end of the work, answers that take long to measure would look younger than they are.
+        # The time of the request: with the time of its end, answers that take long to measure would seem newer than they are.
         "created_at": time.time() - duration_ms / 1e3,
         "route": job.route.name or None,
         "path": f"/v1{job.path}"[:256],
@@ -130,7 +130,7 @@ def entry(
 
 
 def _figures(result: Result, response_id: str | None) -> Row:
-    """The columns that only a calibrated request has."""
+    """The columns of calibrated requests only."""
     row: Row = {
         "response_id": response_id or _response_id(result),
         "signal": result.signal,
@@ -167,7 +167,7 @@ def _figures(result: Result, response_id: str | None) -> Row:
 
 
 def story(result: Result) -> Json:
-    """The work step by step, without text, for the audit's page of one request."""
+    """The work step by step, without texts, for the dashboard's page of one request."""
     steps: Json = {"timings_ms": {name: round(ms, 3) for name, ms in result.timings_ms.items()}}
     steps |= {"detail": result.detail} | drawing_figures(result)
     if result.job.over_budget:
@@ -198,7 +198,7 @@ def _response_id(result: Result) -> str | None:
 
 
 def _tell_operator(services: Services, result: Result, http_status: int | None) -> None:
-    """Log line, counters and span; a share of calibrated answers goes to the grader. Never text, never a key."""
+    """Write log line, counters and span, without texts or keys; a share of calibrated answers goes to the grader."""
     job, mode = result.job, result.job.mode or ""
     metrics, route, ms = services.metrics, job.route.name, _duration_ms(result)
     metrics.ended(route, mode, result.status, result.reason or "", ms / 1e3)
@@ -233,7 +233,7 @@ def _tell_operator(services: Services, result: Result, http_status: int | None) 
 
 
 def _count_for(key: Key, metrics: Metrics, result: Result) -> None:
-    """The counters of a named key."""
+    """Update the counters of a named key."""
     metrics.key_requests.labels(key.name, key.team or "", result.status).inc()
     for purpose, spent in {**result.usage, "relayed": result.relayed}.items():
         if spent.total:

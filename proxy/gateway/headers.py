@@ -1,4 +1,4 @@
-"""The headers `x-hedgerow-*`, which say on every answer of a calibrating route what became of it."""
+"""The headers `x-hedgerow-*` with the outcome, on every answer of a calibrating route."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def headers(result: Result) -> list[tuple[bytes, bytes]]:
 
 
 def answered_by(job: Job) -> list[tuple[bytes, bytes]]:
-    """The header that names the member of a group that has answered."""
+    """The header that names the group member that has answered."""
     return [(b"x-hedgerow-upstream", job.answered_by.encode("latin-1", "replace"))] if job.answered_by else []
 
 
 def _promise_header(promised: Promised) -> str:
-    """The promises that cover the answer, parted by semicolons; else "none" and why."""
+    """The promises that cover the answer, separated by semicolons; else "none" and the reason."""
     return "; ".join(text for text, _ in promised.covered) or f"none ({promised.reason})"

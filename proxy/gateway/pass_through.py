@@ -1,4 +1,4 @@
-"""Requests that are answered by the upstream alone: forwarded byte for byte, with an audit row that says why."""
+"""Requests that are passed through: forwarded byte for byte, with an audit row that has the reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pairs = Sequence[tuple[bytes, bytes]]
 async def forward(
     exchange: Exchange, services: Services, run: Run, body: bytes | AsyncIterable[bytes], reason: str, *, marked: bool
 ) -> None:
-    """Relay the request and its answer as they are; where it is to be `marked`, with the reason in the headers.
+    """Relay the request and its answer unchanged; if `marked`, with the reason in the headers.
 
     Raises:
         ProxyError: the upstream could not be reached, or broke off.
@@ -42,7 +42,7 @@ async def forward(
 
 
 def is_counted(services: Services, job: Job) -> bool:
-    """Whether the tokens of an answer that is passed on matter to somebody: a named key's limits, or a budget of a route that calibrates."""
+    """Whether the tokens of a passed-through answer are counted: for a named key's limits, or for a budget of a calibrating route."""
     if job.path not in DIALECTS:
         return False
     if job.key is not None:
@@ -52,9 +52,7 @@ def is_counted(services: Services, job: Job) -> bool:
 
 
 def call_for(exchange: Exchange, job: Job, body: bytes | AsyncIterable[bytes], *, readable: bool = False) -> RawCall:
-    """The request as it goes to the upstream: as it came, but for the route's model, and without compression where its answer is to
-    be `readable`.
-    """
+    """The request for the upstream: unchanged except for the route's model, and for `accept-encoding` if the answer must be `readable`."""
     pairs = exchange.header_pairs
     model = job.route.model
     if model is not None and isinstance(body, Form):
@@ -68,7 +66,7 @@ def call_for(exchange: Exchange, job: Job, body: bytes | AsyncIterable[bytes], *
 
 
 def _request(exchange: Exchange, job: Job) -> Json | None:
-    """The request object where it asks for text: any member of a group may answer it."""
+    """The request object if it asks for text: then any member of a group may answer it."""
     if exchange.method != "POST" or job.path not in DIALECTS:
         return None
     return job.body | {"model": job.route.model} if job.route.model else job.body
@@ -77,7 +75,7 @@ def _request(exchange: Exchange, job: Job) -> Json | None:
 async def send_on(
     exchange: Exchange, reply: Relay, extra: Pairs = (), copy: Callable[[bytes], object] | None = None
 ) -> None:
-    """Send on what the upstream sends, piece by piece, with headers of our own; `copy` receives each piece."""
+    """Relay the upstream's answer piece by piece, with the proxy's own headers; `copy` receives each piece."""
     await exchange.start(reply.status, [*reply.headers, *extra])
     async for piece in reply.chunks:
         if copy is not None:

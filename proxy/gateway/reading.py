@@ -1,4 +1,4 @@
-"""Reading a request as far as deciding about it needs, whatever its form: what cannot be read here may be just right for the upstream."""
+"""Read as much of a request as routing needs. A body that cannot be read here may still be valid for the upstream."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hedgerow.proxy.pipeline.job import Unread, decoded
 from hedgerow.proxy.types import Json
 
 LARGE_BODY_BYTES = 100_000
-"""From this size on a body is decoded on a worker thread: decoding must not hold up other requests."""
+"""Bodies of at least this size are decoded in a worker thread, so that they do not block other requests."""
 READ_OF_A_FORM = 64 * 1024
-"""Bytes of a multipart form in which its model is looked for; what comes after them is passed on unread."""
+"""Bytes of a multipart form that are searched for its model; the rest is forwarded without being read."""
 _MODEL = re.compile(rb'name="model"(?:;[^\r\n]*)?\r\n(?:[^\r\n]+\r\n){0,8}\r\n([^\r\n]{1,256})\r\n--')
 _ZLIB_OR_GZIP = 47
 
@@ -29,9 +29,9 @@ class Received:
     """A request's body.
 
     Attributes:
-        data: as it came, whole or piece by piece.
-        body: the JSON object in it, as far as it could be read; of a form, its model.
-        fault: why it could not be read.
+        data: the received bytes, complete or piece by piece.
+        body: the JSON object as far as it could be read; of a form, its model.
+        fault: the reason why it could not be read; None if it was.
         model: the model that it names.
     """
 
@@ -42,7 +42,7 @@ class Received:
 
 
 async def received(exchange: Exchange, limit: int, *, is_json: bool) -> Received:
-    """The body of a request; read where it is JSON, else looked into where it is a form.
+    """The body of a request: parsed if it is JSON; of a form, its model.
 
     Raises:
         PayloadTooLarge: it is over the limit.
@@ -74,7 +74,7 @@ def _has_body(exchange: Exchange) -> bool:
 
 
 def _read(data: bytes, encoding: str = "", limit: int = 0) -> tuple[Json, BadRequest | None]:
-    """The JSON object of a body, and why it could not be read as one."""
+    """The JSON object of a body, and the reason if it could not be read."""
     try:
         plain = _plain(data, encoding, limit) if encoding else data
         return decoded(plain), None
@@ -83,11 +83,11 @@ def _read(data: bytes, encoding: str = "", limit: int = 0) -> tuple[Json, BadReq
 
 
 def _plain(data: bytes, encoding: str, limit: int) -> bytes:
-    """A compressed body without its compression.
+    """A compressed body, decompressed.
 
     Raises:
-        Unread: the compression is unknown here, or is not what it says.
-        PayloadTooLarge: it holds more than the limit.
+        Unread: the compression is not supported or the body is not compressed as declared.
+        PayloadTooLarge: it is over the limit when decompressed.
     """
     if encoding.lower() == "identity":
         return data
@@ -103,7 +103,7 @@ def _plain(data: bytes, encoding: str, limit: int) -> bytes:
 
 
 def _loosely(data: bytes) -> Json:
-    """The fields of a JSON object that only a lenient reader takes, where it has any that matter here."""
+    """The fields that matter here, of a JSON object that only a lenient parser accepts."""
     try:
         body = json.loads(data)
         orjson.dumps([body.get(name) for name in ("model", "user", "safety_identifier")])
@@ -113,7 +113,7 @@ def _loosely(data: bytes) -> Json:
 
 
 class Form:
-    """A multipart form that is passed on piece by piece.
+    """A multipart form that is forwarded piece by piece.
 
     Attributes:
         model: the model that it names near its beginning.
@@ -125,7 +125,7 @@ class Form:
         self.model = self._match[1].decode("utf-8", "replace") if self._match is not None else None
 
     def rename(self, model: str) -> None:
-        """Name another model."""
+        """Replace the model's name."""
         if self._match is not None:
             self._head = self._head[: self._match.start(1)] + model.encode() + self._head[self._match.end(1) :]
 

@@ -1,4 +1,4 @@
-"""Reading an answer that was relayed: from a copy of its bytes, beside the client, who has it already."""
+"""Read an answer that was relayed to the client, from a copy of its bytes."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from hedgerow.proxy.upstreams.answers import checked_completion, sample_of, usag
 from hedgerow.proxy.upstreams.dialects.table import DIALECTS, Dialect
 
 MAX_CAPTURED_BYTES = 1 << 20
-"""A copy is kept up to this size; a longer answer is not read."""
+"""Longest answer of which a copy is kept and read."""
 READ_AT_ONCE_BYTES = 16 * 1024
-"""Up to this size an answer that is not a stream is read where it is; a thread would cost more."""
+"""Non-streamed answers up to this size are parsed on the event loop; a worker thread would cost more."""
 
 
 class Copy:
-    """The bytes of a relayed answer, as far as they are kept."""
+    """A copy of a relayed answer, up to `MAX_CAPTURED_BYTES`."""
 
     def __init__(self) -> None:
         self._kept = bytearray()
         self.size = 0
 
     def take(self, piece: bytes) -> None:
-        """Keep a piece."""
+        """Append a piece."""
         self.size += len(piece)
         if self.size <= MAX_CAPTURED_BYTES:
             self._kept.extend(piece)
 
     @property
     def data(self) -> bytes | None:
-        """All of it; None where it was too much."""
+        """The complete answer; None if it was too long."""
         return bytes(self._kept) if self.size <= MAX_CAPTURED_BYTES else None
 
     async def usage(self, job: Job, sent: int) -> Usage:
-        """The tokens that the answer says it cost; where it does not say, a token for each four bytes of request (`sent`) and answer."""
+        """The token usage that the answer reports; without a report, one token for four bytes of request (`sent`) and answer."""
         data = self.data
         if data is None:
             return Usage(sent // BYTES_A_TOKEN, self.size // BYTES_A_TOKEN, estimated=True)
@@ -47,7 +47,7 @@ def _usage(path: str, data: bytes, sent: int) -> Usage:
     try:
         completion = completion_of(path, data)
     except UpstreamError:
-        return Usage()  # an error, or broken off: what it cost is not known
+        return Usage()  # an error or an incomplete answer: its cost is unknown
     usage = usage_of(completion)
     if usage.total:
         return usage
@@ -56,10 +56,10 @@ def _usage(path: str, data: bytes, sent: int) -> Usage:
 
 
 def completion_of(path: str, data: bytes) -> Json:
-    """The completion object of an answer as it was relayed, whole or as a stream.
+    """The completion object of a relayed answer, streamed or not.
 
     Raises:
-        UpstreamError: it is not an answer; of a stream (code "upstream_broken") also that it broke off, or that an error ended it.
+        UpstreamError: it is not an answer; for a stream also (code "upstream_broken") that it is incomplete or ended with an error.
     """
     if not _is_stream(data):
         return checked_completion("", data, DIALECTS[path].completion)
@@ -77,8 +77,8 @@ def _streamed(dialect: Dialect, data: bytes) -> Json:
     """The completion object of a stream.
 
     Raises:
-        ProxyError: it is not an answer, or broke off.
-        ValueError: an error ended it.
+        ProxyError: it is not an answer, or is incomplete.
+        ValueError: it ended with an error.
     """
     stream = dialect.served(None)
     stream.take(data + b"\n\n")

@@ -1,4 +1,4 @@
-"""What the client gets of a result: its answer with the extra field, the headers of the upstream, and the same as a stream. Pure functions."""
+"""The answer to the client, made from a result: its object with the field `hedgerow`, headers, and the same as a stream. Pure functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hedgerow.proxy.upstreams.dialects.table import DIALECTS
 
 
 def client_answer(result: Result) -> Json:
-    """What the client gets in the words of its endpoint: the draft's own object with the final text, its tokens and our field."""
+    """The answer in the endpoint's format: the draft's own object with the final text, the token usage and the field `hedgerow`."""
     job, dialect = result.job, DIALECTS[result.job.path]
     completion, choice = result.drawn.choices[result.draft_index]
     if measures_choices(job):
@@ -42,7 +42,7 @@ def client_answer(result: Result) -> Json:
 
 
 def upstream_headers(result: Result) -> Sequence[tuple[bytes, bytes]]:
-    """The headers of the call that brought the answer: its request id, the rate limits that are left."""
+    """Headers of the call that brought the answer: its request id and remaining rate limits."""
     envelope = result.escalated or result.drawn.choices[result.draft_index][0]
     return envelope.headers if isinstance(envelope, Completion) else ()
 
@@ -58,7 +58,7 @@ def _counts(spent: Usage, cost: float | None) -> Json:
 
 
 def extra_field(result: Result) -> Json:
-    """The extra top-level field `hedgerow`: how sure, what is promised, what that rests on, how it was worded, and what it took."""
+    """The extra top-level field `hedgerow`: confidence, promises, samples, wording, and cost."""
     field: Json = {"id": result.job.id, "status": result.status, "reason": result.reason}
     if result.job.answered_by:
         field["upstream"] = result.job.answered_by
@@ -70,7 +70,7 @@ def extra_field(result: Result) -> Json:
 
 
 def _confidence(result: Result) -> Json:
-    """How sure the answer is, before and after the map."""
+    """The confidence in the answer, before and after the map."""
     confidence = result.confidence
     if confidence is None:
         return {}
@@ -88,7 +88,7 @@ def _confidence(result: Result) -> Json:
 
 
 def _parts(result: Result) -> Json:
-    """How sure the parts of the answer are: claims or fields, where the client got the draft that they stand in, and choices."""
+    """The confidence in parts of the answer: choices, and claims or fields if the client gets the draft that contains them."""
     parts: Json = {}
     shows_draft = result.status not in (Status.ABSTAINED, Status.ESCALATED) or result.reason == Reason.CALLS_DISAGREE
     if result.claims and result.job.route.expose.claims and shows_draft:
@@ -102,7 +102,7 @@ def _parts(result: Result) -> Json:
 
 
 def _samples(result: Result) -> Json:
-    """What was drawn, and what it says for itself."""
+    """The drawn samples and their clusters."""
     drawn = result.drawn
     samples: Json = {}
     if result.clustering is not None:
@@ -118,7 +118,7 @@ def _samples(result: Result) -> Json:
 
 
 def _wording(result: Result) -> Json:
-    """The hedges that were found, and what became of them."""
+    """The retrieved hedges, and the result of rewriting with them."""
     wording: Json = {}
     if result.hedges:
         wording["hedges"] = [
@@ -137,18 +137,18 @@ def _wording(result: Result) -> Json:
 
 
 def promise_figures(result: Result) -> Json:
-    """What is promised of the answer, by which certificate, and why not more."""
+    """The promises that cover the answer, their certificate, and the reason if not all do."""
     promised = promised_or_why(result)
     covered = [{"promise": text, "sentence": sentence} for text, sentence in promised.covered]
     return {"certificate": promised.certificate, "covered": covered, "reason": promised.reason}
 
 
 def _claims(claims: Sequence[ClaimConfidence]) -> Json:
-    """The claims of a long answer in their order, or the fields of a JSON answer by their places."""
+    """The claims of a long answer in order, or the fields of a JSON answer by path."""
     fields = {claim.path: field_figures(claim) for claim in claims if claim.path is not None}
     return {"fields": fields} if fields else {"claims": [claim_figures(claim) for claim in claims]}
 
 
 def stream(answer: Json, job: Job) -> Iterator[bytes]:
-    """An answer as the events of a stream, as its endpoint has them."""
+    """An answer as the events of a stream, in the endpoint's format."""
     return DIALECTS[job.path].events(answer, natural_pieces, job.wants_usage)

@@ -1,4 +1,4 @@
-"""Shadow: answer as if the route were off, then do all the work and record what the answer would have been. The client sees no trace of it."""
+"""Shadow mode: answer as if the route were off, then do all the work and record what the answer would have been. Clients see no change."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ log = structlog.get_logger(__name__)
 
 
 async def answer(exchange: Exchange, services: Services, run: Run, body: bytes) -> None:
-    """Relay, and begin the work that goes on after the client has its answer.
+    """Relay the answer, and start the shadow work, which continues after it.
 
     Raises:
-        ProxyError: the upstream could not be reached, or broke off.
+        ProxyError: the upstream could not be reached, or its answer is incomplete.
     """
     copy, pipeline = Copy(), services.steps[run.job.route.name].of_one_answer()
     async with pipeline.upstream.relay(call_for(exchange, run.job, body, readable=True)) as reply:
@@ -66,7 +66,7 @@ async def _work(
     response_id: str | None,
     choices: Json | None,
 ) -> None:
-    """The shadow's work, after the client has its answer. Where that holds `choices` enough to be the samples, nothing more is drawn."""
+    """The shadow work, after the client has its answer. If that has enough `choices` to serve as samples, no others are drawn."""
     await _announce(services, run, response_id)
     try:
         await calibrate(run, pipeline, None if choices is None else _arrived(choices), is_eligible=True)
@@ -76,7 +76,7 @@ async def _work(
 
 
 async def _announce(services: Services, run: Run, response_id: str | None) -> None:
-    """Let a verdict wait for the row: the client may judge its answer before the work is done."""
+    """Announce the row, so that a verdict waits for it: the client may judge its answer before the work is done."""
     if response_id is None or services.audit.down:
         return
     try:
@@ -92,10 +92,10 @@ def _arrived(completion: Json) -> asyncio.Future[Json]:
 
 
 def served_answer(path: str, data: bytes | None) -> Json | None:
-    """The completion object of an answer as it was relayed, whole or as a stream; None where it is something else, or too long for a copy.
+    """The completion object of a relayed answer, streamed or not; None if it is something else, or too long for a copy.
 
     Raises:
-        UpstreamError: it is a stream that broke off, or that an error ended.
+        UpstreamError: it is a stream that is incomplete or ended with an error.
     """
     if data is None:
         return None
@@ -108,5 +108,5 @@ def served_answer(path: str, data: bytes | None) -> Json | None:
 
 
 def served_text(completion: Json | None) -> str | None:
-    """What the first choice of an answer says; None where it says nothing."""
+    """The text of the first choice of an answer; None if it has none."""
     return None if completion is None else sample_of(completion["choices"][0]).text or None

@@ -1,4 +1,4 @@
-"""Which arm of a split route a request belongs to: by lot, and always the same for whatever stays together."""
+"""The arm of a split route for a request: random, but the same for all requests that belong together (of a user, for example)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hedgerow.proxy.types import KEY_HEADERS, Json
 
 
 def arm_of(route: Route, split: Split, job: Job, body: Json) -> Mode:
-    """The arm. A hash of the route's name and of what stays together is the lot: no table, the same in every process."""
+    """The arm of a request, by a hash of the route's name and of what belongs together: no table, and the same in every process."""
     kind, value = _together(split.by, job.headers, job, body)
     lot = hashlib.sha256(b"\0".join((route.name.encode(), kind.encode(), value))).digest()
     return "on" if int.from_bytes(lot[:8]) < split.on * 2**64 else split.rest
 
 
 def _together(by: str, headers: Mapping[str, str], job: Job, body: Json) -> tuple[str, bytes]:
-    """What stays in one arm: its kind, and which one it is."""
+    """What keeps requests in one arm: its kind and its value."""
     if by.startswith("header:"):
         value = headers.get(by.partition(":")[2].lower())
     else:
@@ -36,7 +36,7 @@ def _key(headers: Mapping[str, str], job: Job) -> str | None:
 
 
 def _opening(body: Json) -> str:
-    """What a conversation begins with: its id where the client names one, else the first words of the user."""
+    """What identifies a conversation: its id if the client gives one, else the user's first message."""
     named = body.get("conversation")
     if isinstance(named, dict):
         named = named.get("id")

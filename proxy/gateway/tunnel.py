@@ -1,4 +1,4 @@
-"""WebSockets of the API (Realtime): opened to the upstream of their route, then passed on byte by byte in both directions."""
+"""WebSockets of the API (Realtime): opened to the upstream of their route, then relayed byte by byte in both directions."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from hedgerow.proxy.services.services import Services
 log = structlog.get_logger(__name__)
 
 MOST_WAITING = 256 * 1024
-"""Bytes that may wait for a slow receiver before no more are read from the other side."""
+"""Bytes that may wait for a slow receiver before reading from the other side pauses."""
 KEY_IN_PROTOCOL = "openai-insecure-api-key."
-"""How a browser's key begins, which has no other place for it than `Sec-WebSocket-Protocol`."""
+"""Prefix of a key in `Sec-WebSocket-Protocol`, the only place where a browser can send one."""
 
 
 class Tunnel(asyncio.Protocol):
-    """One connection, from the moment that its client asked for a WebSocket. Made by uvicorn, which hands over the head of the request."""
+    """One connection, from its request for a WebSocket on. uvicorn creates it and passes it the head of the request."""
 
     def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any]) -> None:
         del config
@@ -49,33 +49,33 @@ class Tunnel(asyncio.Protocol):
         self._may_write.set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The client's connection is ours."""
+        """Take over the client's connection."""
         self._client = transport  # type: ignore[assignment]
         self._state.connections.add(self)  # type: ignore[arg-type]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client left: nothing more is asked of the upstream."""
+        """The client left: stop the work with the upstream."""
         self._state.connections.discard(self)
         self._may_write.set()
         if self._work is not None:
             self._work.cancel()
 
     def shutdown(self) -> None:
-        """The server stops."""
+        """Close because the server stops."""
         self._client.close()
 
     def pause_writing(self) -> None:
-        """The client reads slower than the upstream writes."""
+        """Pause reading from the upstream: the client reads slower than the upstream writes."""
         self._may_write.clear()
 
     def resume_writing(self) -> None:
-        """The client has caught up."""
+        """Resume reading from the upstream: the client has caught up."""
         self._may_write.set()
 
     def data_received(self, data: bytes) -> None:
-        """The head of the request, and then whatever the client sends."""
+        """Receive the head of the request, then data from the client."""
         if self._work is None:
-            self._client.pause_reading()  # until there is somebody to send it to
+            self._client.pause_reading()  # until there is an upstream to send it to
             self._work = asyncio.get_running_loop().create_task(self._serve(data))
             self._state.tasks.add(self._work)
             self._work.add_done_callback(self._state.tasks.discard)
@@ -86,7 +86,7 @@ class Tunnel(asyncio.Protocol):
                 self._catching_up = asyncio.get_running_loop().create_task(self._catch_up(self._upstream))
 
     async def _catch_up(self, upstream: asyncio.StreamWriter) -> None:
-        """Read from the client again once the upstream has what was sent so far."""
+        """Resume reading from the client once the upstream has received everything so far."""
         try:
             await upstream.drain()
             self._client.resume_reading()
@@ -116,10 +116,10 @@ class Tunnel(asyncio.Protocol):
                 await finish(services, None, run.result, http_status=self._status)
 
     async def _answer(self, services: Services, run: Run, sent: list[tuple[str, str]]) -> None:
-        """Authorise, and pass on within the limits of the key.
+        """Authorise, and relay within the limits of the key.
 
         Raises:
-            ProxyError: as `_open`, or a limit of the key is used up.
+            ProxyError: as `_open`, or a limit of the key is exhausted.
         """
         caller = caller_of({**_key_in_protocol(run.job.headers), **run.job.headers}, services.settings, services.keys)
         if caller.secret is None:
@@ -137,10 +137,10 @@ class Tunnel(asyncio.Protocol):
     async def _open(
         self, services: Services, run: Run, sent: list[tuple[str, str]], caller: Caller
     ) -> asyncio.StreamReader:
-        """Ask the upstream of the request's route for the WebSocket.
+        """Request the WebSocket from the upstream of the request's route.
 
         Raises:
-            ProxyError: no route takes the request, or its upstream has no WebSockets or cannot be reached.
+            ProxyError: no route matches the request, or its upstream has no WebSockets or cannot be reached.
         """
         job = run.job
         url = urlsplit(job.target)
@@ -157,10 +157,10 @@ class Tunnel(asyncio.Protocol):
         raise NotFound(f"there is no WebSocket at {url.path}", code="unknown_path")
 
     async def _pass_on(self, reader: asyncio.StreamReader, run: Run) -> None:
-        """Send the upstream's answer to the client, and then whatever it sends.
+        """Relay the upstream's answer, then all its data, to the client.
 
         Raises:
-            UpstreamError: it answered with something else than HTTP.
+            UpstreamError: it did not answer with HTTP.
         """
         try:
             head = await reader.readuntil(b"\r\n\r\n")
@@ -179,7 +179,7 @@ class Tunnel(asyncio.Protocol):
             log.info("tunnel_broken", id=run.job.id)
 
     def _refuse(self, run: Run, error: ProxyError) -> None:
-        """Answer with an error object in place of a WebSocket."""
+        """Answer with an error object instead of a WebSocket."""
         run.end(Status.FAILED, error.code)
         self._status = error.status
         if not self._client.is_closing():
@@ -198,7 +198,7 @@ def _read(head: bytes) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _key_in_protocol(sent: Mapping[str, str]) -> dict[str, str]:
-    """A browser's key, as the header that it cannot send."""
+    """A browser's key, as the `Authorization` header that it cannot send."""
     for part in sent.get("sec-websocket-protocol", "").split(","):
         if part.strip().startswith(KEY_IN_PROTOCOL):
             return {"authorization": "Bearer " + part.strip().removeprefix(KEY_IN_PROTOCOL)}
@@ -206,7 +206,7 @@ def _key_in_protocol(sent: Mapping[str, str]) -> dict[str, str]:
 
 
 def _without_key(sent: list[tuple[str, str]], secret: str) -> list[tuple[str, str]]:
-    """The headers without a key of ours, wherever a client or a browser puts it."""
+    """The headers without any of the proxy's keys, wherever a client or a browser puts it."""
     in_protocol = KEY_IN_PROTOCOL + secret
     kept = []
     for name, value in without_key(sent, secret):
