@@ -60,10 +60,6 @@ class Vocabulary:
     idioms: Mapping[str, tuple[tuple[tuple[str, ...], float | str | None], ...]]
     glue: frozenset[str]
 
-    def heads(self, word: str) -> bool:
-        """Whether the word itself, without modifiers, may be a cue; asked of every word of a text."""
-        return word in self.bases or word in self.quantified or word == "either"
-
     def knows(self, word: str) -> bool:
         """Whether the word may stand inside a feature."""
         return word in self.glue or self.cues(word)
@@ -136,22 +132,28 @@ def find_cues(tokens: Sequence[Token], book: Vocabulary | None = None) -> list[C
     idioms = _Idioms.of(words, book)
     cues: list[Cue] = []
     free = 0
-    index = 0
     bare = sum(map(str.isalpha, words)) <= BARE
-    while index < len(words):
+    for index in _heads(words, idioms, book):
+        if index < free:
+            continue
         cue = _idiom_cue(words, index, free, idioms, book) if index in idioms.starting else None
-        if cue is None and book.heads(words[index]):
-            cue = _cue(tokens, words, index, free, bare, idioms, book)
-        if cue is not None and not bare and (_is_frequency(words, cue) or _is_named(words, cue)):
-            cue = None
-        if cue is not None:
+        cue = cue or _cue(tokens, words, index, free, bare, idioms, book)
+        if cue is not None and (bare or not (_is_frequency(words, cue) or _is_named(words, cue))):
             cues.append(cue)
-            index = free = cue.last + 1
-        else:
-            index += 1
+            free = cue.last + 1
     if not cues and words[-1:] == ["?"]:
         return [Cue(len(words) - 1, len(words) - 1, -0.5, "asked", "asked")]
     return _governed(words, cues)
+
+
+def _heads(words: Sequence[str], idioms: _Idioms, book: Vocabulary) -> list[int]:
+    """Indices of the words that may be a cue by themselves or begin an idiom; few of a text are."""
+    bases, quantified, starting = book.bases, book.quantified, idioms.starting
+    return [
+        index
+        for index, word in enumerate(words)
+        if word in bases or word in quantified or word == "either" or index in starting
+    ]
 
 
 def _is_frequency(words: Sequence[str], cue: Cue) -> bool:
@@ -202,11 +204,11 @@ class _Idioms:
         """Longest match, from the left."""
         starting: dict[int, tuple[int, float | str | None, str]] = {}
         parts: dict[int, tuple[str, int]] = {}
-        said, free = tuple(words), 0
-        for index, word in enumerate(words):
-            if word not in book.idioms or index < free:
+        known, said, free = book.idioms, tuple(words), 0
+        for index in [index for index, word in enumerate(words) if word in known]:
+            if index < free:
                 continue
-            for phrase, value in book.idioms[word]:
+            for phrase, value in known[words[index]]:
                 stop = index + len(phrase)
                 if said[index:stop] == phrase:
                     starting[index] = (stop, value, " ".join(phrase))

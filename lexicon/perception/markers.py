@@ -18,19 +18,11 @@ from hedgerow.lexicon.hedges.loading import DATA
 from hedgerow.lexicon.perception.around import BE, SUBJECT
 from hedgerow.lexicon.perception.cues import BARE, Cue, Vocabulary, find_cues, vocabulary
 from hedgerow.lexicon.perception.marker_context import counts
-from hedgerow.lexicon.perception.not_knowing import (
-    ASSURED,
-    AT_HAND,
-    FOUND_OUT,
-    GIVING,
-    KNOWING,
-    NOT_KNOWING,
-    TELLING,
-    not_knowing,
-)
+from hedgerow.lexicon.perception.not_knowing import LACKED, LACKING, NOT_KNOWING, not_knowing
 from hedgerow.lexicon.perception.spotting import check_length
+from hedgerow.lexicon.text.language import function_words
 from hedgerow.lexicon.text.sentences import sentence_spans
-from hedgerow.lexicon.text.words import Token, straight, tokenize, word_set
+from hedgerow.lexicon.text.words import Token, tokenize, word_set
 
 SEVERAL = "<several>"
 """Stands where one marker is kept of a text that bears more."""
@@ -128,12 +120,17 @@ def standard(phrase: str) -> str:
 
 
 def _of_sentence(text: str, start: int, end: int, *, is_phrase: bool = False) -> Iterator[Marker]:
-    if _heads().isdisjoint(_WORD.findall(straight(text[start:end]).lower())):
+    if not _may_hold(_WORD.findall(text[start:end].lower())):
         return
     tokens = tokenize(text, start, end)
     words = [token.word for token in tokens]
     for found in _merged(words, _epistemic(tokens, words, is_phrase)):
         yield Marker(tokens[found.first].start, tokens[found.last].end, found.name)
+
+
+def _may_hold(parts: Sequence[str]) -> bool:
+    """Whether a sentence of these words, parted at apostrophes and hyphens, may hold a marker: most hold none, and this is quickly seen."""
+    return not _signs().isdisjoint(parts) or not (LACKING.isdisjoint(parts) or LACKED.isdisjoint(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,20 +265,15 @@ def _raw() -> Any:
 
 
 @cache
-def _heads() -> frozenset[str]:
-    """Words of which a sentence with a marker holds one."""
+def _signs() -> frozenset[str]:
+    """Words of which a sentence with a cue holds one: those that are cues, and of each idiom without any of them its rarest."""
     raw = _raw()
-    singles = " ".join(raw["words"].values()) + " " + raw["quantified"]
-    rarest = {max(phrase.split(), key=len) for phrase in raw["idioms"]}
-    parts = {part for word in (*singles.split(), *rarest) for part in _WORD.findall(word)}
-    return frozenset(
-        parts
-        | GIVING
-        | TELLING
-        | KNOWING
-        | FOUND_OUT
-        | ASSURED
-        | AT_HAND
-        | {"specific", "hard", "difficult", "insufficient", "limited", "unavailable", "lack", "correct", "right"}
-        | {"dunno", "afaik", "iirc", "imo", "imho"}
-    )
+    singles = word_set(f"{' '.join(raw['words'].values())} {raw['quantified']}")
+    phrases = [words for entries in _book().idioms.values() for words, value in entries if not isinstance(value, str)]
+    rarest = {max(words, key=_rarity) for words in phrases if singles.isdisjoint(words)}
+    parts = {part for word in singles | rarest for part in _WORD.findall(word)}
+    return frozenset(parts | {"afaik", "iirc", "imo", "imho"})
+
+
+def _rarity(word: str) -> tuple[bool, int]:
+    return word not in function_words("en"), len(word)

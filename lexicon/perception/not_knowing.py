@@ -71,10 +71,16 @@ _HEADS = (
     | word_set("more further additional available my found have possess")
 )
 """By these, and by what stands after "be", `not_knowing` knows that there is something to look at."""
+LACKED = _HEADS | FOUND_OUT | KNOWING | ASSURED | AT_HAND
+"""Words of which one stands in whatever says that the writer does not know, beside one of `LACKING`."""
+LACKING = _SCARCE | _NEEDED | word_set("not t dont cannot no if unable hard difficult impossible")
+"""Words of which one stands there too; "t" is what "can't" ends with."""
 
 
 def not_knowing(words: Sequence[str]) -> Iterator[tuple[int, int]]:
     """As in "I do not have enough information", "I cannot provide an accurate answer", "it is hard to say": token ranges."""
+    if LACKING.isdisjoint(words):
+        return
     for index, word in enumerate(words):
         if word not in _HEADS and words[index - 1] != "be":
             continue

@@ -174,9 +174,10 @@ def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         written, (first, last) = match.group(), match.span()
-        word, capital = written.lower().replace("’", "'"), written[0].isupper()
-        if "'" in word or word in _PARTS:
-            tokens += [Token(part, first, last, capital) for part in open_contraction(word)]
+        word, capital = written.lower(), written[0].isupper()
+        if "'" in word or "’" in word or word in _PARTS:
+            parts = open_contraction(word.replace("’", "'"))
+            tokens += [Token(part, first, last, capital) for part in parts]
         else:
             tokens.append(Token(word, first, last, capital))
     return tokens
